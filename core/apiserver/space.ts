@@ -1,0 +1,103 @@
+/**
+ * A space as code inside the process uses it: the verbs of the Kubernetes API over a SpaceStorage, synchronous, with
+ * defaulting, validation, admission, generation and managed fields, and without HTTP. The HTTP side (`http/`) is a thin layer on
+ * this; controllers of the embedded cluster and the node's own bookkeeping call it directly.
+ *
+ * Errors are BanyanErrors whose message and causes are what kubectl prints.
+ */
+import type { GroupResource, ObjectKey } from '../object/key.ts';
+import type { JsonObject, KubeObject } from '../object/meta.ts';
+import type { KindSchema } from './schema.ts';
+import type { SpaceStorage, StoredObject } from './storage.ts';
+
+/** One kind as served by one space, from the built-in table or from a CustomResourceDefinition. */
+export interface Kind extends GroupResource, KindSchema {
+  readonly kind: string;
+  readonly listKind: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly namespaced: boolean;
+  /** Served versions, preferred first; `storageVersion` is what bytes are stored in. */
+  readonly versions: readonly string[];
+  readonly storageVersion: string;
+  readonly subresources: { readonly status: boolean; readonly scale?: ScalePaths };
+  readonly custom: boolean;
+}
+
+export interface ScalePaths {
+  readonly specReplicasPath: string;
+  readonly statusReplicasPath: string;
+  readonly labelSelectorPath?: string;
+}
+
+export interface Kinds {
+  byResource(resource: GroupResource): Kind | undefined;
+  /** `version` empty: any served one. */
+  byKind(group: string, version: string, kind: string): Kind | undefined;
+  all(): readonly Kind[];
+  /** Grows whenever the set of kinds or one of them changes: discovery and OpenAPI are cached by it. */
+  readonly generation: number;
+}
+
+export interface WriteOptions {
+  /** Name in managedFields. */
+  readonly fieldManager?: string;
+  readonly dryRun?: boolean;
+  readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
+  /** Collects texts of `Warning: 299` headers. */
+  readonly warn?: (text: string) => void;
+  readonly subresource?: 'status' | 'scale';
+  /** Who does it, for admission and audit; absent: the node itself. */
+  readonly user?: UserInfo;
+}
+
+export interface UserInfo {
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+export interface ApplyOptions extends WriteOptions {
+  readonly fieldManager: string;
+  readonly force?: boolean;
+}
+
+export interface DeleteOptions extends WriteOptions {
+  readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan';
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };
+}
+
+export type Patch =
+  | { readonly type: 'json'; readonly operations: unknown }
+  | { readonly type: 'merge'; readonly patch: JsonObject }
+  | { readonly type: 'strategic'; readonly patch: JsonObject };
+
+/** Results carry metadata.resourceVersion. */
+export interface Space {
+  readonly name: string;
+  readonly kinds: Kinds;
+  readonly storage: SpaceStorage;
+  get(key: ObjectKey): KubeObject | undefined;
+  create(object: KubeObject, options?: WriteOptions): KubeObject;
+  update(object: KubeObject, options?: WriteOptions): KubeObject;
+  patch(key: ObjectKey, patch: Patch, options?: WriteOptions): KubeObject;
+  apply(object: KubeObject, options: ApplyOptions): KubeObject;
+  delete(key: ObjectKey, options?: DeleteOptions): KubeObject;
+  /** The key of an object by its apiVersion, kind, namespace and name; throws NotFound for a kind that is not served. */
+  keyOf(object: KubeObject): ObjectKey;
+  /** Parsed, with resourceVersion. */
+  parse(stored: StoredObject): KubeObject;
+}
+
+/**
+ * What a space checks of a write beyond its schema; throws Invalid or Forbidden. `old` is absent on create, `object` on
+ * delete. May change `object` in place (defaulting that no schema can say).
+ */
+export type Admission = (request: {
+  readonly operation: 'create' | 'update' | 'delete';
+  readonly key: ObjectKey;
+  readonly object?: KubeObject;
+  readonly old?: KubeObject;
+  readonly subresource?: string;
+  readonly user?: UserInfo;
+}) => void;

@@ -1,0 +1,177 @@
+/**
+ * The one replication primitive: a feed is a durable keyed log between one producer and one consumer. Key -> latest
+ * value, a strictly increasing revision, tombstones kept until acknowledged. docs/protocol.md says why each rule is there.
+ *
+ * Everything here is synchronous and works on a transaction that the caller holds: the caller decides what else commits with it,
+ * and sends only after the store has flushed. Tables (`table.ts`) are the rows beneath producers, consumers and the
+ * scheduler's sources alike.
+ */
+import type { Reader, Transaction } from '../store/store.ts';
+
+/** What an entry carries. The feed never looks into either part. */
+export interface Content {
+  readonly key: string;
+  /** Small facts for the nodes on the way (JSON text as bytes; at most 64 KiB): see docs/protocol.md, "Entries". */
+  readonly attributes: Uint8Array;
+  /** Canonical bytes of an object, or empty. */
+  readonly body: Uint8Array;
+}
+
+/** A content as a row names it: stored once per node under its hash, with a count of the rows that name it. */
+export interface ContentReference {
+  readonly hash: Uint8Array;
+}
+
+/** The latest value of one key in one table. */
+export interface Row {
+  readonly keyHash: Uint8Array;
+  readonly revision: number;
+  /** The revision of the write at the origin that made this value: an older one never replaces a newer one. */
+  readonly originRevision: number;
+  /** Absent: a tombstone. */
+  readonly content?: ContentReference;
+}
+
+/**
+ * Rows by key hash, contents shared between all tables of a store. One table is the state of one feed's end, or a
+ * source of the scheduler. All revisions of one table come from one counter.
+ */
+export interface Table {
+  readonly name: string;
+  get(reader: Reader, keyHash: Uint8Array): Row | undefined;
+  content(reader: Reader, reference: ContentReference): Content;
+  /** Live rows in order of key hash, from `after` (exclusive). */
+  rows(reader: Reader, after?: Uint8Array, limit?: number): Iterable<Row>;
+  count(reader: Reader): { entries: number; tombstones: number };
+}
+
+// ---------------------------------------------------------------------------------------------------- producer
+
+export interface Incarnation {
+  /** 16 random bytes, hex, made at each start of the process. */
+  readonly bootNonce: string;
+  readonly startRevision: number;
+}
+
+/** What a consumer knows of its producer; committed together with the entries that it covers. */
+export interface ResumeTuple {
+  /** 16 random bytes, hex, made anew whenever the producer's database is new or lost. Empty: never attached. */
+  readonly epoch: string;
+  /** bootNonce of the incarnation that announced `seenHead`. */
+  readonly incarnation: string;
+  readonly cursor: number;
+  /** The head that the producer announced with the last batch. */
+  readonly seenHead: number;
+}
+
+export interface WireEntry {
+  readonly keyHash: Uint8Array;
+  readonly revision: number;
+  readonly originRevision: number;
+  /** Absent: a tombstone. */
+  readonly content?: Content;
+}
+
+export interface Batch {
+  readonly entries: readonly WireEntry[];
+  /** The consumer's cursor after this batch; batches of one session are contiguous: `from` is the cursor before. */
+  readonly from: number;
+  readonly to: number;
+  /** Durable head of the producer when the batch was made. */
+  readonly head: number;
+  readonly epoch: string;
+  readonly incarnation: string;
+}
+
+export interface BatchLimits {
+  readonly maxBytes: number;
+  readonly maxEntries: number;
+}
+
+export interface Producer extends Table {
+  readonly epoch: string;
+  readonly incarnation: string;
+  /** The newest revision written, durable or not. */
+  head(reader: Reader): number;
+  purgeRevision(reader: Reader): number;
+  acknowledged(reader: Reader): number;
+  /**
+   * Sets the key's value. Nothing happens (returns false) when the key has this content already or when its
+   * `originRevision` is newer. The second form shares a content that another table of this store holds.
+   */
+  put(t: Transaction, content: Content, originRevision: number): boolean;
+  putReference(t: Transaction, keyHash: Uint8Array, reference: ContentReference, originRevision: number): boolean;
+  /** Leaves a tombstone until it is acknowledged; false if the key is not there. */
+  remove(t: Transaction, keyHash: Uint8Array, originRevision: number): boolean;
+  /** Whether a consumer may go on from its cursor; anything else is reconciled. The rule is the page's, word by word. */
+  resumable(reader: Reader, tuple: ResumeTuple): boolean;
+  /**
+   * Entries with revision > after and <= durableHead, in order of revision, at least one if there is any; undefined if none.
+   * One entry larger than maxBytes travels alone.
+   */
+  batch(reader: Reader, after: number, durableHead: number, limits: BatchLimits): Batch | undefined;
+  /** The consumer has flushed everything up to `cursor`: tombstones up to there go, and the purge floor rises. */
+  acknowledge(t: Transaction, cursor: number): void;
+  /** Bytes and entries not acknowledged yet, counted up to a bound of 10,000 rows. */
+  backlog(reader: Reader): { entries: number; bytes: number; oldestRevision?: number };
+}
+
+// ---------------------------------------------------------------------------------------------------- consumer
+
+/** What a batch or a reconciliation did to one key. Keys whose value stayed the same are not told. */
+export interface AppliedChange {
+  readonly keyHash: Uint8Array;
+  readonly key: string;
+  readonly originRevision: number;
+  readonly before?: Content;
+  readonly after?: Content;
+}
+
+export interface Consumer extends Table {
+  resume(reader: Reader): ResumeTuple;
+  /**
+   * Applies a batch: rows, cursor and seenHead in the caller's transaction. A batch that does not begin at the cursor is
+   * refused with code Protocol; one that lies wholly at or before it is ignored (a duplicate). An entry with an older
+   * originRevision than the row's leaves the row as it is.
+   */
+  apply(t: Transaction, batch: Batch): AppliedChange[];
+}
+
+// ---------------------------------------------------------------------------------------------------- reconcile
+
+/** Keys from `from` (inclusive) to `to` (exclusive; empty: to the end), in order of key hash. */
+export interface RangeSummary {
+  readonly from: Uint8Array;
+  readonly to: Uint8Array;
+  readonly count: number;
+  /** Sum modulo 2^128 of hash(keyHash || contentHash) over the live rows of the range. */
+  readonly fingerprint: Uint8Array;
+}
+
+export interface ReconcileRequest {
+  /** Names one reconciliation; a reply with another number is dropped. */
+  readonly round: number;
+  readonly ranges: readonly RangeSummary[];
+  /** Keys whose contents the consumer wants, from lists it got. */
+  readonly wanted: readonly Uint8Array[];
+}
+
+export type RangeAnswer =
+  | { readonly kind: 'same'; readonly range: RangeSummary }
+  | { readonly kind: 'split'; readonly parts: readonly RangeSummary[] }
+  | {
+      readonly kind: 'list';
+      readonly from: Uint8Array;
+      readonly to: Uint8Array;
+      readonly items: readonly { keyHash: Uint8Array; contentHash: Uint8Array; originRevision: number }[];
+    };
+
+export interface ReconcileReply {
+  readonly round: number;
+  readonly answers: readonly RangeAnswer[];
+  readonly entries: readonly WireEntry[];
+  /** Durable head before the first answer of this round was made: the consumer's cursor when it is done. */
+  readonly head: number;
+  readonly epoch: string;
+  readonly incarnation: string;
+}

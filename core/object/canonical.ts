@@ -1,0 +1,56 @@
+/**
+ * Canonical bytes: one object, one JSON text. Keys are sorted, but `metadata` comes first and holds no
+ * resourceVersion, so that the text always begins with `{"metadata":{` and the server's fields can be spliced in behind
+ * that prefix, or a status before the last brace, without parsing.
+ */
+import type { KubeObject } from './meta.ts';
+
+const prefix = Buffer.from('{"metadata":{');
+const comma = 0x2c;
+
+/** The canonical bytes of an object. `metadata.resourceVersion` and `metadata.selfLink` are left out; undefined fields too. */
+export function canonicalBytes(object: KubeObject): Uint8Array {
+  const { metadata, ...rest } = object;
+  const {
+    resourceVersion: _version,
+    selfLink: _link,
+    ...meta
+  } = metadata as KubeObject['metadata'] & { selfLink?: string };
+  const body = stableStringify(rest);
+  const head = `{"metadata":${stableStringify(meta)}`;
+  return Buffer.from(body === '{}' ? `${head}}` : `${head},${body.slice(1)}`);
+}
+
+/** JSON with sorted keys; arrays keep their order. */
+export function stableStringify(value: unknown): string {
+  if (Array.isArray(value))
+    return `[${value.map((item) => stableStringify(item === undefined ? null : item)).join(',')}]`;
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  const fields: string[] = [];
+  for (const key of Object.keys(value).sort()) {
+    const field = (value as Record<string, unknown>)[key];
+    if (field !== undefined) fields.push(`${JSON.stringify(key)}:${stableStringify(field)}`);
+  }
+  return `{${fields.join(',')}}`;
+}
+
+/**
+ * The pieces of `body` with `fields` (JSON members without braces, for example `"resourceVersion":"7"`) as the first
+ * members of metadata. Pieces, so that a list writes them out without copying bodies.
+ */
+export function spliceMetadata(body: Uint8Array, fields: string): [Uint8Array, Uint8Array] {
+  const empty = body[prefix.length] === 0x7d; // metadata is {}
+  return [Buffer.from(`{"metadata":{${fields}${empty ? '' : ','}`), body.subarray(prefix.length)];
+}
+
+/** `body` with a member appended at its end, for example `status`. The body must not have that member. */
+export function appendMember(body: Uint8Array, name: string, json: Uint8Array): Uint8Array {
+  const head = body.subarray(0, body.length - 1);
+  const needsComma = body.length > 2;
+  const label = Buffer.from(`${JSON.stringify(name)}:`);
+  return Buffer.concat([head, needsComma ? Buffer.of(comma) : Buffer.alloc(0), label, json, Buffer.of(0x7d)]);
+}
+
+export function parseBody(body: Uint8Array): KubeObject {
+  return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8')) as KubeObject;
+}

@@ -1,0 +1,9 @@
+/** Identities: 128 bits of SHA-256, enough that a collision is not made by accident nor, at 2^64 work, cheaply on purpose. */
+import { hash } from 'node:crypto';
+
+export const hashBytes = 16;
+
+/** The 16-byte hash of a text or of bytes. */
+export function hash128(data: string | Uint8Array): Uint8Array {
+  return hash('sha256', data, 'buffer').subarray(0, hashBytes);
+}

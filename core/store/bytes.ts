@@ -1,0 +1,62 @@
+/** Building and reading the keys and small records of the store: big-endian, so that byte order is number order. */
+
+/** Revisions and lengths that order keys take 6 bytes: 2^48 changes are 8,900 years at a thousand a second. */
+export const u48Bytes = 6;
+
+export function u16(value: number): Uint8Array {
+  const b = Buffer.allocUnsafe(2);
+  b.writeUInt16BE(value);
+  return b;
+}
+
+export function u32(value: number): Uint8Array {
+  const b = Buffer.allocUnsafe(4);
+  b.writeUInt32BE(value);
+  return b;
+}
+
+export function u48(value: number): Uint8Array {
+  const b = Buffer.allocUnsafe(6);
+  b.writeUIntBE(value, 0, 6);
+  return b;
+}
+
+export function readU32(bytes: Uint8Array, offset = 0): number {
+  return asBuffer(bytes).readUInt32BE(offset);
+}
+
+export function readU48(bytes: Uint8Array, offset = 0): number {
+  return asBuffer(bytes).readUIntBE(offset, 6);
+}
+
+export function text(value: string): Uint8Array {
+  return Buffer.from(value, 'utf8');
+}
+
+export function asText(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString('utf8');
+}
+
+export function concat(...parts: Uint8Array[]): Uint8Array {
+  return Buffer.concat(parts);
+}
+
+export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && Buffer.compare(a, b) === 0;
+}
+
+export function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** The range of all keys that begin with `prefix`. The prefix must not be all 0xff. */
+export function prefixRange(prefix: Uint8Array): { from: Uint8Array; to: Uint8Array } {
+  const to = Buffer.from(prefix);
+  for (let i = to.length - 1; i >= 0; i--) {
+    if (to[i] !== 0xff) {
+      to[i]!++;
+      return { from: prefix, to: to.subarray(0, i + 1) };
+    }
+  }
+  throw new Error('a prefix of only 0xff bytes has no end');
+}

@@ -1,0 +1,46 @@
+/**
+ * The registry of key prefixes: every key in a store begins with one of these two-byte numbers. Append-only: a number
+ * is never used again, retired ones stay listed. `#` means a u48, `h` a 16-byte hash, `4` a u32, `…` text to the end.
+ */
+import { u16 } from './bytes.ts';
+
+export const keyspace = {
+  /** -> JSON {format, createdAt}; see store/format.ts */
+  format: 1,
+  /** h contentHash -> content record (see feed/content.ts) */
+  content: 2,
+  /** h contentHash -> u32 number of rows that name it */
+  contentReferences: 3,
+  /** 4 tableId -> name of the table (see feed/table.ts) */
+  tableName: 4,
+  /** 4 tableId, h keyHash -> row */
+  tableRow: 5,
+  /** 4 tableId, # revision -> h keyHash */
+  tableRevision: 6,
+  /** 4 tableId -> JSON state of the producer at this table */
+  producerState: 7,
+  /** 4 tableId -> JSON state of the consumer at this table */
+  consumerState: 8,
+  /** … peer path -> JSON {sessionSequence, bootCounter, …} */
+  session: 9,
+  /** -> JSON of this node's identity in time: {epoch, boot counter} */
+  node: 10,
+  /** 4 spaceId, … object key -> object row (see apiserver/storage/embedded.ts) */
+  spaceObject: 11,
+  /** … space name -> JSON {id, revision, …} */
+  spaceState: 12,
+  /** … source name, NUL, … placement name, NUL, h keyHash -> nothing: the objects of a placement */
+  selection: 13,
+  /** … source name, NUL, … placement, NUL, … reason -> u32: how many objects need this namespace or CRD */
+  implied: 14,
+  /** 4 class, … work key -> JSON: what the scheduler has yet to look at */
+  dirty: 15,
+  /** … placement id, NUL, … child -> JSON: that the child's mailbox has this placement */
+  matched: 16,
+} as const;
+
+export type Keyspace = keyof typeof keyspace;
+
+export function prefixOf(space: Keyspace): Uint8Array {
+  return u16(keyspace[space]);
+}

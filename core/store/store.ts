@@ -1,0 +1,45 @@
+/**
+ * The store port: an ordered map from bytes to bytes with one writer, snapshots for readers, and a flush that means
+ * durable. Implementations: `lmdb/` for the product, `memory/` for tests and the simulation; one contract suite for both.
+ *
+ * Promises:
+ * - `write` is atomic and synchronous: when it returns, every later read of this process sees all of it; when `fn`
+ *   throws, nothing of it happened and the error passes through.
+ * - What `write` did survives a crash of the process at once, and a crash of the machine once a `flushed()` that was
+ *   called after it has resolved. Several waiting callers share one flush (group commit).
+ * - `flushed` rejects with code StoreFull or StoreCorrupt when the disk did not take it; nothing may then be announced.
+ * - A scan sees the snapshot of its transaction; a scan inside `write` sees the writes made before it in that transaction, and keys
+ *   written during the scan may or may not appear.
+ * Non-promises: no nested writes, no reads across `await`, bytes handed out are valid only until the transaction ends unless
+ * copied (`get` returns a copy, `scan` too).
+ */
+
+export interface Reader {
+  get(key: Uint8Array): Uint8Array | undefined;
+  /** Entries with `from <= key < to`, in byte order; reversed gives the greatest first. */
+  scan(range: Range): Iterable<[key: Uint8Array, value: Uint8Array]>;
+}
+
+export interface Range {
+  readonly from: Uint8Array;
+  readonly to: Uint8Array;
+  readonly reverse?: boolean;
+  readonly limit?: number;
+}
+
+export interface Transaction extends Reader {
+  put(key: Uint8Array, value: Uint8Array): void;
+  /** True if the key was there. */
+  remove(key: Uint8Array): boolean;
+}
+
+export interface Store extends AsyncDisposable {
+  read<T>(fn: (reader: Reader) => T): T;
+  write<T>(fn: (transaction: Transaction) => T): T;
+  /** Resolves when everything written before this call is durable. */
+  flushed(): Promise<void>;
+  /** A consistent copy of everything, made while writers go on, into a new directory. */
+  backup(directory: string): Promise<void>;
+  /** Bytes on disk, and bytes of pages that are free for reuse. */
+  size(): { usedBytes: number; freeBytes: number };
+}

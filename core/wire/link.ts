@@ -1,0 +1,49 @@
+/**
+ * A link is one live connection between a child and its parent that carries frames, whatever transport it runs on. The session machine
+ * sits on it; grpc/ and websocket/ make it.
+ */
+import type { Frame } from './generated/mesh.ts';
+
+export interface PeerIdentity {
+  /** The path in the peer's certificate; the empty path is the center. */
+  readonly path: string;
+  readonly role: 'center' | 'relay' | 'agent';
+}
+
+export interface Link {
+  readonly peer: PeerIdentity;
+  /** `grpc`, `grpc+proxy`, `websocket`, `memory`: for logs and status. */
+  readonly transport: string;
+  /**
+   * Queues a frame for sending, in order. False: the transport's own buffer is full; wait for `onDrain` before sending more data
+   * frames (control frames may still be sent). Throws nothing; a broken link tells by `onClose`.
+   */
+  send(frame: Frame): boolean;
+  /** Sends what is queued, then closes. The reason reaches the other side's log where the transport can carry it. */
+  close(reason: string): void;
+  /** Bytes queued here and not yet taken by the operating system. */
+  queuedBytes(): number;
+}
+
+/** Given when the link is made; called one at a time, never before the maker has returned. */
+export interface LinkEvents {
+  onFrame(frame: Frame): void;
+  /** Any bytes count as life, also those of an unfinished frame. */
+  onBytes(count: number): void;
+  onDrain(): void;
+  /** Once, last. `error` is absent when the peer closed in order. */
+  onClose(error?: Error): void;
+}
+
+export interface Dialer {
+  /** Connects or fails with Unavailable, Unauthorized or Protocol, within `timeoutMs`. */
+  dial(events: LinkEvents, timeoutMs: number): Promise<Link>;
+}
+
+export interface Listener extends AsyncDisposable {
+  /** host:port on which children reach it. */
+  readonly address: string;
+}
+
+/** Called for each child that connects with a certificate of this tree; returns the events to use or throws to refuse. */
+export type Accept = (link: Link) => LinkEvents;

@@ -1,0 +1,43 @@
+/**
+ * The edge cluster as the agent sees it: a place to apply objects to and to watch. Implementations: `embedded/` (the mesh's own
+ * API server in the agent's process) and `kubernetes/` (a real one). Asynchronous, since a real cluster is far away.
+ */
+import type { GroupResource, ObjectKey } from '../../core/object/key.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+
+export interface ServedResource extends GroupResource {
+  readonly kind: string;
+  readonly versions: readonly string[];
+  readonly namespaced: boolean;
+}
+
+export interface ClusterEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly key: ObjectKey;
+  readonly object: KubeObject;
+}
+
+export interface Cluster extends AsyncDisposable {
+  /** Server-side apply as field manager `banyan`, forced. Throws a BanyanError with the cluster's own words when it is refused. */
+  apply(object: KubeObject): Promise<KubeObject>;
+  get(key: ObjectKey): Promise<KubeObject | undefined>;
+  list(resource: GroupResource): Promise<KubeObject[]>;
+  /** Resolves when the deletion is accepted (not when finalizers are done); false if the object was not there. */
+  remove(key: ObjectKey, propagation: 'Foreground' | 'Background' | 'Orphan', uid?: string): Promise<boolean>;
+  /** The resource of a kind, or undefined when the cluster does not serve it (now). */
+  resourceOf(apiVersion: string, kind: string): Promise<ServedResource | undefined>;
+  served(): Promise<readonly ServedResource[]>;
+  /**
+   * Events of one resource: first an ADDED for each object, then `synced`, then changes. Reconnects by itself, with ADDED and DELETED
+   * for what it missed. Returns the function that ends it.
+   */
+  watch(resource: GroupResource, events: { on(event: ClusterEvent): void; synced(): void }): () => void;
+  describe(): Promise<ClusterDescription>;
+}
+
+export interface ClusterDescription {
+  readonly kubernetesVersion: string;
+  readonly nodes: number;
+  readonly capacity: Record<string, string>;
+  readonly allocatable: Record<string, string>;
+}
