@@ -5,11 +5,12 @@
  * Promises:
  * - `write` is atomic and synchronous: when it returns, every later read of this process sees all of it; when `fn`
  *   throws, nothing of it happened and the error passes through.
- * - What `write` did survives a crash of the process at once, and a crash of the machine once a `flushed()` that was
- *   called after it has resolved. Several waiting callers share one flush (group commit).
+ * - What `write` did survives a crash, of the process or the machine, once a `flushed()` that was called after it has resolved; before,
+ *   a crash loses the newest writes, in order and each whole. Several waiting callers share one flush (group commit).
  * - `flushed` rejects with code StoreFull or StoreCorrupt when the disk did not take it; nothing may then be announced.
  * - A scan sees the snapshot of its transaction; a scan inside `write` sees the writes made before it in that transaction, and keys
  *   written during the scan may or may not appear.
+ * - `read` inside a `write` sees that write.
  * Non-promises: no nested writes, no reads across `await`, bytes handed out are valid only until the transaction ends unless
  * copied (`get` returns a copy, `scan` too).
  */

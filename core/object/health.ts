@@ -1,0 +1,251 @@
+/**
+ * Whether an object has become what its spec says, by the rules that kubectl, Flux and Argo CD users know as kstatus
+ * (https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus). Pure: it looks at one object and nothing else.
+ *
+ * An object whose controller has not seen its newest generation is never Current.
+ */
+import { type KubeObject, parseApiVersion } from './meta.ts';
+
+export interface Health {
+  readonly state: 'Current' | 'InProgress' | 'Failed' | 'Terminating';
+  readonly reason: string;
+  readonly message: string;
+}
+
+export function health(object: KubeObject): Health {
+  if (object.metadata.deletionTimestamp !== undefined) {
+    return { state: 'Terminating', reason: 'Terminating', message: 'the object is being deleted' };
+  }
+  const { group } = parseApiVersion(object.apiVersion);
+  const status = recordOf(object.status);
+  return behind(object, status) ?? (kindRules[`${group}/${object.kind}`] ?? generic)(object, status);
+}
+
+type Status = Readonly<Record<string, unknown>>;
+type Rule = (object: KubeObject, status: Status) => Health;
+
+const kindRules: Readonly<Record<string, Rule>> = {
+  'apps/Deployment': deployment,
+  'apps/ReplicaSet': replicaSet,
+  'apps/StatefulSet': statefulSet,
+  'apps/DaemonSet': daemonSet,
+  'batch/Job': job,
+  '/Pod': pod,
+  '/PersistentVolumeClaim': claim,
+  '/Service': service,
+  'policy/PodDisruptionBudget': disruptionBudget,
+  'apiextensions.k8s.io/CustomResourceDefinition': definition,
+};
+
+// --------------------------------------------------------------------------------------------------- workloads
+
+function deployment(object: KubeObject, status: Status): Health {
+  const progressing = conditionOf(status, 'Progressing');
+  if (progressing?.reason === 'ProgressDeadlineExceeded')
+    return failed('ProgressDeadlineExceeded', progressing.message);
+  const wanted = numberOf(recordOf(object.spec).replicas, 1);
+  const [total, updated, available, ready] = replicaCounts(status, 'updatedReplicas', 'availableReplicas');
+  if (!('observedGeneration' in status)) return inProgress('NoStatus', 'the controller has not looked at it yet');
+  if (total < wanted) return inProgress('LessReplicas', `${total} of ${wanted} replicas exist`);
+  if (updated < wanted) return inProgress('LessUpdated', `${updated} of ${wanted} replicas are updated`);
+  if (total > wanted) return inProgress('ExtraPods', `${total - wanted} replicas are to be removed`);
+  if (available < updated) return inProgress('LessAvailable', `${available} of ${updated} replicas are available`);
+  if (ready < wanted) return inProgress('LessReady', `${ready} of ${wanted} replicas are ready`);
+  if (progressing && progressing.reason !== 'NewReplicaSetAvailable') {
+    return inProgress('ReplicaSetNotAvailable', 'the new ReplicaSet is not available');
+  }
+  const availability = conditionOf(status, 'Available');
+  if (availability && availability.status !== 'True') return inProgress('NotAvailable', availability.message);
+  return current(`${wanted} replicas are available`);
+}
+
+function replicaSet(object: KubeObject, status: Status): Health {
+  const failure = conditionOf(status, 'ReplicaFailure');
+  if (failure?.status === 'True') return inProgress('ReplicaFailure', failure.message);
+  const wanted = numberOf(recordOf(object.spec).replicas, 1);
+  const [total, labelled, available, ready] = replicaCounts(status, 'fullyLabeledReplicas', 'availableReplicas');
+  if (!('observedGeneration' in status)) return inProgress('NoStatus', 'the controller has not looked at it yet');
+  if (labelled < wanted) return inProgress('LessLabelled', `${labelled} of ${wanted} replicas are labelled`);
+  if (available < wanted) return inProgress('LessAvailable', `${available} of ${wanted} replicas are available`);
+  if (ready < wanted) return inProgress('LessReady', `${ready} of ${wanted} replicas are ready`);
+  if (total > wanted) return inProgress('ExtraPods', `${total - wanted} replicas are to be removed`);
+  return current(`${wanted} replicas are available`);
+}
+
+function statefulSet(object: KubeObject, status: Status): Health {
+  const spec = recordOf(object.spec);
+  const strategy = recordOf(spec.updateStrategy);
+  const wanted = numberOf(spec.replicas, 1);
+  const [total, updated, , ready] = replicaCounts(status, 'updatedReplicas', 'availableReplicas');
+  if (!('observedGeneration' in status)) return inProgress('NoStatus', 'the controller has not looked at it yet');
+  if (total < wanted) return inProgress('LessReplicas', `${total} of ${wanted} replicas exist`);
+  if (ready < wanted) return inProgress('LessReady', `${ready} of ${wanted} replicas are ready`);
+  if (total > wanted) return inProgress('ExtraPods', `${total - wanted} replicas are to be removed`);
+  if (strategy.type === 'OnDelete') return current(`${wanted} replicas are ready; updates wait for a deletion`);
+  const partition = numberOf(recordOf(strategy.rollingUpdate).partition, 0);
+  if (partition > 0) {
+    return updated < wanted - partition
+      ? inProgress('PartitionRollout', `${updated} of ${wanted - partition} replicas above the partition are updated`)
+      : current(`${wanted - partition} replicas above the partition are updated`);
+  }
+  if (status.currentRevision !== status.updateRevision) {
+    return inProgress('LessUpdated', `${updated} of ${wanted} replicas are updated`);
+  }
+  return current(`${wanted} replicas are ready`);
+}
+
+function daemonSet(_object: KubeObject, status: Status): Health {
+  if (!('observedGeneration' in status)) return inProgress('NoStatus', 'the controller has not looked at it yet');
+  const wanted = numberOf(status.desiredNumberScheduled, -1);
+  if (wanted < 0) return inProgress('NoDesiredNumber', 'the number of nodes is not known yet');
+  const scheduled = numberOf(status.currentNumberScheduled, 0);
+  const updated = numberOf(status.updatedNumberScheduled, 0);
+  const available = numberOf(status.numberAvailable, 0);
+  const ready = numberOf(status.numberReady, 0);
+  if (scheduled < wanted) return inProgress('LessScheduled', `${scheduled} of ${wanted} nodes have a pod`);
+  if (updated < wanted) return inProgress('LessUpdated', `${updated} of ${wanted} pods are updated`);
+  if (available < wanted) return inProgress('LessAvailable', `${available} of ${wanted} pods are available`);
+  if (ready < wanted) return inProgress('LessReady', `${ready} of ${wanted} pods are ready`);
+  return current(`${wanted} pods are available`);
+}
+
+/** A Job that has started counts as Current: what it computes is nothing that a rollout waits for. */
+function job(_object: KubeObject, status: Status): Health {
+  const failure = conditionOf(status, 'Failed');
+  if (failure?.status === 'True') return failed('JobFailed', failure.message);
+  const succeeded = numberOf(status.succeeded, 0);
+  if (conditionOf(status, 'Complete')?.status === 'True') return current(`complete, ${succeeded} pods succeeded`);
+  if (conditionOf(status, 'Suspended')?.status === 'True') return current('suspended');
+  if (status.startTime === undefined) return inProgress('JobNotStarted', 'the job has not started');
+  return current(`started, ${numberOf(status.active, 0)} pods active`);
+}
+
+function pod(_object: KubeObject, status: Status): Health {
+  const ready = conditionOf(status, 'Ready');
+  switch (status.phase) {
+    case 'Succeeded':
+      return current('the pod has completed');
+    case 'Failed':
+      return failed('PodFailed', textOf(status.message, 'the pod has failed'));
+    case 'Running': {
+      if (ready?.status === 'True') return current('the pod is ready');
+      const crashing = waitingContainer(status, 'CrashLoopBackOff');
+      return crashing ? failed('CrashLoopBackOff', crashing) : inProgress('PodNotReady', 'the pod is not ready');
+    }
+    default: {
+      const scheduled = conditionOf(status, 'PodScheduled');
+      if (scheduled?.status === 'False' && scheduled.reason === 'Unschedulable') {
+        return inProgress('PodUnschedulable', scheduled.message);
+      }
+      return inProgress('PodPending', 'the pod is pending');
+    }
+  }
+}
+
+function waitingContainer(status: Status, reason: string): string | undefined {
+  const containers = Array.isArray(status.containerStatuses) ? status.containerStatuses.map(recordOf) : [];
+  const found = containers.find((container) => recordOf(recordOf(container.state).waiting).reason === reason);
+  return found && `container ${String(found.name)}: ${textOf(recordOf(recordOf(found.state).waiting).message, reason)}`;
+}
+
+// ------------------------------------------------------------------------------------------------ other kinds
+
+function claim(_object: KubeObject, status: Status): Health {
+  return status.phase === 'Bound'
+    ? current('bound')
+    : inProgress('NotBound', `phase ${textOf(status.phase, 'Pending')}`);
+}
+
+function service(object: KubeObject, status: Status): Health {
+  const spec = recordOf(object.spec);
+  if (spec.type !== 'LoadBalancer') return current('the service is ready');
+  const ingress = recordOf(status.loadBalancer).ingress;
+  return (Array.isArray(ingress) && ingress.length > 0) || textOf(spec.clusterIP, '') !== ''
+    ? current('the service is ready')
+    : inProgress('NoIPAssigned', 'no address is assigned yet');
+}
+
+function disruptionBudget(_object: KubeObject, status: Status): Health {
+  return 'observedGeneration' in status || 'currentHealthy' in status
+    ? generic(_object, status)
+    : inProgress('NoStatus', 'the controller has not looked at it yet');
+}
+
+function definition(_object: KubeObject, status: Status): Health {
+  const names = conditionOf(status, 'NamesAccepted');
+  if (names?.status === 'False') return failed(names.reason, names.message);
+  const established = conditionOf(status, 'Established');
+  if (established?.status === 'True') return current('the kind is served');
+  if (established?.status === 'False' && established.reason !== 'Installing') {
+    return failed(established.reason, established.message);
+  }
+  return inProgress('Installing', 'the kind is not served yet');
+}
+
+/** Kinds without rules of their own: the conditions that the Kubernetes API conventions and kstatus name. */
+function generic(_object: KubeObject, status: Status): Health {
+  const stalled = conditionOf(status, 'Stalled');
+  if (stalled?.status === 'True') return failed(stalled.reason || 'Stalled', stalled.message);
+  const reconciling = conditionOf(status, 'Reconciling');
+  if (reconciling?.status === 'True') return inProgress(reconciling.reason || 'Reconciling', reconciling.message);
+  const ready = conditionOf(status, 'Ready');
+  if (ready && ready.status !== 'True') return inProgress(ready.reason || 'NotReady', ready.message);
+  return current(ready ? 'ready' : 'the object exists');
+}
+
+/** For every kind: a status that is about an older generation says nothing about this one. */
+function behind(object: KubeObject, status: Status): Health | undefined {
+  const { generation } = object.metadata;
+  const observed = status.observedGeneration;
+  if (typeof observed !== 'number' || generation === undefined || observed >= generation) return undefined;
+  return inProgress('LatestGenerationNotObserved', `generation ${generation} exists, ${observed} is observed`);
+}
+
+// ----------------------------------------------------------------------------------------------------- reading
+
+interface ConditionView {
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+function conditionOf(status: Status, type: string): ConditionView | undefined {
+  if (!Array.isArray(status.conditions)) return undefined;
+  const found = status.conditions.map(recordOf).find((condition) => condition.type === type);
+  return (
+    found && {
+      status: textOf(found.status, 'Unknown'),
+      reason: textOf(found.reason, ''),
+      message: textOf(found.message, ''),
+    }
+  );
+}
+
+function replicaCounts(status: Status, second: string, third: string): [number, number, number, number] {
+  const of = (name: string) => numberOf(status[name], 0);
+  return [of('replicas'), of(second), of(third), of('readyReplicas')];
+}
+
+function recordOf(value: unknown): Status {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Status) : {};
+}
+
+function numberOf(value: unknown, otherwise: number): number {
+  return typeof value === 'number' ? value : otherwise;
+}
+
+function textOf(value: unknown, otherwise: string): string {
+  return typeof value === 'string' && value !== '' ? value : otherwise;
+}
+
+function current(message: string): Health {
+  return { state: 'Current', reason: 'Current', message };
+}
+
+function inProgress(reason: string, message: string): Health {
+  return { state: 'InProgress', reason, message };
+}
+
+function failed(reason: string, message: string): Health {
+  return { state: 'Failed', reason, message };
+}

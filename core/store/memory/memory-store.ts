@@ -1,0 +1,177 @@
+/**
+ * The store port in memory, for tests and the simulation: an immutable sorted list of chunks, so that a snapshot is a
+ * reference and a crash is going back to the last flushed one.
+ */
+import { BanyanError } from '../../runtime/errors.ts';
+import type { Range, Reader, Store, Transaction } from '../store.ts';
+
+type Pair = readonly [key: Buffer, value: Buffer];
+/** Sorted chunks of sorted pairs; never changed in place. */
+type Snapshot = readonly (readonly Pair[])[];
+
+/** Copying one chunk is what a write costs. */
+const chunkMax = 512;
+
+export class MemoryStore implements Store {
+  #now: Snapshot = [];
+  #durable: Snapshot = [];
+  #failure: BanyanError | undefined;
+  #writing: Snapshot | undefined;
+  readonly #manualFlush: boolean;
+  #waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
+
+  constructor(options: { manualFlush?: boolean } = {}) {
+    this.#manualFlush = options.manualFlush ?? false;
+  }
+
+  read<T>(fn: (reader: Reader) => T): T {
+    const snapshot = this.#writing ?? this.#now;
+    return fn({ get: (key) => find(snapshot, key), scan: (range) => scan(() => snapshot, range) });
+  }
+
+  write<T>(fn: (transaction: Transaction) => T): T {
+    if (this.#failure) throw this.#failure;
+    if (this.#writing) throw new Error('a write inside a write');
+    this.#writing = this.#now;
+    try {
+      const result = fn({
+        get: (key) => find(this.#writing!, key),
+        scan: (range) => scan(() => this.#writing!, range),
+        put: (key, value) => {
+          this.#writing = put(this.#writing!, Buffer.from(key), Buffer.from(value));
+        },
+        remove: (key) => {
+          const next = remove(this.#writing!, key);
+          const found = next !== this.#writing;
+          this.#writing = next;
+          return found;
+        },
+      });
+      this.#now = this.#writing;
+      return result;
+    } finally {
+      this.#writing = undefined;
+    }
+  }
+
+  flushed(): Promise<void> {
+    if (this.#failure) return Promise.reject(this.#failure);
+    if (!this.#manualFlush) {
+      this.#durable = this.#now;
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => this.#waiting.push({ resolve, reject }));
+  }
+
+  /** Makes everything written so far durable and tells those who wait. */
+  completeFlush(): void {
+    this.#durable = this.#now;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { resolve } of waiting) resolve();
+  }
+
+  /** The disk fails: waiting and later flushes and writes get this error. */
+  failFlush(error: BanyanError): void {
+    this.#failure = error;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { reject } of waiting) reject(error);
+  }
+
+  /** The machine crashes: what was not flushed is gone, and nobody who waited is told. */
+  crash(): void {
+    this.#now = this.#durable;
+    this.#waiting = [];
+    this.#failure = undefined;
+  }
+
+  /** The store as it is, to be put back later: a backup. */
+  copy(): MemoryStore {
+    const copy = new MemoryStore({ manualFlush: this.#manualFlush });
+    copy.#now = this.#now;
+    copy.#durable = this.#now;
+    return copy;
+  }
+
+  backup(): Promise<void> {
+    return Promise.reject(new BanyanError('MethodNotAllowed', 'a store in memory has no files to back up'));
+  }
+
+  size(): { usedBytes: number; freeBytes: number } {
+    let usedBytes = 0;
+    for (const chunk of this.#now) for (const [key, value] of chunk) usedBytes += key.length + value.length;
+    return { usedBytes, freeBytes: 0 };
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** Index of the chunk in which a key is or would be. */
+function chunkIndex(snapshot: Snapshot, key: Uint8Array): number {
+  let low = 0;
+  let high = snapshot.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (Buffer.compare(snapshot[middle]!.at(-1)![0], key) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** First index in the chunk whose key is >= key. */
+function pairIndex(chunk: readonly Pair[], key: Uint8Array): number {
+  let low = 0;
+  let high = chunk.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (Buffer.compare(chunk[middle]![0], key) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function find(snapshot: Snapshot, key: Uint8Array): Uint8Array | undefined {
+  const chunk = snapshot[chunkIndex(snapshot, key)];
+  const pair = chunk?.[pairIndex(chunk, key)];
+  return pair && Buffer.compare(pair[0], key) === 0 ? Buffer.from(pair[1]) : undefined;
+}
+
+function put(snapshot: Snapshot, key: Buffer, value: Buffer): Snapshot {
+  const at = Math.min(chunkIndex(snapshot, key), Math.max(0, snapshot.length - 1));
+  const chunk = snapshot[at] ?? [];
+  const i = pairIndex(chunk, key);
+  const same = i < chunk.length && Buffer.compare(chunk[i]![0], key) === 0;
+  const next = [...chunk.slice(0, i), [key, value] as const, ...chunk.slice(same ? i + 1 : i)];
+  const parts = next.length > chunkMax ? [next.slice(0, next.length >> 1), next.slice(next.length >> 1)] : [next];
+  return [...snapshot.slice(0, at), ...parts, ...snapshot.slice(at + 1)];
+}
+
+function remove(snapshot: Snapshot, key: Uint8Array): Snapshot {
+  const at = chunkIndex(snapshot, key);
+  const chunk = snapshot[at];
+  if (!chunk) return snapshot;
+  const i = pairIndex(chunk, key);
+  if (i >= chunk.length || Buffer.compare(chunk[i]![0], key) !== 0) return snapshot;
+  const next = [...chunk.slice(0, i), ...chunk.slice(i + 1)];
+  return [...snapshot.slice(0, at), ...(next.length > 0 ? [next] : []), ...snapshot.slice(at + 1)];
+}
+
+function* scan(snapshotOf: () => Snapshot, range: Range): Generator<[Uint8Array, Uint8Array]> {
+  const snapshot = snapshotOf();
+  let left = range.limit ?? Number.POSITIVE_INFINITY;
+  const step = range.reverse ? -1 : 1;
+  const first = chunkIndex(snapshot, range.from);
+  const last = Math.min(chunkIndex(snapshot, range.to), snapshot.length - 1);
+  for (let at = range.reverse ? last : first; at >= first && at <= last; at += step) {
+    const chunk = snapshot[at]!;
+    for (let i = range.reverse ? chunk.length - 1 : 0; i >= 0 && i < chunk.length; i += step) {
+      const [key, value] = chunk[i]!;
+      if (Buffer.compare(key, range.from) < 0 || Buffer.compare(key, range.to) >= 0) continue;
+      if (left-- <= 0) return;
+      yield [Buffer.from(key), Buffer.from(value)];
+    }
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * The partial of the built-in summary: what is known of one placement at some destinations. Partials of disjoint sets of
+ * destinations merge into the partial of the union; the merge is associative and commutative, so that any tree of merges gives the
+ * same result, and `emptyPartial` changes nothing but the generation and target that it names.
+ */
+import { stableStringify } from '../object/canonical.ts';
+import { asText, text } from '../store/bytes.ts';
+
+export interface Partial {
+  /** Of the placement, at its origin. */
+  readonly generation: number;
+  /** Revision of the origin's space that the counts are exact for: see TargetAttributes in wire/entries.ts. */
+  readonly target: number;
+  readonly counts: Counts;
+  /** Of the destination that has been silent for the longest; absent when none is silent. */
+  readonly oldestAgeMs?: number;
+  /** A sample of at most `failuresMax`, the smallest by path, then object. */
+  readonly failures: readonly Failure[];
+}
+
+/** Numbers of destinations; fresh + stale + never + quarantined = expected. */
+export interface Counts {
+  readonly expected: number;
+  readonly fresh: number;
+  readonly stale: number;
+  readonly never: number;
+  readonly quarantined: number;
+  /** Those whose agent has stored all objects of the target. */
+  readonly synced: number;
+  /** … whose cluster has accepted them. */
+  readonly applied: number;
+  /** … whose objects are all available. */
+  readonly available: number;
+  readonly failed: number;
+  readonly conflicted: number;
+  /** Those that have reported, but for an older target. */
+  readonly outdated: number;
+}
+
+export interface Failure {
+  /** Of the destination's agent: `eu:paris:store-17`. */
+  readonly path: string;
+  /** `deployments.apps shop/till` */
+  readonly object: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** A page of text for a person, and a bound on what a placement's status holds however many destinations fail. */
+export const failuresMax = 10;
+
+export const countNames = [
+  'expected',
+  'fresh',
+  'stale',
+  'never',
+  'quarantined',
+  'synced',
+  'applied',
+  'available',
+  'failed',
+  'conflicted',
+  'outdated',
+] as const satisfies readonly (keyof Counts)[];
+
+export const zeroCounts: Counts = {
+  expected: 0,
+  fresh: 0,
+  stale: 0,
+  never: 0,
+  quarantined: 0,
+  synced: 0,
+  applied: 0,
+  available: 0,
+  failed: 0,
+  conflicted: 0,
+  outdated: 0,
+};
+
+export function emptyPartial(generation: number, target: number): Partial {
+  return { generation, target, counts: zeroCounts, failures: [] };
+}
+
+export function merge(a: Partial, b: Partial): Partial {
+  const counts: Record<keyof Counts, number> = { ...a.counts };
+  for (const name of countNames) counts[name] += b.counts[name];
+  const oldestAgeMs = Math.max(a.oldestAgeMs ?? -1, b.oldestAgeMs ?? -1);
+  return {
+    generation: Math.max(a.generation, b.generation),
+    target: Math.max(a.target, b.target),
+    counts,
+    ...(oldestAgeMs >= 0 ? { oldestAgeMs } : {}),
+    failures: smallestFailures(a.failures, b.failures),
+  };
+}
+
+/** The sample of both: the smallest of all are among the smallest of each, which is why the merge is associative. */
+export function smallestFailures(...samples: readonly (readonly Failure[])[]): readonly Failure[] {
+  const all = samples.flat();
+  return all.length === 0 ? all : all.sort(compareFailures).slice(0, failuresMax);
+}
+
+/** The same partial gives the same bytes, so that an unchanged one is not sent again. */
+export function encodePartial(partial: Partial): Uint8Array {
+  return text(stableStringify(partial));
+}
+
+/** Counts that the sender did not know (an older version) read as 0. */
+export function decodePartial(bytes: Uint8Array): Partial {
+  const partial = JSON.parse(asText(bytes)) as Partial;
+  return { ...partial, counts: { ...zeroCounts, ...partial.counts } };
+}
+
+function compareFailures(a: Failure, b: Failure): number {
+  return (
+    compareText(a.path, b.path) ||
+    compareText(a.object, b.object) ||
+    compareText(a.reason, b.reason) ||
+    compareText(a.message, b.message)
+  );
+}
+
+/** By code unit: the same order on every node, whatever its locale. */
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,103 @@
+/** The entries of the down and up feeds, as docs/architecture.md lists them: keys, and the attributes that the nodes on the way read. */
+import { formatKey, type ObjectKey, parseKey } from '../object/key.ts';
+
+/** `center.retail/shop-prod`: a placement wherever it has arrived. Names hold no slash, so it splits one way only. */
+export type PlacementId = string;
+
+export function placementId(source: string, name: string): PlacementId {
+  return `${source}/${name}`;
+}
+
+export function splitPlacementId(id: PlacementId): { source: string; name: string } {
+  const slash = id.indexOf('/');
+  return { source: id.slice(0, slash), name: id.slice(slash + 1) };
+}
+
+export type EntryKey =
+  | { readonly type: 'tree' }
+  | { readonly type: 'placement'; readonly id: PlacementId }
+  | { readonly type: 'target'; readonly id: PlacementId }
+  | { readonly type: 'object'; readonly source: string; readonly object: ObjectKey }
+  | { readonly type: 'labels' }
+  | { readonly type: 'partial'; readonly id: PlacementId }
+  | { readonly type: 'state'; readonly source: string; readonly object: ObjectKey }
+  | { readonly type: 'status'; readonly id: PlacementId; readonly object: ObjectKey }
+  | { readonly type: 'node'; readonly path: string };
+
+export const treeKey = 'tree';
+export const labelsKey = 'labels';
+export const placementKey = (id: PlacementId) => `p/${id}`;
+export const targetKey = (id: PlacementId) => `t/${id}`;
+export const objectKey = (source: string, key: ObjectKey) => `o/${source}/${formatKey(key)}`;
+export const partialKey = (id: PlacementId) => `partial/${id}`;
+export const stateKey = (source: string, key: ObjectKey) => `state/${source}/${formatKey(key)}`;
+export const statusKey = (id: PlacementId, key: ObjectKey) => `status/${id}/${formatKey(key)}`;
+export const nodeKey = (path: string) => `node/${path}`;
+
+/** Undefined for a key that this version does not know: it is kept and passed over. */
+export function parseEntryKey(key: string): EntryKey | undefined {
+  const slash = key.indexOf('/');
+  if (slash < 0) return key === treeKey ? { type: 'tree' } : key === labelsKey ? { type: 'labels' } : undefined;
+  const rest = key.slice(slash + 1);
+  switch (key.slice(0, slash)) {
+    case 'p':
+      return { type: 'placement', id: rest };
+    case 't':
+      return { type: 'target', id: rest };
+    case 'partial':
+      return { type: 'partial', id: rest };
+    case 'node':
+      return { type: 'node', path: rest };
+    case 'o':
+      return { type: 'object', ...sourceAndObject(rest) };
+    case 'state':
+      return { type: 'state', ...sourceAndObject(rest) };
+    case 'status': {
+      const [source, name, ...object] = rest.split('/');
+      return { type: 'status', id: placementId(source!, name!), object: parseKey(object.join('/')) };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function sourceAndObject(rest: string): { source: string; object: ObjectKey } {
+  const slash = rest.indexOf('/');
+  return { source: rest.slice(0, slash), object: parseKey(rest.slice(slash + 1)) };
+}
+
+/** What every object and placement says of its origin. */
+export interface OriginAttributes {
+  readonly uid: string;
+  /** creationTimestamp at the origin. */
+  readonly created: string;
+  readonly generation: number;
+}
+
+export interface ObjectAttributes extends OriginAttributes {
+  /** Names of the placements (of the same source) that want this object, sorted. */
+  readonly refs: readonly string[];
+}
+
+export interface TargetAttributes {
+  readonly generation: number;
+  /** Revision of the origin's space at which the set or content of the placement's objects last changed. */
+  readonly target: number;
+  /** The placement wants exact state when it matches one destination in all. */
+  readonly singleton: boolean;
+}
+
+export interface TreeAttributes {
+  readonly path: string;
+  /** What Locations below inherit from the relays above the receiver and from the receiver itself. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface StateAttributes {
+  /** Origin revision of the content that the state is about. */
+  readonly desired: number;
+  readonly applied: boolean;
+  readonly available: boolean;
+  readonly reason?: string;
+  readonly message?: string;
+}

@@ -1,0 +1,37 @@
+/** The configuration of a relay or the center: one YAML file, checked whole before anything starts. */
+import { z } from 'zod';
+
+const labels = z.record(z.string(), z.string());
+
+export const inventoryEntrySchema = z.strictObject({
+  name: z.string(),
+  labels: labels.default({}),
+  annotations: labels.default({}),
+  properties: labels.default({}),
+});
+
+export const nodeConfigSchema = z.strictObject({
+  /** Empty at the center. */
+  path: z.string(),
+  /** Directory of the node's store. */
+  data: z.string(),
+  /** JSON lines; absent: standard output. */
+  logFile: z.string().optional(),
+  logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  /** Written whole once the node serves: {url, meshAddress, pid}. */
+  statusFile: z.string().optional(),
+  /** What Locations below inherit from this node. */
+  labels: labels.default({}),
+  parent: z.strictObject({ address: z.string(), path: z.string() }).optional(),
+  pki: z.strictObject({ ca: z.string(), cert: z.string(), key: z.string() }),
+  api: z.strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) }),
+  mesh: z.strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) }),
+  spaces: z
+    .array(z.strictObject({ name: z.string(), type: z.enum(['Workload', 'Inventory', 'System']).default('Workload') }))
+    .default([]),
+  /** Destinations that this node knows from the start; the inventory itself is objects of the system space. */
+  inventory: z.array(inventoryEntrySchema).default([]),
+});
+
+export type NodeConfig = z.infer<typeof nodeConfigSchema>;
+export type InventoryEntry = z.infer<typeof inventoryEntrySchema>;

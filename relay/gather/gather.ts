@@ -1,0 +1,86 @@
+/**
+ * From the partials of the children to the node's own: one segment tree per placement, so that a child's change costs
+ * log2(children) merges. The trees are in memory and made when first needed, from the rows that the children reported.
+ */
+import { merge, type Partial, emptyPartial, decodePartial } from '../../core/summary/partial.ts';
+import { SegmentTree } from '../../core/summary/segment-tree.ts';
+import type { Reader } from '../../core/store/store.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { Table } from '../../core/feed/feed.ts';
+import type { PlacementId } from '../../core/wire/entries.ts';
+import { partialKey } from '../../core/wire/entries.ts';
+import { type Child, matchChild } from '../schedule/children.ts';
+import type { Placement, Placements } from '../schedule/placements.ts';
+import { contribution } from './contribution.ts';
+
+export interface GatherPorts {
+  readonly placements: Placements;
+  readonly children: ReadonlyMap<string, Child>;
+  /** What a child reported: the consumer's table of its up feed. */
+  reportedOf(child: string): Table | undefined;
+  connection(child: string): { connected: boolean; silentMs: number };
+}
+
+export class Gather {
+  readonly #ports: GatherPorts;
+  readonly #trees = new Map<PlacementId, SegmentTree<Partial>>();
+
+  constructor(ports: GatherPorts) {
+    this.#ports = ports;
+  }
+
+  /** The node's own partial of a placement; undefined when the placement is unknown. */
+  total(reader: Reader, id: PlacementId): Partial | undefined {
+    const placement = this.#ports.placements.get(id);
+    if (!placement) return undefined;
+    const tree = this.#trees.get(id) ?? this.refresh(reader, id);
+    const { generation, target } = placement.target ?? { generation: 0, target: 0 };
+    return tree?.total() ?? emptyPartial(generation, target);
+  }
+
+  /** Merges done for one placement since its tree was made. */
+  merges(id: PlacementId): number {
+    return this.#trees.get(id)?.merges ?? 0;
+  }
+
+  /** The contributions of one placement anew, for all children: its target or its children have changed. */
+  refresh(reader: Reader, id: PlacementId): SegmentTree<Partial> | undefined {
+    const placement = this.#ports.placements.get(id);
+    if (!placement) {
+      this.#trees.delete(id);
+      return undefined;
+    }
+    const tree = this.#trees.get(id) ?? new SegmentTree<Partial>(merge);
+    this.#trees.set(id, tree);
+    for (const child of [...tree.keys()]) if (!placement.children.has(child)) tree.delete(child);
+    for (const child of placement.children) this.#place(reader, tree, placement, child);
+    return tree;
+  }
+
+  /** One child's contribution to one placement anew. */
+  childChanged(reader: Reader, id: PlacementId, child: string): void {
+    const placement = this.#ports.placements.get(id);
+    const tree = this.#trees.get(id);
+    if (!placement || !tree) return;
+    if (placement.children.has(child)) this.#place(reader, tree, placement, child);
+    else tree.delete(child);
+  }
+
+  #place(reader: Reader, tree: SegmentTree<Partial>, placement: Placement, name: string): void {
+    const child = this.#ports.children.get(name);
+    if (!child || !placement.target) return;
+    const reported = this.#reported(reader, name, placement.id);
+    const view = {
+      ...this.#ports.connection(name),
+      expected: matchChild(placement, child).expected,
+      ...(reported ? { reported } : {}),
+    };
+    tree.set(name, contribution(placement.target, view));
+  }
+
+  #reported(reader: Reader, child: string, id: PlacementId): Partial | undefined {
+    const table = this.#ports.reportedOf(child);
+    const row = table?.get(reader, hash128(partialKey(id)));
+    return row?.content && table ? decodePartial(table.content(reader, row.content).body) : undefined;
+  }
+}

@@ -1,0 +1,63 @@
+/** The status of an EdgePlacement from the node's own partial: counts, one line to read, a sample of failures, conditions. */
+import { withCondition, type NewCondition } from '../../core/object/conditions.ts';
+import type { Condition } from '../../core/object/meta.ts';
+import type { Counts, Failure, Partial } from '../../core/summary/partial.ts';
+
+export interface PlacementStatus {
+  readonly observedGeneration: number;
+  readonly matchingLocationCount: number;
+  readonly summary: Counts & { readonly oldestAgeSeconds?: number };
+  readonly display: string;
+  readonly failures?: readonly Failure[];
+  readonly conditions: readonly Condition[];
+}
+
+export function placementStatus(partial: Partial, before: readonly Condition[], now: string): PlacementStatus {
+  const { counts, generation } = partial;
+  const oldestAgeSeconds = partial.oldestAgeMs === undefined ? undefined : Math.round(partial.oldestAgeMs / 1000);
+  return {
+    observedGeneration: generation,
+    matchingLocationCount: counts.expected,
+    summary: { ...counts, ...(oldestAgeSeconds === undefined ? {} : { oldestAgeSeconds }) },
+    display: display(counts, partial.oldestAgeMs),
+    ...(partial.failures.length > 0 ? { failures: partial.failures } : {}),
+    conditions: withCondition(before, { ...ready(counts), observedGeneration: generation }, now),
+  };
+}
+
+/** `available 9,998/10,000 (2 stale, oldest 4m)` */
+export function display(counts: Counts, oldestAgeMs?: number): string {
+  const number = (n: number) => n.toLocaleString('en-US');
+  const notes: string[] = [];
+  for (const name of ['failed', 'conflicted', 'outdated', 'never', 'quarantined', 'stale'] as const) {
+    if (counts[name] > 0) notes.push(`${number(counts[name])} ${name}`);
+  }
+  if (counts.stale > 0 && oldestAgeMs !== undefined) notes.push(`oldest ${shortDuration(oldestAgeMs)}`);
+  const tail = notes.length > 0 ? ` (${notes.join(', ')})` : '';
+  return `available ${number(counts.available)}/${number(counts.expected)}${tail}`;
+}
+
+export function shortDuration(ms: number): string {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds}s`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)}m`;
+  return seconds < 86_400 ? `${Math.floor(seconds / 3600)}h` : `${Math.floor(seconds / 86_400)}d`;
+}
+
+function ready(counts: Counts): NewCondition {
+  const of = `of ${counts.expected}`;
+  if (counts.expected === 0) return no('NoMatchingLocations', 'no Location matches; see spec.locationSelectors');
+  if (counts.available === counts.expected) {
+    return { type: 'Ready', status: 'True', reason: 'AllAvailable', message: `all ${counts.expected} destinations are available` };
+  }
+  if (counts.failed > 0) return no('Failing', `${counts.failed} ${of} destinations fail; see status.failures`);
+  if (counts.conflicted > 0) return no('Conflicted', `${counts.conflicted} ${of} destinations have objects of another source`);
+  if (counts.quarantined > 0) return no('Quarantined', `${counts.quarantined} ${of} destinations have quarantined entries`);
+  if (counts.stale > 0) return no('Stale', `${counts.stale} ${of} destinations are not connected`);
+  if (counts.never > 0) return no('NeverReported', `${counts.never} ${of} destinations have not reported yet`);
+  return no('Progressing', `${counts.available} ${of} destinations are available`);
+}
+
+function no(reason: string, message: string): NewCondition {
+  return { type: 'Ready', status: 'False', reason, message };
+}

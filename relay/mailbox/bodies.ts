@@ -1,0 +1,13 @@
+/** Travelled contents as the API server shows them: what the origin knew spliced back in, a status appended, nothing parsed. */
+import { appendMember, spliceMetadata } from '../../core/object/canonical.ts';
+import type { Content } from '../../core/feed/feed.ts';
+import type { OriginAttributes } from '../../core/wire/entries.ts';
+import { asText, concat } from '../../core/store/bytes.ts';
+
+/** Canonical bytes with the origin's uid, creationTimestamp and generation, and the status if there is one (JSON bytes). */
+export function shownBody(content: Content, status?: Uint8Array): Uint8Array {
+  const { uid, created, generation } = JSON.parse(asText(content.attributes)) as OriginAttributes;
+  const fields = `"creationTimestamp":${JSON.stringify(created)},"generation":${generation},"uid":${JSON.stringify(uid)}`;
+  const body = concat(...spliceMetadata(content.body, fields));
+  return status && status.length > 0 ? appendMember(body, 'status', status) : body;
+}

@@ -1,0 +1,66 @@
+/** The two feeds of each child: the mailbox that this node produces and the reported table that it consumes. */
+import { FeedConsumer } from '../../core/feed/consumer.ts';
+import { FeedProducer } from '../../core/feed/producer.ts';
+import { dropTable } from '../../core/feed/table.ts';
+import type { Random } from '../../core/runtime/random.ts';
+import type { Store, Transaction } from '../../core/store/store.ts';
+import { type ChildRole, forgetChild, storeChild, storedChildren } from '../schedule/children.ts';
+
+export interface Mailbox {
+  readonly child: string;
+  readonly role: ChildRole;
+  readonly producer: FeedProducer;
+  readonly reported: FeedConsumer;
+}
+
+export class Mailboxes {
+  readonly #store: Store;
+  readonly #random: Random;
+  readonly #bootNonce: string;
+  readonly #byChild = new Map<string, Mailbox>();
+
+  /** Opens the mailboxes of all known children; nothing of their rows is read. */
+  constructor(store: Store, random: Random, bootNonce: string) {
+    this.#store = store;
+    this.#random = random;
+    this.#bootNonce = bootNonce;
+    store.write((t) => {
+      for (const { name, role } of storedChildren(t)) this.#open(t, name, role);
+    });
+  }
+
+  get(child: string): Mailbox | undefined {
+    return this.#byChild.get(child);
+  }
+
+  all(): IterableIterator<Mailbox> {
+    return this.#byChild.values();
+  }
+
+  /** The child's mailbox, made when it is not there. */
+  ensure(t: Transaction, child: string, role: ChildRole): Mailbox {
+    const known = this.#byChild.get(child);
+    if (known) return known;
+    storeChild(t, child, role);
+    return this.#open(t, child, role);
+  }
+
+  /** The child has left for good: both tables go. */
+  drop(t: Transaction, child: string): void {
+    if (!this.#byChild.delete(child)) return;
+    forgetChild(t, child);
+    dropTable(t, mailboxTable(child));
+    dropTable(t, reportedTable(child));
+  }
+
+  #open(t: Transaction, child: string, role: ChildRole): Mailbox {
+    const producer = FeedProducer.open(t, { name: mailboxTable(child), bootNonce: this.#bootNonce, random: this.#random });
+    const reported = FeedConsumer.open(t, { name: reportedTable(child) });
+    const mailbox = { child, role, producer, reported };
+    this.#byChild.set(child, mailbox);
+    return mailbox;
+  }
+}
+
+const mailboxTable = (child: string) => `mailbox/${child}`;
+const reportedTable = (child: string) => `reported/${child}`;

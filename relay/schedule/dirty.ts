@@ -1,0 +1,53 @@
+/**
+ * What the scheduler has yet to look at: keys, never values, written in the transaction of the change that made them
+ * dirty. So a crash loses no work, ten changes of one object are one piece of work, and the worker reads the state as it is then.
+ */
+import { asText, concat, prefixRange, text, u32 } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+
+/** In the order in which they are worked off: a target goes out only when nothing before it is left. Append-only numbers. */
+export const workClass = { space: 1, child: 2, placement: 3, match: 4, row: 5, target: 6 } as const;
+export type WorkClass = keyof typeof workClass;
+
+export interface Work {
+  readonly key: string;
+  /** What the worker needs of the past: for a row, the placements that wanted it when it was last looked at. */
+  readonly refs: readonly string[];
+  /** The newest origin revision among the changes. */
+  readonly originRevision: number;
+}
+
+interface DirtyRecord {
+  readonly refs: readonly string[];
+  readonly originRevision: number;
+}
+
+export function markDirty(t: Transaction, in_: WorkClass, key: string, refs: readonly string[] = [], originRevision = 0): void {
+  const at = rowKey(in_, key);
+  const bytes = t.get(at);
+  const before: DirtyRecord = bytes ? JSON.parse(asText(bytes)) : { refs: [], originRevision: 0 };
+  const record: DirtyRecord = {
+    refs: [...new Set([...before.refs, ...refs])].sort(),
+    originRevision: Math.max(before.originRevision, originRevision),
+  };
+  t.put(at, text(JSON.stringify(record)));
+}
+
+export function clearDirty(t: Transaction, in_: WorkClass, key: string): void {
+  t.remove(rowKey(in_, key));
+}
+
+/** Up to `limit` pieces of work of one class. */
+export function dirtyWork(reader: Reader, in_: WorkClass, limit: number): Work[] {
+  const prefix = concat(prefixOf('dirty'), u32(workClass[in_]));
+  const work: Work[] = [];
+  for (const [key, value] of reader.scan({ ...prefixRange(prefix), limit })) {
+    work.push({ key: asText(key.subarray(prefix.length)), ...(JSON.parse(asText(value)) as DirtyRecord) });
+  }
+  return work;
+}
+
+function rowKey(in_: WorkClass, key: string): Uint8Array {
+  return concat(prefixOf('dirty'), u32(workClass[in_]), text(key));
+}

@@ -1,0 +1,92 @@
+/**
+ * The inventory of a node: its Locations and SyncTargets, as destinations of its agents. A Location selects SyncTargets by
+ * `spec.instanceSelector`, or without one the SyncTarget of its own name; a SyncTarget has the name of the agent that serves it.
+ */
+import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
+import { parseBody } from '../../core/object/canonical.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { type LabelSelector, type Labels, matchesSelector } from '../../core/object/selector.ts';
+
+export const locationResource = { group: 'inventory.banyan.io', resource: 'locations' } as const;
+export const syncTargetResource = { group: 'inventory.banyan.io', resource: 'synctargets' } as const;
+
+export interface InventoryLocation {
+  readonly name: string;
+  readonly labels: Labels;
+  readonly object: KubeObject;
+  readonly syncTarget: KubeObject;
+}
+
+export class Inventory {
+  readonly #storage: SpaceStorage;
+  /** Locations with an instanceSelector: few, and the only ones that a SyncTarget can't find by its own name. */
+  readonly #selecting = new Map<string, KubeObject>();
+
+  constructor(storage: SpaceStorage) {
+    this.#storage = storage;
+    for (const stored of storage.scan(locationResource)) this.#learn(stored.key.name, stored.body);
+  }
+
+  /** Told of each change of the system space; returns the SyncTargets whose destinations it may change. */
+  note(event: StorageEvent): string[] {
+    const { key, body } = event.object;
+    if (key.group !== locationResource.group) return [];
+    if (key.resource === syncTargetResource.resource) return [key.name];
+    if (key.resource !== locationResource.resource) return [];
+    this.#learn(key.name, event.type === 'DELETED' ? undefined : body);
+    const states = event.before ? [event.before.body, body] : [body];
+    return this.#concerned(states.map(parseBody));
+  }
+
+  hasSyncTarget(name: string): boolean {
+    return this.#storage.get({ ...syncTargetResource, namespace: '', name }) !== undefined;
+  }
+
+  syncTargets(): string[] {
+    return this.#storage.scan(syncTargetResource).map((stored) => stored.key.name);
+  }
+
+  /** The Locations that select a SyncTarget, with their own labels over the inherited ones. */
+  locationsOf(syncTarget: string, inherited: Labels): InventoryLocation[] {
+    const stored = this.#storage.get({ ...syncTargetResource, namespace: '', name: syncTarget });
+    if (!stored) return [];
+    const target = parseBody(stored.body);
+    const namesake = this.#storage.get({ ...locationResource, namespace: '', name: syncTarget });
+    const locations = [...(namesake ? [parseBody(namesake.body)] : []), ...this.#selecting.values()];
+    const byName = new Map(locations.map((location) => [location.metadata.name!, location]));
+    return [...byName.values()]
+      .filter((location) => selectsTarget(location, target))
+      .map((object) => ({
+        name: object.metadata.name!,
+        labels: { ...inherited, ...object.metadata.labels },
+        object,
+        syncTarget: target,
+      }));
+  }
+
+  #learn(name: string, body: Uint8Array | undefined): void {
+    const location = body && parseBody(body);
+    if (location && selectorOf(location)) this.#selecting.set(name, location);
+    else this.#selecting.delete(name);
+  }
+
+  /** Those that the Location selects now or selected before. */
+  #concerned(states: readonly KubeObject[]): string[] {
+    if (states.every((location) => selectorOf(location) === undefined)) return [states[0]!.metadata.name!];
+    return this.#storage
+      .scan(syncTargetResource)
+      .map((stored) => parseBody(stored.body))
+      .filter((target) => states.some((location) => selectsTarget(location, target)))
+      .map((target) => target.metadata.name!);
+  }
+}
+
+function selectorOf(location: KubeObject): LabelSelector | undefined {
+  return (location.spec as { instanceSelector?: LabelSelector } | undefined)?.instanceSelector;
+}
+
+function selectsTarget(location: KubeObject, target: KubeObject): boolean {
+  const selector = selectorOf(location);
+  if (!selector) return location.metadata.name === target.metadata.name;
+  return matchesSelector(selector, target.metadata.labels ?? {});
+}

@@ -1,0 +1,77 @@
+/**
+ * Runs the selections and the scheduler whenever something is dirty, one bounded transaction at a time, and lets others have their turn
+ * between them. Level-based: a call of `poke` while it runs is not lost and not queued twice.
+ */
+import type { Store, Transaction } from '../../core/store/store.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { Selection } from '../spaces/selection.ts';
+import type { Scheduler, Step } from './schedule.ts';
+
+export interface LoopPorts {
+  readonly store: Store;
+  readonly log: Logger;
+  readonly scheduler: Scheduler;
+  selections(): Iterable<Selection>;
+  /** Calls back soon, after what waits already: setImmediate in the product. */
+  soon(run: () => void): void;
+  /** After the commit of a step that did something. */
+  stepped(step: Step): void;
+  /** Nothing is left to do. */
+  idle(): void;
+  /** A step failed: the store is full or broken. */
+  failed(error: unknown): void;
+}
+
+export class ScheduleLoop {
+  readonly #ports: LoopPorts;
+  #scheduled = false;
+  #busy = true;
+  #stopped = false;
+
+  constructor(ports: LoopPorts) {
+    this.#ports = ports;
+  }
+
+  /** False between a poke and the end of the work that it started; true at first only after one run. */
+  get quiet(): boolean {
+    return !this.#busy;
+  }
+
+  poke(): void {
+    this.#busy = true;
+    if (this.#scheduled || this.#stopped) return;
+    this.#scheduled = true;
+    this.#ports.soon(() => this.#run());
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  #run(): void {
+    this.#scheduled = false;
+    if (this.#stopped) return;
+    let step: Step;
+    try {
+      step = this.#ports.store.write((t) => this.#step(t));
+    } catch (error) {
+      this.#ports.failed(error);
+      return;
+    }
+    if (step.touched.size > 0 || step.changed.size > 0) this.#ports.stepped(step);
+    if (step.more) {
+      this.poke();
+    } else {
+      this.#busy = false;
+      this.#ports.idle();
+    }
+  }
+
+  /** Selection first: the rows that it makes are the scheduler's work. */
+  #step(t: Transaction): Step {
+    for (const selection of this.#ports.selections()) {
+      if (selection.step(t)) return { more: true, touched: new Set(), changed: new Set() };
+    }
+    return this.#ports.scheduler.step(t);
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * The placements that this node knows, of its own spaces and from above, with the children that each may reach. In memory, since
+ * every row that changes asks for it; rebuilt at start from the store. The rows of the `matched` keyspace say which
+ * children's mailboxes have a placement already, so that a restart goes on where it was.
+ */
+import type { LabelSelector } from '../../core/object/selector.ts';
+import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+import { type PlacementId, splitPlacementId, type TargetAttributes } from '../../core/wire/entries.ts';
+
+export interface Placement {
+  readonly id: PlacementId;
+  readonly source: string;
+  readonly name: string;
+  /** ORed; empty with an expression means every Location. */
+  readonly locationSelectors: readonly LabelSelector[];
+  readonly locationExpression?: string;
+  readonly target?: TargetAttributes;
+  /** Children whose mailbox has this placement. */
+  readonly children: Set<string>;
+}
+
+const nul = Buffer.of(0);
+
+export class Placements {
+  readonly #byId = new Map<PlacementId, Placement>();
+
+  get(id: PlacementId): Placement | undefined {
+    return this.#byId.get(id);
+  }
+
+  all(): IterableIterator<Placement> {
+    return this.#byId.values();
+  }
+
+  set(placement: Placement): void {
+    this.#byId.set(placement.id, placement);
+  }
+
+  delete(id: PlacementId): void {
+    this.#byId.delete(id);
+  }
+
+  ofChild(child: string): Placement[] {
+    return [...this.#byId.values()].filter((placement) => placement.children.has(child));
+  }
+}
+
+/** Ids of every placement that the node knows. */
+export function storedPlacements(reader: Reader): PlacementId[] {
+  const prefix = prefixOf('placement');
+  return [...reader.scan(prefixRange(prefix))].map(([key]) => asText(key.subarray(prefix.length)));
+}
+
+export function storePlacement(t: Transaction, id: PlacementId): void {
+  t.put(concat(prefixOf('placement'), text(id)), new Uint8Array(0));
+}
+
+export function forgetPlacement(t: Transaction, id: PlacementId): void {
+  t.remove(concat(prefixOf('placement'), text(id)));
+}
+
+/** Which children's mailboxes have the placement, durable beside the mailboxes themselves. */
+export function matchedChildren(reader: Reader, id: PlacementId): string[] {
+  const prefix = concat(prefixOf('matched'), text(id), nul);
+  return [...reader.scan(prefixRange(prefix))].map(([key]) => asText(key.subarray(prefix.length)));
+}
+
+export function storeMatched(t: Transaction, id: PlacementId, child: string): void {
+  t.put(concat(prefixOf('matched'), text(id), nul, text(child)), new Uint8Array(0));
+}
+
+export function forgetMatched(t: Transaction, id: PlacementId, child: string): void {
+  t.remove(concat(prefixOf('matched'), text(id), nul, text(child)));
+}
+
+// ------------------------------------------------------------------------------ the objects of a placement
+
+function selectionPrefix(id: PlacementId): Uint8Array {
+  const { source, name } = splitPlacementId(id);
+  return concat(prefixOf('selection'), text(source), nul, text(name), nul);
+}
+
+export function storeSelected(t: Transaction, id: PlacementId, keyHash: Uint8Array): void {
+  t.put(concat(selectionPrefix(id), keyHash), new Uint8Array(0));
+}
+
+export function forgetSelected(t: Transaction, id: PlacementId, keyHash: Uint8Array): void {
+  t.remove(concat(selectionPrefix(id), keyHash));
+}
+
+/** Key hashes of the placement's objects, in order. */
+export function* selectedObjects(reader: Reader, id: PlacementId): Generator<Uint8Array> {
+  const prefix = selectionPrefix(id);
+  for (const [key] of reader.scan(prefixRange(prefix))) yield key.subarray(prefix.length);
+}

@@ -1,0 +1,313 @@
+/**
+ * From sources to mailboxes: which rows each child gets. Works off dirty keys in bounded transactions; the work is
+ * proportional to what changed times the children that it concerns.
+ *
+ * Order is the promise: children, placements, then objects, then targets. A placement's target row is put only when no object is left to do, so that
+ * whoever has acknowledged the target has stored every object that it covers.
+ */
+import type { AppliedChange, Content, Producer, Table } from '../../core/feed/feed.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { LabelSelector } from '../../core/object/selector.ts';
+import { asText } from '../../core/store/bytes.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+import {
+  type ObjectAttributes,
+  type PlacementId,
+  parseEntryKey,
+  placementId,
+  placementKey,
+  splitPlacementId,
+  type TargetAttributes,
+  targetKey,
+} from '../../core/wire/entries.ts';
+import { type Child, matchChild } from './children.ts';
+import { clearDirty, dirtyWork, markDirty, type Work, type WorkClass } from './dirty.ts';
+import {
+  forgetMatched,
+  forgetPlacement,
+  forgetSelected,
+  matchedChildren,
+  type Placement,
+  type Placements,
+  selectedObjects,
+  storedPlacements,
+  storeMatched,
+  storePlacement,
+  storeSelected,
+} from './placements.ts';
+
+export interface SchedulePorts {
+  /** The table that holds a source's rows: one of the node's own spaces, or what comes from above. */
+  tableOf(source: string): Table | undefined;
+  mailboxOf(child: string): Producer | undefined;
+  readonly children: ReadonlyMap<string, Child>;
+  readonly placements: Placements;
+  /** Reads a child anew from the inventory or its report, into `children`; false when it is gone for good. */
+  refreshChild(t: Transaction, name: string): boolean;
+}
+
+export interface Step {
+  readonly more: boolean;
+  /** Children whose mailbox has new rows. */
+  readonly touched: ReadonlySet<string>;
+  /** Placements of which the children, the target or the existence changed. */
+  readonly changed: ReadonlySet<PlacementId>;
+}
+
+/** Rows put or removed in one transaction before others get their turn: some 10 ms of LMDB on one core. */
+const rowsPerStep = 2_000;
+/** Dirty keys read at once; a bound on memory, not on progress. */
+const workPerStep = 500;
+
+export class Scheduler {
+  readonly #ports: SchedulePorts;
+  #rows = 0;
+  #touched = new Set<string>();
+  #changed = new Set<PlacementId>();
+
+  constructor(ports: SchedulePorts) {
+    this.#ports = ports;
+  }
+
+  /** Fills the placements from the store: at start, and after a transaction failed under a step. */
+  load(reader: Reader): void {
+    for (const id of storedPlacements(reader)) {
+      const placement = this.#read(reader, id, new Set(matchedChildren(reader, id)));
+      if (placement) this.#ports.placements.set(placement);
+    }
+  }
+
+  /** One bounded piece of work, in the caller's transaction. */
+  step(t: Transaction): Step {
+    this.#rows = 0;
+    this.#touched = new Set();
+    this.#changed = new Set();
+    const done =
+      this.#each(t, 'child', (work) => this.#child(t, work.key)) &&
+      this.#each(t, 'placement', (work) => this.#placement(t, work.key)) &&
+      this.#each(t, 'match', (work) => this.#match(t, work.key)) &&
+      this.#each(t, 'row', (work) => this.#row(t, work)) &&
+      this.#each(t, 'target', (work) => this.#target(t, work.key));
+    return { more: !done, touched: this.#touched, changed: this.#changed };
+  }
+
+  /** True when the class is empty afterwards. A piece of work that returns false stays dirty for the next step. */
+  #each(t: Transaction, in_: Exclude<WorkClass, 'space'>, act: (work: Work) => boolean): boolean {
+    const work = dirtyWork(t, in_, workPerStep);
+    for (const item of work) {
+      if (this.#rows >= rowsPerStep || !act(item)) return false;
+      clearDirty(t, in_, item.key);
+    }
+    return work.length < workPerStep;
+  }
+
+  // ------------------------------------------------------------------------------------------------- children
+
+  /** Of a child that changed, only the placements whose answer changed are touched. */
+  #child(t: Transaction, name: string): boolean {
+    const { children, placements } = this.#ports;
+    const before = children.get(name);
+    const stays = this.#ports.refreshChild(t, name);
+    const child = children.get(name);
+    for (const placement of placements.all()) {
+      const had = placement.children.has(name);
+      const has = stays && child !== undefined && matchChild(placement, child).matches;
+      if (had !== has) markDirty(t, 'match', `${placement.id} ${name}`);
+      if (had || has) this.#changed.add(placement.id);
+    }
+    if (before === undefined && child?.role === 'relay') this.#touched.add(name);
+    return true;
+  }
+
+  #match(t: Transaction, key: string): boolean {
+    const [id, name] = key.split(' ') as [PlacementId, string];
+    const placement = this.#ports.placements.get(id);
+    if (!placement) return true;
+    this.#changed.add(id);
+    const child = this.#ports.children.get(name);
+    const mailbox = this.#ports.mailboxOf(name);
+    if (child && mailbox && matchChild(placement, child).matches) {
+      if (!placement.children.has(name)) this.#attach(t, placement, child, mailbox);
+      markDirty(t, 'target', id);
+    } else if (placement.children.has(name)) {
+      this.#detach(t, id, name, placement.children);
+    }
+    return true;
+  }
+
+  // ---------------------------------------------------------------------------------------------- placements
+
+  #placement(t: Transaction, id: PlacementId): boolean {
+    const { placements, children } = this.#ports;
+    this.#changed.add(id);
+    const known = placements.get(id);
+    const current = known?.children ?? new Set(matchedChildren(t, id));
+    const placement = this.#read(t, id, current);
+    for (const child of [...current]) {
+      const still = placement && children.has(child) && matchChild(placement, children.get(child)!).matches;
+      if (!still) this.#detach(t, id, child, current);
+      if (this.#rows >= rowsPerStep) return false;
+    }
+    if (!placement) {
+      placements.delete(id);
+      forgetPlacement(t, id);
+      return true;
+    }
+    placements.set(placement);
+    for (const child of children.values()) {
+      const mailbox = this.#ports.mailboxOf(child.name);
+      if (!mailbox || !matchChild(placement, child).matches) continue;
+      if (!current.has(child.name)) this.#attach(t, placement, child, mailbox);
+      else this.#announce(t, placement, child, mailbox);
+      if (this.#rows >= rowsPerStep) return false;
+    }
+    markDirty(t, 'target', id);
+    return true;
+  }
+
+  #attach(t: Transaction, placement: Placement, child: Child, mailbox: Producer): void {
+    this.#announce(t, placement, child, mailbox);
+    for (const keyHash of selectedObjects(t, placement.id)) {
+      this.#share(t, child.name, mailbox, placement.source, keyHash);
+    }
+    storeMatched(t, placement.id, child.name);
+    placement.children.add(child.name);
+  }
+
+  /** A relay needs the placement itself; an agent gets what is final. */
+  #announce(t: Transaction, placement: Placement, child: Child, mailbox: Producer): void {
+    if (child.role === 'relay') this.#share(t, child.name, mailbox, placement.source, hash128(placementKey(placement.id)));
+  }
+
+  #detach(t: Transaction, id: PlacementId, child: string, current: Set<string>): void {
+    current.delete(child);
+    forgetMatched(t, id, child);
+    const mailbox = this.#ports.mailboxOf(child);
+    if (!mailbox) return;
+    const { source } = splitPlacementId(id);
+    const table = this.#ports.tableOf(source);
+    for (const keyHash of selectedObjects(t, id)) {
+      const row = table?.get(t, keyHash);
+      const wanted = row?.content && table && this.#wantedBy(source, table.content(t, row.content), child);
+      if (!wanted) this.#remove(t, child, mailbox, keyHash, row?.originRevision);
+    }
+    for (const key of [placementKey(id), targetKey(id)]) this.#remove(t, child, mailbox, hash128(key));
+  }
+
+  // ------------------------------------------------------------------------------------------- objects, targets
+
+  #row(t: Transaction, work: Work): boolean {
+    const entry = parseEntryKey(work.key);
+    if (entry?.type !== 'object') return true;
+    const table = this.#ports.tableOf(entry.source);
+    const keyHash = hash128(work.key);
+    const row = table?.get(t, keyHash);
+    const content = row?.content && table?.content(t, row.content);
+    const refs = new Set([...work.refs, ...(content ? attributesOf<ObjectAttributes>(content).refs : [])]);
+    for (const child of this.#childrenOf(entry.source, refs)) {
+      const mailbox = this.#ports.mailboxOf(child);
+      if (!mailbox) continue;
+      if (content && this.#wantedBy(entry.source, content, child)) {
+        this.#share(t, child, mailbox, entry.source, keyHash);
+      } else {
+        this.#remove(t, child, mailbox, keyHash, work.originRevision);
+      }
+    }
+    return true;
+  }
+
+  #target(t: Transaction, id: PlacementId): boolean {
+    const placement = this.#ports.placements.get(id);
+    if (!placement) return true;
+    this.#changed.add(id);
+    const fresh = this.#read(t, id, placement.children);
+    if (fresh) this.#ports.placements.set(fresh);
+    for (const child of placement.children) {
+      const mailbox = this.#ports.mailboxOf(child);
+      if (mailbox) this.#share(t, child, mailbox, placement.source, hash128(targetKey(id)));
+    }
+    return true;
+  }
+
+  #wantedBy(source: string, content: Content, child: string): boolean {
+    const { refs } = attributesOf<ObjectAttributes>(content);
+    return refs.some((name) => this.#ports.placements.get(placementId(source, name))?.children.has(child));
+  }
+
+  #childrenOf(source: string, refs: Iterable<string>): Set<string> {
+    const children = new Set<string>();
+    for (const name of refs) {
+      for (const child of this.#ports.placements.get(placementId(source, name))?.children ?? []) children.add(child);
+    }
+    return children;
+  }
+
+  #share(t: Transaction, child: string, mailbox: Producer, source: string, keyHash: Uint8Array): void {
+    const row = this.#ports.tableOf(source)?.get(t, keyHash);
+    if (!row?.content) return;
+    this.#rows++;
+    if (mailbox.putReference(t, keyHash, row.content, row.originRevision)) this.#touched.add(child);
+  }
+
+  /** What leaves a child's scope is a tombstone no older than what the child has, so that it is not taken for a late one. */
+  #remove(t: Transaction, child: string, mailbox: Producer, keyHash: Uint8Array, originRevision = 0): void {
+    const row = mailbox.get(t, keyHash);
+    if (!row?.content) return;
+    this.#rows++;
+    if (mailbox.remove(t, keyHash, Math.max(originRevision, row.originRevision))) this.#touched.add(child);
+  }
+
+  /** The placement as its rows say; undefined when it is gone. */
+  #read(reader: Reader, id: PlacementId, children: Set<string>): Placement | undefined {
+    const { source, name } = splitPlacementId(id);
+    const table = this.#ports.tableOf(source);
+    const content = table && contentOf(reader, table, placementKey(id));
+    if (!content) return undefined;
+    const { spec } = JSON.parse(asText(content.body)) as { spec: PlacementSelectors };
+    const target = contentOf(reader, table, targetKey(id));
+    return {
+      id,
+      source,
+      name,
+      locationSelectors: spec.locationSelectors ?? [],
+      ...(spec.locationExpression === undefined ? {} : { locationExpression: spec.locationExpression }),
+      ...(target ? { target: attributesOf<TargetAttributes>(target) } : {}),
+      children,
+    };
+  }
+}
+
+interface PlacementSelectors {
+  locationSelectors?: LabelSelector[];
+  locationExpression?: string;
+}
+
+/** Marks what a change of a source's row makes necessary; called in the transaction of the change. */
+export function noteSourceChange(t: Transaction, change: AppliedChange): void {
+  const entry = parseEntryKey(change.key);
+  if (entry?.type === 'placement') {
+    if (change.after) storePlacement(t, entry.id);
+    markDirty(t, 'placement', entry.id);
+  } else if (entry?.type === 'target') {
+    markDirty(t, 'target', entry.id);
+  } else if (entry?.type === 'object') {
+    const before = change.before ? attributesOf<ObjectAttributes>(change.before).refs : [];
+    const after = change.after ? attributesOf<ObjectAttributes>(change.after).refs : [];
+    for (const name of after) {
+      if (!before.includes(name)) storeSelected(t, placementId(entry.source, name), change.keyHash);
+    }
+    for (const name of before) {
+      if (!after.includes(name)) forgetSelected(t, placementId(entry.source, name), change.keyHash);
+    }
+    markDirty(t, 'row', change.key, before, change.originRevision);
+  }
+}
+
+export function attributesOf<T>(content: Content): T {
+  return JSON.parse(asText(content.attributes)) as T;
+}
+
+function contentOf(reader: Reader, table: Table, key: string): Content | undefined {
+  const row = table.get(reader, hash128(key));
+  return row?.content && table.content(reader, row.content);
+}

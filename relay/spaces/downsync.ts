@@ -1,0 +1,60 @@
+/** Which objects of a space a placement's `spec.downsync` selects. Fields of an item are ANDed, items are ORed, `*` is all. */
+import type { ObjectKey } from '../../core/object/key.ts';
+import { type LabelSelector, type Labels, matchesSelector } from '../../core/object/selector.ts';
+
+export interface DownsyncItem {
+  apiGroup?: string;
+  resources?: string[];
+  namespaces?: string[];
+  namespaceSelectors?: LabelSelector[];
+  objectNames?: string[];
+  labelSelectors?: LabelSelector[];
+  createOnly?: boolean;
+}
+
+export interface Candidate {
+  readonly key: ObjectKey;
+  readonly labels: Labels;
+  /** Of the object's namespace; absent for cluster-scoped objects. */
+  readonly namespaceLabels?: Labels;
+}
+
+/**
+ * Groups whose objects say where others go, or are the cluster's own bookkeeping: they never travel as workload, whatever a `*` says.
+ * A component's status is not a workload either.
+ */
+const groupsThatStay = new Set(['edge.banyan.io', 'inventory.banyan.io', 'mesh.banyan.io', 'events.k8s.io', 'metrics.k8s.io']);
+const resourcesThatStay = new Set(['/events', '/nodes', '/bindings', '/componentstatuses', 'coordination.k8s.io/leases']);
+
+export function mayTravel(key: ObjectKey): boolean {
+  return !groupsThatStay.has(key.group) && !resourcesThatStay.has(`${key.group}/${key.resource}`);
+}
+
+/** The items that select the object; none: not selected. */
+export function selectingItems(items: readonly DownsyncItem[], candidate: Candidate): DownsyncItem[] {
+  return items.filter((item) => selects(item, candidate));
+}
+
+/** False for every object of the resource: its objects need no look. */
+export function concernsResource(items: readonly DownsyncItem[], key: { group: string; resource: string }): boolean {
+  return items.some((item) => isGroup(item, key.group) && includes(item.resources, key.resource));
+}
+
+function selects(item: DownsyncItem, { key, labels, namespaceLabels }: Candidate): boolean {
+  if (!isGroup(item, key.group) || !includes(item.resources, key.resource)) return false;
+  if (item.objectNames && !includes(item.objectNames, key.name)) return false;
+  if (item.labelSelectors && !item.labelSelectors.some((selector) => matchesSelector(selector, labels))) return false;
+  const asksForNamespace = item.namespaces !== undefined || item.namespaceSelectors !== undefined;
+  if (key.namespace === '') return !asksForNamespace;
+  if (item.namespaces && !includes(item.namespaces, key.namespace)) return false;
+  return !item.namespaceSelectors || item.namespaceSelectors.some((s) => matchesSelector(s, namespaceLabels ?? {}));
+}
+
+function isGroup(item: DownsyncItem, group: string): boolean {
+  return item.apiGroup === undefined || item.apiGroup === '*' || item.apiGroup === group;
+}
+
+/** An absent or empty list of resources is an empty rule: it selects nothing. */
+function includes(list: readonly string[] | undefined, name: string): boolean {
+  return list !== undefined && (list.includes('*') || list.includes(name));
+}

@@ -1,0 +1,285 @@
+/**
+ * From a workload space to its source table: which placements select each object, and what else those objects need. Works
+ * off objects marked dirty by the space's write hook, one transaction at a time.
+ *
+ * What a placement needs without being asked: the Namespace of a selected object and the CustomResourceDefinition of its kind. They
+ * are counted per placement (`implied` rows), so that they go when the last object that needs them goes.
+ */
+import type { Kinds } from '../../core/apiserver/space.ts';
+import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
+import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
+import { parseBody, stableStringify } from '../../core/object/canonical.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { concat, readU32, text, u32 } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+import { objectKey, placementId, placementKey, type TargetAttributes, targetKey } from '../../core/wire/entries.ts';
+import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
+import { selectedObjects } from '../schedule/placements.ts';
+import { attributesOf } from '../schedule/schedule.ts';
+import { type Candidate, concernsResource, type DownsyncItem, mayTravel, selectingItems } from './downsync.ts';
+import { originOf, payloadOf } from './payload.ts';
+
+/** A source table as this room writes it: `LocalTable` of core/feed. */
+export interface SourceTable extends Table {
+  put(t: Transaction, content: Content, originRevision: number): boolean;
+  remove(t: Transaction, keyHash: Uint8Array): boolean;
+}
+
+export interface SelectionPorts {
+  /** `center.retail` */
+  readonly source: string;
+  readonly storage: SpaceStorage;
+  readonly kinds: Kinds;
+  readonly table: SourceTable;
+  /** Told of each row of the table that changed, in the transaction. */
+  noteChange(t: Transaction, change: AppliedChange): void;
+}
+
+interface Selecting {
+  readonly name: string;
+  readonly items: readonly DownsyncItem[];
+  readonly usesNamespaceLabels: boolean;
+}
+
+export const placementResource = { group: 'edge.banyan.io', resource: 'edgeplacements' } as const;
+const namespaceResource = { group: '', resource: 'namespaces', namespace: '' } as const;
+const crdResource = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions', namespace: '' } as const;
+
+/** Objects looked at in one transaction. */
+const objectsPerStep = 200;
+const nul = Buffer.of(0);
+
+export class Selection {
+  readonly #ports: SelectionPorts;
+  readonly #placements = new Map<string, Selecting>();
+
+  constructor(ports: SelectionPorts) {
+    this.#ports = ports;
+    for (const stored of ports.storage.scan(placementResource)) this.#learn(parseBody(stored.body));
+  }
+
+  /** The space's write hook: every write that may matter leaves a mark in its own transaction. */
+  note(t: Transaction, event: StorageEvent): void {
+    const { key, revision } = event.object;
+    if (isPlacement(key) || mayTravel(key)) markDirty(t, 'space', this.#workKey(key), [], revision);
+  }
+
+  /** One bounded piece of work; true if more is left. */
+  step(t: Transaction): boolean {
+    const prefix = `${this.#ports.source}/`;
+    const work = dirtyWork(t, 'space', objectsPerStep).filter((item) => item.key.startsWith(prefix));
+    for (const item of work) {
+      clearDirty(t, 'space', item.key);
+      const key = parseKey(item.key.slice(prefix.length));
+      if (isPlacement(key)) this.#placement(t, key.name, item.originRevision);
+      else this.#object(t, key, item.originRevision);
+    }
+    return work.length > 0;
+  }
+
+  /** Names of the placements that select the object now, with the items that do: for `banyan why` and for tests. */
+  explain(key: ObjectKey): { placement: string; items: readonly DownsyncItem[] }[] {
+    const stored = this.#ports.storage.get(key);
+    if (!stored) return [];
+    return this.#selecting(this.#candidate(key, parseBody(stored.body)));
+  }
+
+  // ------------------------------------------------------------------------------------------------ placements
+
+  #placement(t: Transaction, name: string, revision: number): void {
+    const { source, storage } = this.#ports;
+    const id = placementId(source, name);
+    const stored = storage.get({ ...placementResource, namespace: '', name });
+    const before = this.#placements.get(name);
+    if (!stored) {
+      this.#placements.delete(name);
+      for (const keyHash of [...selectedObjects(t, id)]) this.#markByHash(t, keyHash, revision);
+      this.#drop(t, placementKey(id), revision);
+      this.#drop(t, targetKey(id), revision);
+      return;
+    }
+    const object = parseBody(stored.body);
+    const after = this.#learn(object);
+    const changed = this.#put(t, placementKey(id), originOf(object), payloadOf(object), revision);
+    if (!changed) return;
+    this.#bump(t, name, revision, object);
+    if (before && stableStringify(before.items) === stableStringify(after.items)) return;
+    for (const keyHash of [...selectedObjects(t, id)]) this.#markByHash(t, keyHash, revision);
+    for (const resource of storage.resources()) {
+      if (!concernsResource(after.items, resource)) continue;
+      for (const candidate of storage.scan(resource)) {
+        if (mayTravel(candidate.key)) markDirty(t, 'space', this.#workKey(candidate.key), [], revision);
+      }
+    }
+  }
+
+  #learn(object: KubeObject): Selecting {
+    const name = object.metadata.name!;
+    const items = (object.spec as { downsync?: DownsyncItem[] } | undefined)?.downsync ?? [];
+    const selecting = { name, items, usesNamespaceLabels: items.some((item) => item.namespaceSelectors !== undefined) };
+    this.#placements.set(name, selecting);
+    return selecting;
+  }
+
+  #markByHash(t: Transaction, keyHash: Uint8Array, revision: number): void {
+    const { table, source } = this.#ports;
+    const row = table.get(t, keyHash);
+    if (!row?.content) return;
+    const key = table.content(t, row.content).key.slice(`o/${source}/`.length);
+    markDirty(t, 'space', `${source}/${key}`, [], revision);
+  }
+
+  // --------------------------------------------------------------------------------------------------- objects
+
+  #object(t: Transaction, key: ObjectKey, revision: number): void {
+    const { source, storage, table } = this.#ports;
+    const entryKey = objectKey(source, key);
+    const row = table.get(t, hash128(entryKey));
+    const before = row?.content ? attributesOf<{ refs: string[] }>(table.content(t, row.content)).refs : [];
+    const stored = storage.get(key);
+    const object = stored && parseBody(stored.body);
+    const selecting = object ? this.#selecting(this.#candidate(key, object)) : [];
+    const direct = selecting.map((one) => one.placement);
+    this.#count(t, key, direct, revision);
+    const refs = [...new Set([...direct, ...(object ? this.#implied(t, key) : [])])].sort();
+    if (this.#isNamespace(key) && [...this.#placements.values()].some((p) => p.usesNamespaceLabels)) {
+      this.#markNamespace(t, key.name, revision);
+    }
+    if (object && refs.length > 0) {
+      const createOnly = selecting.length > 0 && selecting.every(({ items }) => items.every((item) => item.createOnly));
+      const attributes = { ...originOf(object), refs, ...(createOnly ? { createOnly } : {}) };
+      if (!this.#put(t, entryKey, attributes, payloadOf(object), Math.max(revision, stored.revision))) return;
+    } else if (!this.#drop(t, entryKey, revision)) {
+      return;
+    }
+    for (const name of new Set([...before, ...refs])) this.#bump(t, name, revision);
+  }
+
+  #selecting(candidate: Candidate): { placement: string; items: readonly DownsyncItem[] }[] {
+    if (!mayTravel(candidate.key)) return [];
+    return [...this.#placements.values()]
+      .map(({ name, items }) => ({ placement: name, items: selectingItems(items, candidate) }))
+      .filter(({ items }) => items.length > 0);
+  }
+
+  #candidate(key: ObjectKey, object: KubeObject): Candidate {
+    const labels = object.metadata.labels ?? {};
+    if (key.namespace === '') return { key, labels };
+    const namespace = this.#ports.storage.get({ ...namespaceResource, name: key.namespace });
+    return { key, labels, namespaceLabels: namespace ? (parseBody(namespace.body).metadata.labels ?? {}) : {} };
+  }
+
+  #markNamespace(t: Transaction, namespace: string, revision: number): void {
+    const { storage } = this.#ports;
+    for (const resource of storage.resources()) {
+      for (const { key } of storage.scan(resource, { namespace })) {
+        if (key.namespace === namespace && mayTravel(key)) markDirty(t, 'space', this.#workKey(key), [], revision);
+      }
+    }
+  }
+
+  // ------------------------------------------------------------------- what selected objects need besides themselves
+
+  /** Brings the counts of the object's namespace and CRD to what its direct placements are now. */
+  #count(t: Transaction, key: ObjectKey, direct: readonly string[], revision: number): void {
+    const needs = this.#needs(key);
+    if (needs.length === 0) return;
+    const at = concat(prefixOf('implied'), text(this.#ports.source), nul, text('by'), nul, text(formatKey(key)));
+    const stored = t.get(at);
+    const before: string[] = stored ? JSON.parse(Buffer.from(stored).toString()) : [];
+    if (direct.length > 0) t.put(at, text(JSON.stringify(direct)));
+    else t.remove(at);
+    for (const name of direct) if (!before.includes(name)) for (const need of needs) this.#add(t, name, need, 1, revision);
+    for (const name of before) if (!direct.includes(name)) for (const need of needs) this.#add(t, name, need, -1, revision);
+  }
+
+  #needs(key: ObjectKey): ObjectKey[] {
+    const needs: ObjectKey[] = [];
+    if (key.namespace !== '') needs.push({ ...namespaceResource, name: key.namespace });
+    if (this.#ports.kinds.byResource(key)?.custom ?? true) {
+      needs.push({ ...crdResource, name: `${key.resource}.${key.group}` });
+    }
+    return needs;
+  }
+
+  #add(t: Transaction, placement: string, need: ObjectKey, by: number, revision: number): void {
+    const at = this.#impliedKey(placement, need);
+    const before = countAt(t, at);
+    if (before + by > 0) t.put(at, u32(before + by));
+    else t.remove(at);
+    if (before === 0 || before + by === 0) markDirty(t, 'space', this.#workKey(need), [], revision);
+  }
+
+  #implied(t: Transaction, key: ObjectKey): string[] {
+    if (!this.#isNamespace(key) && key.resource !== crdResource.resource) return [];
+    return [...this.#placements.keys()].filter((name) => countAt(t, this.#impliedKey(name, key)) > 0);
+  }
+
+  #impliedKey(placement: string, need: ObjectKey): Uint8Array {
+    return concat(prefixOf('implied'), text(this.#ports.source), nul, text(placement), nul, text(formatKey(need)));
+  }
+
+  #isNamespace(key: ObjectKey): boolean {
+    return key.group === '' && key.resource === 'namespaces';
+  }
+
+  // ------------------------------------------------------------------------------------------------------ rows
+
+  #bump(t: Transaction, placement: string, revision: number, object?: KubeObject): void {
+    const { source, storage, table } = this.#ports;
+    const id = placementId(source, placement);
+    const stored = object ?? this.#stored(storage, placement);
+    if (!stored) return;
+    const row = table.get(t, hash128(targetKey(id)));
+    const before = row?.content && attributesOf<TargetAttributes>(table.content(t, row.content));
+    const attributes: TargetAttributes = {
+      generation: stored.metadata.generation ?? 0,
+      target: Math.max(revision, before?.target ?? 0),
+      singleton: (stored.spec as { wantSingletonReportedState?: boolean }).wantSingletonReportedState ?? false,
+    };
+    this.#put(t, targetKey(id), attributes, new Uint8Array(0), attributes.target);
+  }
+
+  #stored(storage: SpaceStorage, placement: string): KubeObject | undefined {
+    const stored = storage.get({ ...placementResource, namespace: '', name: placement });
+    return stored && parseBody(stored.body);
+  }
+
+  #put(t: Transaction, key: string, attributes: object, body: Uint8Array, originRevision: number): boolean {
+    const { table } = this.#ports;
+    const keyHash = hash128(key);
+    const before = table.get(t, keyHash)?.content;
+    const beforeContent = before && table.content(t, before);
+    const after: Content = { key, attributes: text(stableStringify(attributes)), body };
+    if (!table.put(t, after, originRevision)) return false;
+    this.#ports.noteChange(t, { keyHash, key, originRevision, after, ...(beforeContent ? { before: beforeContent } : {}) });
+    return true;
+  }
+
+  #drop(t: Transaction, key: string, originRevision: number): boolean {
+    const { table } = this.#ports;
+    const keyHash = hash128(key);
+    const row = table.get(t, keyHash);
+    if (!row?.content) return false;
+    const before = table.content(t, row.content);
+    table.remove(t, keyHash);
+    this.#ports.noteChange(t, { keyHash, key, originRevision, before });
+    return true;
+  }
+
+  #workKey(key: ObjectKey): string {
+    return `${this.#ports.source}/${formatKey(key)}`;
+  }
+}
+
+function isPlacement(key: ObjectKey): boolean {
+  return key.group === placementResource.group && key.resource === placementResource.resource;
+}
+
+function countAt(reader: Reader, at: Uint8Array): number {
+  const bytes = reader.get(at);
+  return bytes ? readU32(bytes) : 0;
+}

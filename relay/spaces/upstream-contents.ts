@@ -1,0 +1,61 @@
+/** What one source above sends into this subtree, as a read-only space: its placements, with this subtree's summary, and their objects. */
+import type { Table } from '../../core/feed/feed.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { ObjectKey } from '../../core/object/key.ts';
+import type { Reader, Store } from '../../core/store/store.ts';
+import { objectKey, parseEntryKey, placementId, placementKey, splitPlacementId } from '../../core/wire/entries.ts';
+import { shownBody } from '../mailbox/bodies.ts';
+import type { ShownObject } from '../mailbox/mailbox-view.ts';
+import { placementResource } from './selection.ts';
+
+export class UpstreamContents {
+  readonly #store: Store;
+  readonly #table: Table;
+  readonly #source: string;
+  /** JSON of a placement's status, as this node's subtree makes it. */
+  readonly #statusOf: (reader: Reader, name: string) => Uint8Array | undefined;
+
+  constructor(store: Store, table: Table, source: string, statusOf: (reader: Reader, name: string) => Uint8Array | undefined) {
+    this.#store = store;
+    this.#table = table;
+    this.#source = source;
+    this.#statusOf = statusOf;
+  }
+
+  list(): ShownObject[] {
+    return this.#store.read((reader) => {
+      const shown: ShownObject[] = [];
+      for (const row of this.#table.rows(reader)) {
+        const content = row.content && this.#table.content(reader, row.content);
+        const key = content && this.keyOf(content.key);
+        if (key) shown.push({ key, body: this.#body(reader, content, key) });
+      }
+      return shown;
+    });
+  }
+
+  get(key: ObjectKey): Uint8Array | undefined {
+    const entryKey = isPlacement(key) ? placementKey(placementId(this.#source, key.name)) : objectKey(this.#source, key);
+    return this.#store.read((reader) => {
+      const row = this.#table.get(reader, hash128(entryKey));
+      return row?.content && this.#body(reader, this.#table.content(reader, row.content), key);
+    });
+  }
+
+  /** The object that an entry is in this space; undefined for entries of other sources and other types. */
+  keyOf(entryKey: string): ObjectKey | undefined {
+    const entry = parseEntryKey(entryKey);
+    if (entry?.type === 'object' && entry.source === this.#source) return entry.object;
+    if (entry?.type !== 'placement') return undefined;
+    const { source, name } = splitPlacementId(entry.id);
+    return source === this.#source ? { ...placementResource, namespace: '', name } : undefined;
+  }
+
+  #body(reader: Reader, content: Parameters<typeof shownBody>[0], key: ObjectKey): Uint8Array {
+    return shownBody(content, isPlacement(key) ? this.#statusOf(reader, key.name) : undefined);
+  }
+}
+
+function isPlacement(key: ObjectKey): boolean {
+  return key.group === placementResource.group && key.resource === placementResource.resource;
+}

@@ -1,0 +1,23 @@
+/** What Locations below a relay inherit for matching: one label for each relay above them, their path, and the labels of those relays. */
+import type { Labels } from '../../core/object/selector.ts';
+
+const prefix = 'tree.banyan.io/';
+/** A label value's length in Kubernetes. */
+const labelValueMax = 63;
+
+/** Of the path itself; a path that is too long for a label value leaves `tree.banyan.io/path` out, the levels stay. */
+export function pathLabels(path: string): Labels {
+  if (path === '') return {};
+  const names = path.split(':');
+  const joined = names.join('.');
+  return {
+    ...Object.fromEntries(names.map((name, i) => [`${prefix}${i + 1}`, name])),
+    ...(joined.length <= labelValueMax ? { [`${prefix}path`]: joined } : {}),
+  };
+}
+
+/** What a relay's Locations inherit: from above, then its own labels, then its path, which nothing overrides. */
+export function inheritedBelow(path: string, fromAbove: Labels, own: Labels): Labels {
+  const above = Object.fromEntries(Object.entries(fromAbove).filter(([key]) => !key.startsWith(prefix)));
+  return { ...above, ...(path === '' ? {} : own), ...pathLabels(path) };
+}

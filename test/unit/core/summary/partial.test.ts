@@ -1,0 +1,106 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  countNames,
+  decodePartial,
+  emptyPartial,
+  encodePartial,
+  failuresMax,
+  merge,
+  type Partial,
+} from '../../../../core/summary/partial.ts';
+
+const count = fc.nat(1000);
+const counts = fc.record({
+  expected: count,
+  fresh: count,
+  stale: count,
+  never: count,
+  quarantined: count,
+  synced: count,
+  applied: count,
+  available: count,
+  failed: count,
+  conflicted: count,
+  outdated: count,
+});
+const word = fc.constantFrom('a', 'b', 'c', 'eu:paris', 'eu:berlin', 'ä');
+const failure = fc.record({ path: word, object: word, reason: word, message: word });
+const partial: fc.Arbitrary<Partial> = fc
+  .record({
+    generation: fc.nat(9),
+    target: fc.nat(9),
+    counts,
+    failures: fc.array(failure, { maxLength: 14 }),
+    oldestAgeMs: fc.option(fc.nat(100_000), { nil: undefined }),
+  })
+  .map(({ oldestAgeMs, ...rest }) => {
+    // A partial that exists anywhere holds the smallest of its failures: merging with the empty one makes it so.
+    const raw: Partial = oldestAgeMs === undefined ? rest : { ...rest, oldestAgeMs };
+    return merge(raw, emptyPartial(0, 0));
+  });
+
+describe('the partial of the built-in summary', () => {
+  it('merges associatively', () => {
+    fc.assert(
+      fc.property(partial, partial, partial, (a, b, c) => {
+        expect(merge(merge(a, b), c)).toEqual(merge(a, merge(b, c)));
+      }),
+    );
+  });
+
+  it('merges commutatively', () => {
+    fc.assert(
+      fc.property(partial, partial, (a, b) => {
+        expect(merge(a, b)).toEqual(merge(b, a));
+      }),
+    );
+  });
+
+  it('is not changed by merging with the empty partial', () => {
+    fc.assert(
+      fc.property(partial, (a) => {
+        expect(merge(a, emptyPartial(a.generation, a.target))).toEqual(a);
+      }),
+    );
+  });
+
+  it('adds every count', () => {
+    fc.assert(
+      fc.property(partial, partial, (a, b) => {
+        for (const name of countNames) expect(merge(a, b).counts[name]).toBe(a.counts[name] + b.counts[name]);
+      }),
+    );
+  });
+
+  it('keeps the smallest failures by path and no more than its bound', () => {
+    const many = (paths: string[]): Partial => ({
+      ...emptyPartial(1, 1),
+      failures: paths.map((path) => ({ path, object: 'Deployment shop/till', reason: 'r', message: 'm' })),
+    });
+    const merged = merge(many(['c', 'd', 'e', 'f', 'g', 'h']), many(['a', 'b', 'i', 'j', 'k', 'l']));
+    expect(merged.failures.map((f) => f.path).join('')).toBe('abcdefghij');
+    expect(merged.failures).toHaveLength(failuresMax);
+  });
+
+  it('reports the age of the destination that has been silent for the longest', () => {
+    const silent = (oldestAgeMs: number): Partial => ({ ...emptyPartial(1, 1), oldestAgeMs });
+    expect(merge(silent(5), silent(70)).oldestAgeMs).toBe(70);
+    expect(merge(silent(0), emptyPartial(1, 1)).oldestAgeMs).toBe(0);
+    expect(merge(emptyPartial(1, 1), emptyPartial(1, 1))).not.toHaveProperty('oldestAgeMs');
+  });
+
+  it('comes back from its bytes, and equal partials have equal bytes', () => {
+    fc.assert(
+      fc.property(partial, (a) => {
+        expect(decodePartial(encodePartial(a))).toEqual(a);
+        expect(encodePartial(merge(a, emptyPartial(0, 0)))).toEqual(encodePartial(a));
+      }),
+    );
+  });
+
+  it('reads a count that the sender did not know as 0', () => {
+    const bytes = Buffer.from('{"counts":{"expected":3},"failures":[],"generation":1,"target":2}');
+    expect(decodePartial(bytes).counts).toMatchObject({ expected: 3, conflicted: 0 });
+  });
+});
