@@ -1,0 +1,107 @@
+/** Reads the API of a running tree by the contexts of its kubeconfig, for the commands that explain it. */
+import { readFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { parse } from 'yaml';
+import { BanyanError, type ErrorCode, errorTable } from '../../core/runtime/errors.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+
+interface Kubeconfig {
+  readonly clusters: readonly { name: string; cluster: { server: string; 'certificate-authority-data': string } }[];
+  readonly users: readonly { name: string; user: { 'client-certificate-data': string; 'client-key-data': string } }[];
+  readonly contexts: readonly { name: string; context: { cluster: string; user: string } }[];
+  readonly 'current-context'?: string;
+}
+
+const timeoutMs = 10_000;
+
+export class ApiClient {
+  readonly #config: Kubeconfig;
+  readonly #agent: Agent;
+
+  constructor(kubeconfigFile: string) {
+    this.#config = readKubeconfig(kubeconfigFile);
+    const user = this.#config.users[0]?.user;
+    const decode = (data: string | undefined) => Buffer.from(data ?? '', 'base64').toString();
+    this.#agent = new Agent({
+      ca: decode(this.#config.clusters[0]?.cluster['certificate-authority-data']),
+      cert: decode(user?.['client-certificate-data']),
+      key: decode(user?.['client-key-data']),
+      keepAlive: true,
+    });
+  }
+
+  contexts(): string[] {
+    return this.#config.contexts.map(({ name }) => name);
+  }
+
+  currentContext(): string {
+    return this.#config['current-context'] ?? '';
+  }
+
+  /** Undefined for 404. */
+  async get(context: string, path: string): Promise<KubeObject | undefined> {
+    const { status, body } = await this.#ask(context, path);
+    if (status === 404) return undefined;
+    return this.#parsed(context, path, status, body);
+  }
+
+  async list(context: string, path: string): Promise<KubeObject[]> {
+    const { status, body } = await this.#ask(context, path);
+    return (this.#parsed(context, path, status, body) as { items?: KubeObject[] }).items ?? [];
+  }
+
+  /** Server-side apply; returns the object as stored. */
+  async apply(context: string, path: string, object: KubeObject): Promise<KubeObject> {
+    const { status, body } = await this.#ask(context, `${path}?fieldManager=banyan-cli&force=true`, {
+      method: 'PATCH',
+      contentType: 'application/apply-patch+yaml',
+      body: JSON.stringify(object),
+    });
+    return this.#parsed(context, path, status, body);
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #parsed(context: string, path: string, status: number, body: string): KubeObject {
+    if (status === 200 || status === 201) return JSON.parse(body) as KubeObject;
+    const codes = Object.entries(errorTable).find(([, row]) => row.http === status);
+    throw new BanyanError((codes?.[0] ?? 'Internal') as ErrorCode, `${context}: ${path}: ${status} ${body.slice(0, 300)}`);
+  }
+
+  #ask(context: string, path: string, send?: { method: string; contentType: string; body: string }): Promise<{ status: number; body: string }> {
+    const headers = { accept: 'application/json', ...(send ? { 'content-type': send.contentType } : {}) };
+    const options = { agent: this.#agent, timeout: timeoutMs, method: send?.method ?? 'GET', headers };
+    return new Promise((resolve, reject) => {
+      const asked = request(`${this.#server(context)}${path}`, options, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
+        response.on('error', reject);
+      });
+      asked.on('timeout', () => asked.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
+      asked.on('error', (error) => {
+        reject(new BanyanError('Unavailable', `${context} does not answer (${error.message}); is the tree running?`, {}, { cause: error }));
+      });
+      asked.end(send?.body);
+    });
+  }
+
+  #server(context: string): string {
+    const found = this.#config.contexts.find(({ name }) => name === context);
+    const cluster = this.#config.clusters.find(({ name }) => name === found?.context.cluster);
+    if (!cluster) {
+      throw new BanyanError('NotFound', `the kubeconfig has no context "${context}"; kubectl config get-contexts lists them`);
+    }
+    return cluster.cluster.server;
+  }
+}
+
+function readKubeconfig(file: string): Kubeconfig {
+  try {
+    return parse(readFileSync(file, 'utf8')) as Kubeconfig;
+  } catch (error) {
+    throw new BanyanError('NotFound', `no kubeconfig at ${file}: start a tree with "banyan up", or name its directory with --data`, {}, { cause: error });
+  }
+}

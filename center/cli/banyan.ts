@@ -1,0 +1,161 @@
+#!/usr/bin/env node
+/** The `banyan` command. */
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { Command, CommanderError } from 'commander';
+import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { programOf, type Role } from '../supervisor/programs.ts';
+import { ApiClient } from './api-client.ts';
+import { demo } from './demo.ts';
+import { placementReport } from './status.ts';
+import { formatTree, treeRows } from './tree.ts';
+import { dataOf, down, exitCode, readTopology, up, UsageError } from './up.ts';
+import { version } from './version.ts';
+import { why } from './why.ts';
+
+const say = (line: string) => console.log(line);
+/** How often `-w` looks again. */
+const watchEveryMs = 1_000;
+let code: number = exitCode.done;
+
+const program = new Command('banyan')
+  .description('A multi-level relay mesh for Kubernetes workloads')
+  .version(version())
+  .showHelpAfterError('(banyan --help lists the commands)')
+  .exitOverride();
+
+program
+  .command('up')
+  .description('run the whole tree of a topology as local processes, until Ctrl-C')
+  .requiredOption('-f, --file <topology>', 'the topology file')
+  .option('--data <dir>', 'where the tree keeps everything (default: .banyan beside the topology file)')
+  .option('--ready-file <file>', 'written when every node has joined and every API answers')
+  .option('--timeout <seconds>', 'how long to wait until the tree is ready', positive, 120)
+  .option('--detach', 'return when the tree is ready, and leave it running', false)
+  .option('--no-restart', 'leave a node that dies dead')
+  .action(async (options) => {
+    code = await up({ ...options, timeoutSeconds: options.timeout }, say);
+  });
+
+program
+  .command('down')
+  .description('end a tree that runs in the background')
+  .option('-f, --file <topology>', 'the topology file that it was started with')
+  .option('--data <dir>', 'its data directory')
+  .action(async (options) => {
+    code = await down(options, say);
+  });
+
+program
+  .command('topology')
+  .description('work on topology files')
+  .command('validate')
+  .description('check a topology file; exit code 2 and every problem with its line when something is wrong')
+  .requiredOption('-f, --file <topology>', 'the topology file')
+  .action((options) => {
+    const { name, relays, clusters } = readTopology(options.file);
+    say(`${options.file}: "${name}" is fine: a center, ${relays.length} relays, ${clusters.length} clusters`);
+  });
+
+program
+  .command('tree')
+  .description('the tree with its sessions and counts')
+  .argument('[path]', 'from this node downwards', '')
+  .option('-w, --watch', 'look again every second', false)
+  .option('--data <dir>', 'data directory of the tree')
+  .option('--kubeconfig <file>', 'kubeconfig of the tree')
+  .action(async (path: string, options) => {
+    const api = clientOf(options);
+    do {
+      const text = formatTree(await treeRows(api, path === 'center' ? '' : path));
+      if (options.watch && process.stdout.isTTY) process.stdout.write('\x1b[H\x1b[2J');
+      say(text);
+      if (options.watch) await new Promise((done) => setTimeout(done, watchEveryMs));
+    } while (options.watch);
+    api.close();
+  });
+
+program
+  .command('status')
+  .description('one placement: counts, conditions, a sample of failures')
+  .argument('<placement>', 'epl/NAME')
+  .option('--space <context>', 'the space that it is in (default: the current context of the kubeconfig)')
+  .option('--data <dir>', 'data directory of the tree')
+  .option('--kubeconfig <file>', 'kubeconfig of the tree')
+  .action(async (placement: string, options) => {
+    const [kind, name] = placement.split('/');
+    if (!name || !['epl', 'edgeplacement', 'edgeplacements'].includes(kind ?? '')) {
+      throw new UsageError(`"${placement}" is not of the form epl/NAME`);
+    }
+    const api = clientOf(options);
+    say(await placementReport(api, options.space ?? api.currentContext(), name));
+    api.close();
+  });
+
+program
+  .command('why')
+  .description('why an object is, or is not, on a cluster: hop by hop')
+  .argument('<object>', 'KIND/NAME, for example deployment/till')
+  .requiredOption('--at <path>', 'path of the cluster, for example eu:paris:store-17')
+  .option('-n, --namespace <namespace>', 'namespace of the object', 'default')
+  .option('--space <context>', 'the space that it was applied to (default: the current context of the kubeconfig)')
+  .option('--data <dir>', 'data directory of the tree')
+  .option('--kubeconfig <file>', 'kubeconfig of the tree')
+  .action(async (object: string, options) => {
+    const api = clientOf(options);
+    const space = options.space ?? api.currentContext();
+    for (const line of await why(api, { object, namespace: options.namespace, space, at: options.at })) say(line);
+    api.close();
+  });
+
+for (const role of ['center', 'relay', 'agent'] as const satisfies readonly Role[]) {
+  program
+    .command(role)
+    .description(`run one ${role}`)
+    .requiredOption('--config <file>', 'its configuration')
+    .action(async (options) => {
+      code = await runNode(role, options.config);
+    });
+}
+
+program
+  .command('demo', { hidden: true })
+  .description('run an example tree and deploy something to it: npm start')
+  .action(async () => {
+    code = await demo(say);
+  });
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  code = codeOf(error);
+  if (!(error instanceof CommanderError)) console.error(`banyan: ${describeError(error)}`);
+}
+process.exit(code);
+
+function codeOf(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? exitCode.done : exitCode.usage;
+  if (error instanceof UsageError) return exitCode.usage;
+  if (error instanceof BanyanError && error.code === 'Timeout') return exitCode.timeout;
+  return exitCode.failed;
+}
+
+function clientOf(options: { data?: string; kubeconfig?: string }): ApiClient {
+  return new ApiClient(options.kubeconfig ?? process.env.KUBECONFIG ?? join(dataOf(options).root, 'kubeconfig'));
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new UsageError(`--timeout: "${text}" is not a number of seconds above 0`);
+  return value;
+}
+
+/** The node is a process of its own kind of program; signals go through to it, its exit code comes back. */
+function runNode(role: Role, config: string): Promise<number> {
+  const child = spawn(process.execPath, [programOf(role), '--config', config], { stdio: 'inherit' });
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+  return new Promise((done, fail) => {
+    child.once('error', fail);
+    child.once('exit', (exit) => done(exit ?? exitCode.failed));
+  });
+}

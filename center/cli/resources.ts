@@ -1,0 +1,43 @@
+/** Finds a resource by any of its names (deployment, deployments, deploy, Deployment), as kubectl does, from discovery. */
+import { BanyanError } from '../../core/runtime/errors.ts';
+import type { ApiClient } from './api-client.ts';
+
+export interface FoundResource {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly namespaced: boolean;
+}
+
+interface ApiResource {
+  name: string;
+  singularName?: string;
+  kind: string;
+  namespaced: boolean;
+  shortNames?: string[];
+}
+
+export async function findResource(api: ApiClient, context: string, word: string): Promise<FoundResource> {
+  const wanted = word.toLowerCase();
+  const groups = (await api.get(context, '/apis')) as { groups?: { preferredVersion: { groupVersion: string } }[] } | undefined;
+  const versions = ['v1', ...(groups?.groups ?? []).map((group) => group.preferredVersion.groupVersion)];
+  for (const groupVersion of versions) {
+    const path = groupVersion === 'v1' ? '/api/v1' : `/apis/${groupVersion}`;
+    const list = (await api.get(context, path)) as { resources?: ApiResource[] } | undefined;
+    const [group, version] = groupVersion.includes('/') ? groupVersion.split('/') : ['', groupVersion];
+    const found = list?.resources?.find((resource) => isNamed(resource, wanted, group!));
+    if (found) return { group: group!, version: version!, resource: found.name, namespaced: found.namespaced };
+  }
+  throw new BanyanError('NotFound', `${context} has no resource "${word}"; kubectl api-resources lists them`);
+}
+
+export function objectPath(of: FoundResource, namespace: string, name: string): string {
+  const root = of.group === '' ? `/api/${of.version}` : `/apis/${of.group}/${of.version}`;
+  return `${root}${of.namespaced ? `/namespaces/${namespace}` : ''}/${of.resource}/${name}`;
+}
+
+function isNamed(resource: ApiResource, wanted: string, group: string): boolean {
+  if (resource.name.includes('/')) return false;
+  const names = [resource.name, resource.singularName ?? '', resource.kind.toLowerCase(), ...(resource.shortNames ?? [])];
+  return names.some((name) => name === wanted || (group !== '' && `${name}.${group}` === wanted));
+}

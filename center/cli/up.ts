@@ -1,0 +1,165 @@
+/** `banyan up` and `banyan down`: a whole tree on this machine. */
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { ensureTreePki } from '../supervisor/tree-pki.ts';
+import { DataDirectory, readJson, removeFile, writeWhole } from '../supervisor/data-directory.ts';
+import { assignPorts } from '../supervisor/ports.ts';
+import { Supervisor } from '../supervisor/supervisor.ts';
+import { formatProblem, parseTopology } from '../topology/parse.ts';
+import { planOf } from '../topology/plan.ts';
+import type { Topology } from '../topology/topology.ts';
+
+export interface UpOptions {
+  readonly file: string;
+  readonly data?: string | undefined;
+  readonly readyFile?: string | undefined;
+  readonly timeoutSeconds: number;
+  readonly detach: boolean;
+  readonly restart: boolean;
+}
+
+/** Exit codes of the contract. */
+export const exitCode = { done: 0, failed: 1, usage: 2, timeout: 3 } as const;
+
+/** Bad usage or configuration: nothing was started or changed. */
+export class UsageError extends Error {}
+
+export function readTopology(file: string): Topology {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new UsageError(`${file}: can't be read: ${describeError(error)}`, { cause: error });
+  }
+  const parsed = parseTopology(text);
+  if ('topology' in parsed) return parsed.topology;
+  throw new UsageError(parsed.problems.map((problem) => formatProblem(file, problem)).join('\n'));
+}
+
+export function dataOf(options: { file?: string | undefined; data?: string | undefined }): DataDirectory {
+  if (options.data !== undefined) return new DataDirectory(resolve(options.data));
+  const beside = options.file === undefined ? process.cwd() : dirname(resolve(options.file));
+  return new DataDirectory(join(beside, '.banyan'));
+}
+
+/** A running tree: what `banyan up` and the demo share. */
+export async function startTree(options: UpOptions, say: (line: string) => void): Promise<{ supervisor: Supervisor; data: DataDirectory; readyMs: number }> {
+  const topology = readTopology(options.file);
+  const data = dataOf(options);
+  const running = runningSupervisor(data);
+  if (running !== undefined) {
+    throw new UsageError(`${data.root}: a tree runs here already (process ${running}); end it with: banyan down --data ${data.root}`);
+  }
+  const startedMs = systemClock.monotonicMs();
+  const nodes = planOf(topology);
+  let ports: Awaited<ReturnType<typeof assignPorts>>;
+  try {
+    mkdirSync(data.root, { recursive: true, mode: 0o700 });
+    ports = await assignPorts(nodes, data);
+  } catch (error) {
+    throw new UsageError(`${options.file}: ${describeError(error)}`, { cause: error });
+  }
+  writeWhole(data.supervisor, JSON.stringify({ pid: process.pid }));
+  const pki = await ensureTreePki(data, topology.name, nodes, systemClock);
+  const supervisor = new Supervisor({ nodes, data, ports, pki, clock: systemClock, restart: options.restart, readyFile: options.readyFile, say });
+  if (options.readyFile !== undefined) removeFile(options.readyFile);
+  supervisor.start();
+  say(`starting ${nodes.length} nodes of "${topology.name}" in ${data.root}`);
+  try {
+    await supervisor.ready(options.timeoutSeconds * 1000);
+  } catch (error) {
+    await supervisor.end();
+    removeFile(data.supervisor);
+    throw error;
+  }
+  return { supervisor, data, readyMs: systemClock.monotonicMs() - startedMs };
+}
+
+/** Runs until it is told to end; returns the exit code. */
+export async function up(options: UpOptions, say: (line: string) => void): Promise<number> {
+  if (options.detach) return detach(options, say);
+  const stop = untilSignal();
+  const started = startTree(options, say);
+  const first = await Promise.race([started, stop.then(() => undefined)]);
+  const { supervisor, data, readyMs } = first ?? (await started);
+  say(`ready after ${(readyMs / 1000).toFixed(1)} s`);
+  if (!first) return endTree(supervisor, data);
+  for (const line of firstThingsToTry(data)) say(line);
+  await stop;
+  return endTree(supervisor, data);
+}
+
+export async function endTree(supervisor: Supervisor, data: DataDirectory): Promise<number> {
+  await supervisor.end();
+  removeFile(data.supervisor);
+  return exitCode.done;
+}
+
+export async function down(options: { file?: string | undefined; data?: string | undefined }, say: (line: string) => void): Promise<number> {
+  const data = dataOf(options);
+  const pid = runningSupervisor(data);
+  if (pid === undefined) throw new UsageError(`${data.root}: no tree runs here`);
+  process.kill(pid, 'SIGTERM');
+  const deadline = systemClock.monotonicMs() + 30_000;
+  while (runningSupervisor(data) !== undefined) {
+    if (systemClock.monotonicMs() > deadline) throw new BanyanError('Timeout', `process ${pid} has not ended within 30 s; see ${data.root}/logs`);
+    await new Promise((done) => setTimeout(done, 50));
+  }
+  say('ended');
+  return exitCode.done;
+}
+
+export function untilSignal(): Promise<void> {
+  return new Promise((done) => {
+    process.once('SIGINT', () => done());
+    process.once('SIGTERM', () => done());
+    process.once('SIGHUP', () => done());
+  });
+}
+
+function firstThingsToTry(data: DataDirectory): string[] {
+  return [
+    `export KUBECONFIG=${data.kubeconfig}`,
+    'kubectl config get-contexts -o name     # every node, space, cluster and mailbox',
+    'banyan tree -w                          # the tree, live',
+  ];
+}
+
+/** The supervisor of a data directory, if it is alive. */
+function runningSupervisor(data: DataDirectory): number | undefined {
+  const pid = readJson<{ pid: number }>(data.supervisor)?.pid;
+  if (pid === undefined || pid === process.pid) return undefined;
+  try {
+    process.kill(pid, 0);
+    return pid;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM' ? pid : undefined;
+  }
+}
+
+/** Starts the same command in the background and waits for its ready file. */
+async function detach(options: UpOptions, say: (line: string) => void): Promise<number> {
+  readTopology(options.file);
+  const data = dataOf(options);
+  const readyFile = options.readyFile ?? join(data.root, 'ready.json');
+  mkdirSync(join(data.root, 'logs'), { recursive: true, mode: 0o700 });
+  removeFile(readyFile);
+  const log = openSync(join(data.root, 'logs', 'supervisor.log'), 'a', 0o600);
+  const program = fileURLToPath(new URL(import.meta.url));
+  const entry = join(dirname(program), basename(program).startsWith('up.') ? 'banyan.ts' : basename(program));
+  const args = ['up', '-f', resolve(options.file), '--data', data.root, '--ready-file', resolve(readyFile), '--timeout', String(options.timeoutSeconds)];
+  const child = spawn(process.execPath, [entry, ...args, ...(options.restart ? [] : ['--no-restart'])], { detached: true, stdio: ['ignore', log, log] });
+  const ended = new Promise<number>((done) => child.once('exit', (code) => done(code ?? exitCode.failed)));
+  child.unref();
+  for (;;) {
+    if (existsSync(readyFile)) break;
+    const code = await Promise.race([ended, new Promise<undefined>((done) => setTimeout(() => done(undefined), 50))]);
+    if (code !== undefined) throw new BanyanError('Internal', `the tree did not start (exit code ${code}); see ${data.root}/logs/supervisor.log`);
+  }
+  for (const line of [`running in the background; end it with: banyan down --data ${data.root}`, ...firstThingsToTry(data)]) say(line);
+  return exitCode.done;
+}

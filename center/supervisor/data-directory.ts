@@ -1,0 +1,75 @@
+/** The files of a local tree below its data directory, each in one place, written whole or not at all. */
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileName } from '../topology/plan.ts';
+
+export class DataDirectory {
+  readonly root: string;
+
+  constructor(root: string) {
+    this.root = root;
+  }
+
+  get kubeconfig(): string {
+    return join(this.root, 'kubeconfig');
+  }
+
+  /** Certificates and keys of the tree. */
+  get pki(): string {
+    return join(this.root, 'pki');
+  }
+
+  /** Ports of each node, kept over restarts so that kubeconfigs and children stay right. */
+  get ports(): string {
+    return join(this.root, 'ports.json');
+  }
+
+  /** Which process runs this tree. */
+  get supervisor(): string {
+    return join(this.root, 'supervisor.json');
+  }
+
+  log(path: string): string {
+    return join(this.root, 'logs', `${fileName(path)}.log`);
+  }
+
+  config(path: string): string {
+    return join(this.root, 'config', `${fileName(path)}.yaml`);
+  }
+
+  status(path: string): string {
+    return join(this.root, 'run', `${fileName(path)}.json`);
+  }
+
+  /** What the node itself keeps; the only thing that is not made anew when it is lost. */
+  store(path: string): string {
+    return join(this.root, 'nodes', fileName(path));
+  }
+}
+
+/** Readers see the old file or the new one, never half of one. */
+export function writeWhole(file: string, content: string, mode = 0o600): void {
+  mkdirSync(dirname(file), { recursive: true });
+  const temporary = `${file}.${process.pid}.tmp`;
+  const fd = openSync(temporary, 'w', mode);
+  try {
+    writeSync(fd, content);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(temporary, file);
+}
+
+export function readJson<T>(file: string): T | undefined {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as T;
+  } catch (error) {
+    if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+export function removeFile(file: string): void {
+  rmSync(file, { force: true });
+}

@@ -1,0 +1,75 @@
+/** Ports of the nodes of a local tree: given by the topology, remembered from the last run, or free ones. */
+import { createServer, type Server } from 'node:net';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import type { PlannedNode } from '../topology/plan.ts';
+import { type DataDirectory, readJson, writeWhole } from './data-directory.ts';
+
+export interface NodePorts {
+  readonly host: string;
+  readonly api: number;
+  /** 0 for agents: nobody dials them. */
+  readonly mesh: number;
+}
+
+interface Wish {
+  readonly path: string;
+  readonly what: 'api' | 'mesh';
+  readonly host: string;
+  readonly fixed?: number | undefined;
+  readonly remembered?: number | undefined;
+}
+
+/** All are held open together while they are chosen, so that no two nodes get the same. */
+export async function assignPorts(nodes: readonly PlannedNode[], data: DataDirectory): Promise<Map<string, NodePorts>> {
+  const before = readJson<Record<string, NodePorts>>(data.ports) ?? {};
+  const held: Server[] = [];
+  const assigned = new Map<string, { host: string; api: number; mesh: number }>();
+  try {
+    for (const wish of nodes.flatMap((node) => wishes(node, before[node.path]))) {
+      const server = await hold(wish);
+      held.push(server);
+      const address = server.address();
+      const entry = assigned.get(wish.path) ?? { host: wish.host, api: 0, mesh: 0 };
+      entry[wish.what] = typeof address === 'object' && address ? address.port : 0;
+      assigned.set(wish.path, entry);
+    }
+  } finally {
+    await Promise.all(held.map((server) => new Promise((done) => server.close(done))));
+  }
+  writeWhole(data.ports, JSON.stringify(Object.fromEntries(assigned), null, 2));
+  return assigned;
+}
+
+function wishes(node: PlannedNode, before: NodePorts | undefined): Wish[] {
+  const host = node.listen?.host ?? '127.0.0.1';
+  const api: Wish = { path: node.path, what: 'api', host, fixed: node.listen?.apiPort, remembered: before?.api };
+  if (node.role === 'agent') return [api];
+  return [api, { path: node.path, what: 'mesh', host, fixed: node.listen?.meshPort, remembered: before?.mesh }];
+}
+
+async function hold(wish: Wish): Promise<Server> {
+  if (wish.fixed !== undefined) {
+    try {
+      return await listen(wish.host, wish.fixed);
+    } catch (error) {
+      const node = wish.path === '' ? 'the center' : wish.path;
+      const field = wish.what === 'api' ? 'apiPort' : 'meshPort';
+      const message = `port ${wish.fixed} on ${wish.host} (listen.${field} of ${node}) can't be used: ${(error as NodeJS.ErrnoException).code}; free it or choose another`;
+      throw new BanyanError('BadRequest', message, {}, { cause: error });
+    }
+  }
+  try {
+    return await listen(wish.host, wish.remembered ?? 0);
+  } catch {
+    // Another program took the remembered port meanwhile: any free one does, since configs and kubeconfig are written anew.
+    return listen(wish.host, 0);
+  }
+}
+
+function listen(host: string, port: number): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen({ host, port, exclusive: true }, () => resolve(server));
+  });
+}

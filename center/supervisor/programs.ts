@@ -1,0 +1,19 @@
+/** Where the program of each role lies: TypeScript in a checkout, one bundled file each in the published package. */
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+export type Role = 'center' | 'relay' | 'agent';
+
+const inCheckout: Record<Role, string> = {
+  center: '../main.ts',
+  relay: '../../relay/main.ts',
+  agent: '../../edge-agent/main.ts',
+};
+
+/** Bundles lie side by side: see test/support/build.ts. */
+const inPackage: Record<Role, string> = { center: './center.js', relay: './relay.js', agent: './agent.js' };
+
+export function programOf(role: Role): string {
+  const bundled = fileURLToPath(new URL(inPackage[role], import.meta.url));
+  return existsSync(bundled) ? bundled : fileURLToPath(new URL(inCheckout[role], import.meta.url));
+}

@@ -1,0 +1,150 @@
+/** From the text of a topology file to a Topology, or to all its problems with their lines. */
+import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
+import { z } from 'zod';
+import { suggest } from '../../core/runtime/suggest.ts';
+import { checkTopology, type Problem, type Topology } from './topology.ts';
+
+const strings = z.record(z.string(), z.string());
+const space = z.strictObject({ name: z.string(), type: z.enum(['Workload', 'Inventory', 'System']).default('Workload') });
+const port = z.number().int().min(1).max(65_535);
+const listen = z.strictObject({ host: z.string().default('127.0.0.1'), apiPort: port.optional(), meshPort: port.optional() });
+const link = z.strictObject({
+  transport: z.enum(['auto', 'grpc']).default('auto'),
+  proxy: z.never({ error: 'links through a proxy are not supported by this version; leave the key out' }).optional(),
+});
+const relay = z.strictObject({
+  name: z.string(),
+  parent: z.string().default(''),
+  labels: strings.default({}),
+  spaces: z.array(space).default([]),
+  replicas: z.literal(1, { error: 'siblings are not supported by this version: use 1 or leave the key out' }).default(1),
+  link: link.optional(),
+  listen: listen.optional(),
+});
+const cluster = z.strictObject({
+  name: z.string(),
+  parent: z.string().default(''),
+  labels: strings.default({}),
+  annotations: strings.default({}),
+  properties: strings.default({}),
+  link: link.optional(),
+  provider: z
+    .strictObject({
+      embedded: z.strictObject({}).optional(),
+      kubeconfig: z.never({ error: 'clusters of your own are not supported by this version; use embedded: {}' }).optional(),
+    })
+    .default({ embedded: {} }),
+});
+const file = z.strictObject({
+  apiVersion: z.literal('banyan.io/v1alpha1'),
+  kind: z.literal('Topology'),
+  metadata: z.strictObject({ name: z.string() }),
+  spec: z.strictObject({
+    center: z
+      .strictObject({ labels: strings.default({}), spaces: z.array(space).default([]), listen: listen.optional() })
+      .default({ labels: {}, spaces: [] }),
+    relays: z.array(relay).default([]),
+    clusters: z.array(cluster).default([]),
+  }),
+});
+
+/** A file of a tree of 100,000 clusters has some 30 MB; aliases could blow a small one up. */
+const aliasesMax = 100;
+
+export type ParseResult = { readonly topology: Topology } | { readonly problems: readonly Problem[] };
+
+export function parseTopology(text: string): ParseResult {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true });
+  if (document.errors.length > 0) {
+    return {
+      problems: document.errors.map((error) => ({
+        field: 'file',
+        message: error.message.split('\n')[0]!,
+        line: lines.linePos(error.pos[0]).line,
+      })),
+    };
+  }
+  const at = (path: readonly PropertyKey[]) => lineOf(document.contents as Node | null, path, lines);
+  const parsed = file.safeParse(document.toJS({ maxAliasCount: aliasesMax }));
+  if (!parsed.success) return { problems: parsed.error.issues.flatMap((issue) => problemsOf(issue, at)) };
+  const { metadata, spec } = parsed.data;
+  const topology: Topology = { name: metadata.name, ...spec };
+  const problems = checkTopology(topology).map((problem) => withLine(problem, at));
+  return problems.length > 0 ? { problems } : { topology };
+}
+
+/** `FILE:12: spec.relays[0].labls: …` */
+export function formatProblem(fileName: string, problem: Problem): string {
+  return `${fileName}${problem.line === undefined ? '' : `:${problem.line}`}: ${problem.field}: ${problem.message}`;
+}
+
+type Locate = (path: readonly PropertyKey[]) => number | undefined;
+
+function problemsOf(issue: z.core.$ZodIssue, at: Locate): Problem[] {
+  if (issue.code !== 'unrecognized_keys') {
+    return [withLocated({ field: fieldOf(issue.path), message: issue.message }, at(issue.path))];
+  }
+  const known = knownKeys(issue.path);
+  return issue.keys.map((key) => {
+    const near = suggest(key, known);
+    const remedy = near ? `did you mean "${near}"?` : `known keys are: ${known.join(', ')}`;
+    return withLocated({ field: fieldOf([...issue.path, key]), message: `unknown key "${key}"; ${remedy}` }, at([...issue.path, key]));
+  });
+}
+
+/** The keys that the schema has at a path of the file. */
+function knownKeys(path: readonly PropertyKey[]): string[] {
+  let schema: z.core.$ZodType | undefined = file;
+  for (const part of path) {
+    schema = unwrap(schema);
+    if (schema instanceof z.ZodObject) schema = schema.shape[part as string] as z.core.$ZodType | undefined;
+    else if (schema instanceof z.ZodArray) schema = schema.element as z.core.$ZodType;
+    else return [];
+  }
+  schema = unwrap(schema);
+  return schema instanceof z.ZodObject ? Object.keys(schema.shape) : [];
+}
+
+function unwrap(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined {
+  return schema instanceof z.ZodDefault ? unwrap(schema.unwrap() as z.core.$ZodType) : schema;
+}
+
+function fieldOf(path: readonly PropertyKey[]): string {
+  return path.map((part, i) => (typeof part === 'number' ? `[${part}]` : `${i === 0 ? '' : '.'}${String(part)}`)).join('') || 'file';
+}
+
+function withLine(problem: Problem, at: Locate): Problem {
+  const match = /^(spec\.(?:relays|clusters|center)(?:\[\d+\])?)(?:\.(\w+))?(?:\[(\d+)\])?(?:\.(.*))?$/.exec(problem.field);
+  const parts = match ? [...pathOf(match[1]!), ...(match[2] ? [match[2]] : []), ...(match[3] ? [Number(match[3])] : [])] : [];
+  const deeper = match?.[4] === undefined ? undefined : at([...parts, match[4]]);
+  return withLocated(problem, deeper ?? at(parts));
+}
+
+function pathOf(field: string): PropertyKey[] {
+  return field.split(/[.[\]]+/).filter((part) => part !== '').map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+}
+
+function withLocated(problem: Problem, line: number | undefined): Problem {
+  return line === undefined ? problem : { ...problem, line };
+}
+
+/** Line of the key at a path, or of the nearest thing above it that is there. */
+function lineOf(root: Node | null, path: readonly PropertyKey[], lines: LineCounter): number | undefined {
+  let node: unknown = root;
+  let start = root?.range?.[0];
+  for (const part of path) {
+    if (isMap(node)) {
+      const pair = node.items.find((item) => isPair(item) && isScalar(item.key) && item.key.value === part);
+      if (!pair) break;
+      start = isNode(pair.key) ? pair.key.range?.[0] : start;
+      node = pair.value;
+    } else if (isSeq(node) && typeof part === 'number') {
+      node = node.items[part];
+      if (isNode(node)) start = node.range?.[0] ?? start;
+    } else {
+      break;
+    }
+  }
+  return start === undefined ? undefined : lines.linePos(start).line;
+}

@@ -1,0 +1,154 @@
+/** The topology file: what it may say, and what a person who wrote it wrong is told. Nothing starts from a file with a problem. */
+import { checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
+
+export interface Topology {
+  readonly name: string;
+  readonly center: TopologyCenter;
+  readonly relays: readonly TopologyRelay[];
+  readonly clusters: readonly TopologyCluster[];
+}
+
+export interface TopologyCenter {
+  readonly labels: Record<string, string>;
+  readonly spaces: readonly TopologySpace[];
+  readonly listen?: Listen | undefined;
+}
+
+/** Where a node listens, when it matters; otherwise a free port of 127.0.0.1. */
+export interface Listen {
+  readonly host: string;
+  readonly apiPort?: number | undefined;
+  readonly meshPort?: number | undefined;
+}
+
+export interface TopologySpace {
+  readonly name: string;
+  readonly type: 'Workload' | 'Inventory' | 'System';
+}
+
+export interface TopologyRelay {
+  readonly name: string;
+  /** Path of the parent; empty: the center. */
+  readonly parent: string;
+  readonly labels: Record<string, string>;
+  readonly spaces: readonly TopologySpace[];
+  readonly listen?: Listen | undefined;
+}
+
+export interface TopologyCluster {
+  readonly name: string;
+  readonly parent: string;
+  readonly labels: Record<string, string>;
+  readonly annotations: Record<string, string>;
+  readonly properties: Record<string, string>;
+}
+
+/** One thing that is wrong, where it stands. */
+export interface Problem {
+  /** `spec.relays[0].labls` */
+  readonly field: string;
+  readonly message: string;
+  readonly line?: number;
+}
+
+export function childPath(parent: string, name: string): string {
+  return parent === '' ? name : `${parent}:${name}`;
+}
+
+/** What no schema can say: who is whose parent, and the syntax of names and labels. */
+export function checkTopology(topology: Topology): Problem[] {
+  return [...checkNames(topology), ...checkParents(topology), ...checkAllLabels(topology)];
+}
+
+function checkNames({ center, relays, clusters }: Topology): Problem[] {
+  const problems: Problem[] = [];
+  const seen = new Map<string, string>();
+  const members = [
+    ...relays.map((relay, i) => ({ ...relay, field: `spec.relays[${i}]` })),
+    ...clusters.map((cluster, i) => ({ ...cluster, field: `spec.clusters[${i}]` })),
+  ];
+  for (const { name, parent, field } of members) {
+    const wrong = checkDnsLabel(name) ?? (name === 'center' ? 'the name is the root\'s; choose another' : undefined);
+    if (wrong) problems.push({ field: `${field}.name`, message: `"${name}": ${wrong}` });
+    const path = childPath(parent, name);
+    const other = seen.get(path);
+    if (other) problems.push({ field: `${field}.name`, message: `"${path}" is named twice; the first is ${other}` });
+    else seen.set(path, field);
+  }
+  const holders = [{ ...center, field: 'spec.center' }, ...relays.map((r, i) => ({ ...r, field: `spec.relays[${i}]` }))];
+  for (const { spaces, field } of holders) {
+    const names = new Set<string>();
+    for (const [i, space] of spaces.entries()) {
+      const wrong = checkDnsLabel(space.name) ?? (names.has(space.name) ? 'the space is named twice' : undefined);
+      if (wrong) problems.push({ field: `${field}.spaces[${i}].name`, message: `"${space.name}": ${wrong}` });
+      names.add(space.name);
+    }
+  }
+  return problems;
+}
+
+function checkParents({ relays, clusters }: Topology): Problem[] {
+  const problems: Problem[] = [];
+  const paths = new Map(relays.map((relay) => [childPath(relay.parent, relay.name), relay]));
+  const known = [...paths.keys()];
+  const members = [
+    ...relays.map((relay, i) => ({ ...relay, field: `spec.relays[${i}].parent`, relay: true })),
+    ...clusters.map((cluster, i) => ({ ...cluster, field: `spec.clusters[${i}].parent`, relay: false })),
+  ];
+  for (const { name, parent, field, relay } of members) {
+    if (parent === '' || paths.has(parent)) continue;
+    if (relay && isCycle(relays, name)) {
+      problems.push({ field, message: `"${parent}": the relay would be above itself; a parent is named by its path from the center` });
+      continue;
+    }
+    const sameName = known.find((path) => path.split(':').at(-1) === parent);
+    const hint = sameName ? `; did you mean "${sameName}"?` : `; relays are: ${known.join(', ') || 'none'}`;
+    problems.push({ field, message: `"${parent}": there is no relay with this path${hint}` });
+  }
+  return problems;
+}
+
+/** Walks up by name from a relay whose parent path does not resolve: coming back to it means a cycle. */
+function isCycle(relays: readonly TopologyRelay[], start: string): boolean {
+  const seen = new Set<string>();
+  for (let at: string | undefined = start; at !== undefined && !seen.has(at); ) {
+    seen.add(at);
+    const relay = relays.find((other) => other.name === at);
+    at = relay && relay.parent !== '' ? relay.parent.split(':').at(-1) : undefined;
+    if (at === start) return true;
+  }
+  return false;
+}
+
+function checkAllLabels({ center, relays, clusters }: Topology): Problem[] {
+  return [
+    ...checkLabels(center.labels, 'spec.center.labels'),
+    ...relays.flatMap((relay, i) => checkLabels(relay.labels, `spec.relays[${i}].labels`)),
+    ...clusters.flatMap((cluster, i) => [
+      ...checkLabels(cluster.labels, `spec.clusters[${i}].labels`),
+      ...Object.keys(cluster.annotations).flatMap((key) => keyProblem(key, `spec.clusters[${i}].annotations`)),
+      ...Object.keys(cluster.properties)
+        .filter((key) => checkDnsSubdomain(key.toLowerCase()) !== undefined)
+        .map((key) => ({ field: `spec.clusters[${i}].properties.${key}`, message: `"${key}": ${checkDnsSubdomain(key.toLowerCase())}` })),
+    ]),
+  ];
+}
+
+function checkLabels(labels: Record<string, string>, field: string): Problem[] {
+  return Object.entries(labels).flatMap(([key, value]) => {
+    const wrong = checkLabelValue(value);
+    return [
+      ...keyProblem(key, field),
+      ...(wrong ? [{ field: `${field}.${key}`, message: `"${value}": ${wrong}` }] : []),
+    ];
+  });
+}
+
+function keyProblem(key: string, field: string): Problem[] {
+  const wrong = checkLabelKey(key);
+  if (wrong) return [{ field: `${field}.${key}`, message: `"${key}": ${wrong}` }];
+  if (key.startsWith('tree.banyan.io/')) {
+    return [{ field: `${field}.${key}`, message: `"${key}": the prefix tree.banyan.io/ is kept for what the tree itself says` }];
+  }
+  return [];
+}
