@@ -5,11 +5,14 @@ import type { ApiClient } from './api-client.ts';
 import { formatTable } from './table.ts';
 
 interface NodeStatus {
+  session?: { state?: string; since?: string };
+  lag?: { entries?: number };
+  agents?: number;
+}
+
+interface NodeSpec {
+  path?: string;
   role?: string;
-  session?: string;
-  lag?: number;
-  destinations?: number;
-  message?: string;
 }
 
 export interface TreeRow {
@@ -47,26 +50,29 @@ async function rowsOf(api: ApiClient, path: string, depth: number): Promise<Tree
   try {
     nodes = await api.list(context, '/apis/mesh.banyan.io/v1alpha1/nodes');
   } catch (error) {
-    return [{ path, depth, role: 'relay', session: `unreachable: ${describeError(error)}`, lag: '', below: '' }];
+    return [{ path, depth, role: 'Relay', session: `unreachable: ${describeError(error)}`, lag: '', below: '' }];
   }
-  const statuses = new Map(nodes.map((node) => [(node.spec as { path?: string } | undefined)?.path ?? '', (node.status ?? {}) as NodeStatus]));
-  const own = statuses.get(path) ?? {};
-  const rows: TreeRow[] = [rowOf(path, depth, own)];
-  for (const [child, status] of statuses) {
-    if (status.role === 'agent' && child.lastIndexOf(':') === (path === '' ? -1 : path.length)) rows.push(rowOf(child, depth + 1, status));
-  }
-  return rows;
+  const specOf = (node: KubeObject) => (node.spec ?? {}) as NodeSpec;
+  const own = nodes.find((node) => (specOf(node).path ?? '') === path);
+  const agents = nodes.filter((node) => specOf(node).role === 'Agent' && parentOf(specOf(node).path ?? '') === path);
+  return [...(own ? [rowOf(own, depth)] : []), ...agents.map((agent) => rowOf(agent, depth + 1))];
 }
 
-function rowOf(path: string, depth: number, status: NodeStatus): TreeRow {
+function rowOf(node: KubeObject, depth: number): TreeRow {
+  const { path = '', role = '' } = (node.spec ?? {}) as NodeSpec;
+  const { session, lag, agents } = (node.status ?? {}) as NodeStatus;
   return {
     path,
     depth,
-    role: status.role ?? '',
-    session: status.session ?? '',
-    lag: status.lag === undefined ? '' : String(status.lag),
-    below: status.destinations === undefined ? '' : String(status.destinations),
+    role,
+    session: session?.state ?? '',
+    lag: lag?.entries === undefined ? '' : String(lag.entries),
+    below: agents === undefined ? '' : String(agents),
   };
+}
+
+function parentOf(path: string): string {
+  return path.includes(':') ? path.slice(0, path.lastIndexOf(':')) : '';
 }
 
 function depthOf(path: string): number {

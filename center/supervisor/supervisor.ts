@@ -2,7 +2,9 @@
  * A whole tree as local processes: `banyan up`. Makes the tree's certificates, gives every node its configuration, starts
  * all of them at once (each waits for its parent by itself), and writes the ready file when every one answers.
  */
+import { mkdirSync } from 'node:fs';
 import { request } from 'node:https';
+import { dirname } from 'node:path';
 import { stringify } from 'yaml';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -103,7 +105,10 @@ export class Supervisor {
         program: programOf(node.role),
         args: ['--config', data.config(node.path)],
         logFile: data.log(node.path),
-        prepare: () => writeWhole(data.config(node.path), stringify(this.#config(node))),
+        prepare: () => {
+          writeWhole(data.config(node.path), stringify(this.#config(node)));
+          mkdirSync(dirname(data.status(node.path)), { recursive: true });
+        },
       },
       {
         restart,

@@ -47,7 +47,10 @@ export interface WriteOptions {
   readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore';
   /** Collects texts of `Warning: 299` headers. */
   readonly warn?: (text: string) => void;
-  readonly subresource?: 'status' | 'scale';
+  /** `finalize` is that of Namespaces: writes only `spec.finalizers`. `scale` is for patch; see `updateScale`. */
+  readonly subresource?: 'status' | 'scale' | 'finalize';
+  /** The served version in which a patch works and its result is returned; absent: the stored one. */
+  readonly version?: string;
   /** Who does it, for admission and audit; absent: the node itself. */
   readonly user?: UserInfo;
 }
@@ -77,12 +80,23 @@ export interface Space {
   readonly name: string;
   readonly kinds: Kinds;
   readonly storage: SpaceStorage;
-  get(key: ObjectKey): KubeObject | undefined;
+  /** In the asked served version; absent: the stored one. */
+  get(key: ObjectKey, version?: string): KubeObject | undefined;
   create(object: KubeObject, options?: WriteOptions): KubeObject;
   update(object: KubeObject, options?: WriteOptions): KubeObject;
   patch(key: ObjectKey, patch: Patch, options?: WriteOptions): KubeObject;
   apply(object: KubeObject, options: ApplyOptions): KubeObject;
+  /** The object as it was when it went, or, if finalizers keep it, as it is now, with `metadata.deletionTimestamp`. */
   delete(key: ObjectKey, options?: DeleteOptions): KubeObject;
+  /** Deletes what `matches`, one by one; returns what `delete` did. An object that goes meanwhile is no error. */
+  deleteCollection(
+    resource: GroupResource,
+    selection: { readonly namespace?: string; matches(object: KubeObject): boolean },
+    options?: DeleteOptions,
+  ): KubeObject[];
+  /** The autoscaling/v1 Scale of an object whose kind has one; MethodNotAllowed otherwise. */
+  getScale(key: ObjectKey): KubeObject | undefined;
+  updateScale(key: ObjectKey, scale: KubeObject, options?: WriteOptions): KubeObject;
   /** The key of an object by its apiVersion, kind, namespace and name; throws NotFound for a kind that is not served. */
   keyOf(object: KubeObject): ObjectKey;
   /** Parsed, with resourceVersion. */

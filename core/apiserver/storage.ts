@@ -26,6 +26,8 @@ export interface ScanOptions {
   readonly namespace?: string;
   /** Begin behind this object (exclusive). */
   readonly after?: { readonly namespace: string; readonly name: string };
+  /** Return no more than this many. */
+  readonly limit?: number;
 }
 
 export interface SpaceStorage {
@@ -35,6 +37,8 @@ export interface SpaceStorage {
   get(key: ObjectKey): StoredObject | undefined;
   /** In order of namespace, then name, as one snapshot. */
   scan(resource: GroupResource, options?: ScanOptions): StoredObject[];
+  /** What `scan` gave at an older revision: `continue` tokens need it. 'expired' when the events since then are not kept any more. */
+  scanAt(resource: GroupResource, revision: number, options?: ScanOptions): StoredObject[] | 'expired';
   /** Every resource of which there is at least one object. */
   resources(): GroupResource[];
   /**

@@ -37,6 +37,12 @@ export const keyspace = {
   dirty: 15,
   /** … placement id, NUL, … child -> JSON: that the child's mailbox has this placement */
   matched: 16,
+  /** … placement id -> nothing: every placement that this node knows, of its own spaces and from above */
+  placement: 17,
+  /** … child name -> JSON {role}: the children that have a mailbox here */
+  child: 18,
+  /** … object key -> JSON OwnerRecord: an object that this agent has applied to its cluster */
+  ownerRecord: 19,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

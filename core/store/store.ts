@@ -32,6 +32,11 @@ export interface Transaction extends Reader {
   put(key: Uint8Array, value: Uint8Array): void;
   /** True if the key was there. */
   remove(key: Uint8Array): boolean;
+  /**
+   * Called once the transaction has happened, before `write` returns, in order of asking; never when it did not. It may write. What it
+   * throws comes out of `write`, and later ones are not called: the work of the transaction stands.
+   */
+  afterCommit(callback: () => void): void;
 }
 
 export interface Store extends AsyncDisposable {

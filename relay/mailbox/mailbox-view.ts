@@ -3,7 +3,7 @@ import type { Content, Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, type ObjectKey } from '../../core/object/key.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
-import { objectKey, parseEntryKey, stateKey } from '../../core/wire/entries.ts';
+import { objectKey, parseEntryKey, splitPlacementId, stateKey } from '../../core/wire/entries.ts';
 import type { Mailbox } from './mailboxes.ts';
 import { shownBody } from './bodies.ts';
 
@@ -35,14 +35,27 @@ export class MailboxContents {
     });
   }
 
-  /** Any source's object of that name, the sources of this mailbox in order. */
-  get(key: ObjectKey, sources: Iterable<string>): Uint8Array | undefined {
+  /** The object of that name, whatever its source; with several, the first that `list` shows. */
+  get(key: ObjectKey): Uint8Array | undefined {
+    const sources = this.#sources();
     return this.#store.read((reader) => {
       for (const source of sources) {
         const row = this.#mailbox.producer.get(reader, hash128(objectKey(source, key)));
         if (row?.content) return this.#body(reader, this.#mailbox.producer.content(reader, row.content), source, key);
       }
       return undefined;
+    });
+  }
+
+  /** The sources that have a placement here: those of the target rows. */
+  #sources(): string[] {
+    return this.#store.read((reader) => {
+      const found = new Set<string>();
+      for (const row of this.#mailbox.producer.rows(reader)) {
+        const entry = row.content && parseEntryKey(this.#mailbox.producer.content(reader, row.content).key);
+        if (entry?.type === 'target') found.add(splitPlacementId(entry.id).source);
+      }
+      return [...found].sort();
     });
   }
 

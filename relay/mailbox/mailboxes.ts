@@ -14,14 +14,12 @@ export interface Mailbox {
 }
 
 export class Mailboxes {
-  readonly #store: Store;
   readonly #random: Random;
   readonly #bootNonce: string;
   readonly #byChild = new Map<string, Mailbox>();
 
   /** Opens the mailboxes of all known children; nothing of their rows is read. */
   constructor(store: Store, random: Random, bootNonce: string) {
-    this.#store = store;
     this.#random = random;
     this.#bootNonce = bootNonce;
     store.write((t) => {

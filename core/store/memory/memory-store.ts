@@ -3,6 +3,7 @@
  * reference and a crash is going back to the last flushed one.
  */
 import { BanyanError } from '../../runtime/errors.ts';
+import { checkKey } from '../limits.ts';
 import type { Range, Reader, Store, Transaction } from '../store.ts';
 
 type Pair = readonly [key: Buffer, value: Buffer];
@@ -17,6 +18,7 @@ export class MemoryStore implements Store {
   #durable: Snapshot = [];
   #failure: BanyanError | undefined;
   #writing: Snapshot | undefined;
+  #reads = 0;
   readonly #manualFlush: boolean;
   #waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
 
@@ -26,31 +28,54 @@ export class MemoryStore implements Store {
 
   read<T>(fn: (reader: Reader) => T): T {
     const snapshot = this.#writing ?? this.#now;
-    return fn({ get: (key) => find(snapshot, key), scan: (range) => scan(() => snapshot, range) });
+    const reader = new SnapshotReader(() => snapshot);
+    this.#reads++;
+    try {
+      return fn(reader);
+    } finally {
+      this.#reads--;
+      reader.end();
+    }
   }
 
   write<T>(fn: (transaction: Transaction) => T): T {
     if (this.#failure) throw this.#failure;
-    if (this.#writing) throw new Error('a write inside a write');
+    if (this.#writing || this.#reads > 0) throw new Error('a write inside another transaction');
     this.#writing = this.#now;
+    const reader = new SnapshotReader(() => this.#writing!);
+    const callbacks: (() => void)[] = [];
+    const result = this.#run(fn, reader, callbacks);
+    for (const callback of callbacks) callback();
+    return result;
+  }
+
+  #run<T>(fn: (transaction: Transaction) => T, reader: SnapshotReader, callbacks: (() => void)[]): T {
     try {
       const result = fn({
-        get: (key) => find(this.#writing!, key),
-        scan: (range) => scan(() => this.#writing!, range),
+        get: (key) => reader.get(key),
+        scan: (range) => reader.scan(range),
         put: (key, value) => {
+          checkKey(key);
           this.#writing = put(this.#writing!, Buffer.from(key), Buffer.from(value));
         },
         remove: (key) => {
+          checkKey(key);
           const next = remove(this.#writing!, key);
           const found = next !== this.#writing;
           this.#writing = next;
           return found;
         },
+        afterCommit: (callback) => {
+          callbacks.push(callback);
+        },
       });
-      this.#now = this.#writing;
+      if (result instanceof Promise)
+        throw new Error('a transaction ends when its function returns: it cannot be async');
+      this.#now = this.#writing!;
       return result;
     } finally {
       this.#writing = undefined;
+      reader.end();
     }
   }
 
@@ -109,6 +134,37 @@ export class MemoryStore implements Store {
   }
 }
 
+class SnapshotReader implements Reader {
+  readonly #snapshot: () => Snapshot;
+  #ended = false;
+
+  constructor(snapshot: () => Snapshot) {
+    this.#snapshot = snapshot;
+  }
+
+  get(key: Uint8Array): Uint8Array | undefined {
+    this.#checkOpen();
+    checkKey(key);
+    return find(this.#snapshot(), key);
+  }
+
+  *scan(range: Range): Generator<[Uint8Array, Uint8Array]> {
+    this.#checkOpen();
+    for (const entry of scan(this.#snapshot(), range)) {
+      this.#checkOpen();
+      yield entry;
+    }
+  }
+
+  end(): void {
+    this.#ended = true;
+  }
+
+  #checkOpen(): void {
+    if (this.#ended) throw new Error('a read outside its transaction');
+  }
+}
+
 /** Index of the chunk in which a key is or would be. */
 function chunkIndex(snapshot: Snapshot, key: Uint8Array): number {
   let low = 0;
@@ -159,8 +215,7 @@ function remove(snapshot: Snapshot, key: Uint8Array): Snapshot {
   return [...snapshot.slice(0, at), ...(next.length > 0 ? [next] : []), ...snapshot.slice(at + 1)];
 }
 
-function* scan(snapshotOf: () => Snapshot, range: Range): Generator<[Uint8Array, Uint8Array]> {
-  const snapshot = snapshotOf();
+function* scan(snapshot: Snapshot, range: Range): Generator<[Uint8Array, Uint8Array]> {
   let left = range.limit ?? Number.POSITIVE_INFINITY;
   const step = range.reverse ? -1 : 1;
   const first = chunkIndex(snapshot, range.from);

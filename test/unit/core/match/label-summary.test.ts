@@ -23,7 +23,7 @@ const requirement: fc.Arbitrary<LabelRequirement> = fc.oneof(
   fc.record({
     key,
     operator: fc.constantFrom('Gt' as const, 'Lt' as const),
-    values: fc.constantFrom(['0'], ['7'], ['11']),
+    values: fc.constantFrom('0', '7', '11').map((limit) => [limit]),
   }),
 );
 const selector = fc.record({ matchExpressions: fc.array(requirement, { maxLength: 3 }) });

@@ -1,0 +1,52 @@
+/** The certificates of a local tree, kept in its data directory: made once, issued anew when two thirds of their life are over. */
+import { X509Certificate } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createAuthority, issueNode, issueUser, type Issuing, type KeyAndCertificate } from '../../core/identity/authority.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import { systemRandom } from '../../core/runtime/random.ts';
+import { fileName, type PlannedNode } from '../topology/plan.ts';
+import { type DataDirectory, writeWhole } from './data-directory.ts';
+import type { TreePki } from './supervisor.ts';
+
+const renewAfter = 2 / 3;
+
+export async function ensureTreePki(data: DataDirectory, tree: string, nodes: readonly PlannedNode[], clock: Clock): Promise<TreePki> {
+  const issuing: Issuing = { clock, random: systemRandom };
+  const base = (name: string) => join(data.pki, name);
+  const authority = await ensure(base('ca'), clock, () => createAuthority(tree, issuing));
+  await Promise.all(
+    nodes.map((node) => {
+      const hosts = [...new Set(['127.0.0.1', 'localhost', node.listen?.host ?? '127.0.0.1'])];
+      const { path, role } = node;
+      return ensure(base(fileName(path)), clock, () => issueNode(authority, { tree, path, role, hosts }, issuing));
+    }),
+  );
+  const admin = await ensure(base('user-admin'), clock, () => issueUser(authority, { name: 'admin', groups: ['system:masters'] }, issuing));
+  return {
+    caFile: `${base('ca')}.crt`,
+    caPem: authority.certPem,
+    admin,
+    nodeFiles: (path) => ({ cert: `${base(fileName(path))}.crt`, key: `${base(fileName(path))}.key` }),
+  };
+}
+
+async function ensure(base: string, clock: Clock, make: () => Promise<KeyAndCertificate>): Promise<KeyAndCertificate> {
+  const files = { cert: `${base}.crt`, key: `${base}.key` };
+  if (existsSync(files.cert) && existsSync(files.key)) {
+    const known = { certPem: readFileSync(files.cert, 'utf8'), keyPem: readFileSync(files.key, 'utf8') };
+    if (isYoung(known.certPem, clock)) return known;
+  }
+  const made = await make();
+  // The key first: a certificate without its key would be taken for whole.
+  writeWhole(files.key, made.keyPem);
+  writeWhole(files.cert, made.certPem, 0o644);
+  return made;
+}
+
+function isYoung(certPem: string, clock: Clock): boolean {
+  const certificate = new X509Certificate(certPem);
+  const fromMs = Date.parse(certificate.validFrom);
+  const toMs = Date.parse(certificate.validTo);
+  return clock.wallMs() < fromMs + (toMs - fromMs) * renewAfter;
+}

@@ -1,0 +1,60 @@
+/** The built-in kinds as every space serves them. */
+import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
+import type { Cause } from '../../runtime/errors.ts';
+import type { KindRules } from '../schema.ts';
+import type { Kind } from '../space.ts';
+import { checkRules } from './rules.ts';
+import { checkTypes } from './type-check.ts';
+import { builtinType, type TableKind, tableKinds } from './types-table.ts';
+
+/** Of every kind that has a scale subresource. */
+const scalePaths = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas', labelSelectorPath: '.status.selector' };
+
+const selectable: Readonly<Record<string, readonly string[]>> = {
+  Pod: ['.spec.nodeName', '.spec.restartPolicy', '.spec.schedulerName', '.spec.serviceAccountName', '.status.phase', '.status.podIP'],
+  Event: ['.involvedObject.kind', '.involvedObject.namespace', '.involvedObject.name', '.involvedObject.uid', '.reason', '.type', '.reportingComponent'],
+  Secret: ['.type'],
+  Namespace: ['.status.phase'],
+  Node: ['.spec.unschedulable'],
+  Job: ['.status.successful'],
+  Service: ['.spec.clusterIP', '.spec.type'],
+  ReplicaSet: ['.status.replicas'],
+  ReplicationController: ['.status.replicas'],
+};
+
+let kinds: readonly Kind[] | undefined;
+
+/** The same objects each time. */
+export function builtinKinds(): readonly Kind[] {
+  kinds ??= tableKinds.filter((entry) => entry.r).map(builtinKind);
+  return kinds;
+}
+
+function builtinKind(entry: TableKind): Kind {
+  return {
+    group: entry.g,
+    resource: entry.r!,
+    kind: entry.k,
+    listKind: `${entry.k}List`,
+    singular: entry.k.toLowerCase(),
+    shortNames: entry.s ?? [],
+    categories: entry.c ?? [],
+    namespaced: entry.n ?? false,
+    versions: [entry.v],
+    storageVersion: entry.v,
+    subresources: { status: entry.st ?? false, ...(entry.sc ? { scale: scalePaths } : {}) },
+    custom: false,
+    schema: () => builtinType(entry.t),
+    columns: () => [],
+    selectableFields: () => selectable[entry.k] ?? [],
+    rules: rulesOf(entry),
+  };
+}
+
+function rulesOf(entry: TableKind): KindRules {
+  return {
+    prepare: (object) => checkTypes(object, builtinType(entry.t), entry.k),
+    validate: (object: KubeObject, _version: string, old?: KubeObject): Cause[] => checkRules(entry.k, object, old),
+    convert: (object, toVersion) => ({ ...object, apiVersion: formatApiVersion(entry.g, toVersion) }),
+  };
+}

@@ -1,0 +1,182 @@
+/**
+ * The facts about built-in types, from the generated table (generated/types.json names its source, version and licence; made by
+ * test/support/builtin-table). A field is `name|protobuf number|type|flags`, then `m=` merge key, `s=` patch strategy, `l=` list
+ * type, `k=` its keys, `d=` their defaults; flags are p pointer, o omitempty, r required, i inlined. Types are read when first asked for.
+ */
+import { readFileSync } from 'node:fs';
+import type { Field, FieldType, ListType, ObjectType } from '../schema.ts';
+
+export interface TableKind {
+  readonly g: string;
+  readonly v: string;
+  readonly k: string;
+  readonly t: string;
+  readonly r?: string;
+  readonly n?: boolean;
+  readonly s?: readonly string[];
+  readonly c?: readonly string[];
+  readonly st?: boolean;
+  readonly sc?: boolean;
+}
+
+interface Table {
+  readonly kinds: readonly TableKind[];
+  readonly types: Readonly<Record<string, readonly string[]>>;
+}
+
+/** A field with what only protobuf needs to know. */
+export interface BuiltinField extends Field {
+  readonly protobufNumber: number;
+  /** The table's word for the type: `time`, `raw`, `[@io.k8s…`. */
+  readonly wireType: string;
+  readonly pointer: boolean;
+  readonly omitEmpty: boolean;
+}
+
+const table = JSON.parse(readFileSync(new URL('./generated/types.json', import.meta.url), 'utf8')) as Table;
+const types = new Map<string, BuiltinType>();
+
+export const tableKinds: readonly TableKind[] = table.kinds;
+
+export class BuiltinType implements ObjectType {
+  readonly type = 'object';
+  readonly name: string;
+  readonly mapType: 'atomic' | 'granular';
+  readonly preserveUnknown = false;
+  #fields: Map<string, BuiltinField> | undefined;
+  #inlined: readonly { number: number; type: BuiltinType }[] = [];
+
+  constructor(name: string) {
+    this.name = name;
+    this.mapType = atomicStructs.has(name) ? 'atomic' : 'granular';
+  }
+
+  field(name: string): BuiltinField | undefined {
+    return this.#read().get(name);
+  }
+
+  fields(): Iterable<readonly [string, BuiltinField]> {
+    return this.#read();
+  }
+
+  /** Structs whose fields stand among this one's in JSON; in protobuf they are messages of their own, unless the number is 0. */
+  inlined(): readonly { number: number; type: BuiltinType }[] {
+    this.#read();
+    return this.#inlined;
+  }
+
+  #read(): Map<string, BuiltinField> {
+    if (this.#fields) return this.#fields;
+    const fields = new Map<string, BuiltinField>();
+    const inlined: { number: number; type: BuiltinType }[] = [];
+    if (isRoot(this.name)) {
+      for (const name of ['apiVersion', 'kind']) fields.set(name, { ...plainString, protobufNumber: 0 });
+    }
+    for (const line of table.types[this.name] ?? []) {
+      const [name, number, wireType, flags, ...marks] = line.split('|') as [string, string, string, string, ...string[]];
+      if (flags.includes('i')) {
+        const type = builtinType(wireType.slice(1));
+        inlined.push({ number: Number(number), type });
+        for (const [inner, field] of type.fields()) fields.set(inner, field);
+      } else {
+        fields.set(name, readField(Number(number), wireType, flags, marks));
+      }
+    }
+    this.#inlined = inlined;
+    this.#fields = fields;
+    return fields;
+  }
+}
+
+export function builtinType(name: string): BuiltinType {
+  const known = types.get(name);
+  if (known) return known;
+  if (!table.types[name]) throw new Error(`the table has no type ${name}`);
+  const type = new BuiltinType(name);
+  types.set(name, type);
+  return type;
+}
+
+/** Structs that server-side apply takes or leaves as one value: `+structType=atomic` in the Go sources. */
+const atomicStructs = new Set([
+  'io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector',
+  'io.k8s.api.core.v1.ConfigMapKeySelector',
+  'io.k8s.api.core.v1.EnvVarSource',
+  'io.k8s.api.core.v1.LocalObjectReference',
+  'io.k8s.api.core.v1.NodeSelector',
+  'io.k8s.api.core.v1.NodeSelectorTerm',
+  'io.k8s.api.core.v1.ObjectFieldSelector',
+  'io.k8s.api.core.v1.ObjectReference',
+  'io.k8s.api.core.v1.ResourceFieldSelector',
+  'io.k8s.api.core.v1.ScopedResourceSelectorRequirement',
+  'io.k8s.api.core.v1.ScopeSelector',
+  'io.k8s.api.core.v1.SecretKeySelector',
+  'io.k8s.api.core.v1.SecretReference',
+  'io.k8s.api.core.v1.TopologySelectorTerm',
+  'io.k8s.api.core.v1.TypedLocalObjectReference',
+  'io.k8s.api.rbac.v1.RoleRef',
+  'io.k8s.api.rbac.v1.Subject',
+]);
+
+const plainString = { type: { type: 'string' }, required: false, wireType: 'string', pointer: false, omitEmpty: true } as const;
+const rootTypes = new Set(table.kinds.map((kind) => kind.t));
+
+function isRoot(name: string): boolean {
+  return rootTypes.has(name) || name.endsWith('.DeleteOptions') || name.endsWith('.meta.v1.Status');
+}
+
+function readField(protobufNumber: number, wireType: string, flags: string, marks: readonly string[]): BuiltinField {
+  const mark = (letter: string) => marks.find((one) => one.startsWith(`${letter}=`))?.slice(2);
+  const strategies = mark('s')?.split(',') ?? [];
+  const mergeKey = mark('m');
+  const has = (strategy: string) => strategies.includes(strategy);
+  return {
+    type: readType(wireType, mark('l'), mark('k'), mark('d')),
+    required: flags.includes('r'),
+    protobufNumber,
+    wireType,
+    pointer: flags.includes('p'),
+    omitEmpty: flags.includes('o'),
+    ...(strategies.length > 0 ? { patchStrategy: { merge: has('merge'), replace: has('replace'), retainKeys: has('retainKeys') } } : {}),
+    ...(mergeKey === undefined ? {} : { patchMergeKey: mergeKey }),
+  };
+}
+
+function readType(wireType: string, list?: string, keys?: string, defaults?: string): FieldType {
+  if (wireType.startsWith('[')) {
+    const listType: ListType['listType'] = list === 'map' || list === 'set' ? list : 'atomic';
+    return {
+      type: 'list',
+      items: readType(wireType.slice(1)),
+      listType,
+      ...(listType === 'map' && keys ? { mapKeys: keys.split(',') } : {}),
+      ...(listType === 'map' && defaults ? { mapKeyDefaults: readDefaults(defaults) } : {}),
+    };
+  }
+  if (wireType.startsWith('{')) return { type: 'map', values: readType(wireType.slice(1)), mapType: list === 'atomic' ? 'atomic' : 'granular' };
+  if (wireType.startsWith('@')) return builtinType(wireType.slice(1));
+  return scalarTypes[wireType] ?? { type: 'any' };
+}
+
+const scalarTypes: Readonly<Record<string, FieldType>> = {
+  string: { type: 'string' },
+  bool: { type: 'boolean' },
+  int32: { type: 'integer', format: 'int32' },
+  int64: { type: 'integer', format: 'int64' },
+  double: { type: 'number', format: 'double' },
+  bytes: { type: 'string', format: 'byte' },
+  time: { type: 'string', format: 'date-time' },
+  microtime: { type: 'string', format: 'date-time' },
+  duration: { type: 'string' },
+  quantity: { type: 'quantity' },
+  intstr: { type: 'intOrString' },
+};
+
+function readDefaults(text: string): Record<string, string | number | boolean> {
+  return Object.fromEntries(
+    text.split(',').map((pair) => {
+      const cut = pair.indexOf('=');
+      return [pair.slice(0, cut), JSON.parse(pair.slice(cut + 1)) as string | number | boolean];
+    }),
+  );
+}

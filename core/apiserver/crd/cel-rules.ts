@@ -1,0 +1,165 @@
+/**
+ * x-kubernetes-validations: CEL rules at any level of a schema, and transition rules that compare with the old value.
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
+ *
+ * An old value belongs to a new one when the way to both is the same through properties, map keys and lists of type map; below other
+ * lists there is none, and transition rules there are refused with the definition (structural.ts).
+ */
+import { Optional } from '@marcbachmann/cel-js';
+import { type Budget, defaultBudget } from '../../match/cel/budget.ts';
+import { CelError } from '../../match/cel/cel-error.ts';
+import { type CelProgram, type CelType, compileCel } from '../../match/cel/cel.ts';
+import type { CelValue } from '../../match/cel/values.ts';
+import { stableStringify } from '../../object/canonical.ts';
+import type { Cause } from '../../runtime/errors.ts';
+import { celConverter, celType } from './cel-schema.ts';
+import type { SchemaProps, ValidationRule } from './definition.ts';
+import { duplicate, type FieldPath, forbidden, formatPath, invalid, required } from './field-error.ts';
+import { isRecord } from './prepare.ts';
+
+/** Walks the object and its old state side by side. */
+type RuleCheck = (value: unknown, old: unknown, path: FieldPath, causes: Cause[], budget: Budget) => void;
+
+export interface CompiledRule {
+  readonly rule: ValidationRule;
+  readonly program: CelProgram;
+  readonly message: CelProgram | undefined;
+  readonly isTransition: boolean;
+}
+
+/** Undefined: the schema has no rules. Throws CelError for one that does not compile. */
+export function compileRules(
+  schema: SchemaProps,
+): ((object: object, old: object | undefined, causes: Cause[]) => void) | undefined {
+  const check = rulesOf(schema, true);
+  return check && ((object, old, causes) => check(object, old, [], causes, defaultBudget()));
+}
+
+/** Throws CelError. */
+export function compileRule(rule: ValidationRule, self: CelType): CompiledRule {
+  const variables = { self, oldSelf: rule.optionalOldSelf ? ({ optional: self } as const) : self };
+  const program = compileCel(rule.rule, variables, 'bool');
+  const message = rule.messageExpression ? compileCel(rule.messageExpression, variables, 'string') : undefined;
+  return { rule, program, message, isTransition: program.variables.has('oldSelf') };
+}
+
+function rulesOf(schema: SchemaProps, isResource: boolean): RuleCheck | undefined {
+  const own = ownRules(schema, isResource);
+  const below = rulesBelow(schema);
+  if (!own || !below) return own ?? below;
+  return (...args) => {
+    own(...args);
+    below(...args);
+  };
+}
+
+function ownRules(schema: SchemaProps, isRoot: boolean): RuleCheck | undefined {
+  const rules = schema['x-kubernetes-validations'];
+  if (!rules?.length) return undefined;
+  const isResource = isRoot || schema['x-kubernetes-embedded-resource'] === true;
+  const compiled = rules.map((rule) => compileRule(rule, celType(schema, isResource)));
+  const convert = celConverter(schema, isResource);
+  const typeName = schema.type ?? 'any';
+  return (value, old, path, causes, budget) => {
+    if (value === null || value === undefined) return;
+    const self = convert(value);
+    let oldSelf: CelValue | undefined;
+    for (const rule of compiled) {
+      if (rule.isTransition) {
+        if ((old === undefined || old === null) && !rule.rule.optionalOldSelf) continue;
+        if (old !== undefined && old !== null) oldSelf ??= convert(old);
+      }
+      const failure = evaluate(rule, bindings(rule, self, oldSelf), budget);
+      if (failure !== undefined) causes.push(causeOf(rule.rule, failure, path, typeName));
+    }
+  };
+}
+
+function bindings(rule: CompiledRule, self: CelValue, oldSelf: CelValue | undefined): Record<string, CelValue> {
+  if (!rule.isTransition) return { self };
+  if (!rule.rule.optionalOldSelf) return { self, oldSelf: oldSelf ?? null };
+  return { self, oldSelf: oldSelf === undefined ? Optional.none() : Optional.of(oldSelf) };
+}
+
+/** What to say of a rule that does not hold; undefined when it does. */
+function evaluate({ rule, program, message }: CompiledRule, values: Record<string, CelValue>, budget: Budget): string | undefined {
+  const said = rule.message ?? `failed rule: ${rule.rule.trim()}`;
+  try {
+    if (program.evaluate(values, budget) === true) return undefined;
+  } catch (error) {
+    if (!(error instanceof CelError)) throw error;
+    if (error.kind === 'cost') return `call cost exceeds limit for rule: ${said}`;
+    return `${error.message} evaluating rule: ${said}`;
+  }
+  return (message && expressedMessage(message, values, budget)) ?? said;
+}
+
+/** An expression that fails or gives no single line falls back to the fixed message, as in the API server. */
+function expressedMessage(message: CelProgram, values: Record<string, CelValue>, budget: Budget): string | undefined {
+  try {
+    const text = message.evaluate(values, budget);
+    const trimmed = typeof text === 'string' ? text.trim() : '';
+    return trimmed === '' || trimmed.includes('\n') ? undefined : trimmed;
+  } catch (error) {
+    if (error instanceof CelError) return undefined;
+    throw error;
+  }
+}
+
+function causeOf(rule: ValidationRule, text: string, path: FieldPath, typeName: string): Cause {
+  const field = formatPath(path) + (rule.fieldPath ?? '');
+  const name = field.startsWith('.') ? field.slice(1) : field;
+  switch (rule.reason) {
+    case 'FieldValueRequired':
+      return required(name, text);
+    case 'FieldValueForbidden':
+      return forbidden(name, text);
+    case 'FieldValueDuplicate':
+      return duplicate(name, typeName);
+    default:
+      return invalid(name, typeName, text);
+  }
+}
+
+function rulesBelow(schema: SchemaProps): RuleCheck | undefined {
+  if (schema.type === 'array' && schema.items) {
+    const check = rulesOf(schema.items, false);
+    return check && listRules(check, schema);
+  }
+  const properties = new Map<string, RuleCheck>();
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const check = rulesOf(property, false);
+    if (check) properties.set(name, check);
+  }
+  const others = typeof schema.additionalProperties === 'object' ? rulesOf(schema.additionalProperties, false) : undefined;
+  if (properties.size === 0 && !others) return undefined;
+  return (value, old, path, causes, budget) => {
+    if (!isRecord(value)) return;
+    for (const name in value) {
+      const property = properties.get(name);
+      const check = property ?? others;
+      if (!check) continue;
+      path.push(property ? name : `[${name}]`);
+      check(value[name], isRecord(old) && Object.hasOwn(old, name) ? old[name] : undefined, path, causes, budget);
+      path.pop();
+    }
+  };
+}
+
+function listRules(check: RuleCheck, schema: SchemaProps): RuleCheck {
+  const keys = schema['x-kubernetes-list-type'] === 'map' ? schema['x-kubernetes-list-map-keys'] : undefined;
+  return (value, old, path, causes, budget) => {
+    if (!Array.isArray(value)) return;
+    const byKey = keys && Array.isArray(old) ? new Map(old.map((item) => [listKey(item, keys), item])) : undefined;
+    for (let index = 0; index < value.length; index++) {
+      path.push(index);
+      check(value[index], keys && byKey?.get(listKey(value[index], keys)), path, causes, budget);
+      path.pop();
+    }
+  };
+}
+
+function listKey(item: unknown, keys: readonly string[]): string {
+  return stableStringify(isRecord(item) ? keys.map((key) => item[key]) : item);
+}
+

@@ -1,0 +1,32 @@
+/** One version's schema, compiled once: pruning and defaulting, validation, CEL rules, and the type model. */
+import type { KubeObject } from '../../object/meta.ts';
+import type { Cause } from '../../runtime/errors.ts';
+import type { ObjectType } from '../schema.ts';
+import { compileRules } from './cel-rules.ts';
+import type { SchemaProps } from './definition.ts';
+import { compilePrepare } from './prepare.ts';
+import { rootType } from './structural-type.ts';
+import { compileCheck } from './validate.ts';
+
+export interface CompiledSchema {
+  readonly type: ObjectType;
+  /** Prunes and defaults in place; returns the paths of unknown fields. */
+  prepare(object: KubeObject): string[];
+  validate(object: KubeObject, old?: KubeObject): Cause[];
+}
+
+export function compileSchema(schema: SchemaProps, typeName: string): CompiledSchema {
+  const check = compileCheck(schema);
+  const rules = compileRules(schema);
+  return {
+    type: rootType(schema, typeName),
+    prepare: compilePrepare(schema),
+    validate(object, old) {
+      const causes: Cause[] = [];
+      check(object, [], causes);
+      // Rules are written for values of the right types and are not asked about others, as in the API server.
+      if (causes.length === 0) rules?.(object, old, causes);
+      return causes;
+    },
+  };
+}

@@ -1,0 +1,97 @@
+/**
+ * The status of CustomResourceDefinitions: which names they have, whether they are served; and their end, which takes their
+ * objects along first (finalizer customresourcecleanup.apiextensions.k8s.io).
+ */
+import { timestamp, withCondition } from '../../object/conditions.ts';
+import { stableStringify } from '../../object/canonical.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { KeyQueue } from '../lifecycle/key-queue.ts';
+import type { Space } from '../space.ts';
+import { type CustomResourceDefinition, crdResource, type DefinitionNames, isDefinition } from './definition.ts';
+import { acceptNames } from './names.ts';
+
+export interface CrdControllerOptions {
+  readonly space: Space;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** See KeyQueueOptions. */
+  readonly schedule: (turn: () => void) => void;
+}
+
+const cleanup = 'customresourcecleanup.apiextensions.k8s.io';
+const fieldManager = 'crd-controller';
+
+export class CrdController {
+  readonly #space: Space;
+  readonly #clock: Clock;
+  readonly #queue: KeyQueue;
+  readonly #unsubscribe: () => void;
+
+  /** Looks at all definitions once, then follows events. */
+  constructor({ space, clock, logger, schedule }: CrdControllerOptions) {
+    this.#space = space;
+    this.#clock = clock;
+    this.#queue = new KeyQueue({ work: (name) => this.#look(name), schedule, clock, logger });
+    this.#unsubscribe = space.storage.subscribe((events) => {
+      for (const { type, object } of events) {
+        const { group, resource, name } = object.key;
+        if (group === crdResource.group && resource === crdResource.resource) this.#queue.add(name);
+        // The last object of a definition that waits for its end lets it go.
+        else if (type === 'DELETED' && group !== '') this.#queue.add(`${resource}.${group}`);
+      }
+    });
+    for (const { key } of space.storage.scan(crdResource)) this.#queue.add(key.name);
+  }
+
+  close(): void {
+    this.#unsubscribe();
+    this.#queue.close();
+  }
+
+  #look(name: string): void {
+    const object = this.#space.get({ ...crdResource, namespace: '', name });
+    if (!object || !isDefinition(object)) return;
+    if (object.metadata.deletionTimestamp) this.#end(object);
+    else this.#tell(object);
+  }
+
+  #tell(definition: CustomResourceDefinition): void {
+    const { finalizers = [] } = definition.metadata;
+    if (!finalizers.includes(cleanup)) {
+      this.#space.update({ ...definition, metadata: { ...definition.metadata, finalizers: [...finalizers, cleanup] } }, { fieldManager });
+      return;
+    }
+    const now = timestamp(this.#clock.wallMs());
+    const { accepted, condition } = acceptNames(definition, this.#othersOf(definition));
+    const before = definition.status?.conditions ?? [];
+    const served = condition.status === 'True';
+    const established = served
+      ? { type: 'Established', status: 'True' as const, reason: 'InitialNamesAccepted', message: 'the initial names have been accepted' }
+      : { type: 'Established', status: 'False' as const, reason: 'NotAccepted', message: 'not all names are accepted' };
+    const storage = definition.spec.versions.find((version) => version.storage)?.name;
+    const storedVersions = [...new Set([...(definition.status?.storedVersions ?? []), ...(storage ? [storage] : [])])];
+    const status = { acceptedNames: accepted, conditions: withCondition(withCondition(before, condition, now), established, now), storedVersions };
+    if (stableStringify(status) === stableStringify(definition.status ?? {})) return;
+    this.#space.update({ ...definition, status }, { fieldManager, subresource: 'status' });
+  }
+
+  #othersOf(definition: CustomResourceDefinition): DefinitionNames[] {
+    return this.#space.storage
+      .scan(crdResource)
+      .map((stored) => this.#space.parse(stored))
+      .filter((other): other is CustomResourceDefinition => isDefinition(other) && other.metadata.name !== definition.metadata.name)
+      .filter((other) => other.spec.group === definition.spec.group && other.status?.acceptedNames !== undefined)
+      .map((other) => other.status!.acceptedNames!);
+  }
+
+  #end(definition: CustomResourceDefinition): void {
+    const of = { group: definition.spec.group, resource: definition.spec.names.plural };
+    const { finalizers = [] } = definition.metadata;
+    if (!finalizers.includes(cleanup)) return;
+    if (this.#space.kinds.byResource(of)) this.#space.deleteCollection(of, { matches: () => true });
+    if (this.#space.storage.scan(of).length > 0) return;
+    const left = finalizers.filter((finalizer) => finalizer !== cleanup);
+    this.#space.update({ ...definition, metadata: { ...definition.metadata, finalizers: left } }, { fieldManager });
+  }
+}

@@ -1,0 +1,104 @@
+/** A CustomResourceDefinition as a Kind of a space. Schemas are compiled when they are first needed, once. */
+import type { JsonObject, KubeObject } from '../../object/meta.ts';
+import { formatApiVersion } from '../../object/meta.ts';
+import { BanyanError } from '../../runtime/errors.ts';
+import type { KindRules, PrinterColumn } from '../schema.ts';
+import type { Kind, ScalePaths } from '../space.ts';
+import { type CompiledSchema, compileSchema } from './compiled-schema.ts';
+import {
+  type CustomResourceDefinition,
+  type DefinitionColumn,
+  type DefinitionNames,
+  type DefinitionVersion,
+  schemaOf,
+} from './definition.ts';
+import { compareVersions } from './version-order.ts';
+
+/** The definition must have passed validateDefinition; a schema that does not compile throws when it is first used. */
+export function customKind(definition: CustomResourceDefinition): Kind {
+  const { spec } = definition;
+  const versions = spec.versions.filter((version) => version.served);
+  const names = servedNames(definition);
+  const storage = spec.versions.find((version) => version.storage) ?? spec.versions[0]!;
+  const byName = new Map(spec.versions.map((version) => [version.name, servedVersion(definition, version)]));
+  const served = (name: string): ServedVersion => {
+    const found = byName.get(name);
+    if (found) return found;
+    throw new BanyanError('NotFound', `${spec.names.plural}.${spec.group} has no version ${name}`);
+  };
+  return {
+    group: spec.group,
+    resource: spec.names.plural,
+    kind: spec.names.kind,
+    listKind: names.listKind ?? `${spec.names.kind}List`,
+    singular: names.singular ?? spec.names.kind.toLowerCase(),
+    shortNames: names.shortNames ?? [],
+    categories: names.categories ?? [],
+    namespaced: spec.scope === 'Namespaced',
+    versions: versions.map((version) => version.name).sort(compareVersions),
+    storageVersion: storage.name,
+    subresources: subresources(storage),
+    custom: true,
+    schema: (version) => served(version).compiled().type,
+    columns: (version) => served(version).columns,
+    selectableFields: (version) => served(version).selectableFields,
+    openapi: (version) => served(version).openapi(),
+    rules: rules(spec.group, (version) => served(version).compiled()),
+  };
+}
+
+interface ServedVersion {
+  readonly compiled: () => CompiledSchema;
+  readonly openapi: () => JsonObject;
+  readonly columns: readonly PrinterColumn[];
+  readonly selectableFields: readonly string[];
+}
+
+function servedVersion({ spec }: CustomResourceDefinition, version: DefinitionVersion): ServedVersion {
+  const schema = schemaOf(version);
+  const typeName = `${spec.group.split('.').reverse().join('.')}.${version.name}.${spec.names.kind}`;
+  let compiled: CompiledSchema | undefined;
+  return {
+    compiled: () => {
+      compiled ??= compileSchema(schema, typeName);
+      return compiled;
+    },
+    openapi: () => schema as JsonObject,
+    columns: version.additionalPrinterColumns?.map(printerColumn) ?? [ageColumn],
+    selectableFields: version.selectableFields?.map((field) => field.jsonPath) ?? [],
+  };
+}
+
+/** Conversion is None: only apiVersion changes. */
+function rules(group: string, compiled: (version: string) => CompiledSchema): KindRules {
+  return {
+    prepare: (object, version) => compiled(version).prepare(object),
+    validate: (object, version, old) => compiled(version).validate(object, old),
+    convert: (object, toVersion): KubeObject => {
+      const apiVersion = formatApiVersion(group, toVersion);
+      return object.apiVersion === apiVersion ? object : { ...object, apiVersion };
+    },
+  };
+}
+
+/** What the CrdController has accepted; before it has looked, what the author asks for. */
+function servedNames(definition: CustomResourceDefinition): DefinitionNames {
+  return definition.status?.acceptedNames?.plural ? definition.status.acceptedNames : definition.spec.names;
+}
+
+function subresources(version: DefinitionVersion): { status: boolean; scale?: ScalePaths } {
+  const scale = version.subresources?.scale;
+  return { status: version.subresources?.status !== undefined, ...(scale ? { scale } : {}) };
+}
+
+const ageColumn: PrinterColumn = {
+  name: 'Age',
+  type: 'date',
+  description: 'Time since the object was created',
+  priority: 0,
+  jsonPath: '.metadata.creationTimestamp',
+};
+
+function printerColumn(column: DefinitionColumn): PrinterColumn {
+  return { ...column, priority: column.priority ?? 0 };
+}

@@ -1,0 +1,68 @@
+/**
+ * Formats of strings that the API server checks (go-openapi/strfmt, as far as structural schemas may name them). Any other format is
+ * a description only.
+ */
+import { isIP, isIPv4, isIPv6 } from 'node:net';
+
+const uuid = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
+const date = /^\d{4}-(\d{2})-(\d{2})$/;
+const dateTime = /^\d{4}-\d{2}-\d{2}[Tt]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+const duration = /^[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
+const email = /^[^\s@<>,;:"()[\]\\]{1,64}@[^\s@<>,;:"()[\]\\]{1,255}$/;
+const hostnameLabel = /^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/;
+const mac = /^(?:[0-9a-f]{2}([:-]))(?:[0-9a-f]{2}\1){4}[0-9a-f]{2}$/i;
+
+const checks: ReadonlyMap<string, (text: string) => boolean> = new Map([
+  ['date-time', isDateTime],
+  ['datetime', isDateTime],
+  ['date', isDate],
+  ['duration', (text: string) => duration.test(text)],
+  ['byte', (text: string) => base64.test(text)],
+  ['uuid', (text: string) => uuid.test(text)],
+  ['uuid3', (text: string) => uuid.test(text)],
+  ['uuid4', (text: string) => uuid.test(text)],
+  ['uuid5', (text: string) => uuid.test(text)],
+  ['email', (text: string) => email.test(text)],
+  ['hostname', isHostname],
+  ['ipv4', isIPv4],
+  ['ipv6', isIPv6],
+  ['cidr', isCidr],
+  ['uri', isUri],
+  ['mac', (text: string) => mac.test(text)],
+]);
+
+/** Undefined: the format is not checked. */
+export function formatCheck(format: string): ((text: string) => boolean) | undefined {
+  return checks.get(format);
+}
+
+function isDate(text: string): boolean {
+  const parts = date.exec(text);
+  return parts !== null && isDayOf(text.slice(0, 10));
+}
+
+function isDateTime(text: string): boolean {
+  return dateTime.test(text) && isDayOf(text.slice(0, 10));
+}
+
+/** JavaScript rolls 30 February over to March. */
+function isDayOf(day: string): boolean {
+  const time = Date.parse(`${day}T00:00:00Z`);
+  return !Number.isNaN(time) && new Date(time).toISOString().slice(0, 10) === day;
+}
+
+function isHostname(text: string): boolean {
+  return text.length <= 253 && text.split('.').every((label) => hostnameLabel.test(label));
+}
+
+function isCidr(text: string): boolean {
+  const [address = '', bits = '', ...rest] = text.split('/');
+  const family = isIP(address);
+  return rest.length === 0 && family !== 0 && /^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128);
+}
+
+/** As Go's url.ParseRequestURI: an absolute URI or an absolute path. */
+function isUri(text: string): boolean {
+  return text.startsWith('/') ? !/\s/.test(text) : URL.canParse(text);
+}

@@ -1,0 +1,51 @@
+/**
+ * Names of custom kinds within one API group: a plural, singular, short name, kind or list kind belongs to one definition, the
+ * oldest that asks for it. What clashes is refused in the status (condition NamesAccepted), and nothing of the definition is served.
+ */
+import type { NewCondition } from '../../object/conditions.ts';
+import type { CustomResourceDefinition, DefinitionNames } from './definition.ts';
+
+export interface AcceptedNames {
+  readonly accepted: DefinitionNames;
+  readonly condition: NewCondition;
+}
+
+/** A definition is served unless the CrdController has refused its names; one that it has not looked at yet is served at once. */
+export function isServed(definition: CustomResourceDefinition): boolean {
+  const condition = definition.status?.conditions?.find(({ type }) => type === 'NamesAccepted');
+  return condition?.status !== 'False' || definition.status?.conditions?.some(isEstablished) === true;
+}
+
+function isEstablished(condition: { type: string; status: string }): boolean {
+  return condition.type === 'Established' && condition.status === 'True';
+}
+
+/** `others`: the accepted names of the other definitions (and built-in kinds) of the same group. */
+export function acceptNames(definition: CustomResourceDefinition, others: readonly DefinitionNames[]): AcceptedNames {
+  const asked = definition.spec.names;
+  const before = definition.status?.acceptedNames;
+  const resources = new Set(others.flatMap((names) => [names.plural, names.singular ?? '', ...(names.shortNames ?? [])]));
+  const kinds = new Set(others.flatMap((names) => [names.kind, names.listKind ?? '']));
+  const conflicts: [reason: string, message: string][] = [];
+  const take = <T extends string | undefined>(name: T, taken: Set<string>, reason: string, otherwise: T): T => {
+    if (name === undefined || name === '' || !taken.has(name)) return name;
+    conflicts.push([reason, `"${name}" is already in use`]);
+    return otherwise;
+  };
+  const singular = take(asked.singular ?? asked.kind.toLowerCase(), resources, 'SingularConflict', before?.singular ?? '');
+  const listKind = take(asked.listKind ?? `${asked.kind}List`, kinds, 'ListKindConflict', before?.listKind ?? '');
+  const accepted: DefinitionNames = {
+    plural: take(asked.plural, resources, 'PluralConflict', before?.plural ?? ''),
+    singular,
+    shortNames: (asked.shortNames ?? []).filter((name) => take(name, resources, 'ShortNamesConflict', '') !== ''),
+    kind: take(asked.kind, kinds, 'KindConflict', before?.kind ?? ''),
+    listKind,
+    ...(asked.categories ? { categories: asked.categories } : {}),
+  };
+  if (accepted.shortNames?.length === 0) delete accepted.shortNames;
+  const [first] = conflicts;
+  const condition: NewCondition = first
+    ? { type: 'NamesAccepted', status: 'False', reason: first[0], message: conflicts.map(([, text]) => text).join(', ') }
+    : { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' };
+  return { accepted, condition };
+}

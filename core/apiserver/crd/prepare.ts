@@ -1,0 +1,149 @@
+/**
+ * What is done to a custom resource before it is validated: unknown fields go, defaults come. A schema is compiled once to
+ * closures; parts of it that need neither are skipped.
+ *
+ * Order and meaning are the API server's: prune what is not specified, drop a null where a default stands and null is
+ * not allowed, fill in defaults on the way down (a default may itself have parts with defaults).
+ */
+import type { Json } from '../../object/meta.ts';
+import type { Field, FieldType, ObjectType } from '../schema.ts';
+import type { SchemaProps } from './definition.ts';
+import { type FieldPath, formatPath } from './field-error.ts';
+import { objectMetaType } from './object-meta-type.ts';
+
+/** Changes `value` in place; adds the paths of what it removed to `unknown`. */
+export type Prepare = (value: unknown, path: FieldPath, unknown: string[]) => void;
+
+/** For a whole object. Returns the paths of the fields that it removed. */
+export function compilePrepare(schema: SchemaProps): (object: object) => string[] {
+  const prepare = objectPrepare(schema, { isResource: true, keepsUnknown: false });
+  return (object) => {
+    const unknown: string[] = [];
+    prepare(object, [], unknown);
+    return unknown;
+  };
+}
+
+type Inherited = { keepsUnknown: boolean };
+
+/** Undefined where nothing can be pruned or defaulted below. */
+function prepareOf(schema: SchemaProps, inherited: Inherited): Prepare | undefined {
+  const keepsUnknown = inherited.keepsUnknown || schema['x-kubernetes-preserve-unknown-fields'] === true;
+  if (schema.type === 'array' && schema.items) return listPrepare(prepareOf(schema.items, { keepsUnknown: false }));
+  if (schema.type !== 'object' && !schema.properties) return undefined;
+  if (schema['x-kubernetes-embedded-resource']) return objectPrepare(schema, { isResource: true, keepsUnknown });
+  if (schema.properties) return objectPrepare(schema, { isResource: false, keepsUnknown });
+  if (typeof schema.additionalProperties === 'object') {
+    return mapPrepare(prepareOf(schema.additionalProperties, { keepsUnknown: false }));
+  }
+  if (keepsUnknown || schema.additionalProperties === true) return undefined;
+  return objectPrepare(schema, { isResource: false, keepsUnknown });
+}
+
+interface Property {
+  readonly prepare: Prepare | undefined;
+  readonly default: (() => Json) | undefined;
+  readonly nullable: boolean;
+}
+
+function objectPrepare(schema: SchemaProps, options: { isResource: boolean; keepsUnknown: boolean }): Prepare {
+  const keepsUnknown = options.keepsUnknown || schema['x-kubernetes-preserve-unknown-fields'] === true;
+  const properties = new Map<string, Property>();
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    properties.set(name, {
+      prepare: prepareOf(property, { keepsUnknown: false }),
+      default: property.default === undefined ? undefined : copier(property.default),
+      nullable: property.nullable === true,
+    });
+  }
+  if (options.isResource) {
+    const scalar: Property = { prepare: undefined, default: undefined, nullable: false };
+    properties.set('apiVersion', scalar).set('kind', scalar);
+    properties.set('metadata', { ...scalar, prepare: typePrepare(objectMetaType) });
+  }
+  const defaulted = [...properties].filter(([, property]) => property.default !== undefined);
+  const othersPrepare =
+    typeof schema.additionalProperties === 'object'
+      ? prepareOf(schema.additionalProperties, { keepsUnknown: false })
+      : undefined;
+  const keepsOthers = keepsUnknown || schema.additionalProperties !== undefined;
+  return (value, path, unknown) => {
+    if (!isRecord(value)) return;
+    for (const [name, property] of defaulted) {
+      const current = Object.hasOwn(value, name) ? value[name] : undefined;
+      if (current === undefined || (current === null && !property.nullable)) value[name] = property.default!();
+    }
+    for (const name in value) {
+      const property = properties.get(name);
+      const prepare = property ? property.prepare : othersPrepare;
+      if (!property && !keepsOthers) {
+        unknown.push(formatPath([...path, name]));
+        delete value[name];
+      } else if (prepare) {
+        path.push(name);
+        prepare(value[name], path, unknown);
+        path.pop();
+      }
+    }
+  };
+}
+
+function mapPrepare(prepare: Prepare | undefined): Prepare | undefined {
+  if (!prepare) return undefined;
+  return (value, path, unknown) => {
+    if (!isRecord(value)) return;
+    for (const name in value) {
+      path.push(name);
+      prepare(value[name], path, unknown);
+      path.pop();
+    }
+  };
+}
+
+function listPrepare(prepare: Prepare | undefined): Prepare | undefined {
+  if (!prepare) return undefined;
+  return (value, path, unknown) => {
+    if (!Array.isArray(value)) return;
+    for (let index = 0; index < value.length; index++) {
+      path.push(index);
+      prepare(value[index], path, unknown);
+      path.pop();
+    }
+  };
+}
+
+/** Pruning by a type instead of a schema: metadata, whose fields have no defaults. */
+function typePrepare(type: FieldType): Prepare | undefined {
+  if (type.type === 'list') return listPrepare(typePrepare(type.items));
+  if (type.type !== 'object') return undefined;
+  return typedObjectPrepare(type);
+}
+
+function typedObjectPrepare(type: ObjectType): Prepare {
+  const below = new Map<string, Prepare | undefined>();
+  for (const [name, field] of type.fields() as Iterable<[string, Field]>) below.set(name, typePrepare(field.type));
+  return (value, path, unknown) => {
+    if (!isRecord(value)) return;
+    for (const name in value) {
+      if (!below.has(name)) {
+        unknown.push(formatPath([...path, name]));
+        delete value[name];
+        continue;
+      }
+      const prepare = below.get(name);
+      if (!prepare) continue;
+      path.push(name);
+      prepare(value[name], path, unknown);
+      path.pop();
+    }
+  };
+}
+
+/** Defaults are written into objects that others change later: each object gets its own copy. */
+function copier(value: Json): () => Json {
+  return value === null || typeof value !== 'object' ? () => value : () => structuredClone(value);
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,86 @@
+/** A structural schema as the type model that patches, server-side apply and OpenAPI work on (apiserver/schema.ts). */
+import type { Field, FieldType, ListType, ObjectType } from '../schema.ts';
+import type { SchemaProps } from './definition.ts';
+import { objectMetaType } from './object-meta-type.ts';
+
+const string: FieldType = { type: 'string' };
+
+/** The type of a whole object: the schema's own properties and those that every object has. */
+export function rootType(schema: SchemaProps, name: string): ObjectType {
+  return typeOfObject(schema, { isResource: true, name });
+}
+
+function typeOf(schema: SchemaProps): FieldType {
+  if (schema['x-kubernetes-int-or-string']) return { type: 'intOrString' };
+  switch (schema.type) {
+    case 'array':
+      return typeOfList(schema);
+    case 'string':
+    case 'integer':
+    case 'number':
+    case 'boolean':
+      return schema.format === undefined ? { type: schema.type } : { type: schema.type, format: schema.format };
+    case 'object':
+      return typeOfObjectOrMap(schema);
+    default:
+      return { type: 'any', mapType: mapTypeOf(schema) };
+  }
+}
+
+function typeOfObjectOrMap(schema: SchemaProps): FieldType {
+  const isResource = schema['x-kubernetes-embedded-resource'] === true;
+  if (isResource || schema.properties) return typeOfObject(schema, { isResource });
+  if (typeof schema.additionalProperties === 'object') {
+    return { type: 'map', values: typeOf(schema.additionalProperties), mapType: mapTypeOf(schema) };
+  }
+  if (schema['x-kubernetes-preserve-unknown-fields'] || schema.additionalProperties === true) {
+    return { type: 'any', mapType: mapTypeOf(schema) };
+  }
+  return typeOfObject(schema, { isResource: false });
+}
+
+function typeOfList(schema: SchemaProps): ListType {
+  const items: SchemaProps = schema.items ?? {};
+  const mapKeys = schema['x-kubernetes-list-map-keys'];
+  const defaults: Record<string, string | number | boolean> = {};
+  for (const key of mapKeys ?? []) {
+    const value = items.properties?.[key]?.default;
+    if (value !== undefined && value !== null && typeof value !== 'object') defaults[key] = value;
+  }
+  return {
+    type: 'list',
+    items: typeOf(items),
+    listType: schema['x-kubernetes-list-type'] ?? 'atomic',
+    ...(mapKeys ? { mapKeys } : {}),
+    ...(Object.keys(defaults).length > 0 ? { mapKeyDefaults: defaults } : {}),
+  };
+}
+
+function typeOfObject(schema: SchemaProps, options: { isResource: boolean; name?: string }): ObjectType {
+  const entries = new Map<string, Field>();
+  if (options.isResource) {
+    entries.set('apiVersion', { type: string, required: false });
+    entries.set('kind', { type: string, required: false });
+    entries.set('metadata', { type: objectMetaType, required: false });
+  }
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    if (entries.has(name)) continue;
+    entries.set(name, {
+      type: typeOf(property),
+      required: schema.required?.includes(name) ?? false,
+      ...(property.default === undefined ? {} : { default: property.default }),
+    });
+  }
+  return {
+    type: 'object',
+    ...(options.name === undefined ? {} : { name: options.name }),
+    mapType: mapTypeOf(schema),
+    preserveUnknown: schema['x-kubernetes-preserve-unknown-fields'] === true,
+    field: (name) => entries.get(name),
+    fields: () => entries,
+  };
+}
+
+function mapTypeOf(schema: SchemaProps): 'atomic' | 'granular' {
+  return schema['x-kubernetes-map-type'] ?? 'granular';
+}

@@ -1,0 +1,321 @@
+/**
+ * Validation of a value by a structural schema, without its CEL rules (cel-rules.ts): compiled once to closures that cost no text while a value is
+ * valid. Messages are those of the API server (kube-openapi's validate package turned into field errors).
+ */
+import { stableStringify } from '../../object/canonical.ts';
+import { compilePattern } from '../../match/cel/pattern.ts';
+import type { Cause } from '../../runtime/errors.ts';
+import type { SchemaProps } from './definition.ts';
+import {
+  type FieldPath,
+  duplicate,
+  formatPath,
+  invalid,
+  notSupported,
+  required,
+  tooLong,
+  tooMany,
+  typeInvalid,
+} from './field-error.ts';
+import { formatCheck } from './formats.ts';
+import { isRecord } from './prepare.ts';
+
+export type Check = (value: unknown, path: FieldPath, causes: Cause[]) => void;
+
+/** A value check whose closures are run one after the other. Throws SyntaxError for a bad pattern. */
+export function compileCheck(schema: SchemaProps): Check {
+  const type = schema['x-kubernetes-int-or-string'] ? 'intOrString' : schema.type;
+  const isType = type === undefined ? undefined : typeTests[type];
+  const checks = [
+    ...constraints(schema),
+    ...(schema['x-kubernetes-embedded-resource'] ? [checkEmbedded] : []),
+    ...combinations(schema),
+  ];
+  return (value, path, causes) => {
+    if (value === null && schema.nullable) return;
+    if (isType && !isType(value)) {
+      causes.push(wrongType(value, path, type === 'intOrString' ? 'integer,string' : type!));
+      return;
+    }
+    for (const check of checks) check(value, path, causes);
+  };
+}
+
+const typeTests: Readonly<Record<string, (value: unknown) => boolean>> = {
+  object: isRecord,
+  array: Array.isArray,
+  string: (value) => typeof value === 'string',
+  boolean: (value) => typeof value === 'boolean',
+  number: (value) => typeof value === 'number',
+  integer: (value) => Number.isInteger(value),
+  intOrString: (value) => typeof value === 'string' || Number.isInteger(value),
+};
+
+function constraints(schema: SchemaProps): Check[] {
+  return [
+    ...objectChecks(schema),
+    ...listChecks(schema),
+    ...numberChecks(schema),
+    ...stringChecks(schema),
+    ...(schema.enum ? [enumCheck(schema.enum)] : []),
+  ];
+}
+
+function objectChecks(schema: SchemaProps): Check[] {
+  const checks: Check[] = [];
+  const names = schema.required ?? [];
+  const properties = new Map(Object.entries(schema.properties ?? {}).map(([name, sub]) => [name, compileCheck(sub)]));
+  const others = typeof schema.additionalProperties === 'object' ? compileCheck(schema.additionalProperties) : undefined;
+  if (names.length > 0) {
+    checks.push((value, path, causes) => {
+      if (!isRecord(value)) return;
+      for (const name of names) {
+        if (!Object.hasOwn(value, name)) causes.push(required(formatPath([...path, name])));
+      }
+    });
+  }
+  if (properties.size > 0 || others) {
+    checks.push((value, path, causes) => {
+      if (!isRecord(value)) return;
+      for (const name in value) {
+        const check = properties.get(name) ?? others;
+        if (!check) continue;
+        path.push(name);
+        check(value[name], path, causes);
+        path.pop();
+      }
+    });
+  }
+  const { minProperties, maxProperties } = schema;
+  if (minProperties !== undefined || maxProperties !== undefined) {
+    checks.push((value, path, causes) => {
+      if (!isRecord(value)) return;
+      const count = Object.keys(value).length;
+      if (count < (minProperties ?? 0)) {
+        causes.push(inBody(value, path, `should have at least ${minProperties} properties`));
+      }
+      if (count > (maxProperties ?? count)) causes.push(tooMany(formatPath(path), count, maxProperties!));
+    });
+  }
+  return checks;
+}
+
+function listChecks(schema: SchemaProps): Check[] {
+  const checks: Check[] = [];
+  const { minItems, maxItems } = schema;
+  if (minItems !== undefined || maxItems !== undefined) {
+    checks.push((value, path, causes) => {
+      if (!Array.isArray(value)) return;
+      if (value.length < (minItems ?? 0)) {
+        causes.push(inBody(value, path, `should have at least ${minItems} items`));
+      }
+      if (value.length > (maxItems ?? value.length)) causes.push(tooMany(formatPath(path), value.length, maxItems!));
+    });
+  }
+  if (schema.items) {
+    const check = compileCheck(schema.items);
+    checks.push((value, path, causes) => {
+      if (!Array.isArray(value)) return;
+      for (let index = 0; index < value.length; index++) {
+        path.push(index);
+        check(value[index], path, causes);
+        path.pop();
+      }
+    });
+  }
+  if (schema.uniqueItems || schema['x-kubernetes-list-type'] === 'set') checks.push(uniqueCheck((item) => item));
+  if (schema['x-kubernetes-list-type'] === 'map') {
+    const keys = schema['x-kubernetes-list-map-keys'] ?? [];
+    checks.push(uniqueCheck((item) => keyOf(item, keys)));
+  }
+  return checks;
+}
+
+function uniqueCheck(identity: (item: unknown) => unknown): Check {
+  return (value, path, causes) => {
+    if (!Array.isArray(value) || value.length < 2) return;
+    const seen = new Set<unknown>();
+    for (let index = 0; index < value.length; index++) {
+      const identified = identity(value[index]);
+      const key = typeof identified === 'object' ? stableStringify(identified) : identified;
+      if (seen.has(key)) causes.push(duplicate(formatPath([...path, index]), identified));
+      seen.add(key);
+    }
+  };
+}
+
+function keyOf(item: unknown, keys: readonly string[]): unknown {
+  if (!isRecord(item)) return item;
+  return Object.fromEntries(keys.filter((key) => Object.hasOwn(item, key)).map((key) => [key, item[key]]));
+}
+
+function numberChecks(schema: SchemaProps): Check[] {
+  const checks: Check[] = [];
+  const push = (isRight: (value: number) => boolean, text: string) =>
+    checks.push((value, path, causes) => {
+      if (typeof value === 'number' && !isRight(value)) causes.push(inBody(value, path, text));
+    });
+  const { minimum, maximum, multipleOf } = schema;
+  if (minimum !== undefined && schema.exclusiveMinimum) push((v) => v > minimum, `should be greater than ${minimum}`);
+  else if (minimum !== undefined) push((v) => v >= minimum, `should be greater than or equal to ${minimum}`);
+  if (maximum !== undefined && schema.exclusiveMaximum) push((v) => v < maximum, `should be less than ${maximum}`);
+  else if (maximum !== undefined) push((v) => v <= maximum, `should be less than or equal to ${maximum}`);
+  if (multipleOf !== undefined) push((v) => isMultiple(v, multipleOf), `should be a multiple of ${multipleOf}`);
+  if (schema.format === 'int32' && schema.type === 'integer') {
+    checks.push((value, path, causes) => {
+      if (typeof value === 'number' && value !== (value | 0)) causes.push(wrongType(value, path, 'int32'));
+    });
+  }
+  return checks;
+}
+
+/** 0.3 is a multiple of 0.1 for people, though not in binary fractions. */
+function isMultiple(value: number, of: number): boolean {
+  const times = value / of;
+  return Math.abs(times - Math.round(times)) < 1e-9 * Math.max(1, Math.abs(times));
+}
+
+function stringChecks(schema: SchemaProps): Check[] {
+  const checks: Check[] = [];
+  const { minLength, maxLength, pattern, format } = schema;
+  if (minLength !== undefined || maxLength !== undefined) {
+    checks.push((value, path, causes) => {
+      if (typeof value !== 'string') return;
+      const length = codePoints(value);
+      if (minLength !== undefined && length < minLength) {
+        causes.push(inBody(value, path, `should be at least ${minLength} chars long`));
+      }
+      if (maxLength !== undefined && length > maxLength) causes.push(tooLong(formatPath(path), maxLength));
+    });
+  }
+  if (pattern !== undefined) {
+    const compiled = compilePattern(pattern);
+    checks.push((value, path, causes) => {
+      if (typeof value === 'string' && !compiled.test(value)) {
+        causes.push(inBody(value, path, `should match '${pattern}'`));
+      }
+    });
+  }
+  const isFormat = format === undefined ? undefined : formatCheck(format);
+  if (isFormat) {
+    checks.push((value, path, causes) => {
+      if (typeof value !== 'string' || isFormat(value)) return;
+      const detail = `${formatPath(path)} in body must be of type ${format}: ${JSON.stringify(value)}`;
+      causes.push(typeInvalid(formatPath(path), value, detail));
+    });
+  }
+  return checks;
+}
+
+/** Lengths are counted in code points, as in Go; JavaScript's are UTF-16 units. */
+function codePoints(text: string): number {
+  let count = text.length;
+  for (let index = 1; index < text.length; index++) {
+    if ((text.charCodeAt(index) & 0xfc00) === 0xdc00 && (text.charCodeAt(index - 1) & 0xfc00) === 0xd800) count--;
+  }
+  return count;
+}
+
+function enumCheck(values: readonly unknown[]): Check {
+  const scalars = new Set(values.filter((value) => typeof value !== 'object' || value === null));
+  const structured = new Set(values.filter((value) => typeof value === 'object').map(stableStringify));
+  return (value, path, causes) => {
+    const isListed = typeof value === 'object' ? structured.has(stableStringify(value)) : scalars.has(value);
+    if (!isListed) causes.push(notSupported(formatPath(path), value, values));
+  };
+}
+
+const checkEmbedded: Check = (value, path, causes) => {
+  if (!isRecord(value)) return;
+  for (const name of ['apiVersion', 'kind']) {
+    if (typeof value[name] !== 'string' || value[name] === '') {
+      causes.push(required(formatPath([...path, name]), 'must not be empty'));
+    }
+  }
+};
+
+function combinations(schema: SchemaProps): Check[] {
+  const checks: Check[] = [];
+  if (schema.allOf?.length) checks.push(allOf(schema.allOf.map(compileCheck)));
+  if (schema.anyOf?.length && !isIntOrStringPair(schema)) checks.push(anyOf(schema.anyOf.map(compileCheck)));
+  if (schema.oneOf?.length) checks.push(oneOf(schema.oneOf.map(compileCheck)));
+  if (schema.not) {
+    const check = compileCheck(schema.not);
+    checks.push((value, path, causes) => {
+      if (attempt(check, value, path).length === 0) causes.push(combined(path, 'must not validate the schema (not)'));
+    });
+  }
+  return checks;
+}
+
+/** The usual companion of x-kubernetes-int-or-string, which says it already. */
+function isIntOrStringPair(schema: SchemaProps): boolean {
+  const types = schema.anyOf?.map((sub) => (Object.keys(sub).length === 1 ? sub.type : undefined)).sort();
+  return schema['x-kubernetes-int-or-string'] === true && types?.join() === 'integer,string';
+}
+
+function allOf(checks: readonly Check[]): Check {
+  return (value, path, causes) => {
+    const failures = checks.map((check) => attempt(check, value, path)).filter((found) => found.length > 0);
+    if (failures.length === 0) return;
+    for (const found of failures) causes.push(...found);
+    const none = failures.length === checks.length ? '. None validated' : '';
+    causes.push(combined(path, `must validate all the schemas (allOf)${none}`));
+  };
+}
+
+function anyOf(checks: readonly Check[]): Check {
+  return (value, path, causes) => {
+    let nearest: Cause[] | undefined;
+    for (const check of checks) {
+      const found = attempt(check, value, path);
+      if (found.length === 0) return;
+      if (!nearest || found.length < nearest.length) nearest = found;
+    }
+    causes.push(combined(path, 'must validate at least one schema (anyOf)'), ...(nearest ?? []));
+  };
+}
+
+function oneOf(checks: readonly Check[]): Check {
+  return (value, path, causes) => {
+    const results = checks.map((check) => attempt(check, value, path));
+    const valid = results.filter((found) => found.length === 0).length;
+    if (valid === 1) return;
+    const text = 'must validate one and only one schema (oneOf)';
+    if (valid > 1) {
+      causes.push(combined(path, `${text}. Found ${valid} valid alternatives`));
+      return;
+    }
+    const nearest = results.reduce((best, found) => (found.length < best.length ? found : best));
+    causes.push(combined(path, `${text}. Found none valid`), ...nearest);
+  };
+}
+
+function attempt(check: Check, value: unknown, path: FieldPath): Cause[] {
+  const causes: Cause[] = [];
+  check(value, path, causes);
+  return causes;
+}
+
+function combined(path: FieldPath, text: string): Cause {
+  const field = formatPath(path);
+  return invalid(field, '', `${JSON.stringify(field)} ${text}`);
+}
+
+function inBody(value: unknown, path: FieldPath, text: string): Cause {
+  const field = formatPath(path);
+  return invalid(field, value, `${field} in body ${text}`);
+}
+
+function wrongType(value: unknown, path: FieldPath, type: string): Cause {
+  const field = formatPath(path);
+  const actual = typeName(value);
+  return typeInvalid(field, actual, `${field} in body must be of type ${type}: "${actual}"`);
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value;
+}

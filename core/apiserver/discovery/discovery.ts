@@ -1,0 +1,126 @@
+/** The discovery documents of a space, legacy and aggregated. */
+import { formatApiVersion } from '../../object/meta.ts';
+import type { Kind, Kinds } from '../space.ts';
+
+/** What clients compare features with: the level of Kubernetes that the API follows. */
+export const kubernetesVersion = {
+  major: '1',
+  minor: '34',
+  gitVersion: 'v1.34.0-banyan',
+  gitCommit: '',
+  gitTreeState: 'clean',
+  buildDate: '1970-01-01T00:00:00Z',
+  goVersion: '',
+  compiler: 'node',
+  platform: 'linux/amd64',
+};
+
+export interface DiscoveryOptions {
+  readonly readOnly: boolean;
+}
+
+const readVerbs = ['get', 'list', 'watch'];
+const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch'];
+
+/** Group versions, preferred first within each group; the core group is the empty one. */
+export function groupVersions(kinds: Kinds): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const kind of kinds.all()) {
+    const versions = groups.get(kind.group) ?? [];
+    for (const version of kind.versions) if (!versions.includes(version)) versions.push(version);
+    groups.set(kind.group, versions);
+  }
+  return groups;
+}
+
+export function apiVersions(): object {
+  return { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] };
+}
+
+export function apiGroupList(kinds: Kinds): object {
+  const groups = [...groupVersions(kinds)].filter(([group]) => group !== '').map(([group, versions]) => groupEntry(group, versions));
+  return { kind: 'APIGroupList', apiVersion: 'v1', groups };
+}
+
+export function apiGroup(kinds: Kinds, group: string): object | undefined {
+  const versions = groupVersions(kinds).get(group);
+  return versions && { kind: 'APIGroup', apiVersion: 'v1', ...groupEntry(group, versions) };
+}
+
+export function apiResourceList(kinds: Kinds, group: string, version: string, options: DiscoveryOptions): object | undefined {
+  const served = kinds.all().filter((kind) => kind.group === group && kind.versions.includes(version));
+  if (served.length === 0 && !(group === '' && version === 'v1')) return undefined;
+  return {
+    kind: 'APIResourceList',
+    apiVersion: 'v1',
+    groupVersion: formatApiVersion(group, version),
+    resources: served.flatMap((kind) => legacyResources(kind, options)),
+  };
+}
+
+/** `apidiscovery.k8s.io` v2 or v2beta1, of `/api` (core) or `/apis` (the rest). */
+export function aggregated(kinds: Kinds, core: boolean, version: 'v2' | 'v2beta1', options: DiscoveryOptions): object {
+  const items = [...groupVersions(kinds)]
+    .filter(([group]) => (group === '') === core)
+    .map(([group, versions]) => ({
+      metadata: { name: group === '' ? null : group, creationTimestamp: null },
+      versions: versions.map((one) => ({
+        version: one,
+        resources: kinds
+          .all()
+          .filter((kind) => kind.group === group && kind.versions.includes(one))
+          .map((kind) => aggregatedResource(kind, one, options)),
+        freshness: 'Current',
+      })),
+    }))
+    .map((item) => (core ? { ...item, metadata: { creationTimestamp: null } } : item));
+  return { kind: 'APIGroupDiscoveryList', apiVersion: `apidiscovery.k8s.io/${version}`, metadata: {}, items };
+}
+
+function groupEntry(group: string, versions: readonly string[]) {
+  const all = versions.map((version) => ({ groupVersion: `${group}/${version}`, version }));
+  return { name: group, versions: all, preferredVersion: all[0] };
+}
+
+function legacyResources(kind: Kind, { readOnly }: DiscoveryOptions): object[] {
+  const main = {
+    name: kind.resource,
+    singularName: kind.singular,
+    namespaced: kind.namespaced,
+    kind: kind.kind,
+    verbs: readOnly ? readVerbs : allVerbs,
+    ...(kind.shortNames.length > 0 ? { shortNames: kind.shortNames } : {}),
+    ...(kind.categories.length > 0 ? { categories: kind.categories } : {}),
+  };
+  const subresource = (name: string, scale: boolean) => ({
+    name: `${kind.resource}/${name}`,
+    singularName: '',
+    namespaced: kind.namespaced,
+    ...(scale ? { group: 'autoscaling', version: 'v1', kind: 'Scale' } : { kind: kind.kind }),
+    verbs: readOnly ? ['get'] : ['get', 'patch', 'update'],
+  });
+  return [main, ...subresourcesOf(kind).map((name) => subresource(name, name === 'scale'))];
+}
+
+function aggregatedResource(kind: Kind, version: string, { readOnly }: DiscoveryOptions): object {
+  const own = { group: kind.group, version, kind: kind.kind };
+  const scale = { group: 'autoscaling', version: 'v1', kind: 'Scale' };
+  return {
+    resource: kind.resource,
+    responseKind: own,
+    scope: kind.namespaced ? 'Namespaced' : 'Cluster',
+    singularResource: kind.singular,
+    verbs: readOnly ? readVerbs : allVerbs,
+    ...(kind.shortNames.length > 0 ? { shortNames: kind.shortNames } : {}),
+    ...(kind.categories.length > 0 ? { categories: kind.categories } : {}),
+    subresources: subresourcesOf(kind).map((name) => ({
+      subresource: name,
+      responseKind: name === 'scale' ? scale : own,
+      verbs: readOnly ? ['get'] : ['get', 'patch', 'update'],
+    })),
+  };
+}
+
+function subresourcesOf(kind: Kind): string[] {
+  return [...(kind.subresources.status ? ['status'] : []), ...(kind.subresources.scale ? ['scale'] : [])];
+}

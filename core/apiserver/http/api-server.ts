@@ -1,0 +1,167 @@
+/** The HTTPS side: connections, who is asking, which space, and the answer. */
+import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import type { TLSSocket } from 'node:tls';
+import type { Clock } from '../../runtime/clock.ts';
+import { BanyanError, describeError } from '../../runtime/errors.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Space, UserInfo } from '../space.ts';
+import { readBody } from './body.ts';
+import { SpaceHandler } from './handler.ts';
+import type { ApiRequest, ApiResponse } from './requests.ts';
+import { statusOf } from './status.ts';
+import { Watch } from './watches.ts';
+import { whoIsAsking } from './reviews.ts';
+
+export interface ApiServerOptions {
+  readonly tls: { readonly key: Buffer; readonly cert: Buffer; readonly ca: Buffer };
+  readonly host: string;
+  readonly port: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Undefined: nobody. Throws Forbidden for a known user who may not do this. */
+  authenticate(certificate: { subject: Record<string, unknown> } | undefined): UserInfo | undefined;
+  /** What stands in the way of being ready; undefined: nothing. Answered to anybody, as health is. */
+  notReady(): string | undefined;
+  metrics(): Promise<string>;
+}
+
+/** How long open requests may take to end before connections are closed on them. */
+const drainMs = 1_000;
+
+export class ApiServer implements AsyncDisposable {
+  readonly #options: ApiServerOptions;
+  readonly #server: Http2SecureServer;
+  readonly #handlers = new Map<string, SpaceHandler>();
+  readonly #resolvers: ((prefix: string) => Space | undefined)[] = [];
+  readonly #watches = new Set<Watch>();
+  readonly #sockets = new Set<TLSSocket>();
+
+  constructor(options: ApiServerOptions) {
+    this.#options = options;
+    const { key, cert, ca } = options.tls;
+    this.#server = createSecureServer({ key, cert, ca, allowHTTP1: true, requestCert: true, rejectUnauthorized: false });
+    this.#server.on('request', (request, response) => void this.#serve(request, response));
+    this.#server.on('secureConnection', (socket: TLSSocket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+    this.#server.on('sessionError', (error) => options.log.debug({ reason: error.message }, 'a connection broke'));
+  }
+
+  /** `''` is the system space; others are `/spaces/NAME` and the like. */
+  mount(prefix: string, space: Space): void {
+    this.#handlers.set(prefix, new SpaceHandler(space, prefix, this.#options.clock));
+  }
+
+  unmount(prefix: string): void {
+    this.#handlers.delete(prefix);
+  }
+
+  /** Spaces that are made when they are first asked for. */
+  resolveWith(resolver: (prefix: string) => Space | undefined): void {
+    this.#resolvers.push(resolver);
+  }
+
+  listen(): Promise<string> {
+    const { host, port } = this.#options;
+    return new Promise((resolve, reject) => {
+      this.#server.once('error', (error: NodeJS.ErrnoException) => {
+        reject(new BanyanError('Unavailable', `can't listen on ${host}:${port} (${error.code}): free the port or choose another`, {}, { cause: error }));
+      });
+      this.#server.listen(port, host, () => {
+        const address = this.#server.address();
+        resolve(`https://${host}:${typeof address === 'object' && address ? address.port : port}`);
+      });
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const watch of this.#watches) watch.end();
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const late = new Promise<void>((resolve) => this.#options.clock.after(drainMs, resolve));
+    for (const socket of this.#sockets) socket.end();
+    await Promise.race([closed, late]);
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async #serve(request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
+    try {
+      const url = new URL(request.url, 'https://node');
+      if (await this.#health(url.pathname, response)) return;
+      const user = this.#userOf(request);
+      if (url.pathname === '/metrics') return this.#answer(response, { status: 200, body: Buffer.from(await this.#options.metrics()), headers: { 'content-type': 'text/plain; version=0.0.4' } });
+      const { handler, path } = this.#find(url.pathname);
+      const api: ApiRequest = {
+        method: request.method,
+        path,
+        query: url.searchParams,
+        headers: request.headers,
+        user,
+        body: () => readBody(request as AsyncIterable<Buffer>),
+      };
+      const review = await whoIsAsking(api);
+      if (review) return this.#answer(response, review);
+      const handled = await handler.handle(api);
+      if ('answer' in handled) return this.#answer(response, handled.answer);
+      this.#watch(handled.watch, response);
+    } catch (error) {
+      if (!(error instanceof BanyanError)) this.#options.log.error({ url: request.url, reason: describeError(error), stack: (error as Error).stack }, 'a request failed');
+      const { http, body, retryAfterSeconds } = statusOf(error);
+      const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
+      this.#answer(response, { status: http, body: Buffer.from(`${JSON.stringify(body)}\n`), headers });
+    }
+  }
+
+  async #health(path: string, response: Http2ServerResponse): Promise<boolean> {
+    if (path !== '/healthz' && path !== '/livez' && path !== '/readyz') return false;
+    const wrong = path === '/readyz' ? this.#options.notReady() : undefined;
+    this.#answer(response, { status: wrong ? 503 : 200, body: Buffer.from(wrong ?? 'ok'), headers: { 'content-type': 'text/plain' } });
+    return true;
+  }
+
+  #userOf(request: Http2ServerRequest): UserInfo {
+    const socket = request.socket as TLSSocket;
+    const certificate = socket.authorized ? socket.getPeerCertificate() : undefined;
+    const user = this.#options.authenticate(certificate as { subject: Record<string, unknown> } | undefined);
+    if (!user) throw new BanyanError('Unauthorized', 'Unauthorized');
+    return user;
+  }
+
+  /** The longest prefix that is mounted. */
+  #find(pathname: string): { handler: SpaceHandler; path: string } {
+    const match = /^\/(?:spaces|mailboxes)\/[^/]+/.exec(pathname);
+    const prefix = match ? decodeURIComponent(match[0]) : '';
+    let handler = this.#handlers.get(prefix);
+    if (!handler) {
+      const space = this.#resolvers.map((resolve) => resolve(prefix)).find((found) => found !== undefined);
+      if (!space) throw new BanyanError('NotFound', `there is nothing at ${prefix || pathname}`);
+      this.mount(prefix, space);
+      handler = this.#handlers.get(prefix)!;
+    }
+    return { handler, path: match ? pathname.slice(match[0].length) : pathname };
+  }
+
+  #answer(response: Http2ServerResponse, { status, body, headers }: ApiResponse): void {
+    if (response.writableEnded || response.destroyed) return;
+    response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length, ...headers });
+    response.end(body);
+  }
+
+  #watch({ listing, options }: Extract<Awaited<ReturnType<SpaceHandler['handle']>>, { watch: unknown }>['watch'], response: Http2ServerResponse): void {
+    const sink = {
+      write: (bytes: Buffer) => response.write(bytes),
+      queuedBytes: () => response.writableLength,
+      end: () => {
+        response.end();
+      },
+    };
+    const watch = new Watch(listing, options, sink, this.#options.clock);
+    this.#watches.add(watch);
+    response.once('close', () => {
+      this.#watches.delete(watch);
+      watch.end();
+    });
+    response.writeHead(200, { 'content-type': 'application/json' });
+    watch.start();
+  }
+}

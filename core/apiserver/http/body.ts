@@ -1,0 +1,62 @@
+/** Request bodies: bounded, and what their content type says. */
+import { parseDocument } from 'yaml';
+import { BanyanError, describeError } from '../../runtime/errors.ts';
+
+/** etcd's and therefore Kubernetes' limit of a request: 1.5 MiB. */
+export const bodyBytesMax = 1_572_864;
+/** Of YAML: enough for people, too few for a bomb. */
+const aliasesMax = 50;
+
+export type MediaType = 'json' | 'yaml' | 'protobuf' | 'json-patch' | 'merge-patch' | 'strategic-patch' | 'apply-patch';
+
+const mediaTypes: Readonly<Record<string, MediaType>> = {
+  'application/json': 'json',
+  'application/yaml': 'yaml',
+  'application/vnd.kubernetes.protobuf': 'protobuf',
+  'application/json-patch+json': 'json-patch',
+  'application/merge-patch+json': 'merge-patch',
+  'application/strategic-merge-patch+json': 'strategic-patch',
+  'application/apply-patch+yaml': 'apply-patch',
+};
+
+export function mediaTypeOf(header: string | undefined): MediaType {
+  const type = (header ?? 'application/json').split(';')[0]!.trim().toLowerCase();
+  const media = mediaTypes[type];
+  if (media) return media;
+  const known = Object.keys(mediaTypes).join(', ');
+  throw new BanyanError('UnsupportedMediaType', `the body of the request was in an unknown format (${type}) - accepted media types include: ${known}`);
+}
+
+/** Reads on past the limit without keeping anything, so that the client gets its answer and the connection goes on. */
+export async function readBody(stream: AsyncIterable<Buffer>): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of stream) {
+    length += chunk.length;
+    if (length <= bodyBytesMax) chunks.push(chunk);
+  }
+  if (length > bodyBytesMax) {
+    throw new BanyanError('TooLarge', `Request entity too large: limit is ${bodyBytesMax}, got ${length} bytes`);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** `decodeProtobuf` gives the JSON of a protobuf body. */
+export function parseRequestBody(body: Buffer, media: MediaType, decodeProtobuf: (body: Buffer) => unknown): unknown {
+  if (body.length === 0) throw new BanyanError('BadRequest', 'the request has no body');
+  try {
+    if (media === 'protobuf') return decodeProtobuf(body);
+    if (media === 'yaml' || (media === 'apply-patch' && body[0] !== 0x7b)) return parseYaml(body.toString('utf8'));
+    return JSON.parse(body.toString('utf8')) as unknown;
+  } catch (error) {
+    if (error instanceof BanyanError) throw error;
+    throw new BanyanError('BadRequest', `the object provided is unrecognized (must be valid ${media}): ${describeError(error)}`, {}, { cause: error });
+  }
+}
+
+function parseYaml(text: string): unknown {
+  const document = parseDocument(text, { uniqueKeys: true });
+  const [wrong] = document.errors;
+  if (wrong) throw new BanyanError('BadRequest', `error converting YAML to JSON: ${wrong.message}`);
+  return document.toJS({ maxAliasCount: aliasesMax }) as unknown;
+}

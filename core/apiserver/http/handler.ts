@@ -1,0 +1,200 @@
+/** One request of a space to one answer; watches are left to the connection (server.ts). */
+import type { ObjectKey } from '../../object/key.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { BanyanError } from '../../runtime/errors.ts';
+import { aggregated, apiGroup, apiGroupList, apiResourceList, apiVersions, kubernetesVersion } from '../discovery/discovery.ts';
+import { openapiDocument, openapiIndex, openapiV2 } from '../openapi/openapi-v3.ts';
+import { selectionOf } from '../selection/selection.ts';
+import type { Kind, Space } from '../space.ts';
+import { type Listing, listBytes, oneBytes } from './lists.ts';
+import { negotiate } from './negotiate.ts';
+import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
+import { type Route, routeOf } from './route.ts';
+import type { WatchOptions } from './watches.ts';
+import * as writes from './writes.ts';
+
+type ResourceRoute = Route & { type: 'resource' };
+
+/** A list or a get of a revision that this node has not reached yet waits this long. */
+const revisionWaitMs = 3_000;
+const watchTimeoutMs = 30 * 60_000;
+
+export type Handled = { readonly answer: ApiResponse } | { readonly watch: { readonly listing: Listing; readonly options: WatchOptions } };
+
+export class SpaceHandler {
+  readonly space: Space;
+  readonly #prefix: string;
+  readonly #clock: Clock;
+
+  constructor(space: Space, prefix: string, clock: Clock) {
+    this.space = space;
+    this.#prefix = prefix;
+    this.#clock = clock;
+  }
+
+  async handle(request: ApiRequest): Promise<Handled> {
+    const route = routeOf(request.path);
+    if (route.type !== 'resource') return { answer: this.#document(route, request) };
+    const kind = this.#kindOf(route);
+    return this.#resource(route, kind, request);
+  }
+
+  #document(route: Route, request: ApiRequest): ApiResponse {
+    if (request.method !== 'GET') throw new BanyanError('MethodNotAllowed', `the server does not allow ${request.method} here`);
+    const { kinds, storage } = this.space;
+    const options = { readOnly: storage.readOnly };
+    const form = negotiate(header(request, 'accept'));
+    const type = (version: string) => ({ 'content-type': `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList` });
+    const found = (document: object | undefined, headers: Record<string, string> = {}) => {
+      if (!document) throw new BanyanError('NotFound', 'the server could not find the requested resource');
+      return jsonResponse(200, document, headers);
+    };
+    switch (route.type) {
+      case 'version':
+        return found(kubernetesVersion);
+      case 'api':
+        if (form.as === 'discovery') return found(aggregated(kinds, true, form.version, options), type(form.version));
+        return found(apiVersions());
+      case 'apis':
+        if (form.as === 'discovery') return found(aggregated(kinds, false, form.version, options), type(form.version));
+        return found(apiGroupList(kinds));
+      case 'group':
+        return found(apiGroup(kinds, route.group));
+      case 'group-version':
+        return found(apiResourceList(kinds, route.group, route.version, options));
+      case 'openapi-v3':
+        return found(openapiIndex(kinds, this.#prefix));
+      case 'openapi-v3-document':
+        return found(openapiDocument(kinds, route.group, route.version));
+      case 'openapi-v2':
+        return found(openapiV2(kinds));
+      default:
+        throw new BanyanError('NotFound', 'the server could not find the requested resource');
+    }
+  }
+
+  #kindOf({ of, version }: ResourceRoute): Kind {
+    const kind = this.space.kinds.byResource(of);
+    if (!kind?.versions.includes(version)) throw new BanyanError('NotFound', 'the server could not find the requested resource', { group: of.group, kind: of.resource });
+    return kind;
+  }
+
+  async #resource(route: ResourceRoute, kind: Kind, request: ApiRequest): Promise<Handled> {
+    const { of, version, namespace, name, subresource } = route;
+    const key: ObjectKey = { ...of, namespace, name };
+    const target = { space: this.space, kind, version, key, subresource };
+    if (this.space.storage.readOnly && request.method !== 'GET') {
+      throw new BanyanError('MethodNotAllowed', `${this.space.name} is read-only: it shows what comes from elsewhere`);
+    }
+    if (name === '' && kind.namespaced && namespace === '' && request.method === 'POST') {
+      throw new BanyanError('BadRequest', `${kind.resource} live in a namespace: the URL names none`);
+    }
+    switch (request.method) {
+      case 'GET':
+        return name === '' ? this.#list(route, kind, request) : { answer: await this.#get(route, kind, key, request) };
+      case 'POST':
+        if (name !== '') break;
+        return { answer: await writes.create(request, target) };
+      case 'PUT':
+        if (name === '') break;
+        return { answer: await writes.update(request, target) };
+      case 'PATCH':
+        if (name === '') break;
+        return { answer: await writes.patch(request, target) };
+      case 'DELETE':
+        if (name !== '') return { answer: await writes.remove(request, target) };
+        return { answer: await writes.removeCollection(request, target, of, this.#selection(kind, version, request)) };
+    }
+    throw new BanyanError('MethodNotAllowed', `the server does not allow ${request.method} on the requested resource`);
+  }
+
+  async #get(route: ResourceRoute, kind: Kind, key: ObjectKey, request: ApiRequest): Promise<ApiResponse> {
+    if (route.subresource === 'scale') {
+      const scale = this.space.getScale(key);
+      if (!scale) throw notFound(kind, key);
+      return jsonResponse(200, scale);
+    }
+    if (route.subresource !== '' && route.subresource !== 'status') {
+      throw new BanyanError('NotFound', 'the server could not find the requested resource');
+    }
+    await this.#waitFor(request);
+    const stored = this.space.storage.get(key);
+    if (!stored) throw notFound(kind, key);
+    return { status: 200, body: oneBytes(this.#listing(route, kind, request), stored) };
+  }
+
+  async #list(route: ResourceRoute, kind: Kind, request: ApiRequest): Promise<Handled> {
+    const { query } = request;
+    const listing = this.#listing(route, kind, request);
+    const isWatch = query.get('watch') === 'true' || query.get('watch') === '1';
+    this.#checkInitialEvents(query, isWatch);
+    if (!isWatch) {
+      await this.#waitFor(request);
+      return { answer: { status: 200, body: listBytes(listing, Number(query.get('limit') ?? 0), query.get('continue')) } };
+    }
+    const seconds = Number(query.get('timeoutSeconds') ?? 0);
+    const options: WatchOptions = {
+      resourceVersion: query.get('resourceVersion') ?? '',
+      sendInitialEvents: query.get('sendInitialEvents') === 'true',
+      bookmarks: query.get('allowWatchBookmarks') === 'true',
+      timeoutMs: seconds > 0 ? seconds * 1000 : watchTimeoutMs,
+    };
+    return { watch: { listing, options } };
+  }
+
+  #checkInitialEvents(query: URLSearchParams, isWatch: boolean): void {
+    if (query.get('sendInitialEvents') === null) return;
+    const match = query.get('resourceVersionMatch');
+    if (isWatch && match === 'NotOlderThan') return;
+    const message = isWatch
+      ? 'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'
+      : 'ListOptions.meta.k8s.io "" is invalid: sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list';
+    throw new BanyanError('Invalid', message);
+  }
+
+  #listing(route: ResourceRoute, kind: Kind, request: ApiRequest): Listing {
+    const include = request.query.get('includeObject');
+    const selection = this.#selection(kind, route.version, request);
+    return {
+      space: this.space,
+      kind,
+      version: route.version,
+      namespace: route.namespace,
+      selection,
+      form: negotiate(header(request, 'accept')),
+      includeObject: include === 'None' || include === 'Object' ? include : 'Metadata',
+      nowMs: this.#clock.wallMs(),
+    };
+  }
+
+  #selection(kind: Kind, version: string, { query }: ApiRequest) {
+    return selectionOf(query.get('labelSelector'), query.get('fieldSelector'), kind.selectableFields(version));
+  }
+
+  /** A client may have seen a newer revision than this node has: it waits a little, then hears so. */
+  async #waitFor({ query }: ApiRequest): Promise<void> {
+    const asked = Number(query.get('resourceVersion') ?? 0);
+    const { storage } = this.space;
+    if (!(asked > storage.revision())) return;
+    await new Promise<void>((resolve) => {
+      const done = () => {
+        unsubscribe();
+        timer.stop();
+        resolve();
+      };
+      const unsubscribe = storage.subscribe(() => {
+        if (storage.revision() >= asked) done();
+      });
+      const timer = this.#clock.after(revisionWaitMs, done);
+    });
+    if (storage.revision() >= asked) return;
+    const message = `Too large resource version: ${asked}, current: ${storage.revision()}`;
+    const cause = { reason: 'ResourceVersionTooLarge', message: 'Too large resource version', field: '' };
+    throw new BanyanError('Timeout', message, { causes: [cause], retryAfterSeconds: 1 });
+  }
+}
+
+function notFound(kind: Kind, key: ObjectKey): BanyanError {
+  const resource = kind.group === '' ? kind.resource : `${kind.resource}.${kind.group}`;
+  return new BanyanError('NotFound', `${resource} ${JSON.stringify(key.name)} not found`, { group: kind.group, kind: kind.resource, name: key.name });
+}

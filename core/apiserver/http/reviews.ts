@@ -1,0 +1,22 @@
+/** Questions about oneself: `kubectl auth whoami` and `kubectl auth can-i`. */
+import { mediaTypeOf, parseRequestBody } from './body.ts';
+import { decodeProtobuf } from '../protobuf/decode.ts';
+import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
+
+const paths = {
+  '/apis/authentication.k8s.io/v1/selfsubjectreviews': 'SelfSubjectReview',
+  '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews': 'SelfSubjectAccessReview',
+} as const;
+
+/** Undefined: the request is no such question. Whoever is let in may do everything: see docs/decisions. */
+export async function whoIsAsking(request: ApiRequest): Promise<ApiResponse | undefined> {
+  const kind = paths[request.path as keyof typeof paths];
+  if (!kind || request.method !== 'POST') return undefined;
+  const body = parseRequestBody(await request.body(), mediaTypeOf(header(request, 'content-type')), decodeProtobuf) as { spec?: object };
+  if (kind === 'SelfSubjectAccessReview') {
+    const status = { allowed: true, reason: 'members of system:masters may do everything' };
+    return jsonResponse(201, { kind, apiVersion: 'authorization.k8s.io/v1', metadata: {}, spec: body.spec ?? {}, status });
+  }
+  const status = { userInfo: { username: request.user.name, groups: request.user.groups } };
+  return jsonResponse(201, { kind, apiVersion: 'authentication.k8s.io/v1', metadata: {}, status });
+}

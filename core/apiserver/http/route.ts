@@ -1,0 +1,49 @@
+/** What a URL asks for. */
+import type { GroupResource } from '../../object/key.ts';
+
+export type Route =
+  | { readonly type: 'resource'; readonly of: GroupResource; readonly version: string; readonly namespace: string; readonly name: string; readonly subresource: string }
+  | { readonly type: 'api' | 'apis' | 'version' | 'openapi-v2' | 'openapi-v3' | 'metrics' }
+  | { readonly type: 'group'; readonly group: string }
+  | { readonly type: 'group-version' | 'openapi-v3-document'; readonly group: string; readonly version: string }
+  | { readonly type: 'unknown' };
+
+/** `path` is what stands behind the prefix of the space. */
+export function routeOf(path: string): Route {
+  const parts = path.split('/').filter((part) => part !== '').map(decodeURIComponent);
+  const [first, second, third] = parts;
+  if (first === 'version' && parts.length === 1) return { type: 'version' };
+  if (first === 'metrics' && parts.length === 1) return { type: 'metrics' };
+  if (first === 'openapi') return openapiRoute(parts);
+  if (first === 'api') {
+    if (!second) return { type: 'api' };
+    return resourceRoute('', second, parts.slice(2));
+  }
+  if (first !== 'apis') return { type: 'unknown' };
+  if (!second) return { type: 'apis' };
+  if (!third) return { type: 'group', group: second };
+  return resourceRoute(second, third, parts.slice(3));
+}
+
+function openapiRoute(parts: readonly string[]): Route {
+  if (parts[1] === 'v2') return { type: 'openapi-v2' };
+  if (parts[1] !== 'v3') return { type: 'unknown' };
+  if (parts.length === 2) return { type: 'openapi-v3' };
+  if (parts[2] === 'api' && parts[3]) return { type: 'openapi-v3-document', group: '', version: parts[3] };
+  if (parts[2] === 'apis' && parts[3] && parts[4]) return { type: 'openapi-v3-document', group: parts[3], version: parts[4] };
+  return { type: 'unknown' };
+}
+
+function resourceRoute(group: string, version: string, rest: readonly string[]): Route {
+  if (rest.length === 0) return { type: 'group-version', group, version };
+  const inNamespace = rest[0] === 'namespaces' && rest.length >= 3 && !isNamespaceSubresource(rest);
+  const namespace = inNamespace ? rest[1]! : '';
+  const [resource, name = '', subresource = '', ...more] = inNamespace ? rest.slice(2) : rest;
+  if (more.length > 0 || !resource) return { type: 'unknown' };
+  return { type: 'resource', of: { group, resource }, version, namespace, name, subresource };
+}
+
+/** `/api/v1/namespaces/shop/status` is the Namespace's own status. */
+function isNamespaceSubresource(rest: readonly string[]): boolean {
+  return rest.length === 3 && (rest[2] === 'status' || rest[2] === 'finalize');
+}

@@ -1,0 +1,158 @@
+/** Watches: the events of a storage as a stream, from a revision on, each encoded for the form that its client asked for. */
+import { formatApiVersion } from '../../object/meta.ts';
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import { BanyanError } from '../../runtime/errors.ts';
+import type { StorageEvent, StoredObject } from '../storage.ts';
+import { columnDefinitions, partialMetadata, table, tableRow } from '../table/table.ts';
+import { bytesInVersion, type Listing, parsed } from './lists.ts';
+import { statusOf } from './status.ts';
+
+export interface WatchOptions {
+  readonly resourceVersion: string;
+  readonly sendInitialEvents: boolean;
+  readonly bookmarks: boolean;
+  readonly timeoutMs: number;
+}
+
+/** Where the events go. */
+export interface WatchSink {
+  /** False: the client does not keep up. */
+  write(bytes: Buffer): boolean;
+  /** Bytes that the client has not taken yet. */
+  queuedBytes(): number;
+  end(): void;
+}
+
+/** A client that is this far behind has its watch ended: it resumes from its last revision, and holds nobody's memory meanwhile. */
+export const queuedBytesMax = 8 * 1024 * 1024;
+const bookmarkEveryMs = 60_000;
+
+export class Watch {
+  readonly #listing: Listing;
+  readonly #options: WatchOptions;
+  readonly #sink: WatchSink;
+  readonly #clock: Clock;
+  readonly #timers: Timer[] = [];
+  #unsubscribe: (() => void) | undefined;
+  #revision = 0;
+  #columnsSent = false;
+  #ended = false;
+
+  constructor(listing: Listing, options: WatchOptions, sink: WatchSink, clock: Clock) {
+    this.#listing = listing;
+    this.#options = options;
+    this.#sink = sink;
+    this.#clock = clock;
+  }
+
+  start(): void {
+    const { storage } = this.#listing.space;
+    const { resourceVersion, sendInitialEvents, timeoutMs } = this.#options;
+    const fromNow = resourceVersion === '' || resourceVersion === '0' || sendInitialEvents;
+    const since = fromNow ? storage.revision() : Number(resourceVersion);
+    if (!Number.isSafeInteger(since) || since < 0) {
+      throw new BanyanError('BadRequest', `resourceVersion: Invalid value: ${JSON.stringify(resourceVersion)}: it must be an integer`);
+    }
+    const missed = fromNow ? [] : storage.eventsSince(since);
+    this.#revision = Math.max(since, fromNow ? storage.revision() : 0);
+    if (missed === 'expired') {
+      this.#expired(since);
+      return;
+    }
+    this.#unsubscribe = storage.subscribe((events) => this.#take(events));
+    if (fromNow) this.#sendExisting(sendInitialEvents);
+    this.#take(missed);
+    this.#timers.push(this.#clock.after(timeoutMs, () => this.end()));
+    if (this.#options.bookmarks) this.#bookmarkLater();
+  }
+
+  end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#unsubscribe?.();
+    for (const timer of this.#timers) timer.stop();
+    this.#sink.end();
+  }
+
+  #sendExisting(markEnd: boolean): void {
+    const { space, kind, namespace, selection } = this.#listing;
+    const scope = namespace === '' ? {} : { namespace };
+    for (const stored of space.storage.scan(kind, scope)) {
+      if (selection.isEmpty || selection.matches(space.parse(stored))) this.#send('ADDED', stored);
+    }
+    if (markEnd) this.#bookmark({ 'k8s.io/initial-events-end': 'true' });
+  }
+
+  #take(events: readonly StorageEvent[]): void {
+    for (const event of events) {
+      if (this.#ended) return;
+      this.#revision = Math.max(this.#revision, event.object.revision);
+      if (this.#concerns(event)) this.#tell(event);
+    }
+  }
+
+  #concerns({ object: { key } }: StorageEvent): boolean {
+    const { kind, namespace } = this.#listing;
+    return key.resource === kind.resource && key.group === kind.group && (namespace === '' || key.namespace === namespace);
+  }
+
+  /** An object that enters the selection is added, one that leaves it is deleted. */
+  #tell({ type, object, before }: StorageEvent): void {
+    const { selection, space } = this.#listing;
+    if (selection.isEmpty) {
+      this.#send(type, object);
+      return;
+    }
+    const is = type !== 'DELETED' && selection.matches(space.parse(object));
+    const was = type === 'DELETED' ? selection.matches(space.parse(object)) : before !== undefined && selection.matches(space.parse(before));
+    if (is) this.#send(was ? 'MODIFIED' : 'ADDED', object);
+    else if (was) this.#send('DELETED', object);
+  }
+
+  #send(type: string, stored: StoredObject): void {
+    this.#write(type, this.#encode(stored));
+  }
+
+  #encode(stored: StoredObject): Buffer {
+    const { form, kind, version, includeObject } = this.#listing;
+    if (form.as === 'Table') {
+      const row = tableRow(kind, version, parsed(this.#listing, stored), { version: form.version, includeObject, nowMs: this.#clock.wallMs() });
+      const definitions = this.#columnsSent ? [] : columnDefinitions(kind, version);
+      this.#columnsSent = true;
+      return Buffer.from(JSON.stringify(table(definitions, [row], { resourceVersion: String(stored.revision) }, form.version)));
+    }
+    if (form.as === 'PartialObjectMetadata') return Buffer.from(JSON.stringify(partialMetadata(parsed(this.#listing, stored), form.version)));
+    return bytesInVersion(this.#listing, stored);
+  }
+
+  #bookmark(annotations?: Record<string, string>): void {
+    const { kind, version, form } = this.#listing;
+    const metadata = { resourceVersion: String(this.#revision), creationTimestamp: null, ...(annotations ? { annotations } : {}) };
+    const object =
+      form.as === 'Table'
+        ? table([], [{ cells: [], object: { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${form.version}`, metadata } }], { resourceVersion: String(this.#revision) }, form.version)
+        : { kind: kind.kind, apiVersion: formatApiVersion(kind.group, version), metadata };
+    this.#write('BOOKMARK', Buffer.from(JSON.stringify(object)));
+  }
+
+  #bookmarkLater(): void {
+    const timer = this.#clock.after(bookmarkEveryMs, () => {
+      this.#bookmark();
+      this.#timers.splice(this.#timers.indexOf(timer), 1);
+      if (!this.#ended) this.#bookmarkLater();
+    });
+    this.#timers.push(timer);
+  }
+
+  #expired(since: number): void {
+    const message = `too old resource version: ${since} (${this.#listing.space.storage.revision()})`;
+    this.#write('ERROR', Buffer.from(JSON.stringify(statusOf(new BanyanError('Expired', message)).body)));
+    this.end();
+  }
+
+  #write(type: string, object: Buffer): void {
+    this.#sink.write(Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, Buffer.from('}\n')]));
+    if (this.#sink.queuedBytes() > queuedBytesMax) this.end();
+  }
+}
+

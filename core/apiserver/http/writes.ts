@@ -1,0 +1,183 @@
+/** Writes of one space: bodies and parameters to the verbs, results to bytes. The answer waits until the write is durable. */
+import type { GroupResource, ObjectKey } from '../../object/key.ts';
+import { formatApiVersion, type JsonObject, type KubeObject, parseApiVersion } from '../../object/meta.ts';
+import { BanyanError } from '../../runtime/errors.ts';
+import { decodeProtobuf } from '../protobuf/decode.ts';
+import type { Selection } from '../selection/selection.ts';
+import type { DeleteOptions, Kind, Patch, Space, WriteOptions } from '../space.ts';
+import { mediaTypeOf, parseRequestBody } from './body.ts';
+import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
+import { successStatus } from './status.ts';
+
+export interface Target {
+  readonly space: Space;
+  readonly kind: Kind;
+  readonly version: string;
+  readonly key: ObjectKey;
+  readonly subresource: string;
+}
+
+export async function create(request: ApiRequest, target: Target): Promise<ApiResponse> {
+  const object = await objectOf(request, target);
+  const warnings: string[] = [];
+  const made = target.space.create(object, optionsOf(request, target, warnings));
+  return written(target, 201, made, warnings);
+}
+
+export async function update(request: ApiRequest, target: Target): Promise<ApiResponse> {
+  const object = await objectOf(request, target);
+  checkName(object, target);
+  const warnings: string[] = [];
+  const options = optionsOf(request, target, warnings);
+  const result = target.subresource === 'scale' ? target.space.updateScale(target.key, object, options) : target.space.update(object, options);
+  return written(target, 200, result, warnings);
+}
+
+export async function patch(request: ApiRequest, target: Target): Promise<ApiResponse> {
+  const media = mediaTypeOf(header(request, 'content-type'));
+  const body = parseRequestBody(await request.body(), media, decodeProtobuf);
+  const warnings: string[] = [];
+  const options = optionsOf(request, target, warnings);
+  if (media === 'apply-patch') return apply(request, target, body, options, warnings);
+  const { type, ...rest } = patchOf(media, body);
+  const result = target.space.patch(target.key, { type, ...rest } as Patch, options);
+  return written(target, 200, result, warnings);
+}
+
+async function apply(request: ApiRequest, target: Target, body: unknown, options: WriteOptions, warnings: string[]): Promise<ApiResponse> {
+  const fieldManager = request.query.get('fieldManager');
+  if (!fieldManager) {
+    throw new BanyanError('BadRequest', 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch');
+  }
+  const object = asObject(body, target);
+  const existed = target.space.storage.get(target.key) !== undefined;
+  const config = { ...object, metadata: { ...object.metadata, name: target.key.name, ...(target.key.namespace ? { namespace: target.key.namespace } : {}) } };
+  const result = target.space.apply(config, { ...options, fieldManager, force: request.query.get('force') === 'true' });
+  return written(target, existed ? 200 : 201, result, warnings);
+}
+
+export async function remove(request: ApiRequest, target: Target): Promise<ApiResponse> {
+  const options = await deleteOptionsOf(request, target);
+  const gone = target.space.delete(target.key, options);
+  await target.space.storage.flushed();
+  const waits = target.space.storage.get(target.key) !== undefined;
+  if (waits || options.dryRun) return jsonResponse(200, gone);
+  return jsonResponse(200, successStatus(target.kind.resource, target.kind.group, target.key.name, gone.metadata.uid));
+}
+
+export async function removeCollection(request: ApiRequest, target: Target, of: GroupResource, selection: Selection): Promise<ApiResponse> {
+  const options = await deleteOptionsOf(request, target);
+  const { namespace } = target.key;
+  const scope = { ...(namespace === '' ? {} : { namespace }), matches: (object: KubeObject) => selection.matches(object) };
+  const items = target.space.deleteCollection(of, scope, options);
+  await target.space.storage.flushed();
+  const apiVersion = formatApiVersion(target.kind.group, target.version);
+  const metadata = { resourceVersion: String(target.space.storage.revision()) };
+  return jsonResponse(200, { kind: target.kind.listKind, apiVersion, metadata, items });
+}
+
+async function written(target: Target, status: number, object: KubeObject, warnings: readonly string[]): Promise<ApiResponse> {
+  await target.space.storage.flushed();
+  return jsonResponse(status, object, warnings.length > 0 ? { warning: warnings.map((text) => `299 - ${JSON.stringify(text)}`) } : {});
+}
+
+async function objectOf(request: ApiRequest, target: Target): Promise<KubeObject> {
+  const media = mediaTypeOf(header(request, 'content-type'));
+  if (media !== 'json' && media !== 'yaml' && media !== 'protobuf') {
+    throw new BanyanError('UnsupportedMediaType', `a ${request.method} takes an object, not a patch`);
+  }
+  return asObject(parseRequestBody(await request.body(), media, decodeProtobuf), target);
+}
+
+/** The object of a body, which must be of the kind that the URL names. */
+function asObject(body: unknown, target: Target): KubeObject {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+    throw new BanyanError('BadRequest', 'the body of the request must be one object with apiVersion and kind');
+  }
+  const object = body as KubeObject;
+  const scale = target.subresource === 'scale';
+  const expected = scale ? { group: 'autoscaling', kind: 'Scale' } : target.kind;
+  const apiVersion = object.apiVersion ?? formatApiVersion(target.kind.group, target.version);
+  const kind = object.kind ?? target.kind.kind;
+  const { group } = parseApiVersion(apiVersion);
+  if (kind !== expected.kind || group !== expected.group) {
+    const message = `the object provided is unrecognized: it is ${apiVersion} ${kind}, the request is for ${formatApiVersion(target.kind.group, target.version)} ${target.kind.kind}`;
+    throw new BanyanError('BadRequest', message);
+  }
+  if (typeof (object.metadata ?? {}) !== 'object') throw new BanyanError('BadRequest', 'metadata must be an object');
+  const metadata = { ...object.metadata };
+  const { namespace } = target.key;
+  if (metadata.namespace && metadata.namespace !== namespace) {
+    const message = `the namespace of the provided object does not match the namespace sent on the request: ${metadata.namespace}, ${namespace || 'none'}`;
+    throw new BanyanError('BadRequest', message);
+  }
+  return { ...object, apiVersion, kind, metadata: namespace ? { ...metadata, namespace } : metadata };
+}
+
+function checkName(object: KubeObject, target: Target): void {
+  if (object.metadata.name === target.key.name) return;
+  const message = `the name of the object (${object.metadata.name ?? ''}) does not match the name on the URL (${target.key.name})`;
+  throw new BanyanError('BadRequest', message);
+}
+
+function patchOf(media: string, body: unknown): { type: string; operations?: unknown; patch?: JsonObject } {
+  switch (media) {
+    case 'json-patch':
+      return { type: 'json', operations: body };
+    case 'merge-patch':
+      return { type: 'merge', patch: body as JsonObject };
+    case 'strategic-patch':
+      return { type: 'strategic', patch: body as JsonObject };
+    default:
+      throw new BanyanError('UnsupportedMediaType', 'a patch is application/json-patch+json, merge-patch+json, strategic-merge-patch+json or apply-patch+yaml');
+  }
+}
+
+function optionsOf(request: ApiRequest, target: Target, warnings: string[]): WriteOptions {
+  const { query, user } = request;
+  const validation = query.get('fieldValidation');
+  return {
+    fieldManager: query.get('fieldManager') ?? (header(request, 'user-agent') ?? 'unknown').split('/')[0]!,
+    dryRun: isDryRun(query.get('dryRun')),
+    fieldValidation: validation === 'Strict' || validation === 'Ignore' ? validation : 'Warn',
+    warn: (text) => warnings.push(text),
+    version: target.version,
+    user,
+    ...(isSubresource(target.subresource) ? { subresource: target.subresource } : {}),
+  };
+}
+
+function isSubresource(name: string): name is 'status' | 'scale' | 'finalize' {
+  return name === 'status' || name === 'scale' || name === 'finalize';
+}
+
+function isDryRun(value: string | null): boolean {
+  if (value === null || value === '') return false;
+  if (value === 'All') return true;
+  throw new BanyanError('Invalid', `dryRun: Unsupported value: ${JSON.stringify(value)}: supported values: "All"`);
+}
+
+interface DeleteBody {
+  propagationPolicy?: string;
+  orphanDependents?: boolean;
+  preconditions?: { uid?: string; resourceVersion?: string };
+  dryRun?: string[];
+}
+
+async function deleteOptionsOf(request: ApiRequest, target: Target): Promise<DeleteOptions> {
+  const bytes = await request.body();
+  const media = mediaTypeOf(header(request, 'content-type'));
+  const body = bytes.length === 0 ? {} : (parseRequestBody(bytes, media, decodeProtobuf) as DeleteBody);
+  const policy = body.propagationPolicy ?? request.query.get('propagationPolicy') ?? (body.orphanDependents ? 'Orphan' : undefined);
+  if (policy !== undefined && policy !== 'Foreground' && policy !== 'Background' && policy !== 'Orphan') {
+    const message = `DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "${policy}": supported values: "Foreground", "Background", "Orphan"`;
+    throw new BanyanError('Invalid', message);
+  }
+  return {
+    user: request.user,
+    version: target.version,
+    dryRun: isDryRun(request.query.get('dryRun') ?? body.dryRun?.[0] ?? null),
+    ...(policy ? { propagationPolicy: policy } : {}),
+    ...(body.preconditions ? { preconditions: body.preconditions } : {}),
+  };
+}

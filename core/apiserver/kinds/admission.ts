@@ -1,0 +1,116 @@
+/**
+ * What no schema can say of the mesh's own kinds. An EdgePlacement that names a resource which the space does not have is refused: mostly it
+ * is a slip of the pen that would select nothing, and a definition that comes later can come first.
+ */
+import { CelError } from '../../match/cel/cel-error.ts';
+import { compileCel } from '../../match/cel/cel.ts';
+import { stableStringify } from '../../object/canonical.ts';
+import type { KubeObject } from '../../object/meta.ts';
+import type { LabelSelector } from '../../object/selector.ts';
+import type { Cause } from '../../runtime/errors.ts';
+import { invalid } from '../crd/field-error.ts';
+import type { Admission, Kinds } from '../space.ts';
+import { invalid as invalidObject } from '../verbs/status-errors.ts';
+import { edgeGroup } from './edge-kinds.ts';
+import type { DownsyncItem, EdgePlacementSpec } from './edge-placement.ts';
+import { inventoryGroup } from './inventory-kinds.ts';
+import { checkSelector, checkSelectors } from './label-selector-check.ts';
+import { nearest } from './nearest.ts';
+
+/** Looks only at kinds of the mesh, and only when what it looks at has changed: an old placement can always be edited and deleted. */
+export function ownKindsAdmission(kinds: Kinds): Admission {
+  return ({ operation, key, object, old, subresource }) => {
+    if (!object || operation === 'delete' || subresource !== undefined) return;
+    const isPlacement = key.group === edgeGroup && key.resource === 'edgeplacements';
+    const isLocation = key.group === inventoryGroup && key.resource === 'locations';
+    if (!isPlacement && !isLocation) return;
+    const causes = isPlacement ? checkPlacement(specOf(object), old && specOf(old), kinds) : checkLocation(object);
+    if (causes.length > 0) throw invalidObject({ group: key.group, kind: object.kind }, key.name, causes);
+  };
+}
+
+/** What an expression of a placement can name, for admission and for matching. */
+export const locationVariables = {
+  location: 'dyn',
+  syncTarget: 'dyn',
+  path: 'string',
+  properties: { map: 'string' },
+} as const;
+
+export function checkPlacement(spec: EdgePlacementSpec, old: EdgePlacementSpec | undefined, kinds: Kinds): Cause[] {
+  const causes = checkSelectors(spec.locationSelectors, 'spec.locationSelectors');
+  for (const list of ['downsync', 'upsync'] as const) {
+    for (const [index, item] of (spec[list] ?? []).entries()) {
+      const field = `spec.${list}[${index}]`;
+      causes.push(...checkSelectors(item.labelSelectors, `${field}.labelSelectors`));
+      const { namespaceSelectors } = item as DownsyncItem;
+      causes.push(...checkSelectors(namespaceSelectors, `${field}.namespaceSelectors`));
+    }
+  }
+  if (spec.locationExpression !== undefined && spec.locationExpression !== old?.locationExpression) {
+    causes.push(...checkExpression(spec.locationExpression));
+  }
+  const known = new Set((old?.downsync ?? []).map(stableStringify));
+  for (const [index, item] of (spec.downsync ?? []).entries()) {
+    if (!known.has(stableStringify(item))) causes.push(...checkResources(item, `spec.downsync[${index}]`, kinds));
+  }
+  return causes;
+}
+
+function checkLocation(object: KubeObject): Cause[] {
+  const spec = object.spec as { instanceSelector?: LabelSelector } | undefined;
+  return spec?.instanceSelector ? checkSelector(spec.instanceSelector, 'spec.instanceSelector') : [];
+}
+
+function checkExpression(expression: string): Cause[] {
+  try {
+    compileCel(expression, locationVariables, 'bool');
+    return [];
+  } catch (error) {
+    if (!(error instanceof CelError)) throw error;
+    return [invalid('spec.locationExpression', expression, `compilation failed: ${error.message}`)];
+  }
+}
+
+/** `downsync` names what the space has; what upsync and associated name, only the edge clusters know. */
+function checkResources(item: DownsyncItem, field: string, kinds: Kinds): Cause[] {
+  const group = item.apiGroup ?? '*';
+  const inGroup = kinds.all().filter((kind) => group === '*' || kind.group === group);
+  const named = (item.resources ?? []).filter((resource) => resource !== '*');
+  if (inGroup.length === 0) return [invalid(`${field}.apiGroup`, group, unknownGroup(group, kinds))];
+  const resources = new Set(inGroup.map((kind) => kind.resource));
+  return named.flatMap((resource) => {
+    if (resources.has(resource)) return [];
+    const at = `${field}.resources[${item.resources!.indexOf(resource)}]`;
+    return [invalid(at, resource, unknownResource(resource, group, [...resources], kinds))];
+  });
+}
+
+function unknownGroup(group: string, kinds: Kinds): string {
+  const groups = new Set(kinds.all().map((kind) => kind.group));
+  return `this space has no kind of API group ${JSON.stringify(group)}; ${suggestion(nearest(group, groups))}`;
+}
+
+function unknownResource(resource: string, group: string, resources: string[], kinds: Kinds): string {
+  const where = group === '*' ? 'any API group' : `API group ${JSON.stringify(group)}`;
+  const elsewhere = kinds.all().find((kind) => kind.resource === resource);
+  const asName = kinds.all().find((kind) => isNamed(kind, resource.toLowerCase()));
+  const meant = elsewhere
+    ? `did you mean apiGroup ${JSON.stringify(elsewhere.group)}? `
+    : suggestion(asName?.resource ?? nearest(resource, resources));
+  return `this space has no resource of this plural name in ${where}; ${meant}`;
+}
+
+/** `deploy`, `Deployment` and `deployment` for `deployments`. */
+function isNamed(kind: { kind: string; singular: string; shortNames: readonly string[] }, word: string): boolean {
+  return kind.kind.toLowerCase() === word || kind.singular === word || kind.shortNames.includes(word);
+}
+
+function suggestion(word: string | undefined): string {
+  const meant = word === undefined ? '' : `did you mean ${JSON.stringify(word)}? `;
+  return `${meant}A kind of a CustomResourceDefinition is known once its definition has been applied: apply that first`;
+}
+
+function specOf(object: KubeObject): EdgePlacementSpec {
+  return (object.spec ?? {}) as EdgePlacementSpec;
+}

@@ -1,0 +1,63 @@
+/** EdgePlacement as code reads and writes it; edge-kinds.ts is the schema of the same. */
+import type { Condition, ObjectMeta } from '../../object/meta.ts';
+import type { LabelSelector } from '../../object/selector.ts';
+import type { Counts, Failure } from '../../summary/partial.ts';
+
+export const edgePlacementResource = { group: 'edge.banyan.io', resource: 'edgeplacements' } as const;
+
+export interface EdgePlacement {
+  apiVersion: 'edge.banyan.io/v1alpha1';
+  kind: 'EdgePlacement';
+  metadata: ObjectMeta;
+  spec: EdgePlacementSpec;
+  status?: EdgePlacementStatus;
+  [field: string]: unknown;
+}
+
+export interface EdgePlacementSpec {
+  /** ORed. Empty only with an expression, and then every Location is asked. */
+  locationSelectors?: LabelSelector[];
+  locationExpression?: string;
+  downsync?: DownsyncItem[];
+  upsync?: UpsyncItem[];
+  associated?: AssociatedItem[];
+  wantSingletonReportedState: boolean;
+  priority: number;
+  deletion?: { propagationPolicy?: 'Foreground' | 'Background' | 'Orphan' };
+}
+
+/** Fields are ANDed; `*` is all, an empty list nothing. An absent field does not ask, but for `resources`: without it nothing is selected. */
+export interface DownsyncItem {
+  apiGroup?: string;
+  resources?: string[];
+  namespaces?: string[];
+  namespaceSelectors?: LabelSelector[];
+  objectNames?: string[];
+  labelSelectors?: LabelSelector[];
+  createOnly?: boolean;
+  statusSummarizers?: string[];
+}
+
+export interface UpsyncItem {
+  apiGroup?: string;
+  resources?: string[];
+  namespaces?: string[];
+  names?: string[];
+  labelSelectors?: LabelSelector[];
+}
+
+export interface AssociatedItem {
+  apiGroup?: string;
+  resources?: string[];
+  limit: number;
+}
+
+export interface EdgePlacementStatus {
+  observedGeneration?: number;
+  matchingLocationCount?: number;
+  summary?: Counts & { oldestAgeSeconds?: number };
+  /** `available 4/4` */
+  display?: string;
+  failures?: Failure[];
+  conditions?: Condition[];
+}

@@ -1,0 +1,99 @@
+/** inventory.banyan.io: where workloads may run. Written by whoever manages infrastructure, only read by placement. */
+import {
+  boolean,
+  conditions,
+  definition,
+  integer,
+  labelSelector,
+  list,
+  listByKey,
+  object,
+  quantities,
+  string,
+  stringMap,
+  strings,
+  time,
+} from './schema-words.ts';
+
+export const inventoryGroup = 'inventory.banyan.io';
+
+export const locationDefinition = definition({
+  group: inventoryGroup,
+  names: { plural: 'locations', kind: 'Location', shortNames: ['loc'] },
+  description: 'A place where workloads may run. Selectors and customization see its labels and annotations.',
+  spec: object('What the place is.', {
+    description: string('For people.'),
+    resource: object('The kind of inventory object behind the place; SyncTarget if left out.', {
+      group: string('API group.', { default: inventoryGroup }),
+      version: string('API version.', { default: 'v1alpha1' }),
+      resource: string('Plural name.', { default: 'synctargets' }),
+    }),
+    availableSelectorLabels: listByKey(
+      'Labels that authors of placements may count on.',
+      ['key'],
+      object(
+        'One label.',
+        {
+          key: string('The label.', { minLength: 1, maxLength: 317 }),
+          values: strings('Values that occur.'),
+          description: string('For people.'),
+        },
+        { required: ['key'] },
+      ),
+    ),
+    instanceSelector: labelSelector(
+      'Selects the SyncTargets of the place by their labels; if left out, the one of the same name.',
+    ),
+  }),
+  status: object('What is there.', {
+    instances: integer('SyncTargets selected.', { minimum: 0 }),
+    availableInstances: integer('Those among them that are connected and schedulable.', { minimum: 0 }),
+    conditions,
+  }),
+  columns: [
+    { name: 'Available', type: 'integer', jsonPath: '.status.availableInstances' },
+    { name: 'Instances', type: 'integer', jsonPath: '.status.instances' },
+    { name: 'Description', type: 'string', jsonPath: '.spec.description', priority: 1 },
+  ],
+});
+
+export const syncTargetDefinition = definition({
+  group: inventoryGroup,
+  names: { plural: 'synctargets', kind: 'SyncTarget', shortNames: ['st'] },
+  description: 'One edge cluster, as placement sees it. It has the name of the agent that serves it.',
+  spec: object('What its owner says of it.', {
+    unschedulable: boolean('Nothing new is placed there; what is there stays.', { default: false }),
+    evictAfter: time('From then on, what is there is taken away.'),
+    cells: stringMap('Failure domains that it is part of, by kind of domain.'),
+    properties: stringMap('Facts that expressions and customization read, such as carbon.gPerKWh; they may change at any time.', {
+      maxProperties: 256,
+    }),
+  }),
+  status: object('What its agent reports.', {
+    capacity: quantities('All that the cluster has.'),
+    allocatable: quantities('What workloads may use of it.'),
+    lastHeartbeatTime: time('When the agent was heard last.'),
+    attachedTo: string('Path of the node that the agent is connected to.'),
+    syncedResources: list(
+      'Kinds that the cluster serves.',
+      object(
+        'One kind.',
+        {
+          group: string('API group; empty for the core group.'),
+          resource: string('Plural name.'),
+          versions: strings('Served versions, preferred first.'),
+        },
+        { required: ['resource'] },
+      ),
+    ),
+    conditions,
+  }),
+  columns: [
+    { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: 'Attached to', type: 'string', jsonPath: '.status.attachedTo' },
+    { name: 'Unschedulable', type: 'boolean', jsonPath: '.spec.unschedulable', priority: 1 },
+    { name: 'Heartbeat', type: 'date', jsonPath: '.status.lastHeartbeatTime' },
+  ],
+});
+
+export const inventoryDefinitions = [locationDefinition, syncTargetDefinition];

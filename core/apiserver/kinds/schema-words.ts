@@ -1,0 +1,149 @@
+/** Short words for the structural schemas of the mesh's own kinds. */
+import { checkDnsSubdomain } from '../../object/names.ts';
+import type {
+  CustomResourceDefinition,
+  DefinitionColumn,
+  DefinitionNames,
+  SchemaProps,
+  ValidationRule,
+} from '../crd/definition.ts';
+
+export type Properties = Record<string, SchemaProps>;
+
+export function object(description: string, properties: Properties, more: SchemaProps = {}): SchemaProps {
+  return { type: 'object', description, properties, ...more };
+}
+
+export function string(description: string, more: SchemaProps = {}): SchemaProps {
+  return { type: 'string', description, ...more };
+}
+
+export function integer(description: string, more: SchemaProps = {}): SchemaProps {
+  return { type: 'integer', format: 'int64', description, ...more };
+}
+
+export function boolean(description: string, more: SchemaProps = {}): SchemaProps {
+  return { type: 'boolean', description, ...more };
+}
+
+export function time(description: string): SchemaProps {
+  return { type: 'string', format: 'date-time', description };
+}
+
+export function list(description: string, items: SchemaProps, more: SchemaProps = {}): SchemaProps {
+  return { type: 'array', description, items, ...more };
+}
+
+export function listByKey(description: string, keys: string[], items: SchemaProps, more: SchemaProps = {}): SchemaProps {
+  return list(description, items, {
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': keys,
+    ...more,
+  });
+}
+
+export function strings(description: string, more: SchemaProps = {}): SchemaProps {
+  return list(description, { type: 'string' }, more);
+}
+
+export function stringMap(description: string, more: SchemaProps = {}): SchemaProps {
+  return { type: 'object', description, additionalProperties: { type: 'string' }, ...more };
+}
+
+/** Quantities by resource name, as in a Node's capacity. */
+export function quantities(description: string): SchemaProps {
+  return { type: 'object', description, additionalProperties: { 'x-kubernetes-int-or-string': true } };
+}
+
+export function rule(text: string, message: string): ValidationRule {
+  return { rule: text, message };
+}
+
+const operators = ['In', 'NotIn', 'Exists', 'DoesNotExist', 'Gt', 'Lt'] as const;
+
+/** A label selector; whether its parts fit together is checked at admission (label-selector.ts), for a better message than a rule's. */
+export function labelSelector(description: string): SchemaProps {
+  return object(description, {
+    matchLabels: stringMap('Labels that must be there with exactly these values.'),
+    matchExpressions: list(
+      'Requirements, all of which must hold.',
+      object(
+        'One requirement on one label.',
+        {
+          key: string('The label.'),
+          operator: string('How the label relates to the values.', { enum: [...operators] }),
+          values: strings('Not empty for In and NotIn; one integer for Gt and Lt; empty for Exists and DoesNotExist.'),
+        },
+        { required: ['key', 'operator'] },
+      ),
+    ),
+  });
+}
+
+export const conditions: SchemaProps = listByKey(
+  'The latest observations, one of each type.',
+  ['type'],
+  object(
+    'One observation.',
+    {
+      type: string('What is observed.', { maxLength: 316 }),
+      status: string('Whether it is so.', { enum: ['True', 'False', 'Unknown'] }),
+      reason: string('One word for why.', { maxLength: 1024 }),
+      message: string('A sentence for people.', { maxLength: 32_768 }),
+      lastTransitionTime: time('When status changed last.'),
+      observedGeneration: integer('The generation that this was observed of.', { minimum: 0 }),
+    },
+    { required: ['type', 'status', 'lastTransitionTime', 'reason', 'message'] },
+  ),
+);
+
+export const age: DefinitionColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
+
+/** One served version v1alpha1; all of them are in the category `banyan` and cluster-scoped. */
+export function definition(of: {
+  group: string;
+  names: DefinitionNames;
+  description: string;
+  spec?: SchemaProps;
+  /** Absent: the kind has no status. */
+  status?: SchemaProps;
+  /** Fields beside spec and status, and rules on the whole. */
+  more?: Properties;
+  root?: SchemaProps;
+  columns: DefinitionColumn[];
+}): CustomResourceDefinition {
+  const name = `${of.names.plural}.${of.group}`;
+  const wrong = checkDnsSubdomain(name);
+  if (wrong) throw new Error(`${name}: ${wrong}`);
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name },
+    spec: {
+      group: of.group,
+      scope: 'Cluster',
+      names: {
+        singular: of.names.kind.toLowerCase(),
+        listKind: `${of.names.kind}List`,
+        ...of.names,
+        categories: ['banyan'],
+      },
+      versions: [
+        {
+          name: 'v1alpha1',
+          served: true,
+          storage: true,
+          ...(of.status ? { subresources: { status: {} } } : {}),
+          additionalPrinterColumns: [...of.columns, age],
+          schema: {
+            openAPIV3Schema: object(
+              of.description,
+              { ...(of.spec ? { spec: of.spec } : {}), ...of.more, ...(of.status ? { status: of.status } : {}) },
+              of.root,
+            ),
+          },
+        },
+      ],
+    },
+  };
+}

@@ -1,0 +1,87 @@
+/**
+ * The kinds of one space: the built-in ones, the mesh's own for its type, and those that CustomResourceDefinitions in its
+ * storage add. Kept up to date by the storage's events; the maps are looked up on every request, and rebuilt
+ * only when a definition changes.
+ *
+ * A definition that clashes with another one, or that does not compile, adds nothing: the CrdController says so in its status.
+ */
+import { parseBody } from '../../object/canonical.ts';
+import type { GroupResource } from '../../object/key.ts';
+import type { KubeObject } from '../../object/meta.ts';
+import { customKind } from '../crd/custom-kind.ts';
+import { type CustomResourceDefinition, crdResource, isDefinition } from '../crd/definition.ts';
+import { isServed } from '../crd/names.ts';
+import type { Kind, Kinds } from '../space.ts';
+import type { SpaceStorage, StorageEvent } from '../storage.ts';
+
+export class SpaceKinds implements Kinds {
+  readonly #fixed: readonly Kind[];
+  readonly #custom = new Map<string, Kind>();
+  readonly #unsubscribe: () => void;
+  #byResource = new Map<string, Kind>();
+  #byKind = new Map<string, Kind>();
+  #all: readonly Kind[] = [];
+  #generation = 1;
+
+  /** `fixed`: kinds that every space of this type has; the first of two with the same name wins. */
+  constructor(storage: SpaceStorage, fixed: readonly Kind[]) {
+    this.#fixed = fixed;
+    for (const stored of storage.scan(crdResource)) this.#learn(parseBody(stored.body));
+    this.#index();
+    this.#unsubscribe = storage.subscribe((events) => this.#note(events));
+  }
+
+  get generation(): number {
+    return this.#generation;
+  }
+
+  all(): readonly Kind[] {
+    return this.#all;
+  }
+
+  byResource(of: GroupResource): Kind | undefined {
+    return this.#byResource.get(`${of.group}/${of.resource}`);
+  }
+
+  byKind(group: string, version: string, kind: string): Kind | undefined {
+    const found = this.#byKind.get(`${group}/${kind}`);
+    return found && (version === '' || found.versions.includes(version)) ? found : undefined;
+  }
+
+  [Symbol.dispose](): void {
+    this.#unsubscribe();
+  }
+
+  #note(events: readonly StorageEvent[]): void {
+    let changed = false;
+    for (const { type, object } of events) {
+      if (object.key.resource !== crdResource.resource || object.key.group !== crdResource.group) continue;
+      changed = (type === 'DELETED' ? this.#custom.delete(object.key.name) : this.#learn(parseBody(object.body))) || changed;
+    }
+    if (!changed) return;
+    this.#generation += 1;
+    this.#index();
+  }
+
+  /** True when what is served may have changed. */
+  #learn(object: KubeObject): boolean {
+    const name = object.metadata.name ?? '';
+    const definition: CustomResourceDefinition | undefined = isDefinition(object) && isServed(object) ? object : undefined;
+    if (!definition) return this.#custom.delete(name);
+    this.#custom.set(name, customKind(definition));
+    return true;
+  }
+
+  #index(): void {
+    this.#byResource = new Map();
+    this.#byKind = new Map();
+    for (const kind of [...this.#fixed, ...this.#custom.values()]) {
+      const resource = `${kind.group}/${kind.resource}`;
+      const name = `${kind.group}/${kind.kind}`;
+      if (this.#byResource.has(resource) || this.#byKind.has(name)) continue;
+      this.#byResource.set(resource, kind);
+      this.#byKind.set(name, kind);
+    }
+    this.#all = [...this.#byResource.values()];
+  }
+}

@@ -1,0 +1,156 @@
+/**
+ * Deletes what is in a Namespace that was deleted, of every namespaced kind, and lets the Namespace go when nothing is left. What
+ * has finalizers of its own is waited for; the Namespace's conditions say what.
+ */
+import { timestamp, withCondition } from '../../object/conditions.ts';
+import { formatGroupResource, type GroupResource, type ObjectKey } from '../../object/key.ts';
+import type { Condition } from '../../object/meta.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { BanyanError } from '../../runtime/errors.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Space } from '../space.ts';
+import { isNamespace, type Namespace, namespaceFinalizer } from '../verbs/kind-strategy.ts';
+import { namespaceResource } from '../verbs/namespace-guard.ts';
+import { KeyQueue } from './key-queue.ts';
+import { scanPages } from './scan-pages.ts';
+
+export interface NamespaceControllerOptions {
+  readonly space: Space;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** See KeyQueueOptions. */
+  readonly schedule: (turn: () => void) => void;
+}
+
+const fieldManager = 'namespace-controller';
+/** Objects that one turn deletes: a transaction each. */
+const deletesPerTurnMax = 256;
+
+/** One pass over a Namespace: what it may still delete (-1: it had to stop), what stays, and what went wrong. */
+interface Sweep {
+  deletesLeft: number;
+  readonly resources: Map<string, number>;
+  readonly finalizers: Map<string, number>;
+  readonly errors: BanyanError[];
+}
+
+export class NamespaceController {
+  readonly #space: Space;
+  readonly #clock: Clock;
+  readonly #queue: KeyQueue;
+  readonly #terminating = new Set<string>();
+  readonly #unsubscribe: () => void;
+
+  /** Reads the Namespaces once, then follows events. */
+  constructor({ space, clock, logger, schedule }: NamespaceControllerOptions) {
+    this.#space = space;
+    this.#clock = clock;
+    this.#queue = new KeyQueue({ work: (name) => this.#empty(name), schedule, clock, logger });
+    this.#unsubscribe = space.storage.subscribe((events) => {
+      for (const { type, object } of events) {
+        const { namespace, name } = object.key;
+        if (isNamespace(object.key)) this.#queue.add(name);
+        else if (type === 'DELETED' && this.#terminating.has(namespace)) this.#queue.add(namespace);
+      }
+    });
+    for (const { key } of space.storage.scan(namespaceResource)) this.#queue.add(key.name);
+  }
+
+  close(): void {
+    this.#unsubscribe();
+    this.#queue.close();
+  }
+
+  #empty(name: string): void {
+    const namespace = this.#space.get({ ...namespaceResource, namespace: '', name }) as Namespace | undefined;
+    if (!namespace?.metadata.deletionTimestamp) {
+      this.#terminating.delete(name);
+      return;
+    }
+    this.#terminating.add(name);
+    const sweep: Sweep = { deletesLeft: deletesPerTurnMax, resources: new Map(), finalizers: new Map(), errors: [] };
+    for (const resource of this.#namespacedResources()) {
+      for (const { key } of scanPages(this.#space.storage, resource, name)) if (!this.#deleteOne(key, sweep)) break;
+    }
+    if (sweep.deletesLeft < 0) this.#queue.add(name);
+    else if (sweep.resources.size > 0) this.#report(namespace, sweep);
+    else this.#finalize(namespace);
+    if (sweep.errors[0]) throw sweep.errors[0];
+  }
+
+  #namespacedResources(): GroupResource[] {
+    return this.#space.storage
+      .resources()
+      .filter((resource) => this.#space.kinds.byResource(resource)?.namespaced === true);
+  }
+
+  /** Counts the object if it stays. False when this turn has done enough. */
+  #deleteOne(key: ObjectKey, sweep: Sweep): boolean {
+    let object = this.#space.get(key);
+    if (object && !object.metadata.deletionTimestamp) {
+      if (sweep.deletesLeft <= 0) {
+        sweep.deletesLeft = -1;
+        return false;
+      }
+      sweep.deletesLeft -= 1;
+      try {
+        this.#space.delete(key, { propagationPolicy: 'Background', fieldManager });
+      } catch (error) {
+        // One object that admission keeps does not keep the others; the turn fails, and comes again, in the end.
+        if (!(error instanceof BanyanError)) throw error;
+        sweep.errors.push(error);
+      }
+      object = this.#space.get(key);
+    }
+    if (!object) return true;
+    count(sweep.resources, formatGroupResource(key));
+    for (const finalizer of object.metadata.finalizers ?? []) count(sweep.finalizers, finalizer);
+    return true;
+  }
+
+  #report(namespace: Namespace, { resources, finalizers }: Sweep): void {
+    const now = timestamp(this.#clock.wallMs());
+    const resourceTexts = listed(resources, (name, count) => `${name}. has ${count} resource instances`);
+    const finalizerTexts = listed(finalizers, (name, count) => `${name} in ${count} resource instances`);
+    let conditions = (namespace.status?.conditions ?? []) as Condition[];
+    conditions = withCondition(
+      conditions,
+      {
+        type: 'NamespaceContentRemaining',
+        status: 'True',
+        reason: 'SomeResourcesRemain',
+        message: `Some resources are remaining: ${resourceTexts}`,
+      },
+      now,
+    );
+    conditions = withCondition(
+      conditions,
+      {
+        type: 'NamespaceFinalizersRemaining',
+        status: finalizers.size > 0 ? 'True' : 'False',
+        reason: finalizers.size > 0 ? 'SomeFinalizersRemain' : 'ContentHasNoFinalizers',
+        message:
+          finalizers.size > 0
+            ? `Some content in the namespace has finalizers remaining: ${finalizerTexts}`
+            : 'All content-preserving finalizers finished',
+      },
+      now,
+    );
+    const status = { ...namespace.status, conditions };
+    this.#space.update({ ...namespace, status }, { subresource: 'status', fieldManager });
+  }
+
+  #finalize(namespace: Namespace): void {
+    const finalizers = (namespace.spec?.finalizers ?? []).filter((name) => name !== namespaceFinalizer);
+    const spec = { ...namespace.spec, finalizers };
+    this.#space.update({ ...namespace, spec }, { subresource: 'finalize', fieldManager });
+  }
+}
+
+function count(counts: Map<string, number>, name: string): void {
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+}
+
+function listed(counts: ReadonlyMap<string, number>, show: (name: string, count: number) => string): string {
+  return [...counts].map(([name, value]) => show(name, value)).join(', ');
+}

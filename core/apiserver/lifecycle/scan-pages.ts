@@ -1,0 +1,16 @@
+import type { GroupResource } from '../../object/key.ts';
+import type { SpaceStorage, StoredObject } from '../storage.ts';
+
+/** So that a scan of everything holds a few megabytes, not everything. */
+const pageObjectsMax = 1_000;
+
+/** The objects of a resource, in order, page by page; objects may be deleted meanwhile. */
+export function* scanPages(storage: SpaceStorage, of: GroupResource, namespace?: string): Generator<StoredObject> {
+  const where = namespace === undefined ? {} : { namespace };
+  let page = storage.scan(of, { ...where, limit: pageObjectsMax });
+  while (page.length > 0) {
+    yield* page;
+    if (page.length < pageObjectsMax) return;
+    page = storage.scan(of, { ...where, limit: pageObjectsMax, after: page.at(-1)!.key });
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * What differs between two states of an object, field by field. Every write is compared, and almost all of an object is the same each
+ * time: equal parts cost a walk over both and make nothing.
+ */
+import type { FieldType, ListType } from '../schema.ts';
+import { fieldElement, type FieldSet, leaf, nodeOf } from './field-set.ts';
+import { isDeclaredField, itemElement, itemsByElement, shapeOf, type Fields, typeOfField } from './typed-value.ts';
+
+export interface Difference {
+  /** Fields that are new or have another value. */
+  readonly changed: FieldSet | undefined;
+  /** Topmost paths that are gone, with all that was below them. */
+  readonly removed: FieldSet | undefined;
+}
+
+const none: Difference = { changed: undefined, removed: undefined };
+
+/**
+ * `ownsObjects`: the path of an object that is new is in the set beside its fields. So it is for custom resources; objects of built-in types
+ * are mostly values in Go structs, which are always there.
+ */
+export function compare(old: Fields, next: Fields, type: FieldType, ownsObjects: boolean, ignored?: ReadonlySet<string>): Difference {
+  let changed: Record<string, FieldSet> | undefined;
+  let removed: Record<string, FieldSet> | undefined;
+  for (const name in next) {
+    const value = next[name];
+    const before = old[name];
+    if (value === before || value === undefined || ignored?.has(name)) continue;
+    const fieldType = typeOfField(type, name);
+    if (before === undefined) {
+      changed ??= {};
+      changed[fieldElement(name)] = added(value, fieldType, ownsObjects, !isDeclaredField(type, name));
+      continue;
+    }
+    const below = compareValues(before, value, fieldType, ownsObjects);
+    if (below.changed) {
+      changed ??= {};
+      changed[fieldElement(name)] = below.changed;
+    }
+    if (below.removed) {
+      removed ??= {};
+      removed[fieldElement(name)] = below.removed;
+    }
+  }
+  for (const name in old) {
+    if (next[name] !== undefined || old[name] === undefined || ignored?.has(name)) continue;
+    removed ??= {};
+    removed[fieldElement(name)] = leaf;
+  }
+  return changed || removed ? { changed, removed } : none;
+}
+
+function compareValues(old: unknown, next: unknown, type: FieldType, ownsObjects: boolean): Difference {
+  if (typeof old !== 'object' || typeof next !== 'object' || old === null || next === null) {
+    return old === next ? none : replaced(old, next, type, ownsObjects);
+  }
+  const before = shapeOf(old, type);
+  const after = shapeOf(next, type);
+  if (before.shape === 'map' && after.shape === 'map') return compare(before.value, after.value, type, ownsObjects);
+  if (before.shape === 'list' && after.shape === 'list') {
+    return isDeepEqual(old, next) ? none : compareLists(before.value, after.value, after.type, ownsObjects);
+  }
+  return isDeepEqual(old, next) ? none : replaced(old, next, type, ownsObjects);
+}
+
+/** A value of another shape: what was below the path is gone. */
+function replaced(old: unknown, next: unknown, type: FieldType, ownsObjects: boolean): Difference {
+  const hadParts = shapeOf(old, type).shape !== 'leaf';
+  return { changed: added(next, type, ownsObjects, true), removed: hadParts ? leaf : undefined };
+}
+
+function compareLists(old: readonly unknown[], next: readonly unknown[], type: ListType, ownsObjects: boolean): Difference {
+  const before = itemsByElement(old, type);
+  const after = itemsByElement(next, type);
+  let changed: Record<string, FieldSet> | undefined;
+  let removed: Record<string, FieldSet> | undefined;
+  for (const [element, item] of after) {
+    if (!before.has(element)) {
+      changed ??= {};
+      changed[element] = added(item, type.items, ownsObjects, true);
+      continue;
+    }
+    const below = compareValues(before.get(element), item, type.items, ownsObjects);
+    if (below.changed) {
+      changed ??= {};
+      changed[element] = below.changed;
+    }
+    if (below.removed) {
+      removed ??= {};
+      removed[element] = below.removed;
+    }
+  }
+  for (const element of before.keys()) {
+    if (after.has(element)) continue;
+    removed ??= {};
+    removed[element] = leaf;
+  }
+  return { changed, removed };
+}
+
+/** All fields of a value that is new. Maps and lists that are new are owned themselves too. */
+function added(value: unknown, type: FieldType, ownsObjects: boolean, isItem: boolean): FieldSet {
+  const shape = shapeOf(value, type);
+  const children: Record<string, FieldSet> = {};
+  const isOwned = isItem || ownsObjects || type.type !== 'object';
+  switch (shape.shape) {
+    case 'leaf':
+      return leaf;
+    case 'map':
+      for (const name in shape.value) {
+        const field = shape.value[name];
+        if (field !== undefined) {
+          children[fieldElement(name)] = added(field, typeOfField(type, name), ownsObjects, !isDeclaredField(type, name));
+        }
+      }
+      return nodeOf(children, isOwned);
+    case 'list':
+      for (const item of shape.value) children[itemElement(item, shape.type)] = added(item, shape.type.items, ownsObjects, true);
+      return nodeOf(children, true);
+  }
+}
+
+export function isDeepEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a)) {
+    return Array.isArray(b) && a.length === b.length && a.every((item, index) => isDeepEqual(item, b[index]));
+  }
+  if (Array.isArray(b)) return false;
+  let count = 0;
+  for (const name in a) {
+    const value = (a as Fields)[name];
+    if (value === undefined) continue;
+    if (!isDeepEqual(value, (b as Fields)[name])) return false;
+    count += 1;
+  }
+  for (const name in b) if ((b as Fields)[name] !== undefined) count -= 1;
+  return count === 0;
+}

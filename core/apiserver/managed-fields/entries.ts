@@ -1,0 +1,114 @@
+/** The list `metadata.managedFields`: one entry for each manager, operation, version and subresource. */
+import type { JsonObject, ManagedFieldsEntry } from '../../object/meta.ts';
+import { equals, type FieldSet, isEmpty, leaf, union } from './field-set.ts';
+
+export type Operation = 'Apply' | 'Update';
+
+export interface Entry {
+  readonly manager: string;
+  readonly operation: Operation;
+  readonly apiVersion: string;
+  readonly time?: string;
+  readonly subresource: string;
+  readonly fields: FieldSet;
+}
+
+/** Who an entry belongs to. An applier is the same in every version; an updater has an entry for each. */
+export interface Owner {
+  readonly manager: string;
+  readonly operation: Operation;
+  readonly apiVersion: string;
+  readonly subresource: string;
+}
+
+export function isOf(entry: Entry, owner: Owner): boolean {
+  return (
+    entry.manager === owner.manager &&
+    entry.operation === owner.operation &&
+    entry.subresource === owner.subresource &&
+    (owner.operation === 'Apply' || entry.apiVersion === owner.apiVersion)
+  );
+}
+
+/** Entries that can't be read (of another fields type, from another product) are dropped, as in the API server. */
+export function decodeEntries(list: readonly ManagedFieldsEntry[] | undefined): Entry[] {
+  const entries: Entry[] = [];
+  for (const { manager = '', operation, apiVersion, time, fieldsType, fieldsV1, subresource = '' } of list ?? []) {
+    if (operation !== 'Apply' && operation !== 'Update') continue;
+    if (apiVersion === undefined || (fieldsType ?? 'FieldsV1') !== 'FieldsV1') continue;
+    const fields: FieldSet = isFieldSet(fieldsV1) ? fieldsV1 : leaf;
+    entries.push({ manager, operation, apiVersion, ...(time === undefined ? {} : { time }), subresource, fields });
+  }
+  return entries;
+}
+
+export function sortEntries(entries: readonly Entry[]): Entry[] {
+  return [...entries].sort(compareEntries);
+}
+
+export function encodeEntries(entries: readonly Entry[]): ManagedFieldsEntry[] {
+  return entries.map(({ manager, operation, apiVersion, time, subresource, fields }) => ({
+    manager,
+    operation,
+    apiVersion,
+    ...(time === undefined ? {} : { time }),
+    fieldsType: 'FieldsV1',
+    fieldsV1: fields as JsonObject,
+    ...(subresource === '' ? {} : { subresource }),
+  }));
+}
+
+function isFieldSet(value: unknown): value is FieldSet {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+  return Object.values(value).every(isFieldSet);
+}
+
+/** The API server's order, which keeps the list stable. */
+function compareEntries(a: Entry, b: Entry): number {
+  return (
+    compareText(a.operation, b.operation) ||
+    compareText(a.time ?? '', b.time ?? '') ||
+    compareText(a.manager, b.manager) ||
+    compareText(a.apiVersion, b.apiVersion) ||
+    compareText(a.subresource, b.subresource)
+  );
+}
+
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** Updaters beyond this number are merged, the oldest first: programs with a new name for each run must not fill the object. The API server's limit. */
+export const updateManagersMax = 10;
+const bucket = 'ancient-changes';
+
+export function capUpdaters(entries: readonly Entry[]): readonly Entry[] {
+  const updaters = entries.filter((entry) => entry.operation === 'Update');
+  const excess = updaters.length - updateManagersMax;
+  if (excess <= 0) return entries;
+  const oldest = new Set([...updaters].sort(compareEntries).slice(0, excess + 1));
+  const buckets = new Map<string, Entry>();
+  for (const entry of oldest) {
+    const before = buckets.get(entry.apiVersion);
+    const fields = before ? union(before.fields, entry.fields) : entry.fields;
+    const time = before?.time !== undefined && before.time > (entry.time ?? '') ? before.time : entry.time;
+    const { apiVersion, operation } = entry;
+    buckets.set(apiVersion, { manager: bucket, operation, apiVersion, ...(time ? { time } : {}), subresource: '', fields });
+  }
+  return [...entries.filter((entry) => !oldest.has(entry)), ...buckets.values()];
+}
+
+/** Both in order. */
+export function sameEntries(a: readonly Entry[], b: readonly Entry[]): boolean {
+  return a.length === b.length && a.every((entry, index) => entry === b[index] || sameEntry(entry, b[index]!));
+}
+
+function sameEntry(a: Entry, b: Entry): boolean {
+  return isOf(a, b) && a.apiVersion === b.apiVersion && a.time === b.time && equals(a.fields, b.fields);
+}
+
+/** An entry with other fields; undefined when it has none left. */
+export function withFields(entry: Entry, fields: FieldSet): Entry | undefined {
+  if (fields === entry.fields) return entry;
+  return isEmpty(fields) ? undefined : { ...entry, fields };
+}

@@ -1,0 +1,33 @@
+/** The fields that a value sets: what an applier owns after it has applied the value. */
+import type { FieldType } from '../schema.ts';
+import { fieldElement, type FieldSet, isEmpty, leaf, nodeOf } from './field-set.ts';
+import { isDeclaredField, itemElement, shapeOf, typeOfField } from './typed-value.ts';
+
+/** Fields of an object are there by their parts; entries of maps and items of lists by themselves and by their parts. */
+export function fieldsOf(value: unknown, type: FieldType): FieldSet {
+  const shape = shapeOf(value, type);
+  const children: Record<string, FieldSet> = {};
+  switch (shape.shape) {
+    case 'leaf':
+      return leaf;
+    case 'map':
+      for (const name in shape.value) {
+        const field = shape.value[name];
+        if (field === undefined) continue;
+        const fieldType = typeOfField(type, name);
+        const below = fieldsOf(field, fieldType);
+        const isOwned = !isDeclaredField(type, name) || !hasParts(field, fieldType);
+        if (isOwned || !isEmpty(below)) children[fieldElement(name)] = nodeOf(below, isOwned);
+      }
+      return children;
+    case 'list':
+      for (const item of shape.value) children[itemElement(item, shape.type)] = nodeOf(fieldsOf(item, shape.type.items), true);
+      return children;
+  }
+}
+
+/** Granular lists, also empty ones, and granular maps with something in them; an empty map is a leaf. */
+function hasParts(value: unknown, type: FieldType): boolean {
+  const shape = shapeOf(value, type);
+  return shape.shape === 'list' || (shape.shape === 'map' && Object.keys(shape.value).length > 0);
+}

@@ -1,0 +1,208 @@
+/**
+ * Managed fields: who owns which field of an object, kept with every write; and server-side apply, which merges by them.
+ * https://kubernetes.io/docs/reference/using-api/server-side-apply/
+ *
+ * Not here: an owner's set is not adapted when a schema turns a granular field into an atomic one or back; the next write of that owner does it.
+ */
+import type { KubeObject, ManagedFieldsEntry } from '../../object/meta.ts';
+import type { FieldType } from '../schema.ts';
+import type { Kind } from '../space.ts';
+import type { FieldManager } from '../verbs/field-manager.ts';
+import { compare, type Difference, isDeepEqual } from './compare.ts';
+import { conflictError } from './conflicts.ts';
+import { capUpdaters, decodeEntries, encodeEntries, type Entry, isOf, type Owner, sameEntries, sortEntries, withFields } from './entries.ts';
+import { fieldsOf } from './extract.ts';
+import { difference, differenceBelow, equals, type FieldSet, fieldElement, intersection, isEmpty, union } from './field-set.ts';
+import { merge, prune } from './merge.ts';
+
+export const fieldManager: FieldManager = { apply, update };
+
+/** Identity, and what only the server writes: nobody's fields. */
+const unmanagedMetadata = [
+  'name',
+  'namespace',
+  'creationTimestamp',
+  'selfLink',
+  'uid',
+  'clusterName',
+  'generation',
+  'managedFields',
+  'resourceVersion',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+] as const;
+const unmanagedRoot: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
+const unmanagedMetadataNames: ReadonlySet<string> = new Set(unmanagedMetadata);
+const metadataElement = fieldElement('metadata');
+
+function apply(
+  live: KubeObject | undefined,
+  config: KubeObject,
+  kind: Kind,
+  version: string,
+  manager: string,
+  force: boolean,
+  nowIso: string,
+  subresource = '',
+): KubeObject {
+  const type = kind.schema(version);
+  const owner: Owner = { manager, operation: 'Apply', apiVersion: config.apiVersion, subresource };
+  const wanted = resettable(config, kind, subresource);
+  const before = entriesOf(live, type, kind);
+  const last = before.find((entry) => isOf(entry, owner));
+  const own = managed(fieldsOf(wanted, type));
+  const others = before.filter((entry) => entry !== last);
+  const base: KubeObject = live ?? { apiVersion: config.apiVersion, kind: config.kind, metadata: {} };
+  const merged = merge(base, wanted, type) as KubeObject;
+  const owned = others.reduce((all, entry) => union(all, entry.fields), own);
+  const pruned = last ? (prune(merged, last.fields, owned, type) as KubeObject) : merged;
+  const result: KubeObject = { ...pruned, metadata: metadataOf(pruned, live, config) };
+  const changes = differences(base, result, type, kind);
+  const remaining = yieldTo(others, changes, force);
+  // An applier that changes its version or what it sets is written anew; a repeated apply leaves even the time alone.
+  const isSame = last !== undefined && last.apiVersion === owner.apiVersion && equals(last.fields, own) && isEmpty(changes.changed) && isEmpty(changes.removed);
+  const entry: Entry = isSame ? last : { ...owner, time: nowIso, fields: own };
+  setEntries(result, isEmpty(own) ? remaining : [...remaining, entry], live?.metadata.managedFields);
+  return result;
+}
+
+function update(
+  live: KubeObject | undefined,
+  next: KubeObject,
+  kind: Kind,
+  version: string,
+  manager: string,
+  nowIso: string,
+  subresource = '',
+): void {
+  const type = kind.schema(version);
+  const owner: Owner = { manager, operation: 'Update', apiVersion: next.apiVersion, subresource };
+  const sent = next.metadata.managedFields;
+  const liveList = live?.metadata.managedFields;
+  if (isReset(sent) && subresource === '') {
+    delete next.metadata.managedFields;
+    return;
+  }
+  // A subresource's writer has no say in managedFields; who sends what it has read sends the same list.
+  const isTaken = subresource === '' && sent !== undefined && !isDeepEqual(sent, liveList);
+  const decoded = isTaken ? decodeEntries(sent) : [];
+  const before = decoded.length > 0 ? decoded : decodeEntries(liveList);
+  const changes = differences(live ?? { apiVersion: next.apiVersion, kind: next.kind, metadata: {} }, next, type, kind);
+  const entries = live ? yieldTo(before, changes, true) : before;
+  const taken = changes.changed;
+  if (!taken) {
+    setEntries(next, entries, liveList);
+    return;
+  }
+  const own = before.find((entry) => isOf(entry, owner));
+  const rest = entries.filter((entry) => !isOf(entry, owner));
+  const kept = own && changes.removed ? differenceBelow(own.fields, changes.removed) : own?.fields;
+  setEntries(next, capUpdaters([...rest, { ...owner, time: nowIso, fields: union(kept, taken) }]), liveList);
+}
+
+// ---------------------------------------------------------------------------------------------- ownership
+
+/** What others own of the changed and removed fields goes from them; unless forced, changed ones are conflicts. */
+function yieldTo(others: readonly Entry[], { changed, removed }: Difference, force: boolean): Entry[] {
+  if (changed && !force) {
+    const conflicts = others.flatMap((entry) => {
+      const fields = intersection(entry.fields, changed);
+      return fields ? [{ entry, fields }] : [];
+    });
+    if (conflicts.length > 0) throw conflictError(conflicts);
+  }
+  const remaining: Entry[] = [];
+  for (const entry of others) {
+    let { fields } = entry;
+    if (changed) fields = difference(fields, changed);
+    if (removed) fields = differenceBelow(fields, removed);
+    const left = withFields(entry, fields);
+    if (left) remaining.push(left);
+  }
+  return remaining;
+}
+
+function differences(old: KubeObject, next: KubeObject, type: FieldType, kind: Kind): Difference {
+  const ownsObjects = kind.custom;
+  const body = compare(old, next, type, ownsObjects, unmanagedRoot);
+  const metadataType = type.type === 'object' ? type.field('metadata')?.type : undefined;
+  const oldMetadata = { ...old.metadata };
+  const nextMetadata = { ...next.metadata };
+  const metadata = compare(oldMetadata, nextMetadata, metadataType ?? { type: 'any' }, ownsObjects, unmanagedMetadataNames);
+  return {
+    changed: metadata.changed ? { ...body.changed, [metadataElement]: metadata.changed } : body.changed,
+    removed: metadata.removed ? { ...body.removed, [metadataElement]: metadata.removed } : body.removed,
+  };
+}
+
+/** Objects from before managed fields belong, as they are, to a manager of their own, so that a first apply takes nothing silently. */
+function entriesOf(live: KubeObject | undefined, type: FieldType, kind: Kind): Entry[] {
+  const entries = decodeEntries(live?.metadata.managedFields);
+  if (!live || entries.length > 0) return entries;
+  const fields = managed(fieldsOf(kind.subresources.status ? { ...live, status: undefined } : live, type));
+  const apiVersion = live.apiVersion;
+  return isEmpty(fields) ? [] : [{ manager: 'before-first-apply', operation: 'Update', apiVersion, subresource: '', fields }];
+}
+
+/** Without the fields that nobody manages. */
+function managed(fields: FieldSet): FieldSet {
+  const { 'f:apiVersion': _apiVersion, 'f:kind': _kind, [metadataElement]: metadata, ...rest } = fields;
+  if (!metadata) return rest;
+  const kept: Record<string, FieldSet> = { ...metadata };
+  for (const name of unmanagedMetadata) delete kept[fieldElement(name)];
+  return isEmpty(kept) ? rest : { ...rest, [metadataElement]: kept };
+}
+
+// ------------------------------------------------------------------------------------------------ objects
+
+/** The part of a configuration that a request to this endpoint may set: no status on the object itself, only status on `/status`. */
+function resettable(config: KubeObject, kind: Kind, subresource: string): KubeObject {
+  const { apiVersion, metadata } = config;
+  if (subresource === 'status') return { apiVersion, kind: config.kind, metadata: {}, ...(config.status === undefined ? {} : { status: config.status }) };
+  const { managedFields: _, ...meta } = metadata;
+  const cleaned = withoutNulls({ ...config, metadata: meta }, kind) as KubeObject;
+  if (!kind.subresources.status || subresource !== '') return cleaned;
+  const { status: _status, ...rest } = cleaned;
+  return rest as KubeObject;
+}
+
+/** A null says nothing in a built-in kind (`creationTimestamp: null`); a custom resource may mean it. */
+function withoutNulls(value: unknown, kind: Kind): unknown {
+  if (kind.custom || typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => withoutNulls(item, kind));
+  const result: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(value)) {
+    if (field !== null && field !== undefined) result[name] = withoutNulls(field, kind);
+  }
+  return result;
+}
+
+/** Identity is the live object's; a new one's is the configuration's. */
+function metadataOf(result: KubeObject, live: KubeObject | undefined, config: KubeObject): KubeObject['metadata'] {
+  const from = (live ?? config).metadata;
+  const metadata = { ...result.metadata };
+  for (const name of unmanagedMetadata) {
+    if (name === 'clusterName' || name === 'selfLink') continue;
+    delete metadata[name];
+    if (name !== 'managedFields' && from[name] !== undefined) Object.assign(metadata, { [name]: from[name] });
+  }
+  return metadata;
+}
+
+/** The very list of the live object where nothing has changed. */
+function setEntries(object: KubeObject, entries: readonly Entry[], live: ManagedFieldsEntry[] | undefined): void {
+  const sorted = sortEntries(entries);
+  if (live && sameEntries(sorted, decodeEntries(live))) {
+    object.metadata.managedFields = live;
+  } else if (sorted.length > 0) {
+    object.metadata.managedFields = encodeEntries(sorted);
+  } else {
+    delete object.metadata.managedFields;
+  }
+}
+
+/** One empty entry resets; an empty list does not, so that clients that know nothing of managed fields keep them. */
+function isReset(sent: readonly ManagedFieldsEntry[] | undefined): boolean {
+  return sent?.length === 1 && Object.keys(sent[0]!).length === 0;
+}
+

@@ -1,0 +1,90 @@
+/** Server-side apply's merge: what is configured goes into what lives, nothing is taken away; and the pruning after it. */
+import type { FieldType, ListType } from '../schema.ts';
+import type { FieldSet } from './field-set.ts';
+import { fieldName, type Fields, itemElement, itemsByElement, shapeOf, typeOfField } from './typed-value.ts';
+
+/** Results share parts with both arguments, which stay as they are. */
+export function merge(live: unknown, config: unknown, type: FieldType): unknown {
+  const to = shapeOf(live, type);
+  const from = shapeOf(config, type);
+  if (to.shape === 'map' && from.shape === 'map') return mergeMaps(to.value, from.value, type);
+  if (to.shape === 'list' && from.shape === 'list') return mergeLists(to.value, from.value, from.type);
+  return config;
+}
+
+function mergeMaps(live: Fields, config: Fields, type: FieldType): Fields {
+  const result: Fields = { ...live };
+  for (const name in config) {
+    const value = config[name];
+    if (value === undefined) continue;
+    result[name] = live[name] === undefined ? value : merge(live[name], value, typeOfField(type, name));
+  }
+  return result;
+}
+
+/**
+ * Items of the configuration come in its order; those that only live has stay behind the items that they stood behind.
+ */
+function mergeLists(live: readonly unknown[], config: readonly unknown[], type: ListType): unknown[] {
+  const liveItems = itemsByElement(live, type);
+  const configItems = itemsByElement(config, type);
+  const liveElements = [...liveItems.keys()];
+  const result: unknown[] = [];
+  const done = new Set<string>();
+  let next = 0;
+  const takeLiveOnly = (): void => {
+    while (next < liveElements.length) {
+      const element = liveElements[next]!;
+      if (configItems.has(element) && !done.has(element)) return;
+      if (!configItems.has(element)) result.push(liveItems.get(element));
+      next += 1;
+    }
+  };
+  for (const [element, item] of configItems) {
+    takeLiveOnly();
+    result.push(liveItems.has(element) ? merge(liveItems.get(element), item, type.items) : item);
+    done.add(element);
+  }
+  takeLiveOnly();
+  return result;
+}
+
+/**
+ * Without what the applier set before (`last`) and neither it nor anyone else owns now (`owned`). Where nobody owns anything of a field any
+ * more, the whole field goes, defaults that grew in it too.
+ */
+export function prune(value: unknown, last: FieldSet, owned: FieldSet, type: FieldType): unknown {
+  const shape = shapeOf(value, type);
+  if (shape.shape === 'map') return pruneMap(shape.value, last, owned, type);
+  if (shape.shape === 'list') return pruneList(shape.value, last, owned, shape.type);
+  return value;
+}
+
+function pruneMap(value: Fields, last: FieldSet, owned: FieldSet, type: FieldType): Fields {
+  let result: Fields | undefined;
+  for (const element in last) {
+    const name = fieldName(element);
+    if (name === undefined || value[name] === undefined) continue;
+    const owner = owned[element];
+    const rest = owner && prune(value[name], last[element]!, owner, typeOfField(type, name));
+    if (rest === value[name]) continue;
+    result ??= { ...value };
+    if (rest === undefined) delete result[name];
+    else result[name] = rest;
+  }
+  return result ?? value;
+}
+
+function pruneList(list: readonly unknown[], last: FieldSet, owned: FieldSet, type: ListType): readonly unknown[] {
+  let isChanged = false;
+  const result: unknown[] = [];
+  for (const item of list) {
+    const element = itemElement(item, type);
+    const before = last[element];
+    const owner = owned[element];
+    const rest = !before ? item : owner && prune(item, before, owner, type.items);
+    isChanged ||= rest !== item;
+    if (rest !== undefined) result.push(rest);
+  }
+  return isChanged ? result : list;
+}

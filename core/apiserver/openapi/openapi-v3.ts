@@ -1,0 +1,167 @@
+/**
+ * OpenAPI v3 of a space: an index, and a document per group version with what clients look at: the component schemas with
+ * their kind, and the operations with `x-kubernetes-group-version-kind` and the fieldValidation parameter.
+ */
+import { hash128 } from '../../object/hash.ts';
+import { formatApiVersion } from '../../object/meta.ts';
+import type { Field, FieldType, ObjectType } from '../schema.ts';
+import type { Kind, Kinds } from '../space.ts';
+import { groupVersions } from '../discovery/discovery.ts';
+
+type Schema = Record<string, unknown>;
+
+export function openapiPath(group: string, version: string): string {
+  return group === '' ? `api/${version}` : `apis/${group}/${version}`;
+}
+
+/** The document of each group version is hashed, so that clients keep what they have. */
+export function openapiIndex(kinds: Kinds, prefix: string): object {
+  const paths: Record<string, object> = {};
+  for (const [group, versions] of groupVersions(kinds)) {
+    for (const version of versions) {
+      const path = openapiPath(group, version);
+      const hash = Buffer.from(hash128(`${kinds.generation} ${path}`)).toString('hex').toUpperCase();
+      paths[path] = { serverRelativeURL: `${prefix}/openapi/v3/${path}?hash=${hash}` };
+    }
+  }
+  return { paths };
+}
+
+export function openapiDocument(kinds: Kinds, group: string, version: string): object | undefined {
+  const served = kinds.all().filter((kind) => kind.group === group && kind.versions.includes(version));
+  if (served.length === 0) return undefined;
+  const schemas: Record<string, Schema> = {};
+  const paths: Record<string, object> = {};
+  for (const kind of served) {
+    const name = rootSchema(kind, version, schemas);
+    for (const [path, item] of pathsOf(kind, version, name)) paths[path] = item;
+  }
+  return {
+    openapi: '3.0.0',
+    info: { title: 'Kubernetes', version: 'unversioned' },
+    paths,
+    components: { schemas },
+  };
+}
+
+/** Adds the kind's schema and all that it refers to; returns its name. */
+function rootSchema(kind: Kind, version: string, schemas: Record<string, Schema>): string {
+  const gvk = [{ group: kind.group, version, kind: kind.kind }];
+  const own = kind.openapi?.(version);
+  if (own) {
+    const name = `${kind.group.split('.').reverse().join('.')}.${version}.${kind.kind}`;
+    const properties = { ...(own.properties as Schema | undefined), ...typeMeta, metadata: { type: 'object' } };
+    schemas[name] = { ...own, type: 'object', properties, 'x-kubernetes-group-version-kind': gvk };
+    return name;
+  }
+  const type = kind.schema(version);
+  const name = type.name ?? kind.kind;
+  addObject(type, schemas);
+  schemas[name] = { ...schemas[name], 'x-kubernetes-group-version-kind': gvk };
+  return name;
+}
+
+const typeMeta = { apiVersion: { type: 'string' }, kind: { type: 'string' } };
+
+function addObject(type: ObjectType, schemas: Record<string, Schema>): string {
+  const name = type.name!;
+  if (schemas[name]) return name;
+  const schema: Schema = { type: 'object' };
+  schemas[name] = schema;
+  const properties: Schema = {};
+  const required: string[] = [];
+  for (const [field, of] of type.fields()) {
+    properties[field] = fieldSchema(of, schemas);
+    if (of.required) required.push(field);
+  }
+  schema.properties = properties;
+  if (required.length > 0) schema.required = required;
+  if (type.mapType === 'atomic') schema['x-kubernetes-map-type'] = 'atomic';
+  return name;
+}
+
+function fieldSchema(field: Field, schemas: Record<string, Schema>): Schema {
+  const { patchStrategy, patchMergeKey } = field;
+  const strategies = [patchStrategy?.merge && 'merge', patchStrategy?.replace && 'replace', patchStrategy?.retainKeys && 'retainKeys'];
+  const strategy = strategies.filter((one) => one).join(',');
+  const schema = typeSchema(field.type, schemas);
+  const marks = {
+    ...(strategy ? { 'x-kubernetes-patch-strategy': strategy } : {}),
+    ...(patchMergeKey ? { 'x-kubernetes-patch-merge-key': patchMergeKey } : {}),
+  };
+  return Object.keys(marks).length > 0 ? { ...schema, ...marks } : schema;
+}
+
+function typeSchema(type: FieldType, schemas: Record<string, Schema>): Schema {
+  switch (type.type) {
+    case 'object':
+      if (type.name) return { allOf: [{ $ref: `#/components/schemas/${addObject(type, schemas)}` }], default: {} };
+      return { type: 'object' };
+    case 'list':
+      return {
+        type: 'array',
+        items: typeSchema(type.items, schemas),
+        'x-kubernetes-list-type': type.listType,
+        ...(type.mapKeys ? { 'x-kubernetes-list-map-keys': type.mapKeys } : {}),
+      };
+    case 'map':
+      return {
+        type: 'object',
+        additionalProperties: typeSchema(type.values, schemas),
+        ...(type.mapType === 'atomic' ? { 'x-kubernetes-map-type': 'atomic' } : {}),
+      };
+    case 'any':
+      return { type: 'object', 'x-kubernetes-preserve-unknown-fields': true };
+    case 'intOrString':
+      return { oneOf: [{ type: 'integer' }, { type: 'string' }], format: 'int-or-string' };
+    case 'quantity':
+      return { oneOf: [{ type: 'string' }, { type: 'number' }] };
+    default:
+      return { type: type.type, ...(type.format ? { format: type.format } : {}) };
+  }
+}
+
+function pathsOf(kind: Kind, version: string, schema: string): [string, object][] {
+  const root = `/${openapiPath(kind.group, version)}${kind.namespaced ? '/namespaces/{namespace}' : ''}/${kind.resource}`;
+  const body = { content: { 'application/json': { schema: { $ref: `#/components/schemas/${schema}` } } } };
+  const operation = (action: string) => ({
+    'x-kubernetes-action': action,
+    'x-kubernetes-group-version-kind': { group: kind.group, version, kind: kind.kind },
+    parameters: ['dryRun', 'fieldManager', 'fieldValidation'].map((name) => ({ name, in: 'query', schema: { type: 'string', uniqueItems: true } })),
+    responses: { 200: { description: 'OK', ...body } },
+  });
+  return [
+    [root, { get: operation('list'), post: { ...operation('post'), requestBody: body } }],
+    [
+      `${root}/{name}`,
+      {
+        get: operation('get'),
+        put: { ...operation('put'), requestBody: body },
+        patch: { ...operation('patch'), requestBody: body },
+        delete: operation('delete'),
+      },
+    ],
+  ];
+}
+
+/** `/openapi/v2` in the words of `formatApiVersion`: the operations alone, which is what older clients check. */
+export function openapiV2(kinds: Kinds): object {
+  const paths: Record<string, object> = {};
+  for (const kind of kinds.all()) {
+    for (const version of kind.versions) {
+      const path = `/${openapiPath(kind.group, version)}${kind.namespaced ? '/namespaces/{namespace}' : ''}/${kind.resource}/{name}`;
+      paths[path] = {
+        patch: {
+          operationId: `patch ${formatApiVersion(kind.group, version)} ${kind.kind}`,
+          'x-kubernetes-group-version-kind': { group: kind.group, version, kind: kind.kind },
+          parameters: [
+            { name: 'dryRun', in: 'query', type: 'string', uniqueItems: true },
+            { name: 'fieldValidation', in: 'query', type: 'string', uniqueItems: true },
+          ],
+          responses: { 200: { description: 'OK' } },
+        },
+      };
+    }
+  }
+  return { swagger: '2.0', info: { title: 'Kubernetes', version: 'unversioned' }, paths, definitions: {} };
+}

@@ -1,0 +1,35 @@
+/** The three patches of the Kubernetes API that work without field ownership: an object and a patch in, an object out. */
+import type { JsonObject, KubeObject } from '../../object/meta.ts';
+import { BanyanError } from '../../runtime/errors.ts';
+import type { ObjectType } from '../schema.ts';
+import type { Patch } from '../space.ts';
+import { isRecord } from '../verbs/json-value.ts';
+import { badRequest } from '../verbs/status-errors.ts';
+import { applyJsonPatch } from './json-patch.ts';
+import { mergePatch } from './merge-patch.ts';
+import { strategicMergePatch } from './strategic-merge-patch.ts';
+
+/**
+ * The patched object; `object` stays as it is. `schema` is absent for custom kinds, which know no strategic merge patch. The result
+ * may be any JSON value: the caller checks that it is still an object.
+ */
+export function applyPatch(patch: Patch, object: KubeObject, schema: ObjectType | undefined): unknown {
+  switch (patch.type) {
+    case 'json':
+      return applyJsonPatch(object, patch.operations);
+    case 'merge':
+      return mergePatch(object, checked(patch.patch));
+    case 'strategic':
+      if (!schema) throw new BanyanError('UnsupportedMediaType', unsupported);
+      return strategicMergePatch(object, checked(patch.patch), schema);
+  }
+}
+
+/** Patches come from request bodies, which may be anything. */
+function checked(patch: JsonObject): JsonObject {
+  if (!isRecord(patch)) throw badRequest(`error decoding patch: it must be an object, not ${JSON.stringify(patch)}`);
+  return patch;
+}
+
+const unsupported =
+  'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml';

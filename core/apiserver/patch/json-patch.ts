@@ -1,0 +1,85 @@
+/** JSON Patch, RFC 6902, by the library; this file adds the bounds and the errors of the Kubernetes API server. */
+import { applyPatch, type Operation } from 'rfc6902';
+import { BanyanError } from '../../runtime/errors.ts';
+import { cloneJson, isRecord, ownField } from '../verbs/json-value.ts';
+import { badRequest } from '../verbs/status-errors.ts';
+
+/** As in the API server: a longer patch is more likely a mistake than a wish. */
+const operationsMax = 10_000;
+
+/** Changes neither argument. All operations are done, or none. */
+export function applyJsonPatch(target: unknown, operations: unknown): unknown {
+  if (!Array.isArray(operations)) throw badRequest('error decoding patch: a JSON patch must be a list of operations');
+  if (operations.length > operationsMax) {
+    const message = `Request entity too large: The allowed maximum operations in a JSON patch is ${operationsMax}, got ${operations.length}`;
+    throw new BanyanError('TooLarge', message);
+  }
+  const result = cloneJson(target);
+  for (const item of operations as unknown[]) {
+    const operation = decode(item);
+    checkPath(result, operation);
+    const [error] = applyPatch(result, [operation]);
+    if (error) throw rejected(operation, error);
+  }
+  return result;
+}
+
+function decode(item: unknown): Operation {
+  if (!isRecord(item) || typeof item.path !== 'string') {
+    throw badRequest(`error decoding patch: not an operation with a path: ${JSON.stringify(item)}`);
+  }
+  const { op, path, from } = item;
+  checkPointer(path);
+  switch (op) {
+    case 'remove':
+      return { op, path };
+    case 'move':
+    case 'copy':
+      if (typeof from !== 'string') throw badRequest(`error decoding patch: ${op} ${path} has no "from"`);
+      checkPointer(from);
+      return { op, path, from };
+    case 'add':
+    case 'replace':
+    case 'test':
+      if (!Object.hasOwn(item, 'value')) throw badRequest(`error decoding patch: ${op} ${path} has no "value"`);
+      return { op, path, value: item.value };
+    default:
+      throw badRequest(`error decoding patch: Unexpected kind: ${String(op)}`);
+  }
+}
+
+function checkPointer(pointer: string): void {
+  const isPointer = pointer === '' || pointer.startsWith('/');
+  if (!isPointer || pointer.split('/').includes('__proto__')) {
+    throw badRequest(`error decoding patch: "${pointer}" is not a JSON pointer to a field of an object`);
+  }
+}
+
+/** The library takes any property of an array for an element; RFC 6901 allows an index, and "-" for the end. */
+function checkPath(target: unknown, operation: Operation): void {
+  const pointers = 'from' in operation ? [operation.from, operation.path] : [operation.path];
+  for (const pointer of pointers) {
+    const adds = pointer === operation.path && ['add', 'move', 'copy'].includes(operation.op);
+    const tokens = pointer.split('/').slice(1);
+    let value = target;
+    for (const [at, token] of tokens.entries()) {
+      if (Array.isArray(value)) {
+        const isEnd = token === '-' && adds && at === tokens.length - 1;
+        if (!isEnd && !/^(0|[1-9][0-9]*)$/.test(token)) throw rejected(operation, new Error('invalid array index'));
+        value = value[Number(token)];
+      } else {
+        value = isRecord(value) ? ownField(value, token.replaceAll('~1', '/').replaceAll('~0', '~')) : undefined;
+        if (value === undefined && at < tokens.length - 1) throw rejected(operation, new Error('missing path'));
+      }
+    }
+  }
+}
+
+function rejected(operation: Operation, error: Error): BanyanError {
+  const why =
+    operation.op === 'test'
+      ? `testing value ${operation.path} failed: test failed`
+      : `${operation.op} operation does not apply: doc is missing path: ${operation.path}: ${error.message}`;
+  const message = `the server rejected our request due to an error in our request: ${why}`;
+  return new BanyanError('Invalid', message, {}, { cause: error });
+}

@@ -1,0 +1,21 @@
+/** JSON merge patch, RFC 7386. */
+import type { Json, JsonObject } from '../../object/meta.ts';
+import { cloneJson, isRecord, ownField, setField } from '../verbs/json-value.ts';
+
+/** `target` with `patch`: a null removes, an object goes deeper, everything else replaces. Changes neither. */
+export function mergePatch(target: unknown, patch: Json): Json {
+  if (!isObject(patch)) return cloneJson(patch);
+  const before = isRecord(target) ? target : {};
+  const result: JsonObject = {};
+  for (const name of Object.keys(before)) {
+    if (!Object.hasOwn(patch, name)) setField(result, name, cloneJson(before[name]));
+  }
+  for (const [name, value] of Object.entries(patch)) {
+    if (value !== null) setField(result, name, mergePatch(ownField(before, name), value));
+  }
+  return result;
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return isRecord(value);
+}

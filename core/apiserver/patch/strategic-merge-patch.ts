@@ -1,0 +1,252 @@
+/**
+ * Strategic merge patch, as kubectl makes it and the Kubernetes API server understands it: a merge patch that knows which
+ * lists are sets or are keyed by a field. What it knows comes from the `patchStrategy` and `patchMergeKey` of the kind's schema.
+ *
+ * Beyond fields, a patch may hold directives:
+ *   `$patch: replace | delete | merge`         in an object or in an item of a keyed list
+ *   `$retainKeys: [field, …]`                  every other field of this object goes
+ *   `$deleteFromPrimitiveList/<field>: […]`    values to take out of a set
+ *   `$setElementOrder/<field>: […]`            the order of the items that the patch's author knows of
+ * https://kubernetes.io/docs/tasks/manage-kubernetes-objects/update-api-object-kubectl-patch/ and apimachinery's util/strategicpatch.
+ *
+ * Unlike the reference, `$patch: merge` is allowed (it says what happens anyhow), and neither nulls nor directives remain in
+ * parts that are taken over whole: the reference loses those when it decodes into Go types.
+ */
+import type { FieldType } from '../schema.ts';
+import { isRecord, ownField, setField } from '../verbs/json-value.ts';
+import { badRequest } from '../verbs/status-errors.ts';
+import { type KeyOf, orderItems } from './list-order.ts';
+
+type Fields = Record<string, unknown>;
+
+/** Changes neither argument; the result may share parts with both. */
+export function strategicMergePatch(original: Fields, patch: Fields, type: FieldType): Fields {
+  return mergeObject(original, patch, type);
+}
+
+const patchMark = '$patch';
+const retainMark = '$retainKeys';
+const orderPrefix = '$setElementOrder/';
+const deletePrefix = '$deleteFromPrimitiveList/';
+
+/** How one field is patched; `below` is the type of its value, or of its items. */
+interface Strategy {
+  readonly below: FieldType | undefined;
+  readonly merge: boolean;
+  readonly replace: boolean;
+  readonly mergeKey: string | undefined;
+}
+
+function strategyFor(type: FieldType | undefined, name: string): Strategy {
+  const field = type?.type === 'object' ? type.field(name) : undefined;
+  const value = type?.type === 'map' ? type.values : field?.type;
+  return {
+    below: value?.type === 'list' ? value.items : value,
+    merge: field?.patchStrategy?.merge ?? false,
+    replace: field?.patchStrategy?.replace ?? false,
+    mergeKey: field?.patchMergeKey,
+  };
+}
+
+function mergeObject(original: Fields, patch: Fields, type: FieldType | undefined): Fields {
+  switch (ownField(patch, patchMark)) {
+    case undefined:
+    case 'merge':
+      break;
+    case 'replace':
+      return withoutDirectives(patch) as Fields;
+    case 'delete':
+      return {};
+    default:
+      throw unknownDirective(patch);
+  }
+  const result = retained(original, patch);
+  const ordered = mergeOrderedLists(result, patch, type);
+  for (const [key, value] of Object.entries(patch)) {
+    if (key === patchMark || key === retainMark || key.startsWith(orderPrefix) || ordered.has(key)) continue;
+    if (key.startsWith(deletePrefix)) takeOut(result, key.slice(deletePrefix.length), value);
+    else mergeField(result, key, value, strategyFor(type, key));
+  }
+  return result;
+}
+
+function mergeField(result: Fields, name: string, value: unknown, strategy: Strategy): void {
+  const before = ownField(result, name);
+  if (value === null) {
+    delete result[name];
+  } else if (isRecord(value) && isRecord(before) && !strategy.replace) {
+    setField(result, name, mergeObject(before, value, strategy.below));
+  } else if (Array.isArray(value) && Array.isArray(before) && strategy.merge) {
+    setField(result, name, mergeList(before, value, strategy, name));
+  } else if (isRecord(value) && Object.hasOwn(value, patchMark) && !isRecord(before)) {
+    // A directive about something that is not there: nothing to delete, nothing to replace.
+    delete result[name];
+  } else {
+    setField(result, name, withoutDirectives(value));
+  }
+}
+
+/** `original` as a copy, without the fields that `$retainKeys` of the patch leaves out. */
+function retained(original: Fields, patch: Fields): Fields {
+  const keys = ownField(patch, retainMark);
+  if (keys === undefined) return { ...original };
+  if (!Array.isArray(keys)) throw badRequest('invalid patch format of retainKeys');
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null || name.startsWith('$')) continue;
+    if (!keys.includes(name))
+      throw badRequest(`invalid patch format of retainKeys: ${name} is patched and not retained`);
+  }
+  const result: Fields = {};
+  for (const [name, value] of Object.entries(original)) if (keys.includes(name)) setField(result, name, value);
+  return result;
+}
+
+function takeOut(result: Fields, name: string, values: unknown): void {
+  if (!Array.isArray(values)) throw badRequest('invalid patch format of primitive list');
+  const before = ownField(result, name);
+  if (Array.isArray(before))
+    setField(
+      result,
+      name,
+      before.filter((item) => !values.includes(item)),
+    );
+}
+
+/** Merges the lists for which the patch has an order. Returns their names. */
+function mergeOrderedLists(result: Fields, patch: Fields, type: FieldType | undefined): Set<string> {
+  const merged = new Set<string>();
+  for (const [key, order] of Object.entries(patch)) {
+    if (!key.startsWith(orderPrefix)) continue;
+    const name = key.slice(orderPrefix.length);
+    if (!Array.isArray(order)) throw badRequest('invalid patch format of setElementOrder list');
+    const changes = ownField(patch, name);
+    if (changes === null) continue;
+    if (changes !== undefined && !Array.isArray(changes))
+      throw badRequest('invalid patch format of setElementOrder list');
+    const strategy = strategyFor(type, name);
+    const keyOf = keyOfItems(strategy.mergeKey);
+    checkOrder(changes ?? [], order, keyOf, strategy.mergeKey);
+    const field = ownField(result, name);
+    const before = Array.isArray(field) ? field : undefined;
+    merged.add(name);
+    if (!before && !changes) continue;
+    const mergesInto = before && changes && strategy.merge;
+    const items = mergesInto ? mergeList(before, changes, strategy, name) : changes ? cleanItems(changes) : before!;
+    setField(result, name, orderItems(items, order, before ?? [], keyOf));
+  }
+  return merged;
+}
+
+/** What the patch changes must come in the order that it asks for. */
+function checkOrder(
+  changes: readonly unknown[],
+  order: readonly unknown[],
+  keyOf: KeyOf,
+  mergeKey: string | undefined,
+): void {
+  if (changes.length === 0 || order.length === 0) return;
+  let at = 0;
+  for (const item of changes) {
+    if (isRecord(item) && mergeKey && Object.hasOwn(item, patchMark)) continue;
+    const key = keyOf(item);
+    while (at < order.length && keyOf(order[at]) !== key) at += 1;
+    if (at === order.length) {
+      const [list, asked] = [JSON.stringify(changes), JSON.stringify(order)];
+      throw badRequest(`The order in patch list:\n${list}\n doesn't match $setElementOrder list:\n${asked}\n`);
+    }
+    at += 1;
+  }
+}
+
+function mergeList(
+  before: readonly unknown[],
+  changes: readonly unknown[],
+  strategy: Strategy,
+  name: string,
+): unknown[] {
+  const all = [...before, ...changes];
+  if (all.some((item) => Array.isArray(item))) throw badRequest('lists of lists are not supported');
+  if (!all.some(isRecord)) return mergeSet(before, changes);
+  if (!all.every(isRecord)) throw badRequest(`list element types are not identical: ${name}`);
+  if (!strategy.mergeKey) throw badRequest(`cannot merge lists without merge key for ${name}`);
+  return mergeKeyedList(before as Fields[], changes as Fields[], strategy, keyOfItems(strategy.mergeKey));
+}
+
+function mergeSet(before: readonly unknown[], changes: readonly unknown[]): unknown[] {
+  return orderItems([...new Set([...before, ...changes])], changes, before, keyOfItems(undefined));
+}
+
+function mergeKeyedList(
+  before: readonly Fields[],
+  patch: readonly Fields[],
+  strategy: Strategy,
+  keyOf: KeyOf,
+): unknown[] {
+  let items = [...before];
+  const changes: Fields[] = [];
+  let isReplaced = false;
+  for (const item of patch) {
+    switch (ownField(item, patchMark)) {
+      case undefined:
+      case 'merge':
+        changes.push(item);
+        break;
+      case 'delete': {
+        const key = keyOf(item);
+        items = items.filter((other) => ownField(other, strategy.mergeKey!) !== key);
+        break;
+      }
+      case 'replace':
+        isReplaced = true;
+        break;
+      default:
+        throw unknownDirective(item);
+    }
+  }
+  if (isReplaced) return cleanItems(changes);
+  for (const change of changes) {
+    const key = keyOf(change);
+    const at = items.findIndex((item) => ownField(item, strategy.mergeKey!) === key);
+    if (at < 0) items.push(withoutDirectives(change) as Fields);
+    else items[at] = mergeObject(items[at]!, change, strategy.below);
+  }
+  return orderItems(items, changes, before, keyOf);
+}
+
+/** Items of sets are their own key; those of keyed lists must have one. */
+function keyOfItems(mergeKey: string | undefined): KeyOf {
+  if (!mergeKey) return (item) => item;
+  return (item) => {
+    const key = isRecord(item) ? ownField(item, mergeKey) : undefined;
+    if (key === undefined)
+      throw badRequest(`map: ${JSON.stringify(item)} does not contain declared merge key: ${mergeKey}`);
+    return key;
+  };
+}
+
+/** What is taken over whole: no nulls in objects, no directives, and nothing that a directive speaks about. */
+function withoutDirectives(value: unknown): unknown {
+  if (Array.isArray(value)) return cleanItems(value);
+  if (!isRecord(value)) return value;
+  const result: Fields = {};
+  for (const [name, field] of Object.entries(value)) {
+    const isDirective =
+      name === patchMark || name === retainMark || name.startsWith(orderPrefix) || name.startsWith(deletePrefix);
+    if (field === null || isDirective || (isRecord(field) && isMarked(field))) continue;
+    setField(result, name, withoutDirectives(field));
+  }
+  return result;
+}
+
+function cleanItems(items: readonly unknown[]): unknown[] {
+  return items.filter((item) => !isRecord(item) || !isMarked(item)).map(withoutDirectives);
+}
+
+function isMarked(fields: Fields): boolean {
+  const mark = ownField(fields, patchMark);
+  return mark !== undefined && mark !== 'merge';
+}
+
+function unknownDirective(fields: Fields) {
+  return badRequest(`unknown patch type: ${String(fields[patchMark])} in map: ${JSON.stringify(fields)}`);
+}

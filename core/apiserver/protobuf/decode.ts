@@ -1,0 +1,172 @@
+/**
+ * `application/vnd.kubernetes.protobuf` bodies to JSON objects: `k8s\0`, then runtime.Unknown with the type and the bytes of the object,
+ * whose fields the generated table of built-in types names. Values that Go leaves out of JSON are left out here as well.
+ */
+import { BanyanError } from '../../runtime/errors.ts';
+import { parseApiVersion } from '../../object/meta.ts';
+import { type BuiltinField, type BuiltinType, builtinType, tableKinds } from '../builtin/types-table.ts';
+import { type WireField, wireFields } from './wire-reader.ts';
+
+const magic = Buffer.from('k8s\0');
+/** Deeper than any built-in type, besides JSON schemas, which travel as JSON. */
+const depthMax = 64;
+const metaTypes = 'io.k8s.apimachinery.pkg.apis.meta.v1.';
+
+export function decodeProtobuf(body: Buffer): unknown {
+  if (!body.subarray(0, 4).equals(magic)) {
+    throw new BanyanError('BadRequest', 'the body is not what its content type says: Kubernetes\' protobuf begins with "k8s" and a zero byte');
+  }
+  let apiVersion = '';
+  let kind = '';
+  let raw: Buffer | undefined;
+  for (const field of wireFields(body.subarray(4))) {
+    if (field.number === 2) raw = field.bytes;
+    if (field.number !== 1) continue;
+    for (const meta of wireFields(field.bytes)) {
+      if (meta.number === 1) apiVersion = meta.bytes.toString('utf8');
+      if (meta.number === 2) kind = meta.bytes.toString('utf8');
+    }
+  }
+  if (!raw) throw new BanyanError('BadRequest', 'the protobuf body has no object');
+  return { apiVersion, kind, ...message(raw, typeOf(apiVersion, kind), 0) };
+}
+
+function typeOf(apiVersion: string, kind: string): BuiltinType {
+  const { group, version } = parseApiVersion(apiVersion);
+  const known = tableKinds.find((entry) => entry.g === group && entry.v === version && entry.k === kind);
+  if (known) return builtinType(known.t);
+  if (kind === 'DeleteOptions' || kind === 'Status') return builtinType(metaTypes + kind);
+  throw new BanyanError('BadRequest', `no kind "${kind}" of "${apiVersion}" is known in protobuf: send it as JSON`);
+}
+
+function message(bytes: Buffer, type: BuiltinType, depth: number): Record<string, unknown> {
+  if (depth > depthMax) throw new BanyanError('BadRequest', `the protobuf body is nested more than ${depthMax} levels deep`);
+  const byNumber = fieldsByNumber(type);
+  const object: Record<string, unknown> = {};
+  for (const field of wireFields(bytes)) {
+    const inlined = type.inlined().find(({ number }) => number === field.number);
+    if (inlined) {
+      Object.assign(object, message(field.bytes, inlined.type, depth + 1));
+      continue;
+    }
+    const known = byNumber.get(field.number);
+    if (!known) continue;
+    const [name, of] = known;
+    if (of.wireType.startsWith('[')) {
+      object[name] = [...((object[name] as unknown[] | undefined) ?? []), single(field, of.wireType.slice(1), depth)];
+    } else if (of.wireType.startsWith('{')) {
+      const [key, value] = mapEntry(field.bytes, of.wireType.slice(1), depth);
+      object[name] = { ...(object[name] as object | undefined), [key]: value };
+    } else {
+      const value = single(field, of.wireType, depth);
+      if (!isLeftOut(value, of)) object[name] = value;
+    }
+  }
+  return object;
+}
+
+/** Go's omitempty, and its zero time, which JSON shows as null. */
+function isLeftOut(value: unknown, field: BuiltinField): boolean {
+  if (value === null) return true;
+  if (field.pointer || !field.omitEmpty) return false;
+  return value === '' || value === 0 || value === false;
+}
+
+const numbers = new Map<BuiltinType, Map<number, [string, BuiltinField]>>();
+
+function fieldsByNumber(type: BuiltinType): Map<number, [string, BuiltinField]> {
+  const known = numbers.get(type);
+  if (known) return known;
+  const hidden = new Set(type.inlined().filter(({ number }) => number > 0).flatMap((one) => [...one.type.fields()].map(([name]) => name)));
+  const made = new Map<number, [string, BuiltinField]>();
+  for (const [name, field] of type.fields()) {
+    if (field.protobufNumber > 0 && !hidden.has(name)) made.set(field.protobufNumber, [name, field]);
+  }
+  numbers.set(type, made);
+  return made;
+}
+
+function mapEntry(bytes: Buffer, valueType: string, depth: number): [string, unknown] {
+  let key = '';
+  let value: unknown = zeroOf(valueType);
+  for (const field of wireFields(bytes)) {
+    if (field.number === 1) key = field.bytes.toString('utf8');
+    if (field.number === 2) value = valueType.startsWith('[') ? undefined : single(field, valueType, depth);
+    if (field.number === 2 && valueType.startsWith('[')) value = listValue(field.bytes, valueType.slice(1), depth);
+  }
+  return [key, value];
+}
+
+/** A map of lists (UserInfo's extra) wraps each list in a message with the items as field 1. */
+function listValue(bytes: Buffer, itemType: string, depth: number): unknown[] {
+  return [...wireFields(bytes)].filter((field) => field.number === 1).map((field) => single(field, itemType, depth));
+}
+
+function zeroOf(wireType: string): unknown {
+  if (wireType === 'string' || wireType === 'bytes') return '';
+  if (wireType === 'bool') return false;
+  return wireType.startsWith('int') ? 0 : {};
+}
+
+function single(field: WireField, wireType: string, depth: number): unknown {
+  if (wireType.startsWith('@')) return message(field.bytes, builtinType(wireType.slice(1)), depth + 1);
+  switch (wireType) {
+    case 'string':
+      return field.bytes.toString('utf8');
+    case 'bool':
+      return field.value !== 0n;
+    case 'int32':
+    case 'int64':
+      return Number(BigInt.asIntN(64, field.value));
+    case 'double': {
+      const bytes = Buffer.alloc(8);
+      bytes.writeBigUInt64LE(field.value);
+      return bytes.readDoubleLE();
+    }
+    case 'bytes':
+      return field.bytes.toString('base64');
+    case 'time':
+      return time(field.bytes, 0);
+    case 'microtime':
+      return time(field.bytes, 6);
+    case 'duration':
+      return `${Number(int(field.bytes, 1)) / 1e9}s`;
+    case 'quantity':
+      return string(field.bytes, 1);
+    case 'intstr':
+      return int(field.bytes, 1) === 1n ? string(field.bytes, 3) : Number(int(field.bytes, 2));
+    case 'raw':
+    case 'fields':
+    case 'json':
+      return json(string(field.bytes, 1));
+    default:
+      throw new BanyanError('BadRequest', 'JSON schemas in protobuf are not taken: send the CustomResourceDefinition as JSON');
+  }
+}
+
+function int(bytes: Buffer, number: number): bigint {
+  const found = [...wireFields(bytes)].find((field) => field.number === number);
+  return BigInt.asIntN(64, found?.value ?? 0n);
+}
+
+function string(bytes: Buffer, number: number): string {
+  return [...wireFields(bytes)].find((field) => field.number === number)?.bytes.toString('utf8') ?? '';
+}
+
+/** RFC 3339; null for Go's zero time, which is before 1970. */
+function time(bytes: Buffer, fractionDigits: number): string | null {
+  const seconds = int(bytes, 1);
+  const nanos = int(bytes, 2);
+  if (bytes.length === 0 || seconds <= -62_135_596_800n) return null;
+  const whole = new Date(Number(seconds) * 1000).toISOString().slice(0, 19);
+  return fractionDigits === 0 ? `${whole}Z` : `${whole}.${String(nanos).padStart(9, '0').slice(0, fractionDigits)}Z`;
+}
+
+function json(text: string): unknown {
+  if (text === '') return null;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch (error) {
+    throw new BanyanError('BadRequest', 'the protobuf body embeds something that is no JSON', {}, { cause: error });
+  }
+}

@@ -1,0 +1,77 @@
+/** Label and field selectors of lists and watches, as clients write them in a query. */
+import type { KubeObject } from '../../object/meta.ts';
+import { type LabelRequirement, matchesRequirement } from '../../object/selector.ts';
+import { BanyanError } from '../../runtime/errors.ts';
+
+export interface Selection {
+  /** Nothing is asked for: every object matches, none has to be parsed. */
+  readonly isEmpty: boolean;
+  matches(object: KubeObject): boolean;
+}
+
+export const everything: Selection = { isEmpty: true, matches: () => true };
+
+/** `selectable` are the JSON paths that the kind allows besides metadata.name and metadata.namespace. */
+export function selectionOf(labelSelector: string | null, fieldSelector: string | null, selectable: readonly string[]): Selection {
+  const labels = labelSelector ? parseLabelSelector(labelSelector) : [];
+  const fields = fieldSelector ? parseFieldSelector(fieldSelector, selectable) : [];
+  if (labels.length === 0 && fields.length === 0) return everything;
+  return {
+    isEmpty: false,
+    matches: (object) =>
+      labels.every((requirement) => matchesRequirement(requirement, object.metadata.labels ?? {})) &&
+      fields.every(({ path, equals, value }) => (fieldOf(object, path) === value) === equals),
+  };
+}
+
+/** The grammar of https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors */
+export function parseLabelSelector(text: string): LabelRequirement[] {
+  return splitTerms(text).map((term) => {
+    const inSet = /^([^\s!=<>]+)\s+(in|notin)\s*\(([^)]*)\)$/.exec(term);
+    if (inSet) {
+      const values = inSet[3]!.split(',').map((value) => value.trim());
+      return { key: inSet[1]!, operator: inSet[2] === 'in' ? 'In' : 'NotIn', values };
+    }
+    const compare = /^([^\s!=<>]+)\s*(==|=|!=|>|<)\s*(\S*)$/.exec(term);
+    if (compare) return { key: compare[1]!, operator: operators[compare[2]!]!, values: [compare[3]!] };
+    const exists = /^(!?)\s*([^\s!=<>()]+)$/.exec(term);
+    if (exists) return { key: exists[2]!, operator: exists[1] ? 'DoesNotExist' : 'Exists' };
+    throw new BanyanError('BadRequest', `unable to parse requirement: ${JSON.stringify(term)} of the label selector ${JSON.stringify(text)}`);
+  });
+}
+
+const operators: Readonly<Record<string, LabelRequirement['operator']>> = { '=': 'In', '==': 'In', '!=': 'NotIn', '>': 'Gt', '<': 'Lt' };
+
+/** Commas inside of parentheses belong to their term. */
+function splitTerms(text: string): string[] {
+  return text
+    .split(/,(?![^(]*\))/)
+    .map((term) => term.trim())
+    .filter((term) => term !== '');
+}
+
+interface FieldTerm {
+  readonly path: string;
+  readonly equals: boolean;
+  readonly value: string;
+}
+
+function parseFieldSelector(text: string, selectable: readonly string[]): FieldTerm[] {
+  return text
+    .split(/(?<!\\),/)
+    .filter((term) => term !== '')
+    .map((term) => {
+      const match = /^([^!=]+)(==|=|!=)(.*)$/.exec(term);
+      if (!match) throw new BanyanError('BadRequest', `invalid selector: ${JSON.stringify(term)}; can't understand it`);
+      const path = match[1]!.trim();
+      if (path !== 'metadata.name' && path !== 'metadata.namespace' && !selectable.includes(`.${path}`)) {
+        throw new BanyanError('BadRequest', `field label not supported: ${path}`);
+      }
+      return { path, equals: match[2] !== '!=', value: match[3]!.replaceAll(/\\([\\,=])/g, '$1') };
+    });
+}
+
+function fieldOf(object: KubeObject, path: string): string {
+  const value = path.split('.').reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], object);
+  return value === undefined || value === null ? '' : String(value);
+}

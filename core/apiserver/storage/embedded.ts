@@ -1,0 +1,245 @@
+/**
+ * A space in the node's own store. One row for each object, so that a list is one range; one counter of revisions for each space.
+ *
+ * Revisions are never given twice, also when a crash takes the newest writes back: the space's record has a ceiling, always
+ * well above the counter, and a space that was not closed goes on there. Watches begin anew then, as after every start.
+ */
+import type { GroupResource, ObjectKey } from '../../object/key.ts';
+import { BanyanError } from '../../runtime/errors.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { asText, concat, prefixRange, readU48, text, u32, u48, u48Bytes } from '../../store/bytes.ts';
+import { prefixOf } from '../../store/keyspace.ts';
+import type { Range, Reader, Store, Transaction } from '../../store/store.ts';
+import type { ScanOptions, SpaceStorage, SpaceWriter, StorageEvent, StoredObject, WriteHook } from '../storage.ts';
+import { type EventListener, EventLog, undo } from './event-log.ts';
+
+export interface EmbeddedStorageOptions {
+  readonly store: Store;
+  /** Of the space, within this store. */
+  readonly name: string;
+  readonly logger: Logger;
+  readonly hook?: WriteHook;
+  readonly readOnly?: boolean;
+}
+
+interface SpaceState {
+  readonly id: number;
+  readonly revision: number;
+  /** Revisions up to here may have been given out; absent when the space was closed in order. */
+  readonly ceiling?: number;
+}
+
+/** Room for the writes between two flushes, which a crash may take back: a flush is at most seconds away. */
+const ceilingStep = 100_000;
+
+export class EmbeddedStorage implements SpaceStorage {
+  readonly readOnly: boolean;
+  readonly #store: Store;
+  readonly #name: string;
+  readonly #hook: WriteHook | undefined;
+  readonly #stateKey: Uint8Array;
+  readonly #prefix: Uint8Array;
+  readonly #log: EventLog;
+  /** The events of transactions that run. */
+  readonly #pending = new WeakMap<Transaction, StorageEvent[]>();
+
+  /** Makes the space if there is none of this name, unless readOnly; durable after the next flush of the store, which must come before it is served. */
+  constructor({ store, name, logger, hook, readOnly = false }: EmbeddedStorageOptions) {
+    this.readOnly = readOnly;
+    this.#store = store;
+    this.#name = name;
+    this.#hook = hook;
+    this.#stateKey = concat(prefixOf('spaceState'), text(name));
+    const state = readOnly ? store.read((reader) => this.#state(reader)) : store.write((t) => this.#open(t));
+    this.#prefix = concat(prefixOf('spaceObject'), u32(state.id));
+    this.#log = new EventLog(state.revision, logger);
+  }
+
+  revision(): number {
+    return this.#log.revision();
+  }
+
+  get(key: ObjectKey): StoredObject | undefined {
+    return this.#store.read((reader) => this.#get(reader, key));
+  }
+
+  scan(resource: GroupResource, options: ScanOptions = {}): StoredObject[] {
+    const range = this.#rangeOf(resource, options);
+    return this.#store.read((reader) => Array.from(reader.scan(range), ([key, row]) => this.#decode(key, row)));
+  }
+
+  scanAt(resource: GroupResource, revision: number, options: ScanOptions = {}): StoredObject[] | 'expired' {
+    const events = this.#log.eventsSince(revision);
+    if (events === 'expired') return 'expired';
+    if (events.length === 0) return this.scan(resource, options);
+    const { limit: _limit, ...unlimited } = options;
+    return undo(this.scan(resource, unlimited), events, resource, options);
+  }
+
+  resources(): GroupResource[] {
+    return this.#store.read((reader) => {
+      const found: GroupResource[] = [];
+      const { to } = prefixRange(this.#prefix);
+      let from = this.#prefix;
+      for (let next = firstIn(reader, from, to); next; next = firstIn(reader, from, to)) {
+        const { group, resource } = this.#keyOf(next);
+        found.push({ group, resource });
+        from = prefixRange(this.#resourcePrefix({ group, resource })).to;
+      }
+      return found;
+    });
+  }
+
+  write<T>(fn: (writer: SpaceWriter) => T): T {
+    return this.#store.write((t) => this.writeIn(t, fn));
+  }
+
+  /**
+   * Writes within a transaction of the node's store, so that several spaces, or a space and the node's own rows, change as one. The events
+   * are published when that transaction has happened.
+   */
+  writeIn<T>(t: Transaction, fn: (writer: SpaceWriter) => T): T {
+    if (this.readOnly) {
+      throw new BanyanError('MethodNotAllowed', `the space ${this.#name} is read-only`);
+    }
+    return fn({
+      get: (key) => this.#get(t, key),
+      put: (key, body) => this.#put(t, key, body),
+      remove: (key) => this.#remove(t, key),
+    });
+  }
+
+  flushed(): Promise<void> {
+    return this.#store.flushed();
+  }
+
+  eventsSince(since: number): StorageEvent[] | 'expired' {
+    return this.#log.eventsSince(since);
+  }
+
+  subscribe(listener: EventListener): () => void {
+    return this.#log.subscribe(listener);
+  }
+
+  /** Nothing is written to the space after it: the next start goes on with the next revision, and finds watches in their place. */
+  close(): void {
+    this.#store.write((t) => {
+      const { id, revision } = this.#state(t);
+      this.#putState(t, { id, revision });
+    });
+  }
+
+  #open(t: Transaction): SpaceState {
+    const found = t.get(this.#stateKey);
+    const last: SpaceState = found ? JSON.parse(asText(found)) : { id: nextSpaceId(t), revision: 0 };
+    const revision = last.ceiling ?? last.revision;
+    const state = { id: last.id, revision, ceiling: revision + ceilingStep };
+    this.#putState(t, state);
+    return state;
+  }
+
+  #put(t: Transaction, key: ObjectKey, body: Uint8Array): StoredObject {
+    const before = this.#get(t, key);
+    const revision = this.#nextRevision(t);
+    const row = concat(u48(revision), body);
+    // The copy: events keep the body, and the caller may use its bytes again.
+    const object = { key, revision, body: row.subarray(u48Bytes) };
+    t.put(this.#objectKey(key), row);
+    this.#record(t, before ? { type: 'MODIFIED', object, before } : { type: 'ADDED', object });
+    return object;
+  }
+
+  #remove(t: Transaction, key: ObjectKey): StoredObject | undefined {
+    const before = this.#get(t, key);
+    if (!before) return undefined;
+    t.remove(this.#objectKey(key));
+    this.#record(t, { type: 'DELETED', object: { ...before, revision: this.#nextRevision(t) }, before });
+    return before;
+  }
+
+  /** Each change by itself: what a caller keeps of a write that failed half way is complete. */
+  #record(t: Transaction, event: StorageEvent): void {
+    const pending = this.#pending.get(t);
+    if (pending) {
+      pending.push(event);
+    } else {
+      const events = [event];
+      this.#pending.set(t, events);
+      t.afterCommit(() => this.#log.publish(events));
+    }
+    this.#hook?.(t, event);
+  }
+
+  #nextRevision(t: Transaction): number {
+    const { id, revision: last, ceiling = last } = this.#state(t);
+    const revision = last + 1;
+    this.#putState(t, {
+      id,
+      revision,
+      ceiling: revision + ceilingStep / 2 > ceiling ? revision + ceilingStep : ceiling,
+    });
+    return revision;
+  }
+
+  #state(reader: Reader): SpaceState {
+    const found = reader.get(this.#stateKey);
+    if (!found) throw new BanyanError('NotFound', `the store has no space ${this.#name}`);
+    return JSON.parse(asText(found));
+  }
+
+  #putState(t: Transaction, state: SpaceState): void {
+    t.put(this.#stateKey, text(JSON.stringify(state)));
+  }
+
+  #get(reader: Reader, key: ObjectKey): StoredObject | undefined {
+    const row = reader.get(this.#objectKey(key));
+    return row && { key, revision: readU48(row), body: row.subarray(u48Bytes) };
+  }
+
+  #decode(storeKey: Uint8Array, row: Uint8Array): StoredObject {
+    return { key: this.#keyOf(storeKey), revision: readU48(row), body: row.subarray(u48Bytes) };
+  }
+
+  #objectKey(key: ObjectKey): Uint8Array {
+    return concat(this.#prefix, joined(key.group, key.resource, key.namespace, key.name));
+  }
+
+  #keyOf(storeKey: Uint8Array): ObjectKey {
+    const [group, resource, namespace, name] = asText(storeKey.subarray(this.#prefix.length)).split('\0');
+    return { group: group!, resource: resource!, namespace: namespace!, name: name! };
+  }
+
+  #resourcePrefix({ group, resource }: GroupResource): Uint8Array {
+    return concat(this.#prefix, joined(group, resource, ''));
+  }
+
+  #rangeOf(of: GroupResource, { namespace, after, limit }: ScanOptions): Range {
+    const prefix = this.#resourcePrefix(of);
+    const range = prefixRange(namespace === undefined ? prefix : concat(prefix, joined(namespace, '')));
+    const behind = after && concat(prefix, joined(after.namespace, after.name), Buffer.of(0));
+    const from = behind && Buffer.compare(behind, range.from) > 0 ? behind : range.from;
+    return { from, to: range.to, ...(limit === undefined ? {} : { limit }) };
+  }
+}
+
+/** Parts of a key with NUL between them, which sorts before every character of a name. */
+function joined(...parts: string[]): Uint8Array {
+  if (parts.some((part) => part.includes('\0'))) {
+    throw new BanyanError('BadRequest', `the name ${JSON.stringify(parts.at(-1))} contains a NUL character`);
+  }
+  return text(parts.join('\0'));
+}
+
+function firstIn(reader: Reader, from: Uint8Array, to: Uint8Array): Uint8Array | undefined {
+  for (const [key] of reader.scan({ from, to, limit: 1 })) return key;
+  return undefined;
+}
+
+/** Ids are not given twice while a space with a greater one is there. */
+function nextSpaceId(reader: Reader): number {
+  let greatest = 0;
+  for (const [, state] of reader.scan(prefixRange(prefixOf('spaceState')))) {
+    greatest = Math.max(greatest, JSON.parse(asText(state)).id);
+  }
+  return greatest + 1;
+}

@@ -1,0 +1,108 @@
+/**
+ * Something else shown as a read-only space: a mailbox, or what comes from the parent. It has no revisions of its own, so they are made
+ * here: they begin with the time of the start in ms, which no run of less than a thousand changes a second overtakes, so that they
+ * never go back over a restart. What has not changed since the start has the revision of the start.
+ */
+import { formatKey, type GroupResource, type ObjectKey } from '../../object/key.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { BanyanError } from '../../runtime/errors.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { equalBytes } from '../../store/bytes.ts';
+import type { ScanOptions, SpaceStorage, StorageEvent, StoredObject } from '../storage.ts';
+import { compareKeys, type EventListener, EventLog, isSelected, undo } from './event-log.ts';
+
+/** What is shown. Each change of it is told to the view by `changed`, as soon as `list` and `get` have it. */
+export interface ViewSource {
+  list(): Iterable<{ readonly key: ObjectKey; readonly body: Uint8Array }>;
+  get(key: ObjectKey): Uint8Array | undefined;
+}
+
+export class ViewStorage implements SpaceStorage {
+  readonly readOnly = true;
+  readonly #source: ViewSource;
+  readonly #startRevision: number;
+  readonly #log: EventLog;
+  /** Of objects that changed since the start and are there. */
+  readonly #revisions = new Map<string, number>();
+
+  constructor(source: ViewSource, clock: Clock, logger: Logger) {
+    this.#source = source;
+    this.#startRevision = clock.wallMs();
+    this.#log = new EventLog(this.#startRevision, logger);
+  }
+
+  /** `before` or `after` is absent when the object was or is not there; equal bodies are no change. */
+  changed(key: ObjectKey, before: Uint8Array | undefined, after: Uint8Array | undefined): void {
+    if (before && after ? equalBytes(before, after) : before === after) return;
+    const revision = this.#log.revision() + 1;
+    const old = before && { key, revision: this.#revisionOf(key), body: before };
+    if (after) {
+      this.#revisions.set(formatKey(key), revision);
+      const object = { key, revision, body: after };
+      this.#log.publish([old ? { type: 'MODIFIED', object, before: old } : { type: 'ADDED', object }]);
+    } else if (old) {
+      this.#revisions.delete(formatKey(key));
+      this.#log.publish([{ type: 'DELETED', object: { ...old, revision }, before: old }]);
+    }
+  }
+
+  revision(): number {
+    return this.#log.revision();
+  }
+
+  get(key: ObjectKey): StoredObject | undefined {
+    const body = this.#source.get(key);
+    return body && { key, revision: this.#revisionOf(key), body };
+  }
+
+  scan(resource: GroupResource, options: ScanOptions = {}): StoredObject[] {
+    const selected: StoredObject[] = [];
+    for (const { key, body } of this.#source.list()) {
+      if (isSelected(key, resource, options)) selected.push({ key, revision: this.#revisionOf(key), body });
+    }
+    return selected.sort((a, b) => compareKeys(a.key, b.key)).slice(0, options.limit);
+  }
+
+  scanAt(resource: GroupResource, revision: number, options: ScanOptions = {}): StoredObject[] | 'expired' {
+    const events = this.#log.eventsSince(revision);
+    if (events === 'expired') return 'expired';
+    const { limit: _limit, ...unlimited } = options;
+    return undo(this.scan(resource, unlimited), events, resource, options);
+  }
+
+  resources(): GroupResource[] {
+    const found = new Map<string, GroupResource>();
+    for (const { key } of this.#source.list()) {
+      found.set(`${key.group}/${key.resource}`, { group: key.group, resource: key.resource });
+    }
+    return [...found.values()].sort((a, b) => compareKeys(placeOf(a), placeOf(b)));
+  }
+
+  write(): never {
+    throw new BanyanError(
+      'MethodNotAllowed',
+      'this space only shows what is elsewhere; write to the space it comes from',
+    );
+  }
+
+  /** Only what is durable is shown. */
+  flushed(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  eventsSince(since: number): StorageEvent[] | 'expired' {
+    return this.#log.eventsSince(since);
+  }
+
+  subscribe(listener: EventListener): () => void {
+    return this.#log.subscribe(listener);
+  }
+
+  #revisionOf(key: ObjectKey): number {
+    return this.#revisions.get(formatKey(key)) ?? this.#startRevision;
+  }
+}
+
+function placeOf({ group, resource }: GroupResource): { namespace: string; name: string } {
+  return { namespace: group, name: resource };
+}

@@ -1,0 +1,364 @@
+/**
+ * The verbs over a SpaceStorage. Every write goes the same way: copy what came in, keep what is the server's, prune and
+ * default, admit, validate, generation, managed fields, bytes, one transaction. What each step means is in the files beside
+ * this one; here is their order.
+ */
+import { canonicalBytes, parseBody } from '../../object/canonical.ts';
+import { timestamp } from '../../object/conditions.ts';
+import { formatGroupResource, type GroupResource, type ObjectKey } from '../../object/key.ts';
+import { type KubeObject, parseApiVersion } from '../../object/meta.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { BanyanError } from '../../runtime/errors.ts';
+import type { Random } from '../../runtime/random.ts';
+import { applyPatch } from '../patch/apply-patch.ts';
+import type { Admission, ApplyOptions, DeleteOptions, Kind, Kinds, Patch, Space, WriteOptions } from '../space.ts';
+import type { SpaceStorage, StoredObject } from '../storage.ts';
+import { decideDeletion, isReadyToGo } from './deletion.ts';
+import type { FieldManager } from './field-manager.ts';
+import { cloneJson, isRecord } from './json-value.ts';
+import { isNamespace, strategyOf } from './kind-strategy.ts';
+import { checkMayBeDeleted, checkNamespaceTakesObjects } from './namespace-guard.ts';
+import { incoming, inVersion, isContentChanged, keyIn, storedBytes } from './object-form.ts';
+import { fillNewMeta, generateName, keepServerMeta, nameRequired, validateMeta } from './object-meta.ts';
+import { checkIdentity, checkPreconditions, checkUpdatable } from './preconditions.ts';
+import { type Scale, scaleOf, withScale } from './scale.ts';
+import * as status from './status-errors.ts';
+import { reportUnknownFields } from './unknown-fields.ts';
+
+export interface EmbeddedSpaceOptions {
+  readonly name: string;
+  readonly storage: SpaceStorage;
+  readonly kinds: Kinds;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly fields: FieldManager;
+  readonly admissions: readonly Admission[];
+}
+
+/** One write on its way: what it is about. */
+interface Write {
+  readonly kind: Kind;
+  readonly version: string;
+  readonly key: ObjectKey;
+  readonly options: WriteOptions;
+  /** Of a patch, which the API server answers differently when it has unknown fields. */
+  readonly isPatch?: boolean;
+  /** managedFields were made by server-side apply already. */
+  readonly isApplied?: boolean;
+}
+
+/** As many names are tried when a generated one is taken: with 27^5 of them a second try is rare. */
+const nameAttemptsMax = 8;
+/** The manager of writes by the node itself that name none. */
+const ownManager = 'banyan';
+
+export class EmbeddedSpace implements Space {
+  readonly name: string;
+  readonly kinds: Kinds;
+  readonly storage: SpaceStorage;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #fields: FieldManager;
+  readonly #admissions: readonly Admission[];
+
+  constructor(options: EmbeddedSpaceOptions) {
+    this.name = options.name;
+    this.storage = options.storage;
+    this.kinds = options.kinds;
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#fields = options.fields;
+    this.#admissions = options.admissions;
+  }
+
+  get(key: ObjectKey, version?: string): KubeObject | undefined {
+    const stored = this.storage.get(key);
+    if (!stored) return undefined;
+    const object = this.parse(stored);
+    return version === undefined ? object : inVersion(this.#kindOf(key), object, version);
+  }
+
+  parse(stored: StoredObject): KubeObject {
+    const object = parseBody(stored.body);
+    object.metadata.resourceVersion = String(stored.revision);
+    return object;
+  }
+
+  keyOf(object: KubeObject): ObjectKey {
+    const { kind } = this.#kindOfObject(object);
+    return keyIn(kind, object);
+  }
+
+  create(object: KubeObject, options: WriteOptions = {}): KubeObject {
+    const { kind, version } = this.#kindOfObject(object);
+    this.#checkWritable();
+    const next = incoming(kind, object);
+    this.#nameNew(kind, next);
+    return this.#insert({ kind, version, key: keyIn(kind, next), options }, next);
+  }
+
+  update(object: KubeObject, options: WriteOptions = {}): KubeObject {
+    const { kind, version } = this.#kindOfObject(object);
+    this.#checkWritable();
+    const next = incoming(kind, object);
+    if (!next.metadata.name) throw status.badRequest('metadata.name: an update must name its object');
+    const key = keyIn(kind, next);
+    const stored = this.storage.get(key);
+    if (!stored) throw status.notFound(key);
+    return this.#replace({ kind, version, key, options }, stored, next);
+  }
+
+  patch(key: ObjectKey, patch: Patch, options: WriteOptions = {}): KubeObject {
+    const kind = this.#kindOf(key);
+    this.#checkWritable();
+    const version = options.version ?? kind.storageVersion;
+    const stored = this.storage.get(key);
+    if (!stored) throw status.notFound(key);
+    const live = this.#read(kind, version, stored);
+    if (options.subresource === 'scale') return this.#patchScale(kind, live, patch, options);
+    const next = applyPatch(patch, live, kind.custom ? undefined : kind.schema(version)) as KubeObject;
+    checkIdentity(live, next);
+    const clean = incoming(kind, next);
+    // A patch that says nothing about the version is made on top of whatever is there.
+    if (clean.metadata.resourceVersion === live.metadata.resourceVersion) delete clean.metadata.resourceVersion;
+    return this.#replace({ kind, version, key, options, isPatch: true }, stored, clean);
+  }
+
+  apply(object: KubeObject, options: ApplyOptions): KubeObject {
+    const { kind, version } = this.#kindOfObject(object);
+    this.#checkWritable();
+    const config = incoming(kind, object);
+    if (config.metadata.managedFields) throw status.badRequest('metadata.managedFields must be nil');
+    if (!config.metadata.name) throw status.badRequest('metadata.name: server-side apply must name its object');
+    const key = keyIn(kind, config);
+    reportUnknownFields(kind.rules.prepare(cloneJson(config), version), { kind, version, options, isPatch: true });
+    const stored = this.storage.get(key);
+    const live = stored && this.#read(kind, version, stored);
+    if (!live && options.subresource) throw status.notFound(key);
+    if (!live && config.metadata.uid) {
+      const why = `uid mismatch: the provided object specified uid ${config.metadata.uid}, and no existing object was found`;
+      throw status.conflict(key, why);
+    }
+    if (live) checkUpdatable(kind, key, config, live, true);
+    const { fieldManager, force = false, subresource } = options;
+    const merged = this.#fields.apply(live, config, kind, version, fieldManager, force, this.#now(), subresource);
+    const write: Write = { kind, version, key, options, isPatch: true, isApplied: true };
+    const next = incoming(kind, merged);
+    delete next.metadata.resourceVersion;
+    return stored ? this.#replace(write, stored, next) : this.#insert(write, next);
+  }
+
+  delete(key: ObjectKey, options: DeleteOptions = {}): KubeObject {
+    const kind = this.#kindOf(key);
+    this.#checkWritable();
+    const stored = this.storage.get(key);
+    if (!stored) throw status.notFound(key);
+    const object = this.parse(stored);
+    checkPreconditions(key, object, options.preconditions ?? {});
+    checkMayBeDeleted(key);
+    this.#admit({ operation: 'delete', key, old: object, ...withUser(options) });
+    const deletion = decideDeletion(kind, object, options.propagationPolicy, this.#now());
+    if (deletion.outcome === 'remove') return this.#remove(key, object, options);
+    if (options.dryRun || deletion.next === object) return deletion.next;
+    const written = this.storage.write((writer) => writer.put(key, canonicalBytes(deletion.next)));
+    deletion.next.metadata.resourceVersion = String(written.revision);
+    return deletion.next;
+  }
+
+  deleteCollection(
+    resource: GroupResource,
+    selection: { readonly namespace?: string; matches(object: KubeObject): boolean },
+    options: DeleteOptions = {},
+  ): KubeObject[] {
+    const { namespace, matches } = selection;
+    const objects = this.storage
+      .scan(resource, namespace === undefined ? {} : { namespace })
+      .map((stored) => ({ key: stored.key, object: this.parse(stored) }))
+      .filter(({ object }) => matches(object));
+    const deleted: KubeObject[] = [];
+    for (const { key } of objects) if (this.storage.get(key)) deleted.push(this.delete(key, options));
+    return deleted;
+  }
+
+  getScale(key: ObjectKey): Scale | undefined {
+    const kind = this.#kindOf(key);
+    const object = this.get(key);
+    return object && scaleOf(kind, object);
+  }
+
+  updateScale(key: ObjectKey, scale: KubeObject, options: WriteOptions = {}): KubeObject {
+    const kind = this.#kindOf(key);
+    this.#checkWritable();
+    const stored = this.storage.get(key);
+    if (!stored) throw status.notFound(key);
+    const version = options.version ?? kind.storageVersion;
+    const next = withScale(kind, this.#read(kind, version, stored), scale);
+    const write: Write = { kind, version, key, options: { ...options, subresource: 'scale' }, isPatch: true };
+    return scaleOf(kind, this.#replace(write, stored, next));
+  }
+
+  #patchScale(kind: Kind, live: KubeObject, patch: Patch, options: WriteOptions): KubeObject {
+    if (patch.type === 'strategic') patch = { type: 'merge', patch: patch.patch };
+    const before = scaleOf(kind, live);
+    const next = applyPatch(patch, before, undefined) as KubeObject;
+    checkIdentity(before, next);
+    const { namespace = '', name = '' } = live.metadata;
+    return this.updateScale({ group: kind.group, resource: kind.resource, namespace, name }, next, options);
+  }
+
+  #nameNew(kind: Kind, object: KubeObject): void {
+    const { metadata } = object;
+    if (metadata.name) return;
+    const base = metadata.generateName;
+    if (!base) throw status.invalid(kind, '', [nameRequired()]);
+    for (let attempt = 0; attempt < nameAttemptsMax; attempt++) {
+      metadata.name = generateName(base, this.#random);
+      if (!this.storage.get(keyIn(kind, object))) return;
+    }
+  }
+
+  #insert(write: Write, next: KubeObject): KubeObject {
+    const { kind, version, key, options } = write;
+    if (next.metadata.resourceVersion) {
+      throw status.badRequest('resourceVersion should not be set on objects to be created');
+    }
+    if (this.kinds.byResource({ group: '', resource: 'namespaces' })) checkNamespaceTakesObjects(this.storage, key);
+    fillNewMeta(next.metadata, this.#random, this.#clock.wallMs());
+    if (kind.subresources.status) delete next.status;
+    this.#prepare(write, next);
+    strategyOf(kind).prepareCreate?.(next);
+    this.#admit({ operation: 'create', key, object: next, ...withUser(options) });
+    const causes = [...validateMeta(kind, next.metadata), ...kind.rules.validate(next, version)];
+    if (causes.length > 0) throw status.invalid(kind, key.name, causes);
+    if (!write.isApplied) this.#manageFields(write, undefined, next);
+    const bytes = storedBytes(kind, key, next);
+    const existing = this.storage.get(key);
+    if (existing) throw status.alreadyExists(key, parseBody(existing.body).metadata.deletionTimestamp !== undefined);
+    return options.dryRun ? next : this.#put(key, bytes, next);
+  }
+
+  #replace(write: Write, stored: StoredObject, sent: KubeObject): KubeObject {
+    const { kind, version, key, options } = write;
+    const old = this.#read(kind, version, stored);
+    checkUpdatable(kind, key, sent, old, write.isPatch ?? false);
+    checkSubresource(kind, options.subresource);
+    const next = this.#withKept(write, sent, old);
+    this.#prepare(write, next);
+    const strategy = strategyOf(kind);
+    strategy.prepareUpdate?.(next, old, options.subresource);
+    this.#admit({
+      operation: 'update',
+      key,
+      object: next,
+      old,
+      ...(options.subresource ? { subresource: options.subresource } : {}),
+      ...withUser(options),
+    });
+    const causes = [
+      ...validateMeta(kind, next.metadata, old.metadata),
+      ...(strategy.validateUpdate?.(next, old) ?? []),
+      ...kind.rules.validate(next, version, old),
+    ];
+    if (causes.length > 0) throw status.invalid(kind, key.name, causes);
+    if (isContentChanged(kind, next, old)) next.metadata.generation = (old.metadata.generation ?? 0) + 1;
+    if (!write.isApplied) this.#manageFields(write, old, next);
+    const bytes = storedBytes(kind, key, next);
+    if (old.metadata.deletionTimestamp && isReadyToGo(kind, next)) return this.#remove(key, next, options);
+    if (options.dryRun || Buffer.compare(bytes, stored.body) === 0) {
+      next.metadata.resourceVersion = String(stored.revision);
+      return next;
+    }
+    return this.#put(key, bytes, next);
+  }
+
+  /** What the client may write is from `sent`, the rest from `old`. */
+  #withKept({ kind, options }: Write, sent: KubeObject, old: KubeObject): KubeObject {
+    if (options.subresource === 'status' || options.subresource === 'finalize') {
+      const next = cloneJson(old);
+      const field = options.subresource === 'status' ? 'status' : 'spec';
+      if (sent[field] === undefined || sent[field] === null) delete next[field];
+      else next[field] = sent[field];
+      if (sent.metadata.managedFields) next.metadata.managedFields = sent.metadata.managedFields;
+      delete next.metadata.resourceVersion;
+      return next;
+    }
+    keepServerMeta(sent.metadata, old.metadata);
+    if (kind.subresources.status) {
+      if (old.status === undefined) delete sent.status;
+      else sent.status = cloneJson(old.status);
+    }
+    return sent;
+  }
+
+  #prepare(write: Write, next: KubeObject): void {
+    const unknown = write.kind.rules.prepare(next, write.version);
+    // Of an applied object they are reported by what was sent, not by what it was merged into.
+    if (!write.isApplied) reportUnknownFields(unknown, write);
+  }
+
+  #put(key: ObjectKey, bytes: Uint8Array, next: KubeObject): KubeObject {
+    const written = this.storage.write((writer) => writer.put(key, bytes));
+    next.metadata.resourceVersion = String(written.revision);
+    return next;
+  }
+
+  #remove(key: ObjectKey, object: KubeObject, options: WriteOptions): KubeObject {
+    if (options.dryRun) return object;
+    const removed = this.storage.write((writer) => writer.remove(key));
+    if (removed) object.metadata.resourceVersion = String(removed.revision);
+    return object;
+  }
+
+  /** As stored, in `version`, with defaults that its kind got since. */
+  #read(kind: Kind, version: string, stored: StoredObject): KubeObject {
+    const object = inVersion(kind, this.parse(stored), version);
+    if (kind.custom) kind.rules.prepare(object, version);
+    return object;
+  }
+
+  #manageFields({ kind, version, options }: Write, live: KubeObject | undefined, next: KubeObject): void {
+    const manager = options.fieldManager ?? ownManager;
+    this.#fields.update(live, next, kind, version, manager, this.#now(), options.subresource);
+  }
+
+  #admit(request: Parameters<Admission>[0]): void {
+    for (const admission of this.#admissions) admission(request);
+  }
+
+  #checkWritable(): void {
+    if (this.storage.readOnly) throw new BanyanError('MethodNotAllowed', `the space "${this.name}" is read-only`);
+  }
+
+  #kindOf(resource: GroupResource): Kind {
+    const kind = this.kinds.byResource(resource);
+    if (!kind) throw status.notServed(formatGroupResource(resource));
+    return kind;
+  }
+
+  #kindOfObject(object: KubeObject): { kind: Kind; version: string } {
+    if (!isRecord(object) || typeof object.apiVersion !== 'string' || typeof object.kind !== 'string') {
+      throw status.badRequest('an object must have apiVersion and kind');
+    }
+    const { group, version } = parseApiVersion(object.apiVersion);
+    const kind = this.kinds.byKind(group, version, object.kind);
+    if (!kind) throw status.notServed(`no matches for kind "${object.kind}" in version "${object.apiVersion}"`);
+    return { kind, version };
+  }
+
+  #now(): string {
+    return timestamp(this.#clock.wallMs());
+  }
+}
+
+function checkSubresource(kind: Kind, subresource: WriteOptions['subresource']): void {
+  const isThere =
+    subresource === undefined ||
+    (subresource === 'status' && kind.subresources.status) ||
+    (subresource === 'scale' && kind.subresources.scale !== undefined) ||
+    (subresource === 'finalize' && isNamespace(kind));
+  if (!isThere) throw status.notServed(`${formatGroupResource(kind)}/${subresource}`);
+}
+
+function withUser({ user }: WriteOptions): { user?: NonNullable<WriteOptions['user']> } {
+  return user ? { user } : {};
+}

@@ -1,0 +1,66 @@
+/** Copies and compares JSON values; on the way of every write, so without the generality of structuredClone. */
+
+/** A deep copy. Fields that are undefined are left out. */
+export function cloneJson<T>(value: T): T {
+  return clone(value, false) as T;
+}
+
+/** A deep copy without fields that are null; null items of lists stay. */
+export function cloneWithoutNulls<T>(value: T): T {
+  return clone(value, true) as T;
+}
+
+/** Equal as JSON: the order of fields does not count, a field that is undefined is the same as none. */
+export function equalJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
+    for (let i = 0; i < a.length; i++) if (!equalJson(a[i], b[i])) return false;
+    return true;
+  }
+  return equalFields(a as Record<string, unknown>, b as Record<string, unknown>);
+}
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/**
+ * Sets a field even if its name is `__proto__`, which an assignment would take for the prototype: names come from request
+ * bodies, where JSON.parse makes it an ordinary field.
+ */
+export function setField(target: Record<string, unknown>, name: string, value: unknown): void {
+  if (name === '__proto__') {
+    Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
+  } else {
+    target[name] = value;
+  }
+}
+
+/** An own field, or undefined: never `constructor` or `toString` of the prototype. */
+export function ownField(target: Record<string, unknown>, name: string): unknown {
+  return Object.hasOwn(target, name) ? target[name] : undefined;
+}
+
+function clone(value: unknown, dropsNulls: boolean): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map((item) => clone(item, dropsNulls));
+  const copy: Record<string, unknown> = {};
+  for (const name of Object.keys(value)) {
+    const field = (value as Record<string, unknown>)[name];
+    if (field !== undefined && !(field === null && dropsNulls)) setField(copy, name, clone(field, dropsNulls));
+  }
+  return copy;
+}
+
+function equalFields(a: Record<string, unknown>, b: Record<string, unknown>): boolean {
+  let fields = 0;
+  for (const name of Object.keys(a)) {
+    if (a[name] === undefined) continue;
+    fields += 1;
+    if (!equalJson(a[name], ownField(b, name))) return false;
+  }
+  for (const name of Object.keys(b)) if (b[name] !== undefined) fields -= 1;
+  return fields === 0;
+}

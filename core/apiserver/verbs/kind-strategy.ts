@@ -1,0 +1,121 @@
+/**
+ * What the API server does to objects of single built-in kinds before they are stored, and that no schema says: Secrets,
+ * ConfigMaps, Namespaces. Other kinds have none of it.
+ */
+import type { GroupResource } from '../../object/key.ts';
+import type { KubeObject } from '../../object/meta.ts';
+import type { Cause } from '../../runtime/errors.ts';
+import { forbidden, invalid } from '../crd/field-error.ts';
+import type { Kind } from '../space.ts';
+import { equalJson, isRecord } from './json-value.ts';
+
+export interface KindStrategy {
+  /** After defaults, in place. */
+  prepareCreate?(object: KubeObject): void;
+  prepareUpdate?(object: KubeObject, old: KubeObject, subresource?: string): void;
+  validateUpdate?(object: KubeObject, old: KubeObject): Cause[];
+}
+
+export function strategyOf(kind: GroupResource): KindStrategy {
+  return kind.group === '' ? (coreStrategies.get(kind.resource) ?? noStrategy) : noStrategy;
+}
+
+/** Kinds whose updates must say which version they are made from, as in a Kubernetes API server; custom kinds all do. */
+export function needsResourceVersion(kind: Kind): boolean {
+  return kind.custom || versionedUpdates.has(`${kind.group}/${kind.resource}`);
+}
+
+export function isNamespace(kind: GroupResource): boolean {
+  return kind.group === '' && kind.resource === 'namespaces';
+}
+
+export const namespaceFinalizer = 'kubernetes';
+const namespaceNameLabel = 'kubernetes.io/metadata.name';
+
+export interface Namespace extends KubeObject {
+  spec?: { finalizers?: string[] };
+  status?: { phase?: string; conditions?: unknown[] };
+}
+
+const versionedUpdates: ReadonlySet<string> = new Set([
+  'admissionregistration.k8s.io/mutatingwebhookconfigurations',
+  'admissionregistration.k8s.io/validatingwebhookconfigurations',
+  'apiextensions.k8s.io/customresourcedefinitions',
+  'apiregistration.k8s.io/apiservices',
+  'coordination.k8s.io/leases',
+  'discovery.k8s.io/endpointslices',
+  'node.k8s.io/runtimeclasses',
+  'policy/poddisruptionbudgets',
+  'storage.k8s.io/csidrivers',
+  'storage.k8s.io/csinodes',
+  'storage.k8s.io/volumeattachments',
+]);
+
+const noStrategy: KindStrategy = {};
+
+const secrets: KindStrategy = {
+  prepareCreate: mergeStringData,
+  prepareUpdate: mergeStringData,
+  validateUpdate(object, old) {
+    const causes = immutableDataCauses(object, old);
+    if (object.type !== old.type) causes.push(invalid('type', object.type, 'field is immutable'));
+    return causes;
+  },
+};
+
+const configMaps: KindStrategy = { validateUpdate: immutableDataCauses };
+
+const namespaces: KindStrategy = {
+  prepareCreate(object) {
+    const namespace = object as Namespace;
+    const finalizers = namespace.spec?.finalizers ?? [];
+    if (!finalizers.includes(namespaceFinalizer)) {
+      namespace.spec = { ...namespace.spec, finalizers: [...finalizers, namespaceFinalizer] };
+    }
+    namespace.status = { phase: 'Active' };
+    labelWithName(namespace);
+  },
+  prepareUpdate(object, old, subresource) {
+    const namespace = object as Namespace;
+    const finalizers = (old as Namespace).spec?.finalizers;
+    if (subresource !== 'finalize') namespace.spec = { ...namespace.spec, ...(finalizers ? { finalizers } : {}) };
+    labelWithName(namespace);
+  },
+};
+
+const coreStrategies: ReadonlyMap<string, KindStrategy> = new Map([
+  ['secrets', secrets],
+  ['configmaps', configMaps],
+  ['namespaces', namespaces],
+]);
+
+/** `stringData` is for writing only: it ends up in `data`, which it wins over. */
+function mergeStringData(secret: KubeObject): void {
+  const { stringData } = secret;
+  if (stringData === undefined || stringData === null) delete secret.stringData;
+  // Anything else than a map of texts is for validation to complain about.
+  if (!isRecord(stringData) || !Object.values(stringData).every((value) => typeof value === 'string')) return;
+  const encoded = Object.entries(stringData).map(([key, value]) => [
+    key,
+    Buffer.from(String(value)).toString('base64'),
+  ]);
+  if (encoded.length > 0)
+    secret.data = { ...(isRecord(secret.data) ? secret.data : {}), ...Object.fromEntries(encoded) };
+  delete secret.stringData;
+}
+
+function immutableDataCauses(object: KubeObject, old: KubeObject): Cause[] {
+  if (old.immutable !== true) return [];
+  const why = 'field is immutable when `immutable` is set';
+  const causes: Cause[] = [];
+  if (object.immutable !== true) causes.push(forbidden('immutable', why));
+  for (const field of ['data', 'binaryData']) {
+    if (!equalJson(object[field] ?? {}, old[field] ?? {})) causes.push(forbidden(field, why));
+  }
+  return causes;
+}
+
+/** Selectors of namespaces by name rely on this label: nobody may take it away. */
+function labelWithName(namespace: Namespace): void {
+  namespace.metadata.labels = { ...namespace.metadata.labels, [namespaceNameLabel]: namespace.metadata.name! };
+}

@@ -1,0 +1,36 @@
+/** What the namespace of an object says about writing the object: the API server's NamespaceLifecycle admission. */
+import { parseBody } from '../../object/canonical.ts';
+import type { ObjectKey } from '../../object/key.ts';
+import type { Cause } from '../../runtime/errors.ts';
+import type { SpaceStorage } from '../storage.ts';
+import { isNamespace } from './kind-strategy.ts';
+import { forbidden, notFound } from './status-errors.ts';
+
+export const namespaceResource = { group: '', resource: 'namespaces' };
+
+/** Those that every cluster has and nobody may delete. */
+const permanentNamespaces: ReadonlySet<string> = new Set(['default', 'kube-system', 'kube-public']);
+
+/** Throws NotFound when the namespace of a new object is missing, Forbidden when it is on its way out. */
+export function checkNamespaceTakesObjects(storage: SpaceStorage, key: ObjectKey): void {
+  if (key.namespace === '') return;
+  const namespaceKey: ObjectKey = { ...namespaceResource, namespace: '', name: key.namespace };
+  const stored = storage.get(namespaceKey);
+  if (!stored) throw notFound(namespaceKey);
+  // Every create comes by here: the text is searched first, and only a suspect is parsed.
+  const text = Buffer.from(stored.body.buffer, stored.body.byteOffset, stored.body.byteLength);
+  if (!text.includes('"deletionTimestamp"') || !parseBody(stored.body).metadata.deletionTimestamp) return;
+  const cause: Cause = {
+    reason: 'NamespaceTerminating',
+    message: `namespace ${key.namespace} is being terminated`,
+    field: 'metadata.namespace',
+  };
+  const why = `unable to create new content in namespace ${key.namespace} because it is being terminated`;
+  throw forbidden(key, why, [cause]);
+}
+
+export function checkMayBeDeleted(key: ObjectKey): void {
+  if (isNamespace(key) && permanentNamespaces.has(key.name)) {
+    throw forbidden(key, 'this namespace may not be deleted');
+  }
+}

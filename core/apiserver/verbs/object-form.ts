@@ -1,0 +1,50 @@
+/** The forms of an object on its way from a request to the store: its copy, its key, its versions, its bytes. */
+import { canonicalBytes } from '../../object/canonical.ts';
+import type { ObjectKey } from '../../object/key.ts';
+import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
+import type { Kind } from '../space.ts';
+import { cloneJson, cloneWithoutNulls, equalJson } from './json-value.ts';
+import { checkMetaTypes, normalizeMeta } from './object-meta.ts';
+import { badRequest, objectBytesMax, tooLarge } from './status-errors.ts';
+
+/** A copy of what came in, that later steps may change, with metadata that can be relied on. */
+export function incoming(kind: Kind, object: KubeObject): KubeObject {
+  const wrong = checkMetaTypes(object);
+  if (wrong) {
+    const { apiVersion } = object;
+    throw badRequest(`${kind.kind} in version "${apiVersion}" cannot be handled as a ${kind.kind}: ${wrong}`);
+  }
+  // Built-in kinds are Go types to the reference, in which a null is the same as nothing.
+  const copy = kind.custom ? cloneJson(object) : cloneWithoutNulls(object);
+  normalizeMeta(copy.metadata);
+  if (kind.namespaced) copy.metadata.namespace ??= 'default';
+  else delete copy.metadata.namespace;
+  return copy;
+}
+
+export function keyIn(kind: Kind, object: KubeObject): ObjectKey {
+  const { name = '', namespace = 'default' } = object.metadata;
+  return { group: kind.group, resource: kind.resource, namespace: kind.namespaced ? namespace : '', name };
+}
+
+export function inVersion(kind: Kind, object: KubeObject, version: string): KubeObject {
+  if (object.apiVersion === formatApiVersion(kind.group, version)) return object;
+  return kind.rules.convert(object, version);
+}
+
+export function storedBytes(kind: Kind, key: ObjectKey, object: KubeObject): Uint8Array {
+  const bytes = canonicalBytes(inVersion(kind, object, kind.storageVersion));
+  if (bytes.length > objectBytesMax) throw tooLarge(key, bytes.length);
+  return bytes;
+}
+
+/** Metadata never counts, status only for kinds where it is written like everything else. */
+export function isContentChanged(kind: Kind, next: KubeObject, old: KubeObject): boolean {
+  const { apiVersion: _a, kind: _k, metadata: _m, ...after } = next;
+  const { apiVersion: _b, kind: _l, metadata: _n, ...before } = old;
+  if (kind.subresources.status) {
+    delete after.status;
+    delete before.status;
+  }
+  return !equalJson(after, before);
+}

@@ -1,0 +1,194 @@
+/** What the server itself decides about `metadata`: made at creation, kept on update, checked on both. */
+import { timestamp } from '../../object/conditions.ts';
+import type { KubeObject, ObjectMeta, OwnerReference } from '../../object/meta.ts';
+import {
+  checkDnsLabel,
+  checkDnsSubdomain,
+  checkLabelKey,
+  checkLabelValue,
+  labelMessage,
+  subdomainMessage,
+} from '../../object/names.ts';
+import type { Cause } from '../../runtime/errors.ts';
+import { type Random, uuid } from '../../runtime/random.ts';
+import { forbidden, invalid, required, tooLong } from '../crd/field-error.ts';
+import type { Kind } from '../space.ts';
+import { isRecord } from './json-value.ts';
+
+export const orphanFinalizer = 'orphan';
+export const foregroundFinalizer = 'foregroundDeletion';
+
+/** Kubernetes leaves out vowels and what looks like another letter, so that no words come out. */
+const suffixAlphabet = 'bcdfghjklmnpqrstvwxz2456789';
+const suffixLength = 5;
+/** A DNS label has 63 characters at most; the suffix needs its own. */
+const generatedBaseMax = 63 - suffixLength;
+
+export function generateName(base: string, random: Random): string {
+  let suffix = '';
+  for (let i = 0; i < suffixLength; i++)
+    suffix += suffixAlphabet[Math.floor(random.fraction() * suffixAlphabet.length)];
+  return base.slice(0, generatedBaseMax) + suffix;
+}
+
+/** A new object's metadata, in place. */
+export function fillNewMeta(meta: ObjectMeta, random: Random, nowMs: number): void {
+  meta.uid = uuid(random);
+  meta.creationTimestamp = timestamp(nowMs);
+  meta.generation = 1;
+  delete meta.resourceVersion;
+  delete meta.deletionTimestamp;
+  delete meta.deletionGracePeriodSeconds;
+}
+
+/** Fields that no update changes are those of `old`, whatever the client sent. */
+export function keepServerMeta(meta: ObjectMeta, old: ObjectMeta): void {
+  const kept = meta as Record<string, unknown>;
+  for (const name of serverFields) {
+    if (old[name] === undefined) delete kept[name];
+    else kept[name] = old[name];
+  }
+  delete meta.resourceVersion;
+}
+
+const serverFields = [
+  'name',
+  'namespace',
+  'generateName',
+  'uid',
+  'creationTimestamp',
+  'generation',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+] as const;
+
+/** Texts and lists of texts are what they should be, so that later code need not ask. */
+export function checkMetaTypes(object: KubeObject): string | undefined {
+  if (!isRecord(object.metadata)) return 'metadata: must be an object';
+  const meta = object.metadata as Record<string, unknown>;
+  for (const name of ['name', 'generateName', 'namespace', 'uid', 'resourceVersion']) {
+    if (!isTextOrAbsent(meta[name])) return `metadata.${name}: must be a string`;
+  }
+  for (const name of ['labels', 'annotations']) {
+    const map = meta[name];
+    if (map === undefined || map === null) continue;
+    if (!isRecord(map)) return `metadata.${name}: must be an object`;
+    for (const [key, value] of Object.entries(map)) {
+      if (typeof value !== 'string') return `metadata.${name}.${key}: must be a string, not ${JSON.stringify(value)}`;
+    }
+  }
+  for (const name of ['finalizers', 'ownerReferences', 'managedFields']) {
+    const list = meta[name];
+    if (list === undefined || list === null) continue;
+    if (!Array.isArray(list)) return `metadata.${name}: must be a list`;
+    const isItem = name === 'finalizers' ? (item: unknown) => typeof item === 'string' : isRecord;
+    if (!list.every(isItem)) return `metadata.${name}: has an item of the wrong type`;
+  }
+  return undefined;
+}
+
+/** Nulls and empty containers of metadata are the same as nothing: the API server's Go types cannot tell them apart. */
+export function normalizeMeta(meta: ObjectMeta): void {
+  const fields = meta as Record<string, unknown>;
+  for (const name of Object.keys(fields)) {
+    const value = fields[name];
+    // An empty list of managedFields is a wish: to forget who owns what.
+    const isEmpty =
+      name !== 'managedFields' && typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+    if (value === null || value === '' || isEmpty) delete fields[name];
+  }
+}
+
+/** Together at most, as for every Kubernetes object. */
+const annotationBytesMax = 256 * 1024;
+
+export function validateMeta(kind: Kind, meta: ObjectMeta, old?: ObjectMeta): Cause[] {
+  const causes: Cause[] = [];
+  if (!old) {
+    const wrong = checkName(kind, meta.name!);
+    if (wrong) causes.push(invalid('metadata.name', meta.name, wrong));
+  }
+  for (const [key, value] of Object.entries(meta.labels ?? {})) {
+    const wrongKey = checkLabelKey(key);
+    if (wrongKey) causes.push(invalid('metadata.labels', key, wrongKey));
+    const wrongValue = checkLabelValue(value);
+    if (wrongValue) causes.push(invalid('metadata.labels', value, wrongValue));
+  }
+  let annotationBytes = 0;
+  for (const [key, value] of Object.entries(meta.annotations ?? {})) {
+    const wrong = checkLabelKey(key.toLowerCase());
+    if (wrong) causes.push(invalid('metadata.annotations', key, wrong));
+    annotationBytes += Buffer.byteLength(key) + Buffer.byteLength(value);
+  }
+  if (annotationBytes > annotationBytesMax) causes.push(tooLong('metadata.annotations', annotationBytesMax));
+  if (meta.ownerReferences) validateOwners(meta.ownerReferences, causes);
+  if (meta.finalizers) validateFinalizers(meta.finalizers, old, causes);
+  return causes;
+}
+
+/** Roles and bindings take any name that fits into a URL; everything else is some kind of DNS name. */
+function checkName(kind: Kind, name: string): string | undefined {
+  if (kind.group === 'rbac.authorization.k8s.io') return checkPathSegment(name);
+  const isLabel = kind.group === '' && (kind.resource === 'namespaces' || kind.resource === 'services');
+  const wrong = isLabel ? checkDnsLabel(name) : checkDnsSubdomain(name);
+  if (wrong === labelMessage)
+    return `${wrong} (e.g. 'my-name',  or '123-abc', regex used for validation is '${label}')`;
+  if (wrong === subdomainMessage) {
+    return `${wrong} (e.g. 'example.com', regex used for validation is '${label}(\\.${label})*')`;
+  }
+  return wrong;
+}
+
+const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?';
+
+function checkPathSegment(name: string): string | undefined {
+  if (name === '.' || name === '..') return `may not be '${name}'`;
+  const wrong = ['/', '%'].find((character) => name.includes(character));
+  return wrong && `may not contain '${wrong}'`;
+}
+
+function validateOwners(owners: readonly OwnerReference[], causes: Cause[]): void {
+  const at = 'metadata.ownerReferences';
+  let controller: OwnerReference | undefined;
+  for (const owner of owners) {
+    if (!owner.apiVersion)
+      causes.push(invalid(`${at}.apiVersion`, owner.apiVersion ?? '', 'version must not be empty'));
+    for (const name of ['kind', 'name', 'uid'] as const) {
+      if (!owner[name]) causes.push(invalid(`${at}.${name}`, owner[name] ?? '', 'must not be empty'));
+    }
+    if (owner.controller !== true) continue;
+    if (controller) {
+      const both = `${controller.name} and ${owner.name}`;
+      const why = `Only one reference can have Controller set to true. Found "true" in references for ${both}`;
+      causes.push(invalid(at, owners, why));
+    }
+    controller = owner;
+  }
+}
+
+function validateFinalizers(finalizers: readonly string[], old: ObjectMeta | undefined, causes: Cause[]): void {
+  const at = 'metadata.finalizers';
+  for (const finalizer of finalizers) {
+    const wrong = checkLabelKey(finalizer);
+    if (wrong) causes.push(invalid(at, finalizer, wrong));
+  }
+  if (finalizers.includes(orphanFinalizer) && finalizers.includes(foregroundFinalizer)) {
+    const why = `finalizer ${orphanFinalizer} and ${foregroundFinalizer} cannot be both set`;
+    causes.push(invalid(at, finalizers, why));
+  }
+  if (!old?.deletionTimestamp) return;
+  const added = finalizers.filter((finalizer) => !old.finalizers?.includes(finalizer));
+  if (added.length === 0) return;
+  const shown = `[]string{${added.map((finalizer) => JSON.stringify(finalizer)).join(', ')}}`;
+  const why = `no new finalizers can be added if the object is being deleted, found new finalizers ${shown}`;
+  causes.push(forbidden(at, why));
+}
+
+function isTextOrAbsent(value: unknown): boolean {
+  return value === undefined || value === null || typeof value === 'string';
+}
+
+/** `required` is worded here because the name may also come from generateName. */
+export function nameRequired(): Cause {
+  return required('metadata.name', 'name or generateName is required');
+}

@@ -1,0 +1,52 @@
+/** What must hold between an object as it is and what a client wants to make of it. */
+import type { ObjectKey } from '../../object/key.ts';
+import type { KubeObject } from '../../object/meta.ts';
+import type { Cause } from '../../runtime/errors.ts';
+import type { Kind } from '../space.ts';
+import { isRecord } from './json-value.ts';
+import { needsResourceVersion } from './kind-strategy.ts';
+import { badRequest, conflict, invalid, modifiedMessage } from './status-errors.ts';
+
+/** The version that an update was made from, and the uid, if it names them. */
+export function checkUpdatable(kind: Kind, key: ObjectKey, sent: KubeObject, old: KubeObject, isPatch: boolean): void {
+  const { uid, resourceVersion = '' } = sent.metadata;
+  checkPreconditions(key, old, uid === undefined ? {} : { uid });
+  // "0" is what clients send that never had a version.
+  if (resourceVersion === '' || resourceVersion === '0') {
+    if (isPatch || !needsResourceVersion(kind)) return;
+    const message = 'Invalid value: 0x0: must be specified for an update';
+    const cause: Cause = { reason: 'FieldValueInvalid', message, field: 'metadata.resourceVersion' };
+    throw invalid(kind, key.name, [cause]);
+  }
+  if (resourceVersion !== old.metadata.resourceVersion) throw conflict(key, modifiedMessage);
+}
+
+export function checkPreconditions(
+  key: ObjectKey,
+  object: KubeObject,
+  { uid, resourceVersion }: { readonly uid?: string; readonly resourceVersion?: string },
+): void {
+  const { metadata } = object;
+  const wrong =
+    uid !== undefined && uid !== metadata.uid
+      ? `UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`
+      : resourceVersion !== undefined && resourceVersion !== metadata.resourceVersion
+        ? `ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${metadata.resourceVersion}`
+        : undefined;
+  if (wrong) throw conflict(key, `Precondition failed: ${wrong}`);
+}
+
+/** A patch changes an object; it makes no other one of it. */
+export function checkIdentity(live: KubeObject, next: KubeObject): void {
+  if (!isRecord(next) || !isRecord(next.metadata)) throw badRequest('the patched object has no metadata');
+  for (const field of ['apiVersion', 'kind'] as const) {
+    if (next[field] !== live[field]) {
+      throw badRequest(`a patch must not change ${field} from "${live[field]}" to "${next[field]}"`);
+    }
+  }
+  for (const field of ['name', 'namespace'] as const) {
+    const [sent, is] = [next.metadata[field], live.metadata[field]];
+    if (sent !== is)
+      throw badRequest(`the ${field} of the object (${sent}) does not match the ${field} on the URL (${is})`);
+  }
+}

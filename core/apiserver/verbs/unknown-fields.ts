@@ -1,0 +1,25 @@
+/** What is said about fields that a kind does not have, as `fieldValidation` asks: nothing, a warning each, or a refusal. */
+import type { Cause } from '../../runtime/errors.ts';
+import type { Kind, WriteOptions } from '../space.ts';
+import { badRequest, invalid } from './status-errors.ts';
+
+export interface CheckedWrite {
+  readonly kind: Kind;
+  readonly version: string;
+  readonly options: WriteOptions;
+  /** The API server calls an unknown field of a patch Invalid, and one of an object a BadRequest. */
+  readonly isPatch?: boolean;
+}
+
+export function reportUnknownFields(paths: readonly string[], { kind, version, options, isPatch }: CheckedWrite): void {
+  if (paths.length === 0 || options.fieldValidation === 'Ignore') return;
+  const texts = [...new Set(paths)].map((path) => `unknown field "${path}"`);
+  if (options.fieldValidation !== 'Strict') {
+    for (const text of texts) options.warn?.(text);
+    return;
+  }
+  const error = `strict decoding error: ${texts.join(', ')}`;
+  if (!isPatch) throw badRequest(`${kind.kind} in version "${version}" cannot be handled as a ${kind.kind}: ${error}`);
+  const cause: Cause = { reason: 'FieldValueInvalid', message: `Invalid value: ${error}`, field: 'patch' };
+  throw invalid({ group: '', kind: '' }, '', [cause]);
+}

@@ -1,0 +1,76 @@
+/**
+ * Contents: key, attributes and body of entries, once per store under their hash, with the number of rows that name each. A record is
+ * `u16 key length, key, u32 attributes length, attributes, body`; the lengths make the hash of a record that of its parts.
+ */
+import { hash128 } from '../object/hash.ts';
+import { asBuffer, asText, concat, readU32, text, u16, u32 } from '../store/bytes.ts';
+import { prefixOf } from '../store/keyspace.ts';
+import type { Reader, Transaction } from '../store/store.ts';
+import type { Content, ContentReference } from './feed.ts';
+
+export function encodeContent(content: Content): Uint8Array {
+  const key = text(content.key);
+  return concat(u16(key.length), key, u32(content.attributes.length), content.attributes, content.body);
+}
+
+export function decodeContent(record: Uint8Array): Content {
+  const keyLength = asBuffer(record).readUInt16BE(0);
+  const attributesAt = 2 + keyLength + 4;
+  const bodyAt = attributesAt + readU32(record, 2 + keyLength);
+  return {
+    key: asText(record.subarray(2, 2 + keyLength)),
+    attributes: record.subarray(attributesAt, bodyAt),
+    body: record.subarray(bodyAt),
+  };
+}
+
+export function contentHash(content: Content): Uint8Array {
+  return hash128(encodeContent(content));
+}
+
+/** A broken reference is a broken invariant: the process ends rather than serve a wrong answer. */
+export function readContent(reader: Reader, { hash }: ContentReference): Content {
+  const record = reader.get(contentKey(hash));
+  if (!record) throw new Error(`the content ${asBuffer(hash).toString('hex')} is named by a row and not there`);
+  return decodeContent(record);
+}
+
+/** Stores the content, counted once more. */
+export function storeContent(t: Transaction, content: Content): ContentReference {
+  const record = encodeContent(content);
+  const reference = { hash: hash128(record) };
+  const count = referenceCount(t, reference);
+  if (count === 0) t.put(contentKey(reference.hash), record);
+  t.put(countKey(reference.hash), u32(count + 1));
+  return reference;
+}
+
+export function retainContent(t: Transaction, reference: ContentReference): void {
+  const count = referenceCount(t, reference);
+  if (count === 0) throw new Error('a content that nobody names was referred to');
+  t.put(countKey(reference.hash), u32(count + 1));
+}
+
+/** One row less; the last one takes the content with it. */
+export function releaseContent(t: Transaction, reference: ContentReference): void {
+  const count = referenceCount(t, reference);
+  if (count > 1) {
+    t.put(countKey(reference.hash), u32(count - 1));
+    return;
+  }
+  t.remove(countKey(reference.hash));
+  t.remove(contentKey(reference.hash));
+}
+
+export function referenceCount(reader: Reader, { hash }: ContentReference): number {
+  const bytes = reader.get(countKey(hash));
+  return bytes ? readU32(bytes) : 0;
+}
+
+function contentKey(hash: Uint8Array): Uint8Array {
+  return concat(prefixOf('content'), hash);
+}
+
+function countKey(hash: Uint8Array): Uint8Array {
+  return concat(prefixOf('contentReferences'), hash);
+}

@@ -1,0 +1,211 @@
+/** The producing end of a feed: rows with an index by revision, tombstones until they are acknowledged, and the rule of who may resume. */
+import { asText, concat, equalBytes, readU48, text, u32, u48 } from '../store/bytes.ts';
+import { hash128, hashBytes } from '../object/hash.ts';
+import { prefixOf } from '../store/keyspace.ts';
+import type { Reader, Transaction } from '../store/store.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import type { Random } from '../runtime/random.ts';
+import { contentHash, readContent, releaseContent } from './content.ts';
+import type { Batch, BatchLimits, Content, ContentReference, Incarnation, Producer, ResumeTuple, Row, WireEntry } from './feed.ts';
+import { checkCollision, openTable, referTo, removeRow, TableRows, writeRow } from './table.ts';
+
+interface ProducerState {
+  readonly epoch: string;
+  readonly purgeRevision: number;
+  readonly acknowledged: number;
+  /** Oldest first; at most `incarnationsMax`. */
+  readonly incarnations: readonly Incarnation[];
+}
+
+/** A consumer that last heard of an older incarnation reconciles: forgetting one is safe, only dearer. */
+const incarnationsMax = 64;
+/** Rows counted for a backlog: enough to tell a slow child from a dead one. */
+const backlogRowsMax = 10_000;
+/** What an entry costs on the wire besides its content. */
+const entryOverheadBytes = 64;
+
+export interface ProducerOptions {
+  readonly name: string;
+  /** Of this start of the process: 16 random bytes, hex. */
+  readonly bootNonce: string;
+  readonly random: Random;
+}
+
+export class FeedProducer extends TableRows implements Producer {
+  readonly epoch: string;
+  readonly incarnation: string;
+
+  /** Begins an incarnation; it must be flushed before anything of this feed is sent. */
+  static open(t: Transaction, { name, bootNonce, random }: ProducerOptions): FeedProducer {
+    const id = openTable(t, name);
+    const known = readState(t, id);
+    const state = known ?? {
+      epoch: Buffer.from(random.bytes(16)).toString('hex'),
+      purgeRevision: 0,
+      acknowledged: 0,
+      incarnations: [],
+    };
+    if (state.incarnations.at(-1)?.bootNonce !== bootNonce) {
+      const incarnation = { bootNonce, startRevision: readHead(t, id) };
+      writeState(t, id, { ...state, incarnations: [...state.incarnations, incarnation].slice(-incarnationsMax) });
+    }
+    return new FeedProducer(name, id, state.epoch, bootNonce);
+  }
+
+  private constructor(name: string, id: number, epoch: string, incarnation: string) {
+    super(name, id);
+    this.epoch = epoch;
+    this.incarnation = incarnation;
+  }
+
+  head(reader: Reader): number {
+    return readHead(reader, this.id);
+  }
+
+  purgeRevision(reader: Reader): number {
+    return this.#state(reader).purgeRevision;
+  }
+
+  acknowledged(reader: Reader): number {
+    return this.#state(reader).acknowledged;
+  }
+
+  put(t: Transaction, content: Content, originRevision: number): boolean {
+    const keyHash = hash128(content.key);
+    const before = this.get(t, keyHash);
+    if (isKept(before, contentHash(content), originRevision)) return false;
+    checkCollision(t, before, content.key);
+    this.#replace(t, before, { keyHash, originRevision, content: referTo(t, content) });
+    return true;
+  }
+
+  putReference(t: Transaction, keyHash: Uint8Array, reference: ContentReference, originRevision: number): boolean {
+    const before = this.get(t, keyHash);
+    if (isKept(before, reference.hash, originRevision)) return false;
+    this.#replace(t, before, { keyHash, originRevision, content: referTo(t, reference) });
+    return true;
+  }
+
+  remove(t: Transaction, keyHash: Uint8Array, originRevision: number): boolean {
+    const before = this.get(t, keyHash);
+    if (!before?.content || before.originRevision > originRevision) return false;
+    this.#replace(t, before, { keyHash, originRevision });
+    return true;
+  }
+
+  resumable(reader: Reader, tuple: ResumeTuple): boolean {
+    const { purgeRevision, incarnations } = this.#state(reader);
+    // A consumer that has never attached holds nothing that could be stale: it takes everything from the start.
+    if (tuple.epoch === '') return true;
+    if (tuple.epoch !== this.epoch) return false;
+    const at = incarnations.findIndex(({ bootNonce }) => bootNonce === tuple.incarnation);
+    if (at < 0) return false;
+    const end = incarnations[at + 1]?.startRevision ?? this.head(reader);
+    return tuple.seenHead <= end && tuple.cursor <= tuple.seenHead && tuple.cursor >= purgeRevision;
+  }
+
+  batch(reader: Reader, after: number, durableHead: number, limits: BatchLimits): Batch | undefined {
+    const entries: WireEntry[] = [];
+    let bytes = 0;
+    let to = after;
+    const range = { from: revisionKey(this.id, after + 1), to: revisionKey(this.id, durableHead + 1) };
+    for (const [key, keyHash] of reader.scan({ ...range, limit: limits.maxEntries })) {
+      const row = this.get(reader, keyHash);
+      if (!row) throw new Error(`the feed ${this.name} has a revision without a row`);
+      const content = this.contentOf(reader, row);
+      const size = entryOverheadBytes + (content ? content.key.length + content.attributes.length + content.body.length : 0);
+      if (entries.length > 0 && bytes + size > limits.maxBytes) break;
+      bytes += size;
+      to = readU48(key, key.length - 6);
+      entries.push({ keyHash, revision: row.revision, originRevision: row.originRevision, ...(content ? { content } : {}) });
+    }
+    if (entries.length === 0) return undefined;
+    return { entries, from: after, to, head: durableHead, epoch: this.epoch, incarnation: this.incarnation };
+  }
+
+  acknowledge(t: Transaction, cursor: number): void {
+    const state = this.#state(t);
+    if (cursor > this.head(t)) {
+      throw new BanyanError('Protocol', `${this.name}: acknowledged revision ${cursor} is beyond the head ${this.head(t)}`);
+    }
+    if (cursor <= state.acknowledged) return;
+    let { purgeRevision } = state;
+    const range = { from: revisionKey(this.id, state.acknowledged + 1), to: revisionKey(this.id, cursor + 1) };
+    for (const [key, keyHash] of [...t.scan(range)]) {
+      const row = this.get(t, keyHash);
+      if (!row || row.content) continue;
+      purgeRevision = Math.max(purgeRevision, row.revision);
+      removeRow(t, this.id, keyHash);
+      t.remove(key);
+    }
+    writeState(t, this.id, { ...state, acknowledged: cursor, purgeRevision });
+  }
+
+  backlog(reader: Reader): { entries: number; bytes: number; oldestRevision?: number } {
+    let entries = 0;
+    let bytes = 0;
+    let oldestRevision: number | undefined;
+    const range = { from: revisionKey(this.id, this.acknowledged(reader) + 1), to: revisionKey(this.id, this.head(reader) + 1) };
+    for (const [key, keyHash] of reader.scan({ ...range, limit: backlogRowsMax })) {
+      oldestRevision ??= readU48(key, key.length - 6);
+      const content = this.contentOf(reader, this.get(reader, keyHash));
+      entries++;
+      bytes += entryOverheadBytes + (content?.body.length ?? 0) + (content?.attributes.length ?? 0);
+    }
+    return { entries, bytes, ...(oldestRevision === undefined ? {} : { oldestRevision }) };
+  }
+
+  /** The entry of one key as it is now, for a reconciliation. */
+  entry(reader: Reader, keyHash: Uint8Array): WireEntry | undefined {
+    const row = this.get(reader, keyHash);
+    if (!row?.content) return undefined;
+    const { revision, originRevision } = row;
+    return { keyHash: keyHash.slice(0, hashBytes), revision, originRevision, content: readContent(reader, row.content) };
+  }
+
+  #replace(t: Transaction, before: Row | undefined, next: Omit<Row, 'revision'>): void {
+    const revision = this.head(t) + 1;
+    if (before) t.remove(revisionKey(this.id, before.revision));
+    if (before?.content) releaseContent(t, before.content);
+    writeRow(t, this.id, { ...next, revision });
+    t.put(revisionKey(this.id, revision), next.keyHash);
+    t.put(headKey(this.id), u48(revision));
+  }
+
+  #state(reader: Reader): ProducerState {
+    return readState(reader, this.id)!;
+  }
+}
+
+/** The key has this very content, or a newer one. */
+function isKept(row: Row | undefined, hash: Uint8Array, originRevision: number): boolean {
+  if (!row) return false;
+  if (row.originRevision > originRevision) return true;
+  return row.content !== undefined && equalBytes(row.content.hash, hash) && row.originRevision === originRevision;
+}
+
+function revisionKey(id: number, revision: number): Uint8Array {
+  return concat(prefixOf('tableRevision'), u32(id), u48(revision));
+}
+
+function headKey(id: number): Uint8Array {
+  return concat(prefixOf('producerState'), u32(id), text('head'));
+}
+
+function readHead(reader: Reader, id: number): number {
+  const bytes = reader.get(headKey(id));
+  return bytes ? readU48(bytes) : 0;
+}
+
+function stateKey(id: number): Uint8Array {
+  return concat(prefixOf('producerState'), u32(id));
+}
+
+function readState(reader: Reader, id: number): ProducerState | undefined {
+  const bytes = reader.get(stateKey(id));
+  return bytes && (JSON.parse(asText(bytes)) as ProducerState);
+}
+
+function writeState(t: Transaction, id: number, state: ProducerState): void {
+  t.put(stateKey(id), text(JSON.stringify(state)));
+}

@@ -1,0 +1,165 @@
+/**
+ * Range reconciliation: when a resume is refused, both ends find what differs by fingerprints of ranges of key hashes, so that the bytes are
+ * proportional to the difference. The consumer drives and keeps the state; the producer answers each request from its rows alone.
+ *
+ * The idea is that of range-based set reconciliation (Meyer, https://arxiv.org/abs/2212.13567).
+ */
+import { hash128, hashBytes } from '../object/hash.ts';
+import { concat, equalBytes } from '../store/bytes.ts';
+import type { Reader, Transaction } from '../store/store.ts';
+import type { FeedConsumer } from './consumer.ts';
+import type { AppliedChange, RangeAnswer, RangeSummary, ReconcileReply, ReconcileRequest, Row } from './feed.ts';
+import type { FeedProducer } from './producer.ts';
+import { decodeRow, rowKey, type TableRows, tableRange } from './table.ts';
+
+/** Parts into which a range is cut: 16 take a million rows to lists in four rounds. */
+const parts = 16;
+/** Rows that are listed rather than cut further: some 3 KB. */
+const listMax = 64;
+/** Ranges and keys in one request: its reply stays far below the frame limit. */
+const rangesPerRequest = 256;
+const wantedPerRequest = 256;
+/** Bodies in one reply. */
+const replyBytesMax = 256 * 1024;
+
+const lowest = Buffer.alloc(hashBytes);
+/** One above the greatest key hash: 17 bytes, so that every hash is below it. */
+const highest = Buffer.concat([Buffer.alloc(hashBytes, 0xff), Buffer.of(0)]);
+const modulus = 1n << 128n;
+
+export function summarize(reader: Reader, table: TableRows, from: Uint8Array, to: Uint8Array): RangeSummary {
+  let count = 0;
+  let sum = 0n;
+  for (const row of rowsBetween(reader, table, from, to)) {
+    count++;
+    sum = (sum + number(hash128(concat(row.keyHash, row.content!.hash)))) % modulus;
+  }
+  return { from, to, count, fingerprint: Buffer.from(sum.toString(16).padStart(2 * hashBytes, '0'), 'hex') };
+}
+
+/** The producer's side, without state. `durableHead` was read before: what changes later comes as ordinary batches. */
+export function answer(reader: Reader, producer: FeedProducer, request: ReconcileRequest, durableHead: number): ReconcileReply {
+  const entries = [];
+  let bytes = 0;
+  for (const keyHash of request.wanted) {
+    if (bytes > replyBytesMax) break;
+    const entry = producer.entry(reader, keyHash) ?? { keyHash, revision: durableHead, originRevision: 0 };
+    bytes += 64 + (entry.content ? entry.content.body.length + entry.content.attributes.length : 0);
+    entries.push(entry);
+  }
+  return {
+    round: request.round,
+    answers: request.ranges.map((range) => answerRange(reader, producer, range)),
+    entries,
+    head: durableHead,
+    epoch: producer.epoch,
+    incarnation: producer.incarnation,
+  };
+}
+
+function answerRange(reader: Reader, producer: FeedProducer, asked: RangeSummary): RangeAnswer {
+  const own = summarize(reader, producer, asked.from, asked.to);
+  if (isSame(own, asked)) return { kind: 'same', range: asked };
+  if (own.count > listMax) {
+    return { kind: 'split', parts: cut(asked.from, asked.to).map(([from, to]) => summarize(reader, producer, from, to)) };
+  }
+  const items = rowsBetween(reader, producer, asked.from, asked.to).map((row) => ({
+    keyHash: row.keyHash,
+    contentHash: row.content!.hash,
+    originRevision: row.originRevision,
+  }));
+  return { kind: 'list', from: asked.from, to: asked.to, items: [...items] };
+}
+
+/** One reconciliation, the consumer's side. */
+export class Reconciliation {
+  readonly #consumer: FeedConsumer;
+  #round = 0;
+  #ranges: RangeSummary[];
+  #wanted: Uint8Array[] = [];
+  /** Keys that the producer has proven not to have. They go at the end, all at once. */
+  readonly #gone: Uint8Array[] = [];
+  #first: ReconcileReply | undefined;
+
+  constructor(reader: Reader, consumer: FeedConsumer) {
+    this.#consumer = consumer;
+    this.#ranges = [summarize(reader, consumer, lowest, highest)];
+  }
+
+  /** The next request; undefined when nothing is left to ask. */
+  next(): ReconcileRequest | undefined {
+    if (this.#ranges.length === 0 && this.#wanted.length === 0) return undefined;
+    this.#round++;
+    return { round: this.#round, ranges: this.#ranges.slice(0, rangesPerRequest), wanted: this.#wanted.slice(0, wantedPerRequest) };
+  }
+
+  /** Takes a reply in: applies the entries that came, works out what to ask next. Replies to other rounds change nothing. */
+  absorb(t: Transaction, reply: ReconcileReply): AppliedChange[] {
+    if (reply.round !== this.#round) return [];
+    this.#first ??= reply;
+    this.#ranges = this.#ranges.slice(reply.answers.length);
+    for (const one of reply.answers) this.#take(t, one);
+    const came = new Set(reply.entries.map((entry) => hex(entry.keyHash)));
+    this.#wanted = this.#wanted.filter((keyHash) => !came.has(hex(keyHash)));
+    // What was wanted and is gone by now comes as a tombstone of an ordinary batch; here it is passed over.
+    return this.#consumer.applyEntries(t, reply.entries.filter((entry) => entry.content !== undefined));
+  }
+
+  /** When nothing is left to ask: removes what the producer has not, and takes up the feed at the first reply's head. */
+  finish(t: Transaction): AppliedChange[] {
+    if (!this.#first) throw new Error('a reconciliation without a reply');
+    const { epoch, incarnation, head } = this.#first;
+    const changes = this.#gone.map((keyHash) => this.#consumer.removeKey(t, keyHash)).filter((change) => change !== undefined);
+    this.#consumer.setResume(t, { epoch, incarnation, cursor: head, seenHead: head });
+    return changes;
+  }
+
+  #take(reader: Reader, one: RangeAnswer): void {
+    if (one.kind === 'split') {
+      for (const part of one.parts) {
+        const own = summarize(reader, this.#consumer, part.from, part.to);
+        if (!isSame(own, part)) this.#ranges.push(own);
+      }
+    } else if (one.kind === 'list') {
+      const theirs = new Map(one.items.map((item) => [hex(item.keyHash), item]));
+      for (const row of rowsBetween(reader, this.#consumer, one.from, one.to)) {
+        const item = theirs.get(hex(row.keyHash));
+        if (!item) this.#gone.push(row.keyHash);
+        else if (equalBytes(item.contentHash, row.content!.hash) || item.originRevision < row.originRevision) {
+          theirs.delete(hex(row.keyHash));
+        }
+      }
+      this.#wanted.push(...[...theirs.values()].map((item) => item.keyHash));
+    }
+  }
+}
+
+function* rowsBetween(reader: Reader, table: TableRows, from: Uint8Array, to: Uint8Array): Generator<Row> {
+  const offset = tableRange(table.id).from.length;
+  for (const [key, value] of reader.scan({ from: rowKey(table.id, from), to: rowKey(table.id, to) })) {
+    const row = decodeRow(key.subarray(offset), value);
+    if (row.content) yield row;
+  }
+}
+
+/** Cuts a range of key hashes into parts of equal width. */
+function cut(from: Uint8Array, to: Uint8Array): [Uint8Array, Uint8Array][] {
+  const low = number(from);
+  const high = to.length > hashBytes ? modulus : number(to);
+  const at = (i: number) => low + ((high - low) * BigInt(i)) / BigInt(parts);
+  const bound = (i: number) => (i === 0 ? from : i === parts ? to : Buffer.from(at(i).toString(16).padStart(2 * hashBytes, '0'), 'hex'));
+  const cuts = Array.from({ length: parts }, (_, i): [Uint8Array, Uint8Array] => [bound(i), bound(i + 1)]);
+  return cuts.filter(([start, end]) => Buffer.compare(start, end) < 0);
+}
+
+function isSame(a: RangeSummary, b: RangeSummary): boolean {
+  return a.count === b.count && equalBytes(a.fingerprint, b.fingerprint);
+}
+
+function number(bytes: Uint8Array): bigint {
+  return BigInt(`0x${hex(bytes)}`);
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex');
+}

@@ -1,0 +1,156 @@
+/**
+ * Tables: rows by key hash. A row is `u48 revision, u48 originRevision` and the 16-byte hash of its content; without one it is a tombstone.
+ * Order by key hash is what both ends of a feed share, so a range of it is the unit of reconciliation.
+ */
+import { hash128, hashBytes } from '../object/hash.ts';
+import { concat, equalBytes, prefixRange, readU32, readU48, text, u32, u48, u48Bytes } from '../store/bytes.ts';
+import { prefixOf } from '../store/keyspace.ts';
+import type { Reader, Transaction } from '../store/store.ts';
+import { contentHash, readContent, releaseContent, retainContent, storeContent } from './content.ts';
+import type { Content, ContentReference, Row, Table } from './feed.ts';
+
+export class TableRows implements Table {
+  readonly name: string;
+  readonly id: number;
+
+  protected constructor(name: string, id: number) {
+    this.name = name;
+    this.id = id;
+  }
+
+  get(reader: Reader, keyHash: Uint8Array): Row | undefined {
+    const bytes = reader.get(rowKey(this.id, keyHash));
+    return bytes && decodeRow(keyHash, bytes);
+  }
+
+  content(reader: Reader, reference: ContentReference): Content {
+    return readContent(reader, reference);
+  }
+
+  *rows(reader: Reader, after?: Uint8Array, limit = Number.POSITIVE_INFINITY): Generator<Row> {
+    const { from, to } = tableRange(this.id);
+    const start = after ? concat(rowKey(this.id, after), Buffer.of(0)) : from;
+    let left = limit;
+    for (const [key, value] of reader.scan({ from: start, to })) {
+      const row = decodeRow(key.subarray(from.length), value);
+      if (!row.content) continue;
+      if (left-- <= 0) return;
+      yield row;
+    }
+  }
+
+  count(reader: Reader): { entries: number; tombstones: number } {
+    let entries = 0;
+    let tombstones = 0;
+    for (const [, value] of reader.scan(tableRange(this.id))) {
+      if (value.length > 2 * u48Bytes) entries++;
+      else tombstones++;
+    }
+    return { entries, tombstones };
+  }
+
+  /** The row's content if it has one, whole. */
+  protected contentOf(reader: Reader, row: Row | undefined): Content | undefined {
+    return row?.content && readContent(reader, row.content);
+  }
+}
+
+/** A table without a feed: a source of the scheduler. Revisions are the origin's. */
+export class LocalTable extends TableRows {
+  static open(t: Transaction, name: string): LocalTable {
+    return new LocalTable(name, openTable(t, name));
+  }
+
+  /** False when the key has this content already. */
+  put(t: Transaction, content: Content, originRevision: number): boolean {
+    const keyHash = hash128(content.key);
+    const before = this.get(t, keyHash);
+    if (before?.content && equalBytes(before.content.hash, contentHash(content))) return false;
+    checkCollision(t, before, content.key);
+    writeRow(t, this.id, { keyHash, revision: originRevision, originRevision, content: storeContent(t, content) });
+    if (before?.content) releaseContent(t, before.content);
+    return true;
+  }
+
+  /** False if the key is not there. */
+  remove(t: Transaction, keyHash: Uint8Array): boolean {
+    const before = this.get(t, keyHash);
+    if (!before) return false;
+    removeRow(t, this.id, keyHash);
+    if (before.content) releaseContent(t, before.content);
+    return true;
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------- rows
+
+export function writeRow(t: Transaction, table: number, row: Row): void {
+  const parts = [u48(row.revision), u48(row.originRevision)];
+  t.put(rowKey(table, row.keyHash), concat(...parts, ...(row.content ? [row.content.hash] : [])));
+}
+
+export function removeRow(t: Transaction, table: number, keyHash: Uint8Array): void {
+  t.remove(rowKey(table, keyHash));
+}
+
+/** Two keys under one hash would silently be one: that has to be loud. */
+export function checkCollision(reader: Reader, row: Row | undefined, key: string): void {
+  if (!row?.content) return;
+  const other = readContent(reader, row.content).key;
+  if (other !== key) throw new Error(`the keys "${other}" and "${key}" have one hash`);
+}
+
+/** Stores a content for a row, or counts one that is stored. */
+export function referTo(t: Transaction, content: Content | ContentReference): ContentReference {
+  if (!('hash' in content)) return storeContent(t, content);
+  retainContent(t, content);
+  return content;
+}
+
+export function rowKey(table: number, keyHash: Uint8Array): Uint8Array {
+  return concat(prefixOf('tableRow'), u32(table), keyHash);
+}
+
+export function tableRange(table: number): { from: Uint8Array; to: Uint8Array } {
+  return prefixRange(concat(prefixOf('tableRow'), u32(table)));
+}
+
+export function decodeRow(keyHash: Uint8Array, bytes: Uint8Array): Row {
+  const row = { keyHash, revision: readU48(bytes), originRevision: readU48(bytes, u48Bytes) };
+  if (bytes.length === 2 * u48Bytes) return row;
+  return { ...row, content: { hash: bytes.subarray(2 * u48Bytes, 2 * u48Bytes + hashBytes) } };
+}
+
+// ----------------------------------------------------------------------------------------------------- tables
+
+const nul = Buffer.of(0);
+
+/** The number of a table by its name, given once and never again. */
+export function openTable(t: Transaction, name: string): number {
+  const at = concat(prefixOf('tableName'), text(name));
+  const known = t.get(at);
+  if (known) return readU32(known);
+  const counter = concat(prefixOf('tableName'), nul);
+  const last = t.get(counter);
+  const id = (last ? readU32(last) : 0) + 1;
+  t.put(counter, u32(id));
+  t.put(at, u32(id));
+  return id;
+}
+
+/** All of a table: rows, the contents that only they named, its indexes and states. Its number is not given again. */
+export function dropTable(t: Transaction, name: string): void {
+  const at = concat(prefixOf('tableName'), text(name));
+  const known = t.get(at);
+  if (!known) return;
+  const id = readU32(known);
+  for (const [key, value] of [...t.scan(tableRange(id))]) {
+    const { content } = decodeRow(key, value);
+    if (content) releaseContent(t, content);
+    t.remove(key);
+  }
+  for (const space of ['tableRevision', 'producerState', 'consumerState'] as const) {
+    for (const [key] of [...t.scan(prefixRange(concat(prefixOf(space), u32(id))))]) t.remove(key);
+  }
+  t.remove(at);
+}

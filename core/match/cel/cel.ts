@@ -1,0 +1,111 @@
+/**
+ * CEL, the Common Expression Language (https://github.com/google/cel-spec), behind an interface of our own: expressions are compiled once
+ * against declared variables, evaluated often, and can neither run for long nor hang.
+ *
+ * Three things are added to the engine (@marcbachmann/cel-js): regular expressions go to RE2 (pattern.ts), every turn of a loop
+ * and every concatenation is charged to a budget, and the functions that Kubernetes has beyond the language (library.ts). The
+ * checker knows declared types; at run time everything is dynamic, so that values need no wrapping.
+ */
+import { type Environment, EvaluationError } from '@marcbachmann/cel-js';
+import { describeError } from '../../runtime/errors.ts';
+import { type Budget, defaultBudget, instrument } from './budget.ts';
+import { CelError } from './cel-error.ts';
+import { baseEnvironment } from './library.ts';
+import type { CelValue } from './values.ts';
+
+export type CelType =
+  | 'string'
+  | 'int'
+  | 'double'
+  | 'bool'
+  | 'bytes'
+  | 'timestamp'
+  | 'duration'
+  | 'null'
+  | 'dyn'
+  | { readonly list: CelType }
+  /** Keys are strings. */
+  | { readonly map: CelType }
+  /** Only these fields can be named; each may be missing at run time. */
+  | { readonly fields: Readonly<Record<string, CelType>> }
+  | { readonly optional: CelType };
+
+export interface CelProgram {
+  readonly source: string;
+  /** Variables that the expression names. */
+  readonly variables: ReadonlySet<string>;
+  /** Throws CelError of kind `evaluation` or `cost`. The budget is shared by all who are given it. */
+  evaluate(bindings: Readonly<Record<string, CelValue>>, budget?: Budget): CelValue;
+}
+
+/** A longer expression is not a rule any more but a program. */
+const sourceCharactersMax = 16_384;
+
+/** Throws CelError of kind `syntax` or `type`. `result`: what the expression must be. */
+export function compileCel(
+  source: string,
+  variables: Readonly<Record<string, CelType>>,
+  result?: 'bool' | 'string',
+): CelProgram {
+  if (source.length > sourceCharactersMax) {
+    throw new CelError('syntax', `expression has ${source.length} characters, at most ${sourceCharactersMax} are allowed`);
+  }
+  checkTypes(source, variables, result);
+  const environment = baseEnvironment.clone();
+  for (const name of Object.keys(variables)) environment.registerVariable(name, 'dyn');
+  const parsed = environment.parse(source);
+  const guarded = instrument(parsed);
+  const named = new Set(Object.keys(variables).filter((name) => guarded.names.has(name)));
+  return {
+    source,
+    variables: named,
+    evaluate(bindings, budget = defaultBudget()) {
+      const value = run(() => guarded.run(bindings, budget) as CelValue);
+      if (budget.remaining < 0) throw new CelError('cost', 'expression exceeds its cost limit');
+      return value;
+    },
+  };
+}
+
+function run(evaluate: () => CelValue): CelValue {
+  try {
+    return evaluate();
+  } catch (error) {
+    if (error instanceof CelError) throw error;
+    const text = error instanceof EvaluationError ? error.summary : describeError(error);
+    throw new CelError('evaluation', lowerFirst(text), { cause: error });
+  }
+}
+
+function checkTypes(source: string, variables: Readonly<Record<string, CelType>>, result: string | undefined): void {
+  const environment = baseEnvironment.clone();
+  const names = { environment, next: 0 };
+  for (const [name, type] of Object.entries(variables)) environment.registerVariable(name, typeName(type, names));
+  const checked = environment.check(source);
+  if (!checked.valid) {
+    const { error } = checked;
+    const kind = error?.name === 'ParseError' ? 'syntax' : 'type';
+    throw new CelError(kind, lowerFirst(error?.summary ?? 'not an expression'), { cause: error });
+  }
+  if (result && checked.type !== result && checked.type !== 'dyn') {
+    throw new CelError('type', `must be of type ${result}, is ${checked.type}`);
+  }
+}
+
+function typeName(type: CelType, names: { environment: Environment; next: number }): string {
+  if (type === 'timestamp') return 'google.protobuf.Timestamp';
+  if (type === 'duration') return 'google.protobuf.Duration';
+  if (typeof type === 'string') return type;
+  if ('list' in type) return `list<${typeName(type.list, names)}>`;
+  if ('map' in type) return `map<string, ${typeName(type.map, names)}>`;
+  if ('optional' in type) return `optional<${typeName(type.optional, names)}>`;
+  const fields = Object.fromEntries(Object.entries(type.fields).map(([name, field]) => [name, typeName(field, names)]));
+  const name = `Object${names.next++}`;
+  names.environment.registerType(name, { fields });
+  names.environment.registerOperator(`${name} == ${name}`, (a, b) => a === b);
+  return name;
+}
+
+function lowerFirst(text: string): string {
+  return /^[A-Z][a-z]/.test(text) ? text[0]!.toLowerCase() + text.slice(1) : text;
+}

@@ -1,0 +1,56 @@
+/** Values as expressions see them: integers are bigint, fractions number, objects Map (a field may be called `constructor`). */
+import type { Optional } from '@marcbachmann/cel-js';
+import type { Duration } from '@marcbachmann/cel-js/evaluator';
+
+export type CelValue =
+  | null
+  | boolean
+  | bigint
+  | number
+  | string
+  | Uint8Array
+  | Date
+  | Duration
+  | Optional<CelValue>
+  | CelValue[]
+  | Map<string, CelValue>;
+
+/** A JSON value about whose type nothing is known: a whole number is an integer. */
+export function celValue(value: unknown): CelValue {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value;
+    case 'number':
+      return Number.isSafeInteger(value) ? BigInt(value) : value;
+    case 'object': {
+      if (value === null) return null;
+      if (Array.isArray(value)) return value.map(celValue);
+      const map = new Map<string, CelValue>();
+      for (const [name, field] of Object.entries(value)) {
+        if (field !== undefined) map.set(name, celValue(field));
+      }
+      return map;
+    }
+    default:
+      return null;
+  }
+}
+
+const keywords = new Set(
+  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(' '),
+);
+
+/**
+ * The name by which an expression reaches a field, as Kubernetes escapes it; undefined when it can't be reached:
+ * https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#escaping
+ */
+export function celFieldName(name: string): string | undefined {
+  if (keywords.has(name)) return `__${name}__`;
+  const escaped = name
+    .replaceAll('__', '__underscores__')
+    .replaceAll('.', '__dot__')
+    .replaceAll('-', '__dash__')
+    .replaceAll('/', '__slash__');
+  return /^[A-Za-z_][A-Za-z0-9_]*$/.test(escaped) ? escaped : undefined;
+}

@@ -1,0 +1,55 @@
+/** The JSONPath of printer columns: names with dots, `[n]`, `[*]`, `['key']`, and filters of the form `[?(@.type=="Ready")]`. */
+
+type Step =
+  | { readonly type: 'name'; readonly name: string }
+  | { readonly type: 'index'; readonly index: number }
+  | { readonly type: 'all' }
+  | { readonly type: 'filter'; readonly path: string; readonly value: string };
+
+const token = /\.?([\w-]+(?:\\\.[\w-]+)*)|\[(\d+)\]|\[\*\]|\.\*|\[['"]([^'"]+)['"]\]|\[\?\(@\.([\w.-]+)\s*==\s*['"]([^'"]*)['"]\)\]/y;
+const cache = new Map<string, Step[] | undefined>();
+/** Distinct paths that a process meets are those of its CRDs' columns. */
+const cacheMax = 10_000;
+
+/** Undefined for a path outside of the dialect. */
+export function parseJsonPath(path: string): Step[] | undefined {
+  const body = path.replace(/^\{|\}$/g, '').replace(/^\$/, '');
+  const steps: Step[] = [];
+  token.lastIndex = 0;
+  while (token.lastIndex < body.length) {
+    const match = token.exec(body);
+    if (!match) return undefined;
+    const [, name, index, quoted, filterPath, value] = match;
+    if (name !== undefined) steps.push({ type: 'name', name: name.replaceAll('\\.', '.') });
+    else if (index !== undefined) steps.push({ type: 'index', index: Number(index) });
+    else if (quoted !== undefined) steps.push({ type: 'name', name: quoted });
+    else if (filterPath !== undefined) steps.push({ type: 'filter', path: filterPath, value: value ?? '' });
+    else steps.push({ type: 'all' });
+  }
+  return steps;
+}
+
+/** Every value at the path; none for a path that leads nowhere or can't be read. */
+export function evaluateJsonPath(root: unknown, path: string): unknown[] {
+  if (!cache.has(path)) {
+    if (cache.size >= cacheMax) cache.clear();
+    cache.set(path, parseJsonPath(path));
+  }
+  let values: unknown[] = [root];
+  for (const step of cache.get(path) ?? []) values = values.flatMap((value) => follow(value, step));
+  return cache.get(path) ? values.filter((value) => value !== undefined && value !== null) : [];
+}
+
+function follow(value: unknown, step: Step): unknown[] {
+  if (value === null || typeof value !== 'object') return [];
+  switch (step.type) {
+    case 'name':
+      return Object.hasOwn(value, step.name) ? [(value as Record<string, unknown>)[step.name]] : [];
+    case 'index':
+      return Array.isArray(value) && step.index < value.length ? [value[step.index]] : [];
+    case 'all':
+      return Object.values(value);
+    case 'filter':
+      return Array.isArray(value) ? value.filter((item) => evaluateJsonPath(item, `.${step.path}`).some((v) => String(v) === step.value)) : [];
+  }
+}

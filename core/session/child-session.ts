@@ -1,0 +1,262 @@
+/** The child's side: dials the parent, says hello, runs the session, and dials again when it ends. */
+import type { FeedConsumer } from '../feed/consumer.ts';
+import type { AppliedChange } from '../feed/feed.ts';
+import type { FeedProducer } from '../feed/producer.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import { BanyanError, describeError } from '../runtime/errors.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Store, Transaction } from '../store/store.ts';
+import { maxFrameBytes } from '../wire/frames.ts';
+import { Feed, type Frame, type Welcome } from '../wire/generated/mesh.ts';
+import type { Dialer, Link, LinkEvents } from '../wire/link.ts';
+import { type Backoff, healthyMs, nextWait, noBackoff } from './backoff.ts';
+import { versionMax, versionMin } from './handshake.ts';
+import type { NodeIdentity } from './node-identity.ts';
+import { SessionRunner } from './runner.ts';
+import { windowBytes } from './session.ts';
+import { tupleFromWire, tupleToWire } from './wire-frames.ts';
+
+export interface ChildSessionPorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly dialer: Dialer;
+  readonly identity: NodeIdentity;
+  readonly path: string;
+  readonly role: 'relay' | 'agent';
+  readonly software: string;
+  /** The up feed. */
+  readonly producer: FeedProducer;
+  /** The down feed. */
+  readonly consumer: FeedConsumer;
+  /** Inside the commit that applies changes of the down feed. */
+  applied(t: Transaction, changes: readonly AppliedChange[]): void;
+  committed(changes: readonly AppliedChange[]): void;
+  connected(): void;
+  disconnected(reason: string): void;
+  /** All that a ready parent had when it was asked is stored here. */
+  caughtUp(): void;
+}
+
+const dialTimeoutMs = 10_000;
+/** A parent that takes the connection and says nothing is as good as none. */
+const welcomeWithinMs = 15_000;
+
+export class ChildSession {
+  readonly #ports: ChildSessionPorts;
+  #backoff: Backoff = noBackoff;
+  #timer: Timer | undefined;
+  #runner: SessionRunner | undefined;
+  #stopped = false;
+  #flushing = false;
+  #awake = false;
+
+  constructor(ports: ChildSessionPorts) {
+    this.#ports = ports;
+  }
+
+  get connected(): boolean {
+    return this.#runner !== undefined;
+  }
+
+  start(): void {
+    void this.#dial();
+  }
+
+  /** The up feed has new rows: they are sent when they are durable. */
+  wake(): void {
+    this.#awake = true;
+    if (this.#flushing || !this.#runner) return;
+    this.#flushing = true;
+    queueMicrotask(() => this.#flush());
+  }
+
+  close(): void {
+    this.#stopped = true;
+    this.#timer?.stop();
+    this.#runner?.goodbye('the child ends');
+  }
+
+  async #dial(): Promise<void> {
+    const { dialer, log } = this.#ports;
+    const attempt = new Attempt(this.#ports, {
+      began: (runner) => this.#began(runner),
+      ended: (reason, askedMs) => this.#again(reason, askedMs),
+    });
+    try {
+      // What is said in the hello is durable: the boot counter, and the cursors.
+      await this.#ports.store.flushed();
+      attempt.hello(await dialer.dial(attempt.events, dialTimeoutMs));
+    } catch (error) {
+      log.info({ reason: describeError(error) }, 'the parent was not reached');
+      this.#again(describeError(error));
+    }
+  }
+
+  #began(runner: SessionRunner): void {
+    this.#runner = runner;
+    this.#ports.log.info({}, 'attached to the parent');
+    this.#timer = this.#ports.clock.after(healthyMs, () => {
+      this.#backoff = noBackoff;
+    });
+    this.#ports.connected();
+    this.wake();
+  }
+
+  #again(reason: string, askedMs?: number): void {
+    const wasConnected = this.#runner !== undefined;
+    this.#runner = undefined;
+    this.#timer?.stop();
+    if (wasConnected) {
+      this.#ports.log.info({ reason }, 'detached from the parent');
+      this.#ports.disconnected(reason);
+    }
+    if (this.#stopped) return;
+    const { waitMs, backoff } = nextWait(this.#backoff, this.#ports.random.fraction(), askedMs);
+    this.#backoff = backoff;
+    this.#timer = this.#ports.clock.after(waitMs, () => void this.#dial());
+  }
+
+  #flush(): void {
+    const { store, producer, log } = this.#ports;
+    this.#awake = false;
+    const head = store.read((reader) => producer.head(reader));
+    store.flushed().then(
+      () => {
+        this.#flushing = false;
+        this.#runner?.produced(head);
+        if (this.#awake) this.wake();
+      },
+      (error: unknown) => {
+        this.#flushing = false;
+        log.error({ reason: describeError(error) }, 'what was written could not be made durable: nothing of it is sent');
+      },
+    );
+  }
+}
+
+/** One connection, from hello to its end. */
+class Attempt {
+  readonly #ports: ChildSessionPorts;
+  readonly #told: { began(runner: SessionRunner): void; ended(reason: string, askedMs?: number): void };
+  #link: Link | undefined;
+  #runner: SessionRunner | undefined;
+  #timer: Timer | undefined;
+  #over = false;
+
+  constructor(ports: ChildSessionPorts, told: { began(runner: SessionRunner): void; ended(reason: string, askedMs?: number): void }) {
+    this.#ports = ports;
+    this.#told = told;
+  }
+
+  readonly events: LinkEvents = {
+    onFrame: (frame) => this.#receive(frame),
+    onBytes: () => this.#runner?.alive(),
+    onDrain: () => this.#runner?.drained(),
+    onClose: (error) => (this.#runner ? this.#runner.end(error) : this.#end(error ? describeError(error) : 'closed by the parent')),
+  };
+
+  hello(link: Link): void {
+    this.#link = link;
+    const { store, consumer, identity, path, role, software, clock } = this.#ports;
+    const value = {
+      versionMin,
+      versionMax,
+      path,
+      role,
+      bootCounter: identity.bootCounter,
+      bootNonce: Buffer.from(identity.bootNonce, 'hex'),
+      attachSequence: 0,
+      down: tupleToWire(store.read((reader) => consumer.resume(reader))),
+      downCreditBytes: windowBytes,
+      maxFrameBytes,
+      software,
+    };
+    link.send({ frame: { $case: 'hello', value } });
+    this.#timer = clock.after(welcomeWithinMs, () => {
+      link.close('no welcome came');
+      this.#end('no welcome came');
+    });
+  }
+
+  #receive(frame: Frame): void {
+    if (this.#runner) {
+      this.#runner.receive(frame);
+      return;
+    }
+    switch (frame.frame?.$case) {
+      case 'welcome':
+        this.#timer?.stop();
+        return this.#begin(frame.frame.value);
+      case 'retry': {
+        const { reason, message, afterMs } = frame.frame.value;
+        this.#ports.log.warn({ reason, message }, 'the parent refused this node');
+        this.#link?.close(reason);
+        return this.#end(`${reason}: ${message}`, afterMs);
+      }
+      default:
+        this.#link?.close('the first frame was no welcome');
+        return this.#end('the first frame was no welcome');
+    }
+  }
+
+  #begin(welcome: Welcome): void {
+    const link = this.#link;
+    if (!link || this.#over) return;
+    if (welcome.version < versionMin || welcome.version > versionMax) {
+      link.close('version');
+      return this.#end(`the parent chose protocol version ${welcome.version}, this node speaks ${versionMin} to ${versionMax}`);
+    }
+    const { store, clock, log, producer, consumer } = this.#ports;
+    const up = tupleFromWire(welcome.up);
+    const { resumes, head, cursor } = store.read((reader) => ({
+      resumes: producer.resumable(reader, up),
+      head: producer.acknowledged(reader),
+      cursor: consumer.resume(reader).cursor,
+    }));
+    const { epoch, incarnation } = producer;
+    link.send({
+      frame: {
+        $case: 'resume',
+        value: { feed: Feed.FEED_UP, resumes, epoch: Buffer.from(epoch, 'hex'), incarnation: Buffer.from(incarnation, 'hex') },
+      },
+    });
+    this.#runner = new SessionRunner(
+      {
+        store,
+        clock,
+        log,
+        link,
+        produces: 'up',
+        producer,
+        consumer,
+        fence: () => {
+          if (this.#over) throw new BanyanError('Conflict', 'the session is over');
+        },
+        applied: (t, changes) => this.#ports.applied(t, changes),
+        committed: (changes) => this.#ports.committed(changes),
+        acknowledged: () => {},
+        caughtUp: () => this.#ports.caughtUp(),
+        ended: (error) => this.#end(error ? describeError(error) : 'ended in order'),
+      },
+      {
+        head: Math.max(head, resumes ? up.cursor : 0),
+        sentFrom: resumes ? up.cursor : undefined,
+        ready: true,
+        cursor,
+        resumes: welcome.downResumes,
+        peerReady: welcome.ready,
+      },
+    );
+    if (!this.#over) this.#told.began(this.#runner);
+  }
+
+  #end(reason: string, askedMs?: number): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#timer?.stop();
+    this.#told.ended(reason, askedMs);
+  }
+}

@@ -1,0 +1,54 @@
+/** Who may have a session: decided from what the parent remembers of the child, before anything else of the child is read. */
+import type { Hello } from '../wire/generated/mesh.ts';
+import { asText, concat, text } from '../store/bytes.ts';
+import { prefixOf } from '../store/keyspace.ts';
+import type { Reader, Transaction } from '../store/store.ts';
+
+export const versionMin = 1;
+export const versionMax = 1;
+
+export interface SessionRecord {
+  readonly sessionSequence: number;
+  readonly bootCounter: number;
+  readonly bootNonce: string;
+  readonly attachSequence: number;
+}
+
+export type Admission =
+  | { readonly admitted: true; readonly version: number; readonly record: SessionRecord }
+  | { readonly admitted: false; readonly reason: 'version' | 'clone' | 'path'; readonly message: string };
+
+/** The newest legitimate session of a child wins; a copy of a child's store is told apart by its boot counter and nonce. */
+export function admit(hello: Hello, expectedPath: string, known: SessionRecord | undefined): Admission {
+  const version = Math.min(versionMax, hello.versionMax);
+  if (version < Math.max(versionMin, hello.versionMin)) {
+    const message = `the child speaks versions ${hello.versionMin} to ${hello.versionMax}, this parent ${versionMin} to ${versionMax}: upgrade the older one`;
+    return { admitted: false, reason: 'version', message };
+  }
+  if (hello.path !== expectedPath) {
+    const message = `the certificate is for "${expectedPath}", the hello for "${hello.path}"`;
+    return { admitted: false, reason: 'path', message };
+  }
+  const bootNonce = hello.bootNonce.toString('hex');
+  if (known && hello.bootCounter < known.bootCounter) return clone(hello, `an older start (${hello.bootCounter}, known ${known.bootCounter})`);
+  if (known && hello.bootCounter === known.bootCounter && bootNonce !== known.bootNonce) {
+    return clone(hello, `another process with the same boot counter ${hello.bootCounter}`);
+  }
+  const { bootCounter, attachSequence } = hello;
+  const sessionSequence = (known?.sessionSequence ?? 0) + 1;
+  return { admitted: true, version, record: { sessionSequence, bootCounter, bootNonce, attachSequence } };
+}
+
+function clone(hello: Hello, what: string): Admission {
+  const message = `"${hello.path}" is attached already, and this is ${what}: two nodes run with one identity; end one, or give it an identity of its own`;
+  return { admitted: false, reason: 'clone', message };
+}
+
+export function readSession(reader: Reader, path: string): SessionRecord | undefined {
+  const bytes = reader.get(concat(prefixOf('session'), text(path)));
+  return bytes && (JSON.parse(asText(bytes)) as SessionRecord);
+}
+
+export function writeSession(t: Transaction, path: string, record: SessionRecord): void {
+  t.put(concat(prefixOf('session'), text(path)), text(JSON.stringify(record)));
+}

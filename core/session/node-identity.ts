@@ -1,0 +1,36 @@
+/** What a node says of itself in every Hello: how often its store was started, and which start this is. */
+import { asText, text } from '../store/bytes.ts';
+import { prefixOf } from '../store/keyspace.ts';
+import type { Reader, Transaction } from '../store/store.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+
+export interface NodeIdentity {
+  /** Grows with each start. A new store begins at the seconds since 1970, so that a node that lost its store is not taken for an old copy of itself. */
+  readonly bootCounter: number;
+  /** 16 random bytes, hex, of this start. */
+  readonly bootNonce: string;
+  /** The node has once caught up with its parent: what is missing in its feeds is meant to be missing. */
+  readonly caughtUp: boolean;
+}
+
+export function beginBoot(t: Transaction, clock: Clock, random: Random): NodeIdentity {
+  const before = readNodeIdentity(t);
+  const identity: NodeIdentity = {
+    bootCounter: before ? before.bootCounter + 1 : Math.floor(clock.wallMs() / 1000),
+    bootNonce: Buffer.from(random.bytes(16)).toString('hex'),
+    caughtUp: before?.caughtUp ?? false,
+  };
+  t.put(prefixOf('node'), text(JSON.stringify(identity)));
+  return identity;
+}
+
+export function readNodeIdentity(reader: Reader): NodeIdentity | undefined {
+  const bytes = reader.get(prefixOf('node'));
+  return bytes && (JSON.parse(asText(bytes)) as NodeIdentity);
+}
+
+export function markCaughtUp(t: Transaction): void {
+  const identity = readNodeIdentity(t);
+  if (identity && !identity.caughtUp) t.put(prefixOf('node'), text(JSON.stringify({ ...identity, caughtUp: true })));
+}

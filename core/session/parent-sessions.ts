@@ -1,0 +1,291 @@
+/** The parent's side: one session for each child that is attached. */
+import type { FeedConsumer } from '../feed/consumer.ts';
+import type { AppliedChange, ResumeTuple } from '../feed/feed.ts';
+import type { FeedProducer } from '../feed/producer.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { BanyanError, describeError } from '../runtime/errors.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Store, Transaction } from '../store/store.ts';
+import { maxFrameBytes } from '../wire/frames.ts';
+import type { Frame, Hello, Retry, Welcome } from '../wire/generated/mesh.ts';
+import type { Link, LinkEvents } from '../wire/link.ts';
+import { admit, readSession, type SessionRecord, writeSession } from './handshake.ts';
+import { SessionRunner } from './runner.ts';
+import { windowBytes } from './session.ts';
+import { tupleFromWire, tupleToWire } from './wire-frames.ts';
+
+export interface ChildFeeds {
+  readonly producer: FeedProducer;
+  readonly consumer: FeedConsumer;
+}
+
+export interface ParentSessionsPorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Path of this node. */
+  readonly path: string;
+  readonly software: string;
+  /** The feeds of a child, by its name below this node; throws to refuse it. */
+  feedsOf(t: Transaction, child: string, role: 'relay' | 'agent'): ChildFeeds;
+  /** This node has caught up with everything above it. */
+  ready(): boolean;
+  applied(t: Transaction, child: string, changes: readonly AppliedChange[]): void;
+  committed(child: string, changes: readonly AppliedChange[]): void;
+  acknowledged(child: string, cursor: number): void;
+  connected(child: string): void;
+  disconnected(child: string, reason: string): void;
+}
+
+export interface SessionStatus {
+  readonly connected: boolean;
+  readonly connectedSinceMs?: number;
+  /** Since the child was last connected; 0 while it is. */
+  readonly silentMs: number;
+}
+
+interface Opened extends ChildFeeds {
+  readonly record: SessionRecord;
+  readonly version: number;
+  /** Of the child's feed when the session was opened. */
+  readonly head: number;
+}
+
+interface Attached {
+  readonly runner: SessionRunner;
+  readonly sinceMs: number;
+}
+
+/** A connection that does not say who it is within this time is closed. */
+const helloWithinMs = 10_000;
+/** Frames that may come between a child's hello and the parent's welcome: its resume and a beat. */
+const earlyFramesMax = 16;
+/** What a refused child is asked to wait: long, since a person has to act. */
+const refusedAfterMs = 30_000;
+
+export class ParentSessions {
+  readonly #ports: ParentSessionsPorts;
+  readonly #attached = new Map<string, Attached>();
+  readonly #lostAtMs = new Map<string, number>();
+  readonly #startedAtMs: number;
+  readonly #awake = new Set<string>();
+  #flushing = false;
+
+  constructor(ports: ParentSessionsPorts) {
+    this.#ports = ports;
+    this.#startedAtMs = ports.clock.monotonicMs();
+  }
+
+  /** For the listener: each new connection is one session, or is refused by throwing. */
+  accept(link: Link): LinkEvents {
+    const child = this.#childOf(link);
+    const early: Frame[] = [];
+    let greeted = false;
+    let closed = false;
+    let runner: SessionRunner | undefined;
+    const timer = this.#ports.clock.after(helloWithinMs, () => link.close('no hello came'));
+    return {
+      onFrame: (frame) => {
+        if (runner) {
+          runner.receive(frame);
+        } else if (greeted) {
+          early.push(frame);
+          if (early.length > earlyFramesMax) link.close('frames before the welcome');
+        } else {
+          greeted = true;
+          timer.stop();
+          this.#hello(link, child, frame, (begun) => {
+            if (closed) {
+              begun.end();
+              return;
+            }
+            runner = begun;
+            for (const waiting of early) begun.receive(waiting);
+          });
+        }
+      },
+      onBytes: () => runner?.alive(),
+      onDrain: () => runner?.drained(),
+      onClose: (error) => {
+        closed = true;
+        timer.stop();
+        runner?.end(error);
+      },
+    };
+  }
+
+  /** The child's feed has new rows: they are sent when they are durable. One flush serves all who were woken. */
+  wake(child: string): void {
+    if (!this.#attached.has(child)) return;
+    this.#awake.add(child);
+    if (this.#flushing) return;
+    this.#flushing = true;
+    queueMicrotask(() => this.#flush());
+  }
+
+  readyChanged(): void {
+    const ready = this.#ports.ready();
+    for (const { runner } of this.#attached.values()) runner.ready(ready);
+  }
+
+  disconnect(child: string, reason: string): void {
+    this.#attached.get(child)?.runner.goodbye(reason);
+  }
+
+  status(child: string): SessionStatus {
+    const attached = this.#attached.get(child);
+    if (attached) return { connected: true, connectedSinceMs: attached.sinceMs, silentMs: 0 };
+    const lostAtMs = this.#lostAtMs.get(child) ?? this.#startedAtMs;
+    return { connected: false, silentMs: this.#ports.clock.monotonicMs() - lostAtMs };
+  }
+
+  close(): void {
+    for (const child of [...this.#attached.keys()]) this.disconnect(child, 'the parent ends');
+  }
+
+  // --------------------------------------------------------------------------------------------------------
+
+  #childOf(link: Link): string {
+    const { path, role } = link.peer;
+    const cut = path.lastIndexOf(':');
+    const parent = cut < 0 ? '' : path.slice(0, cut);
+    if (role === 'center' || parent !== this.#ports.path || path === '') {
+      throw new BanyanError('Forbidden', `the certificate is for ${role} "${path}", which is no child of "${this.#ports.path}"`);
+    }
+    return path.slice(cut + 1);
+  }
+
+  #hello(link: Link, child: string, { frame }: Frame, begun: (runner: SessionRunner) => void): void {
+    if (frame?.$case !== 'hello') {
+      link.close('the first frame was no hello');
+      return;
+    }
+    const hello = frame.value;
+    try {
+      const opened = this.#open(link, child, hello);
+      if (!opened) return;
+      // The session's number and the feed's incarnation are durable before the child hears of them.
+      this.#ports.store.flushed().then(
+        () => begun(this.#begin(link, child, hello, opened)),
+        (error: unknown) => link.close(describeError(error)),
+      );
+    } catch (error) {
+      if (!(error instanceof BanyanError)) throw error;
+      this.#refuse(link, { afterMs: refusedAfterMs, reason: 'unknown_child', message: describeError(error) });
+    }
+  }
+
+  #open(link: Link, child: string, hello: Hello): Opened | undefined {
+    const role = link.peer.role === 'agent' ? 'agent' : 'relay';
+    const { admission, feeds } = this.#ports.store.write((t) => {
+      const decision = admit(hello, link.peer.path, readSession(t, link.peer.path));
+      if (!decision.admitted) return { admission: decision };
+      const opened = this.#ports.feedsOf(t, child, role);
+      writeSession(t, link.peer.path, decision.record);
+      return { admission: decision, feeds: opened };
+    });
+    if (!admission.admitted) {
+      this.#refuse(link, { afterMs: refusedAfterMs, reason: admission.reason, message: admission.message });
+      return undefined;
+    }
+    const { producer } = feeds!;
+    return { ...feeds!, record: admission.record, version: admission.version, head: this.#ports.store.read((r) => producer.head(r)) };
+  }
+
+  #begin(link: Link, child: string, hello: Hello, opened: Opened): SessionRunner {
+    const { store, clock, log } = this.#ports;
+    const { producer, consumer, record, head } = opened;
+    this.#attached.get(child)?.runner.end(new BanyanError('Conflict', 'a newer session of this child took over'));
+    const tuple = tupleFromWire(hello.down);
+    const { resumes, up } = store.read((reader) => ({ resumes: producer.resumable(reader, tuple), up: consumer.resume(reader) }));
+    const ready = this.#ports.ready();
+    link.send({ frame: { $case: 'welcome', value: this.#welcome(opened, up, resumes, ready) } });
+    let attached: Attached | undefined;
+    const runner = new SessionRunner(
+      {
+        store,
+        clock,
+        log,
+        link,
+        produces: 'down',
+        producer,
+        consumer,
+        fence: (t) => this.#fence(t, link.peer.path, record),
+        applied: (t, changes) => this.#ports.applied(t, child, changes),
+        committed: (changes) => this.#ports.committed(child, changes),
+        acknowledged: (cursor) => this.#ports.acknowledged(child, cursor),
+        caughtUp: () => {},
+        ended: (error) => this.#ended(child, attached, error),
+      },
+      { head, sentFrom: resumes ? tuple.cursor : undefined, ready, cursor: up.cursor, resumes: false, peerReady: false },
+    );
+    attached = { runner, sinceMs: clock.wallMs() };
+    this.#attached.set(child, attached);
+    log.info({ child, transport: link.transport, resumes }, 'a child is attached');
+    this.#ports.connected(child);
+    this.wake(child);
+    return runner;
+  }
+
+  #welcome(opened: Opened, up: ResumeTuple, downResumes: boolean, ready: boolean): Welcome {
+    return {
+      version: opened.version,
+      sessionSequence: opened.record.sessionSequence,
+      up: tupleToWire(up),
+      upCreditBytes: windowBytes,
+      downResumes,
+      ready,
+      maxFrameBytes,
+      software: this.#ports.software,
+      downEpoch: Buffer.from(opened.producer.epoch, 'hex'),
+      downIncarnation: Buffer.from(opened.producer.incarnation, 'hex'),
+    };
+  }
+
+  #fence(t: Transaction, path: string, record: SessionRecord): void {
+    const current = readSession(t, path)?.sessionSequence;
+    if (current === record.sessionSequence) return;
+    throw new BanyanError('Conflict', `session ${record.sessionSequence} of "${path}" is over: ${current} has taken its place`);
+  }
+
+  #ended(child: string, attached: Attached | undefined, error: Error | undefined): void {
+    if (this.#attached.get(child) !== attached || !attached) return;
+    this.#attached.delete(child);
+    this.#lostAtMs.set(child, this.#ports.clock.monotonicMs());
+    const reason = error ? describeError(error) : 'ended in order';
+    this.#ports.log.info({ child, reason }, 'a child is detached');
+    this.#ports.disconnected(child, reason);
+  }
+
+  #refuse(link: Link, retry: Retry): void {
+    this.#ports.log.warn({ child: link.peer.path, reason: retry.reason, message: retry.message }, 'a child was refused');
+    link.send({ frame: { $case: 'retry', value: retry } });
+    link.close(retry.message);
+  }
+
+  #flush(): void {
+    const { store } = this.#ports;
+    const children = [...this.#awake];
+    this.#awake.clear();
+    const heads = store.read((reader) =>
+      children.map((child) => {
+        const attached = this.#attached.get(child);
+        return attached ? { attached, head: attached.runner.producerHead(reader) } : undefined;
+      }),
+    );
+    store.flushed().then(
+      () => {
+        this.#flushing = false;
+        for (const woken of heads) woken?.attached.runner.produced(woken.head);
+        if (this.#awake.size > 0) {
+          this.#flushing = true;
+          this.#flush();
+        }
+      },
+      (error: unknown) => {
+        this.#flushing = false;
+        this.#ports.log.error({ reason: describeError(error) }, 'what was written could not be made durable: nothing of it is sent');
+      },
+    );
+  }
+}

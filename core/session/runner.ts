@@ -1,0 +1,293 @@
+/** Carries out what an established session decides: the machine (session.ts) on a store, a clock and a link. */
+import type { FeedConsumer } from '../feed/consumer.ts';
+import type { AppliedChange, Batch, ReconcileReply } from '../feed/feed.ts';
+import type { FeedProducer } from '../feed/producer.ts';
+import { answer, Reconciliation } from '../feed/reconcile.ts';
+import type { Clock, Timer } from '../runtime/clock.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Reader, Store, Transaction } from '../store/store.ts';
+import type { Frame } from '../wire/generated/mesh.ts';
+import type { Link } from '../wire/link.ts';
+import { batchEntries, begin, type Effect, type Input, nextTickMs, type SessionState, type Start, step, type Stepped } from './session.ts';
+import {
+  ackFrame,
+  batchFrame,
+  batchFromWire,
+  type Direction,
+  directionOf,
+  replyFrame,
+  replyFromWire,
+  requestFrame,
+  requestFromWire,
+} from './wire-frames.ts';
+
+export interface RunnerPorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly link: Link;
+  /** The direction that this side produces. */
+  readonly produces: Direction;
+  readonly producer: FeedProducer;
+  readonly consumer: FeedConsumer;
+  /** Throws when another session has taken over: checked inside every commit on behalf of this one. */
+  fence(t: Transaction): void;
+  /** Inside the commit that applies changes: what it writes commits with the cursor. */
+  applied(t: Transaction, changes: readonly AppliedChange[]): void;
+  /** After that commit. */
+  committed(changes: readonly AppliedChange[]): void;
+  acknowledged(cursor: number): void;
+  caughtUp(): void;
+  /** Once, last. */
+  ended(error?: Error): void;
+}
+
+export class SessionRunner {
+  readonly #ports: RunnerPorts;
+  #state: SessionState;
+  #timer: Timer | undefined;
+  #reconciliation: Reconciliation | undefined;
+  #ended = false;
+  /** The transport's buffer is full: batches wait, control frames do not. */
+  #congested = false;
+  #waiting: (Effect & { type: 'sendBatch' }) | undefined;
+
+  constructor(ports: RunnerPorts, start: Omit<Start, 'nowMs'>) {
+    this.#ports = ports;
+    const first = begin({ ...start, nowMs: ports.clock.monotonicMs() });
+    this.#state = first.state;
+    this.#run(first);
+  }
+
+  get state(): SessionState {
+    return this.#state;
+  }
+
+  producerHead(reader: Reader): number {
+    return this.#ports.producer.head(reader);
+  }
+
+  /** The produced feed is durable up to `head`. */
+  produced(head: number): void {
+    this.#input({ type: 'produced', head });
+  }
+
+  ready(ready: boolean): void {
+    this.#input({ type: 'ready', ready });
+  }
+
+  alive(): void {
+    this.#input({ type: 'alive' });
+  }
+
+  drained(): void {
+    this.#congested = false;
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    if (waiting) this.#guard(() => this.#sendBatch(waiting));
+  }
+
+  receive(frame: Frame): void {
+    this.#guard(() => {
+      const input = this.#inputOf(frame);
+      if (input) this.#input(input);
+    });
+  }
+
+  /** Ends the session from this side, with a word for the peer. */
+  goodbye(reason: string): void {
+    if (this.#ended) return;
+    this.#send({ frame: { $case: 'goodbye', value: { reason, returnAfterMs: 0 } } });
+    this.end();
+  }
+
+  end(error?: Error): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#timer?.stop();
+    this.#ports.link.close(error?.message ?? 'ended');
+    this.#ports.ended(error);
+  }
+
+  // -------------------------------------------------------------------------------------------------- effects
+
+  #input(input: Input): void {
+    if (this.#ended) return;
+    this.#run(step(this.#state, input, this.#ports.clock.monotonicMs()));
+  }
+
+  #run({ state, effects }: Stepped): void {
+    this.#state = state;
+    for (const effect of effects) {
+      if (this.#ended) return;
+      this.#guard(() => this.#perform(effect));
+    }
+    if (!this.#ended) this.#armTimer();
+  }
+
+  #perform(effect: Effect): void {
+    switch (effect.type) {
+      case 'sendBatch':
+        return this.#sendBatch(effect);
+      case 'applyThenAck':
+        return this.#apply(effect.batch);
+      case 'acknowledged':
+        return this.#acknowledged(effect.cursor);
+      case 'sendBeat': {
+        const value = { sequence: 0, head: effect.head, purgeRevision: 0, rootWatermark: 0, rootAgeMs: 0, ready: effect.ready };
+        return this.#send({ frame: { $case: 'beat', value } });
+      }
+      case 'startReconcile':
+        this.#reconciliation = this.#ports.store.read((reader) => new Reconciliation(reader, this.#ports.consumer));
+        return this.#askNext();
+      case 'absorb':
+        return this.#absorb(effect.reply);
+      case 'answer': {
+        const { store, producer, produces } = this.#ports;
+        const reply = store.read((reader) => answer(reader, producer, effect.request, effect.head));
+        // The rows may be newer than the durable head: they are sent when they are durable too.
+        return this.#afterFlush(() => this.#send(replyFrame(produces, reply)));
+      }
+      case 'caughtUp':
+        return this.#ports.caughtUp();
+      case 'close':
+        return this.end(effect.error);
+    }
+  }
+
+  #sendBatch(effect: Effect & { type: 'sendBatch' }): void {
+    if (this.#congested) {
+      this.#waiting = effect;
+      return;
+    }
+    const { store, producer, produces } = this.#ports;
+    const limits = { maxBytes: effect.maxBytes, maxEntries: batchEntries };
+    const batch = store.read((reader) => producer.batch(reader, effect.after, effect.head, limits));
+    if (!batch) return;
+    this.#send(batchFrame(produces, batch));
+    const bytes = batch.entries.reduce((sum, { content }) => sum + 64 + (content ? content.body.length + content.attributes.length : 0), 0);
+    this.#input({ type: 'sent', to: batch.to, bytes });
+  }
+
+  #apply(batch: Batch): void {
+    const { store, consumer } = this.#ports;
+    this.#commit((t) => consumer.apply(t, batch));
+    this.#afterFlush(() => {
+      const cursor = batch.to;
+      this.#send(ackFrame(this.#consumes, cursor, store.read((reader) => consumer.resume(reader)).epoch));
+    });
+  }
+
+  #acknowledged(cursor: number): void {
+    const { store, producer, fence } = this.#ports;
+    store.write((t) => {
+      fence(t);
+      producer.acknowledge(t, cursor);
+    });
+    this.#ports.acknowledged(cursor);
+  }
+
+  #absorb(reply: ReconcileReply): void {
+    const reconciliation = this.#reconciliation;
+    if (!reconciliation) return;
+    this.#commit((t) => reconciliation.absorb(t, reply));
+    this.#askNext();
+  }
+
+  #askNext(): void {
+    const request = this.#reconciliation?.next();
+    if (request) {
+      this.#send(requestFrame(this.#consumes, request));
+      return;
+    }
+    const reconciliation = this.#reconciliation!;
+    this.#reconciliation = undefined;
+    const { store, consumer } = this.#ports;
+    this.#commit((t) => reconciliation.finish(t));
+    const { cursor, epoch } = store.read((reader) => consumer.resume(reader));
+    this.#afterFlush(() => this.#send(ackFrame(this.#consumes, cursor, epoch)));
+    this.#input({ type: 'reconciled', cursor });
+  }
+
+  #commit(work: (t: Transaction) => AppliedChange[]): void {
+    const { store, fence, applied, committed } = this.#ports;
+    const changes = store.write((t) => {
+      fence(t);
+      const done = work(t);
+      if (done.length > 0) applied(t, done);
+      return done;
+    });
+    if (changes.length > 0) committed(changes);
+  }
+
+  #afterFlush(then: () => void): void {
+    this.#ports.store.flushed().then(
+      () => {
+        if (!this.#ended) this.#guard(then);
+      },
+      (error: unknown) => this.end(error as Error),
+    );
+  }
+
+  // ----------------------------------------------------------------------------------------------------- frames
+
+  get #consumes(): Direction {
+    return this.#ports.produces === 'down' ? 'up' : 'down';
+  }
+
+  #inputOf({ frame }: Frame): Input | undefined {
+    switch (frame?.$case) {
+      case 'batch':
+        this.#expect(directionOf(frame.value.feed), this.#consumes);
+        return { type: 'batch', batch: batchFromWire(frame.value) };
+      case 'ack':
+        this.#expect(directionOf(frame.value.feed), this.#ports.produces);
+        return { type: 'ack', cursor: frame.value.cursor };
+      case 'beat':
+        return { type: 'beat', head: frame.value.head, ready: frame.value.ready };
+      case 'reconcileRequest':
+        this.#expect(directionOf(frame.value.feed), this.#ports.produces);
+        return { type: 'request', request: requestFromWire(frame.value) };
+      case 'reconcileReply':
+        this.#expect(directionOf(frame.value.feed), this.#consumes);
+        return { type: 'reply', reply: replyFromWire(frame.value) };
+      case 'resume':
+        this.#expect(directionOf(frame.value.feed), this.#consumes);
+        return { type: 'resume', resumes: frame.value.resumes };
+      case 'goodbye':
+        return { type: 'goodbye' };
+      case 'hello':
+      case 'welcome':
+      case 'retry':
+        throw new BanyanError('Protocol', `a ${frame.$case} in the middle of a session`);
+      default:
+        // Frames of a later version are passed over.
+        return undefined;
+    }
+  }
+
+  #expect(actual: Direction, expected: Direction): void {
+    if (actual !== expected) throw new BanyanError('Protocol', `a frame for the ${actual} feed, which goes the other way`);
+  }
+
+  #send(frame: Frame): void {
+    if (!this.#ports.link.send(frame)) this.#congested = true;
+  }
+
+  #guard(act: () => void): void {
+    try {
+      act();
+    } catch (error) {
+      if (!(error instanceof BanyanError)) throw error;
+      this.#ports.log.warn({ peer: this.#ports.link.peer.path, code: error.code, reason: error.message }, 'the session ends');
+      this.end(error);
+    }
+  }
+
+  #armTimer(): void {
+    this.#timer?.stop();
+    const { clock } = this.#ports;
+    this.#timer = clock.after(nextTickMs(this.#state, clock.monotonicMs()), () => this.#input({ type: 'tick' }));
+  }
+}

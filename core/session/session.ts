@@ -1,0 +1,210 @@
+/**
+ * An established session as a pure state machine, the same for both sides: each produces one feed and consumes the other. An input
+ * gives effects, in order; "store, then send" is one effect, so that nothing that is not durable can be sent by mistake.
+ *
+ * The handshake comes before (handshake.ts); the runner (runner.ts) carries the effects out.
+ */
+import type { Batch, ReconcileReply, ReconcileRequest } from '../feed/feed.ts';
+import { BanyanError } from '../runtime/errors.ts';
+
+/** Beats are sent when nothing else was for this long; the brief's bound is 20 s. */
+export const beatEveryMs = 15_000;
+/** Three beats missed, in which not a single byte came, are death. */
+export const deathAfterMs = 3 * 20_000;
+/** Bytes of entries in flight without an acknowledgement: a second of a 4 Mbit/s line, 64 of one of 64 kbit/s. */
+export const windowBytes = 512 * 1024;
+/** A batch: large enough that a message's fixed cost does not matter, small enough that beats fit in between. */
+export const batchBytes = 64 * 1024;
+export const batchEntries = 512;
+
+export type Input =
+  /** The feed that this side produces is durable up to `head`. */
+  | { readonly type: 'produced'; readonly head: number }
+  /** The runner sent a batch that the machine asked for. */
+  | { readonly type: 'sent'; readonly to: number; readonly bytes: number }
+  /** This side's readiness changed. */
+  | { readonly type: 'ready'; readonly ready: boolean }
+  | { readonly type: 'batch'; readonly batch: Batch }
+  | { readonly type: 'ack'; readonly cursor: number }
+  | { readonly type: 'beat'; readonly head: number; readonly ready: boolean }
+  | { readonly type: 'request'; readonly request: ReconcileRequest }
+  | { readonly type: 'reply'; readonly reply: ReconcileReply }
+  /** The reconciliation has no more to ask: the feed goes on from `cursor`. */
+  | { readonly type: 'reconciled'; readonly cursor: number }
+  /** Whether the other side's feed goes on from this side's cursor; until it has said so, this side waits. */
+  | { readonly type: 'resume'; readonly resumes: boolean }
+  | { readonly type: 'goodbye' }
+  /** Bytes came, whatever they were. */
+  | { readonly type: 'alive' }
+  | { readonly type: 'tick' };
+
+export type Effect =
+  /** Read a batch behind `after` and send it; then tell with `sent`. */
+  | { readonly type: 'sendBatch'; readonly after: number; readonly head: number; readonly maxBytes: number }
+  /** Apply, flush, and only then acknowledge. */
+  | { readonly type: 'applyThenAck'; readonly batch: Batch }
+  | { readonly type: 'acknowledged'; readonly cursor: number }
+  | { readonly type: 'sendBeat'; readonly head: number; readonly ready: boolean }
+  | { readonly type: 'startReconcile' }
+  | { readonly type: 'absorb'; readonly reply: ReconcileReply }
+  | { readonly type: 'answer'; readonly request: ReconcileRequest; readonly head: number }
+  | { readonly type: 'caughtUp' }
+  | { readonly type: 'close'; readonly error?: BanyanError };
+
+export interface SessionState {
+  // Producing.
+  readonly head: number;
+  /** Undefined while the consumer must reconcile first. */
+  readonly sent: number | undefined;
+  readonly inFlight: readonly { readonly to: number; readonly bytes: number }[];
+  readonly ready: boolean;
+  // Consuming.
+  readonly cursor: number;
+  readonly mode: 'resumed' | 'waitsForReady' | 'reconciling';
+  readonly peerHead: number | undefined;
+  readonly peerReady: boolean;
+  readonly caughtUp: boolean;
+  // Life.
+  readonly heardAtMs: number;
+  readonly beatAtMs: number;
+}
+
+export interface Start {
+  readonly nowMs: number;
+  /** Durable head of the produced feed. */
+  readonly head: number;
+  /** Where the other side's consumer stands; undefined: it must reconcile. */
+  readonly sentFrom: number | undefined;
+  readonly ready: boolean;
+  /** Where the own consumer stands. */
+  readonly cursor: number;
+  readonly resumes: boolean;
+  readonly peerReady: boolean;
+}
+
+export type Stepped = { readonly state: SessionState; readonly effects: readonly Effect[] };
+
+export function begin(start: Start): Stepped {
+  const state: SessionState = {
+    head: start.head,
+    sent: start.sentFrom,
+    inFlight: [],
+    ready: start.ready,
+    cursor: start.cursor,
+    mode: start.resumes ? 'resumed' : 'waitsForReady',
+    peerHead: undefined,
+    peerReady: start.peerReady,
+    caughtUp: false,
+    heardAtMs: start.nowMs,
+    beatAtMs: start.nowMs,
+  };
+  // The first beat tells the head, by which the other side knows when it has caught up.
+  const beat: Effect = { type: 'sendBeat', head: state.head, ready: state.ready };
+  return chain({ state, effects: [beat] }, (s) => reconcileIfReady(s), (s) => send(s));
+}
+
+export function step(state: SessionState, input: Input, nowMs: number): Stepped {
+  switch (input.type) {
+    case 'produced':
+      return send({ ...state, head: Math.max(state.head, input.head) });
+    case 'sent':
+      return send({ ...state, sent: input.to, inFlight: [...state.inFlight, { to: input.to, bytes: input.bytes }], beatAtMs: nowMs });
+    case 'ready':
+      if (input.ready === state.ready) return idle(state);
+      return withEffects({ ...state, ready: input.ready, beatAtMs: nowMs }, { type: 'sendBeat', head: state.head, ready: input.ready });
+    case 'batch':
+      return onBatch(state, input.batch);
+    case 'ack':
+      return onAck(state, input.cursor);
+    case 'beat': {
+      const next = { ...state, peerHead: input.head, peerReady: input.ready };
+      return chain(idle(next), reconcileIfReady, noteCaughtUp);
+    }
+    case 'request':
+      return withEffects(state, { type: 'answer', request: input.request, head: state.head });
+    case 'reply':
+      if (state.mode !== 'reconciling') return fail(state, 'a reconcile reply that nobody asked for');
+      return withEffects(state, { type: 'absorb', reply: input.reply });
+    case 'reconciled':
+      return noteCaughtUp({ ...state, mode: 'resumed', cursor: input.cursor });
+    case 'resume':
+      if (state.mode !== 'waitsForReady') return fail(state, 'a second word on how the feed goes on');
+      if (input.resumes) return noteCaughtUp({ ...state, mode: 'resumed' });
+      return reconcileIfReady({ ...state, peerReady: true });
+    case 'goodbye':
+      return withEffects(state, { type: 'close' });
+    case 'alive':
+      return idle({ ...state, heardAtMs: nowMs });
+    case 'tick':
+      return onTick(state, nowMs);
+  }
+}
+
+/** When the machine wants its next tick. */
+export function nextTickMs(state: SessionState, nowMs: number): number {
+  const dueMs = Math.min(state.heardAtMs + deathAfterMs, state.beatAtMs + beatEveryMs);
+  return Math.max(0, dueMs - nowMs);
+}
+
+function onBatch(state: SessionState, batch: Batch): Stepped {
+  if (state.mode !== 'resumed') return fail(state, 'a batch before the feed was reconciled');
+  if (batch.to < batch.from || batch.head < batch.to) return fail(state, `a batch from ${batch.from} to ${batch.to} with head ${batch.head}`);
+  const next = { ...state, cursor: Math.max(state.cursor, batch.to), peerHead: Math.max(state.peerHead ?? 0, batch.head) };
+  return chain(withEffects(next, { type: 'applyThenAck', batch }), noteCaughtUp);
+}
+
+function onAck(state: SessionState, cursor: number): Stepped {
+  if (cursor > state.head) return fail(state, `an acknowledgement of ${cursor}, beyond the head ${state.head}`);
+  const inFlight = state.inFlight.filter(({ to }) => to > cursor);
+  // A consumer that has just reconciled says with its first acknowledgement where it goes on.
+  const sent = state.sent ?? cursor;
+  return chain(withEffects({ ...state, inFlight, sent }, { type: 'acknowledged', cursor }), send);
+}
+
+function onTick(state: SessionState, nowMs: number): Stepped {
+  if (nowMs - state.heardAtMs >= deathAfterMs) {
+    const silence = `nothing was heard for ${Math.round((nowMs - state.heardAtMs) / 1000)} s`;
+    return withEffects(state, { type: 'close', error: new BanyanError('Unavailable', silence) });
+  }
+  if (nowMs - state.beatAtMs < beatEveryMs) return idle(state);
+  return withEffects({ ...state, beatAtMs: nowMs }, { type: 'sendBeat', head: state.head, ready: state.ready });
+}
+
+/** One batch at a time: the runner's `sent` asks for the next, until the window is full or all is sent. */
+function send(state: SessionState): Stepped {
+  const { sent, head } = state;
+  if (sent === undefined || sent >= head) return idle(state);
+  const used = state.inFlight.reduce((sum, { bytes }) => sum + bytes, 0);
+  if (used >= windowBytes) return idle(state);
+  return withEffects(state, { type: 'sendBatch', after: sent, head, maxBytes: Math.min(batchBytes, windowBytes - used) });
+}
+
+function reconcileIfReady(state: SessionState): Stepped {
+  if (state.mode !== 'waitsForReady' || !state.peerReady) return idle(state);
+  return withEffects({ ...state, mode: 'reconciling' }, { type: 'startReconcile' });
+}
+
+function noteCaughtUp(state: SessionState): Stepped {
+  const { caughtUp, mode, peerReady, peerHead, cursor } = state;
+  if (caughtUp || mode !== 'resumed' || !peerReady || peerHead === undefined || cursor < peerHead) return idle(state);
+  return withEffects({ ...state, caughtUp: true }, { type: 'caughtUp' });
+}
+
+function fail(state: SessionState, what: string): Stepped {
+  return withEffects(state, { type: 'close', error: new BanyanError('Protocol', what) });
+}
+
+function idle(state: SessionState): Stepped {
+  return { state, effects: [] };
+}
+
+function withEffects(state: SessionState, ...effects: Effect[]): Stepped {
+  return { state, effects };
+}
+
+function chain(first: Stepped, ...steps: ((state: SessionState) => Stepped)[]): Stepped {
+  return steps.reduce<Stepped>((done, next) => {
+    const { state, effects } = next(done.state);
+    return { state, effects: [...done.effects, ...effects] };
+  }, first);
+}

@@ -1,0 +1,158 @@
+/** Between the feeds' types and the frames of the wire. */
+import type { Batch, Content, RangeAnswer, RangeSummary, ReconcileReply, ReconcileRequest, ResumeTuple, WireEntry } from '../feed/feed.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import { Feed, type Entry, type Frame, RangeAnswer_Kind, type ResumeTuple as WireTuple } from '../wire/generated/mesh.ts';
+import type * as wire from '../wire/generated/mesh.ts';
+
+export type Direction = 'down' | 'up';
+
+const feedOf = { down: Feed.FEED_DOWN, up: Feed.FEED_UP } as const;
+
+export function batchFrame(direction: Direction, batch: Batch): Frame {
+  const { from, to, head } = batch;
+  const value = { feed: feedOf[direction], entries: batch.entries.map(entryToWire), from, to, head, ...producerToWire(batch) };
+  return { frame: { $case: 'batch', value } };
+}
+
+export function ackFrame(direction: Direction, cursor: number, epoch: string): Frame {
+  return { frame: { $case: 'ack', value: { feed: feedOf[direction], cursor, epoch: bytes(epoch) } } };
+}
+
+export function requestFrame(direction: Direction, request: ReconcileRequest): Frame {
+  const value = {
+    feed: feedOf[direction],
+    round: request.round,
+    ranges: request.ranges.map(rangeToWire),
+    wanted: request.wanted.map((keyHash) => Buffer.from(keyHash)),
+  };
+  return { frame: { $case: 'reconcileRequest', value } };
+}
+
+export function replyFrame(direction: Direction, reply: ReconcileReply): Frame {
+  const value = {
+    feed: feedOf[direction],
+    round: reply.round,
+    answers: reply.answers.map(answerToWire),
+    entries: reply.entries.map(entryToWire),
+    head: reply.head,
+    ...producerToWire(reply),
+  };
+  return { frame: { $case: 'reconcileReply', value } };
+}
+
+export function tupleToWire(tuple: ResumeTuple): WireTuple {
+  const { cursor, seenHead } = tuple;
+  return { ...producerToWire(tuple), cursor, seenHead };
+}
+
+export function tupleFromWire(tuple: WireTuple | undefined): ResumeTuple {
+  if (!tuple) return { epoch: '', incarnation: '', cursor: 0, seenHead: 0 };
+  const { cursor, seenHead } = tuple;
+  return { epoch: hex(tuple.epoch), incarnation: hex(tuple.incarnation), cursor, seenHead };
+}
+
+export function batchFromWire(value: wire.Batch): Batch {
+  const { from, to, head } = value;
+  return { entries: value.entries.map(entryFromWire), from, to, head, epoch: hex(value.epoch), incarnation: hex(value.incarnation) };
+}
+
+export function requestFromWire(value: wire.ReconcileRequest): ReconcileRequest {
+  return { round: value.round, ranges: value.ranges.map(rangeFromWire), wanted: value.wanted };
+}
+
+export function replyFromWire(value: wire.ReconcileReply): ReconcileReply {
+  return {
+    round: value.round,
+    answers: value.answers.map(answerFromWire),
+    entries: value.entries.map(entryFromWire),
+    head: value.head,
+    epoch: hex(value.epoch),
+    incarnation: hex(value.incarnation),
+  };
+}
+
+/** The direction that a frame's feed names. */
+export function directionOf(feed: Feed): Direction {
+  if (feed === Feed.FEED_DOWN) return 'down';
+  if (feed === Feed.FEED_UP) return 'up';
+  throw new BanyanError('Protocol', `a frame for feed ${feed}, which there is not`);
+}
+
+function entryToWire(entry: WireEntry): Entry {
+  const { keyHash, revision, originRevision, content } = entry;
+  return {
+    keyHash: Buffer.from(keyHash),
+    revision,
+    originRevision,
+    tombstone: content === undefined,
+    key: content?.key ?? '',
+    attributes: buffer(content?.attributes),
+    body: buffer(content?.body),
+  };
+}
+
+function entryFromWire(entry: Entry): WireEntry {
+  const { keyHash, revision, originRevision, tombstone, key, attributes, body } = entry;
+  if (keyHash.length !== 16) throw new BanyanError('Protocol', `an entry with a key hash of ${keyHash.length} bytes`);
+  if (tombstone) return { keyHash, revision, originRevision };
+  const content: Content = { key, attributes, body };
+  return { keyHash, revision, originRevision, content };
+}
+
+function rangeToWire({ from, to, count, fingerprint }: RangeSummary): wire.RangeSummary {
+  return { from: buffer(from), to: buffer(to), count, fingerprint: buffer(fingerprint) };
+}
+
+function rangeFromWire({ from, to, count, fingerprint }: wire.RangeSummary): RangeSummary {
+  return { from, to, count, fingerprint };
+}
+
+function answerToWire(answer: RangeAnswer): wire.RangeAnswer {
+  const empty = { range: undefined, parts: [], items: [] };
+  switch (answer.kind) {
+    case 'same':
+      return { ...empty, kind: RangeAnswer_Kind.KIND_SAME, range: rangeToWire(answer.range) };
+    case 'split':
+      return { ...empty, kind: RangeAnswer_Kind.KIND_SPLIT, parts: answer.parts.map(rangeToWire) };
+    case 'list': {
+      const range = rangeToWire({ from: answer.from, to: answer.to, count: answer.items.length, fingerprint: new Uint8Array(0) });
+      const items = answer.items.map((item) => ({
+        keyHash: buffer(item.keyHash),
+        contentHash: buffer(item.contentHash),
+        originRevision: item.originRevision,
+      }));
+      return { ...empty, kind: RangeAnswer_Kind.KIND_LIST, range, items };
+    }
+  }
+}
+
+function answerFromWire(answer: wire.RangeAnswer): RangeAnswer {
+  switch (answer.kind) {
+    case RangeAnswer_Kind.KIND_SAME:
+      if (answer.range) return { kind: 'same', range: rangeFromWire(answer.range) };
+      break;
+    case RangeAnswer_Kind.KIND_SPLIT:
+      return { kind: 'split', parts: answer.parts.map(rangeFromWire) };
+    case RangeAnswer_Kind.KIND_LIST:
+      if (answer.range) return { kind: 'list', from: answer.range.from, to: answer.range.to, items: answer.items };
+      break;
+  }
+  throw new BanyanError('Protocol', `a reconcile answer of kind ${answer.kind} without its parts`);
+}
+
+function producerToWire({ epoch, incarnation }: { epoch: string; incarnation: string }) {
+  return { epoch: bytes(epoch), incarnation: bytes(incarnation) };
+}
+
+function bytes(hexText: string): Buffer {
+  return Buffer.from(hexText, 'hex');
+}
+
+function hex(value: Uint8Array): string {
+  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex');
+}
+
+function buffer(value: Uint8Array | undefined): Buffer {
+  if (!value) return Buffer.alloc(0);
+  return Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+}

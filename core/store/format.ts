@@ -1,0 +1,64 @@
+/** Which format a store has: one record, written when it is new, read before anything else. */
+import type { Clock } from '../runtime/clock.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import { asText, text } from './bytes.ts';
+import { prefixOf } from './keyspace.ts';
+import type { Store, Transaction } from './store.ts';
+
+/** Grows when an older program could not read, or would spoil, what this one writes. */
+export const currentFormat = 1;
+
+export interface FormatRecord {
+  readonly format: number;
+  /** RFC 3339. */
+  readonly createdAt: string;
+}
+
+/** Every key of every keyspace is below it. */
+const endOfKeys = Buffer.alloc(2, 0xff);
+
+/** Throws StoreVersion for a store of a newer program, StoreCorrupt for one whose record is missing or not readable. */
+export function openFormatted(store: Store, clock: Clock): FormatRecord {
+  const key = prefixOf('format');
+  const found = store.read((reader) => reader.get(key));
+  if (!found) return store.write((t) => create(t, key, clock));
+  const record = parse(asText(found));
+  if (record.format > currentFormat) {
+    const message = `the store has format ${record.format}, this program knows formats up to ${currentFormat}; start the newer program, or restore a backup from before the upgrade`;
+    throw new BanyanError('StoreVersion', message);
+  }
+  return record;
+}
+
+function create(t: Transaction, key: Uint8Array, clock: Clock): FormatRecord {
+  for (const _entry of t.scan({ from: key, to: endOfKeys, limit: 1 })) {
+    throw new BanyanError(
+      'StoreCorrupt',
+      'the store has data and no format record; restore a backup, or begin with an empty directory',
+    );
+  }
+  const record: FormatRecord = { format: currentFormat, createdAt: new Date(clock.wallMs()).toISOString() };
+  t.put(key, text(JSON.stringify(record)));
+  return record;
+}
+
+function parse(json: string): FormatRecord {
+  const record = readJson(json);
+  if (typeof record === 'object' && record !== null && 'format' in record && Number.isInteger(record.format)) {
+    return record as FormatRecord;
+  }
+  throw unreadable(json);
+}
+
+function readJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    throw unreadable(json, error);
+  }
+}
+
+function unreadable(json: string, cause?: unknown): BanyanError {
+  const message = `the format record of the store is not readable: ${JSON.stringify(json.slice(0, 80))}; restore a backup, or begin with an empty directory`;
+  return new BanyanError('StoreCorrupt', message, {}, { cause });
+}

@@ -1,0 +1,11 @@
+/** What every store takes, so that what works on one works on all. */
+import { BanyanError } from '../runtime/errors.ts';
+
+/** The limit of lmdb with pages of 4 KiB. */
+const keyBytesMax = 1_978;
+
+export function checkKey(key: Uint8Array): void {
+  if (key.length > 0 && key.length <= keyBytesMax) return;
+  const message = `a key of ${key.length} bytes: the store takes keys of 1 to ${keyBytesMax} bytes; shorten the name`;
+  throw new BanyanError('TooLarge', message);
+}

@@ -1,0 +1,106 @@
+/**
+ * One process a directory: a file that names its owner. The lock of a process that is gone is taken over, so that a node
+ * starts after any crash without help.
+ */
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { BanyanError } from '../../runtime/errors.ts';
+import type { Host, ProcessIdentity } from './host.ts';
+
+interface Owner extends ProcessIdentity {
+  readonly bootId: string;
+}
+
+const fileName = 'owner.json';
+
+export class DirectoryLock {
+  readonly #file: string;
+
+  private constructor(file: string) {
+    this.#file = file;
+  }
+
+  static take(directory: string, host: Host): DirectoryLock {
+    const file = join(directory, fileName);
+    const own = JSON.stringify({ ...host.self, bootId: host.bootId } satisfies Owner);
+    if (create(file, own, host)) return new DirectoryLock(file);
+    const found = readFileSync(file, 'utf8');
+    const owner = livingOwner(found, host);
+    if (owner) throw inUse(directory, owner);
+    removeStale(directory, file, found, host);
+    if (!create(file, own, host)) throw inUse(directory, undefined);
+    return new DirectoryLock(file);
+  }
+
+  release(): void {
+    rmSync(this.#file, { force: true });
+  }
+}
+
+/** Link, not create and write: the file is there with its whole content or not at all. */
+function create(file: string, content: string, host: Host): boolean {
+  const draft = `${file}.${host.self.pid}`;
+  writeFileSync(draft, content, { mode: 0o600 });
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    if (isCode(error, 'EEXIST')) return false;
+    throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/**
+ * The owner if it may still be running. Another namespace is another container: its pids can't be looked up, and a restarted
+ * container must get its own store back, so such a lock counts as stale; what keeps two containers apart is the volume.
+ */
+function livingOwner(text: string, host: Host): Owner | undefined {
+  const owner = parse(text);
+  if (!owner || owner.bootId !== host.bootId || owner.namespace !== host.self.namespace) return undefined;
+  return host.find(owner.pid)?.started === owner.started ? owner : undefined;
+}
+
+/** Moved aside first: whoever moved a lock that another process has made in the meantime puts it back. */
+function removeStale(directory: string, file: string, stale: string, host: Host): void {
+  const aside = `${file}.stale.${host.self.pid}`;
+  try {
+    renameSync(file, aside);
+  } catch (error) {
+    if (isCode(error, 'ENOENT')) return;
+    throw error;
+  }
+  const moved = readFileSync(aside, 'utf8');
+  if (moved !== stale) {
+    renameSync(aside, file);
+    throw inUse(directory, parse(moved));
+  }
+  rmSync(aside);
+}
+
+function parse(text: string): Owner | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isOwner(value) ? value : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
+
+function isOwner(value: unknown): value is Owner {
+  return typeof value === 'object' && value !== null && 'pid' in value && Number.isInteger(value.pid);
+}
+
+function inUse(directory: string, owner: Owner | undefined): BanyanError {
+  const who = owner ? `process ${owner.pid}` : 'another process';
+  return new BanyanError(
+    'Unavailable',
+    `the store in ${directory} is in use by ${who}; end it or choose another directory`,
+  );
+}
+
+function isCode(error: unknown, code: string): boolean {
+  return error instanceof Error && 'code' in error && error.code === code;
+}

@@ -1,0 +1,98 @@
+/**
+ * One LMDB transaction that takes all writes of a turn of the event loop: committing each by itself costs ten times as much, in pages copied and
+ * synced. Each write is undone by itself when its function throws: LMDB's nested transactions would cost more than the values kept here.
+ */
+import { type RootDatabase, TransactionFlags } from 'lmdb';
+import { asBuffer } from '../bytes.ts';
+import type { Transaction } from '../store.ts';
+import { LmdbReader } from './lmdb-reader.ts';
+
+export type LmdbDatabase = RootDatabase<Uint8Array, Uint8Array>;
+
+/** Committed by this thread, and left to a flush to make durable. */
+const flags = TransactionFlags.ABORTABLE | TransactionFlags.SYNCHRONOUS_COMMIT | TransactionFlags.NO_SYNC_FLUSH;
+
+interface Change {
+  readonly key: Buffer;
+  readonly before: Uint8Array | undefined;
+}
+
+export class WriteGroup {
+  readonly #database: LmdbDatabase;
+  readonly #directory: string;
+  #end: { commit: () => void; abort: (reason: Error) => void } | undefined;
+  #bytes = 0;
+
+  constructor(database: LmdbDatabase, directory: string) {
+    this.#database = database;
+    this.#directory = directory;
+    // lmdb commits when what its callback returns is fulfilled. A promise would be so in a later microtask; this is when `commit` says.
+    database.transactionSync(
+      () => ({
+        // biome-ignore lint/suspicious/noThenProperty: being waited for is its purpose
+        then: (commit: () => void, abort: (reason: Error) => void) => {
+          this.#end = { commit, abort };
+        },
+      }),
+      flags,
+    );
+  }
+
+  /** Bytes put and kept so far. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** `callbacks` gets what the transaction wants called behind it. */
+  run<T>(fn: (transaction: Transaction) => T, callbacks: (() => void)[]): T {
+    const reader = new LmdbReader(this.#database, this.#directory);
+    const changes: Change[] = [];
+    const change = (key: Uint8Array): Change => {
+      const before = reader.get(key);
+      const made = { key: Buffer.from(key), before };
+      changes.push(made);
+      this.#bytes += key.length + (before?.length ?? 0);
+      return made;
+    };
+    const transaction: Transaction = {
+      get: (key) => reader.get(key),
+      scan: (range) => reader.scan(range),
+      put: (key, value) => {
+        this.#database.putSync(change(key).key, value);
+        this.#bytes += value.length;
+      },
+      afterCommit: (callback) => {
+        callbacks.push(callback);
+      },
+      remove: (key) => change(key).before !== undefined && this.#database.removeSync(asBuffer(key)),
+    };
+    try {
+      const value = fn(transaction);
+      if (value instanceof Promise) throw new Error('a transaction ends when its function returns: it cannot be async');
+      return value;
+    } catch (error) {
+      for (const { key, before } of changes.reverse()) this.#restore(key, before);
+      throw error;
+    } finally {
+      reader.end();
+    }
+  }
+
+  commit(): void {
+    this.#end?.commit();
+  }
+
+  abort(): void {
+    const reason = new Error('aborted');
+    try {
+      this.#end?.abort(reason);
+    } catch (error) {
+      if (error !== reason) throw error;
+    }
+  }
+
+  #restore(key: Buffer, before: Uint8Array | undefined): void {
+    if (before === undefined) this.#database.removeSync(key);
+    else this.#database.putSync(key, before);
+  }
+}

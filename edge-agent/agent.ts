@@ -1,0 +1,232 @@
+/**
+ * The agent without its wires: from the desired table to the cluster, and from the cluster to the outbox. Everything it needs to go
+ * on is in its own store, so it works the same with and without a parent.
+ */
+import type { AppliedChange, Consumer, Producer } from '../core/feed/feed.ts';
+import { stableStringify } from '../core/object/canonical.ts';
+import { formatKey, parseKey } from '../core/object/key.ts';
+import type { Clock, Timer } from '../core/runtime/clock.ts';
+import { describeError } from '../core/runtime/errors.ts';
+import type { Logger } from '../core/runtime/logger.ts';
+import type { Random } from '../core/runtime/random.ts';
+import { text } from '../core/store/bytes.ts';
+import type { Store } from '../core/store/store.ts';
+import { encodePartial } from '../core/summary/partial.ts';
+import { nodeKey, type PlacementId, parseEntryKey, partialKey, stateKey } from '../core/wire/entries.ts';
+import { Applier } from './apply/applier.ts';
+import { OwnerRecords } from './apply/owner-records.ts';
+import type { Cluster, ClusterDescription } from './cluster/cluster.ts';
+import { type Delivery, Desired, type DesiredChange } from './desired/desired.ts';
+import { Observer } from './observe/observer.ts';
+import { type ObjectState, objectState, placementPartial } from './observe/reported-state.ts';
+import { Outbox, type Saying } from './outbox/outbox.ts';
+
+export interface AgentOptions {
+  /** `eu:paris:store-17` */
+  readonly path: string;
+  readonly version: string;
+  readonly store: Store;
+  readonly downstream: Consumer;
+  readonly outbox: Producer;
+  readonly cluster: Cluster;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** The outbox has new rows that are not durable yet. */
+  readonly wrote: () => void;
+}
+
+/** A cluster that does not answer at start keeps its agent silent no longer than this; then it is said that it does not. */
+const silentStartMaxMs = 10_000;
+/** Node counts and capacities change rarely, and nobody waits for them. */
+const describeEveryMs = 60_000;
+
+export class Agent {
+  readonly #options: AgentOptions;
+  readonly #desired: Desired;
+  readonly #records: OwnerRecords;
+  readonly #applier: Applier;
+  readonly #observer: Observer;
+  readonly #outbox: Outbox;
+  /** Objects that are wanted no more and still on the cluster, with the placements that wanted them: those are not done. */
+  readonly #leaving = new Map<string, readonly PlacementId[]>();
+  #description: ClusterDescription | undefined;
+  #describing: Timer | undefined;
+  #stopped = false;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    const { store, cluster, clock, random, logger } = options;
+    this.#desired = new Desired(store, options.downstream);
+    this.#records = new OwnerRecords(store);
+    this.#applier = new Applier(
+      {
+        cluster,
+        clock,
+        random,
+        logger,
+        desired: this.#desired,
+        records: this.#records,
+        flushed: () => store.flushed(),
+      },
+      {
+        progress: (key) => this.#objectChanged(key),
+        seen: (key, live) => this.#observer.seen(key, live),
+        recorded: (key) => this.#track(key),
+        rested: (key) => this.#observer.rested(key),
+      },
+    );
+    this.#observer = new Observer(
+      {
+        cluster,
+        isBusy: (key) => this.#applier.isBusy(key),
+        hasDrifted: (key, live) => this.#applier.hasDrifted(key, live),
+      },
+      {
+        changed: (key) => this.#objectChanged(key),
+        drifted: (key) => this.#applier.drifted(key),
+        kindsChanged: () => this.#applier.kindsChanged(),
+      },
+    );
+    const { wrote } = options;
+    this.#outbox = new Outbox({ clock, logger, store, producer: options.outbox, wrote, say: (key) => this.#say(key) });
+    this.#desired.onChange((change) => this.#desiredChanged(change));
+  }
+
+  start(): void {
+    this.#observer.start();
+    for (const key of this.#records.keys()) this.#observer.track(key);
+    this.#applier.start();
+    this.#touchEverything();
+    const timer = this.#options.clock.after(silentStartMaxMs, () => this.#outbox.open());
+    void this.#applier.idle().then(() => {
+      timer.stop();
+      if (!this.#stopped) this.#outbox.open();
+    });
+    void this.#describe();
+  }
+
+  /** A batch of the down feed has changed these. */
+  received(changes: readonly AppliedChange[]): void {
+    this.#desired.note(changes);
+  }
+
+  counts(): { desired: number; placements: number; applied: number } {
+    return {
+      desired: this.#desired.objects().length,
+      placements: this.#desired.placements().length,
+      applied: [...this.#records.keys()].length,
+    };
+  }
+
+  /** Resolves when everything that can be done now is done. */
+  settled(): Promise<void> {
+    return this.#applier.idle();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#describing?.stop();
+    this.#outbox.close();
+    this.#observer.stop();
+    await this.#applier.stop();
+  }
+
+  // --------------------------------------------------------------------------------------------- what has changed
+
+  #desiredChanged({ deliveries, placements }: DesiredChange): void {
+    this.#applier.wantedChanged(new Set(deliveries.map(({ key }) => key)));
+    for (const { source, key, placements } of deliveries) {
+      if (this.#desired.deliveries(key).length > 0) this.#leaving.delete(key);
+      else if (this.#records.get(key)) this.#leaving.set(key, placements);
+      this.#outbox.touch(stateKey(source, parseKey(key)));
+      this.#objectChanged(key);
+      this.#track(key);
+    }
+    for (const id of placements) this.#outbox.touch(partialKey(id));
+  }
+
+  #objectChanged(key: string): void {
+    for (const delivery of this.#desired.deliveries(key)) {
+      this.#outbox.touch(stateKey(delivery.source, parseKey(key)));
+      for (const id of delivery.placements) this.#outbox.touch(partialKey(id));
+    }
+  }
+
+  /** Watched is what is on record: what this agent may have brought to the cluster. */
+  #track(key: string): void {
+    if (this.#records.get(key)) {
+      this.#observer.track(key);
+      return;
+    }
+    this.#observer.untrack(key);
+    for (const id of this.#leaving.get(key) ?? []) this.#outbox.touch(partialKey(id));
+    this.#leaving.delete(key);
+  }
+
+  #touchEverything(): void {
+    this.#outbox.touchAll();
+    for (const key of this.#desired.objects()) this.#objectChanged(key);
+    for (const id of this.#desired.placements()) this.#outbox.touch(partialKey(id));
+    this.#outbox.touch(nodeKey(this.#options.path));
+  }
+
+  // ------------------------------------------------------------------------------------------------- what is said
+
+  #say(key: string): Saying | undefined {
+    const entry = parseEntryKey(key);
+    switch (entry?.type) {
+      case 'state':
+        return this.#sayState(entry.source, formatKey(entry.object));
+      case 'partial':
+        return this.#sayPartial(entry.id);
+      case 'node':
+        return entry.path === this.#options.path ? this.#sayNode() : undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  #sayState(source: string, key: string): Saying | undefined {
+    const delivery = this.#desired.deliveries(key).find((one) => one.source === source);
+    if (!delivery) return undefined;
+    const { conflicted, failed: _failed, ...attributes } = this.#state(delivery);
+    const body = conflicted ? undefined : this.#observer.observation(key)?.status;
+    return { attributes: text(stableStringify(attributes)), body: body ?? new Uint8Array(0) };
+  }
+
+  #sayPartial(id: PlacementId): Saying | undefined {
+    const placement = this.#desired.placement(id);
+    if (!placement) return undefined;
+    const states: [string, ObjectState][] = [];
+    for (const key of placement.objects) {
+      const delivery = this.#desired.deliveries(key).find((one) => one.placements.includes(id));
+      if (delivery) states.push([key, this.#state(delivery)]);
+    }
+    const settled = ![...this.#leaving.values()].some((placements) => placements.includes(id));
+    const partial = placementPartial(this.#options.path, placement.target, states, settled);
+    return { attributes: new Uint8Array(0), body: encodePartial(partial) };
+  }
+
+  #sayNode(): Saying {
+    const { version } = this.#options;
+    const cluster = this.#description ?? {};
+    return { attributes: text(stableStringify({ role: 'agent', version, ...cluster })), body: new Uint8Array(0) };
+  }
+
+  #state(delivery: Delivery): ObjectState {
+    const { key } = delivery;
+    const winner = this.#desired.deliveries(key)[0] ?? delivery;
+    return objectState(delivery, winner, this.#applier.progress(key), this.#observer.observation(key));
+  }
+
+  async #describe(): Promise<void> {
+    try {
+      this.#description = await this.#options.cluster.describe();
+      this.#outbox.touch(nodeKey(this.#options.path));
+    } catch (error) {
+      this.#options.logger.warn({ error: describeError(error) }, 'the cluster does not describe itself');
+    }
+    if (!this.#stopped) this.#describing = this.#options.clock.after(describeEveryMs, () => void this.#describe());
+  }
+}

@@ -1,0 +1,298 @@
+/**
+ * Brings the cluster to what is desired, one object at a time and always from the state as it is now: what is wanted, what was
+ * recorded, what the cluster holds. Applies what is missing or different, removes what is wanted no more and was ours.
+ */
+import { formatGroupResource, parseKey } from '../../core/object/key.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { Random } from '../../core/runtime/random.ts';
+import { TokenBucket } from '../../core/runtime/token-bucket.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import type { Delivery, Desired } from '../desired/desired.ts';
+import { decide, decideRemoval, isApplied, type Wanted } from './decide.ts';
+import { marked } from './mark.ts';
+import { definitionKeyOf, isDefinition, isNamespace, namespaceKeyOf, phaseOf } from './order.ts';
+import type { OwnerRecord, OwnerRecords } from './owner-records.ts';
+import { fingerprint } from './projection.ts';
+import { WorkQueue } from './work-queue.ts';
+
+/** How far an object has come, about the delivery that wins at the time. */
+export type Progress = Step & { readonly source: string; readonly bodyHash: string };
+
+export type Step =
+  | { readonly phase: 'applied' }
+  /** Something else has to happen first; it goes on by itself. */
+  | { readonly phase: 'waiting'; readonly reason: string; readonly message: string }
+  | { readonly phase: 'failed'; readonly reason: string; readonly message: string };
+
+export interface ApplierPorts {
+  readonly cluster: Cluster;
+  readonly desired: Desired;
+  readonly records: OwnerRecords;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Resolves when everything written so far is durable. */
+  flushed(): Promise<void>;
+}
+
+export interface ApplierEvents {
+  /** The object's progress has changed. */
+  progress(key: string): void;
+  /** The cluster's own answer about an object that is ours. */
+  seen(key: string, live: KubeObject): void;
+  /** The object has a record now, or has none any more. */
+  recorded(key: string): void;
+  /** The work on the object has ended, for now. */
+  rested(key: string): void;
+}
+
+/** Requests to the cluster at once: enough to hide its latency, few enough for a small machine's API server. */
+const concurrency = 8;
+/** Times that an object is put back at once after someone has changed it … */
+const correctionsBurst = 5;
+/** … and how often it is put back while someone goes on changing it: a fight that neither wins must not load the cluster. */
+const correctionIntervalMs = 10_000;
+
+export class Applier {
+  readonly #ports: ApplierPorts;
+  readonly #events: ApplierEvents;
+  readonly #queue: WorkQueue;
+  readonly #progress = new Map<string, Progress>();
+  /** Key of what has to come first -> keys that wait for it. */
+  readonly #blocked = new Map<string, Set<string>>();
+  /** Keys whose kind the cluster does not serve. */
+  readonly #unserved = new Set<string>();
+  readonly #corrections = new Map<string, TokenBucket>();
+
+  constructor(ports: ApplierPorts, events: ApplierEvents) {
+    this.#ports = ports;
+    this.#events = events;
+    const { clock, random } = ports;
+    const priority = (key: string) => (ports.desired.deliveries(key).length > 0 ? phaseOf(key) : -phaseOf(key));
+    this.#queue = new WorkQueue({
+      clock,
+      random,
+      concurrency,
+      priority,
+      work: (key) => this.#work(key),
+      ended: (key) => events.rested(key),
+    });
+  }
+
+  /** Looks at everything that is wanted and everything that was applied. */
+  start(): void {
+    for (const key of this.#ports.desired.objects()) this.#queue.add(key);
+    for (const key of this.#ports.records.keys()) this.#queue.add(key);
+  }
+
+  /** What is wanted has changed. */
+  wantedChanged(keys: Iterable<string>): void {
+    for (const key of keys) this.#queue.add(key, true);
+  }
+
+  /** The object on the cluster is not what was applied: it is put back, at a bounded rate. */
+  drifted(key: string): void {
+    const nowMs = this.#ports.clock.monotonicMs();
+    for (const [other, bucket] of this.#corrections) if (bucket.isIdle(nowMs)) this.#corrections.delete(other);
+    const bucket = this.#corrections.get(key) ?? new TokenBucket(correctionsBurst, correctionIntervalMs, nowMs);
+    this.#corrections.set(key, bucket);
+    const delayMs = bucket.take(nowMs);
+    if (delayMs === 0) this.#queue.add(key);
+    else this.#queue.addAfter(key, delayMs);
+  }
+
+  /** The cluster serves other kinds than before. */
+  kindsChanged(): void {
+    for (const key of this.#unserved) this.#queue.add(key);
+  }
+
+  progress(key: string): Progress | undefined {
+    return this.#progress.get(key);
+  }
+
+  /** The object is being worked on: what the cluster tells of it meanwhile may be the work's own doing. */
+  isBusy(key: string): boolean {
+    return this.#queue.isRunning(key);
+  }
+
+  /** Whether the cluster's object differs from what was applied and is still wanted. */
+  hasDrifted(key: string, live: KubeObject): boolean {
+    const record = this.#ports.records.get(key);
+    const [winner] = this.#ports.desired.deliveries(key);
+    if (!record || !winner || winner.createOnly) return false;
+    if (record.bodyHash !== winner.bodyHash || record.source !== winner.source) return false;
+    return !isApplied({ ...winner, object: this.#ports.desired.object(winner) }, record, live);
+  }
+
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+
+  async stop(): Promise<void> {
+    await this.#queue.stop();
+  }
+
+  async #work(key: string): Promise<'done' | 'retry'> {
+    const [winner] = this.#ports.desired.deliveries(key);
+    try {
+      return await (winner ? this.#bring(winner) : this.#remove(key));
+    } catch (error) {
+      const reason = error instanceof BanyanError ? error.code : 'Internal';
+      this.#ports.logger.warn({ object: key, reason, error: describeError(error) }, 'the cluster refused an object');
+      if (winner) this.#report(winner, { phase: 'failed', reason, message: describeError(error) });
+      return 'retry';
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------------- apply
+
+  async #bring(delivery: Delivery): Promise<'done' | 'retry'> {
+    const { cluster, records } = this.#ports;
+    const { key } = delivery;
+    const object = this.#ports.desired.object(delivery);
+    const namespace = namespaceKeyOf(parseKey(key));
+    if (namespace && this.#isComing(namespace)) return this.#block(delivery, namespace, 'WaitingForNamespace');
+    // Noted before asking, so that a kind that comes in the meantime is not missed.
+    this.#unserved.add(key);
+    if (!(await cluster.resourceOf(object.apiVersion, object.kind))) return this.#notServed(delivery, object);
+    this.#unserved.delete(key);
+    const live = await cluster.get(parseKey(key));
+    const wanted: Wanted = { ...delivery, object };
+    const decision = decide(wanted, records.get(key), live);
+    switch (decision.do) {
+      case 'keep':
+        if (!records.get(key)) this.#record(key, { ...blankRecord, source: delivery.source, created: false });
+        this.#report(delivery, { phase: 'applied' });
+        if (live) this.#events.seen(key, live);
+        break;
+      case 'apply':
+        await this.#apply(wanted, key, decision.created);
+        this.#report(delivery, { phase: 'applied' });
+        break;
+      case 'wait':
+        this.#report(delivery, { phase: 'waiting', reason: decision.reason, message: decision.message });
+        return 'retry';
+      case 'refuse':
+        this.#report(delivery, { phase: 'failed', reason: decision.reason, message: decision.message });
+        return 'retry';
+    }
+    this.#unblock(key);
+    return 'done';
+  }
+
+  async #apply(wanted: Wanted, key: string, created: boolean): Promise<void> {
+    const { cluster, records } = this.#ports;
+    const { source } = wanted;
+    if (!records.get(key)) {
+      this.#record(key, { ...blankRecord, source, created });
+      // Durable before the first apply: what may exist on the cluster is on record, whatever crashes.
+      await this.#ports.flushed();
+    }
+    const object = marked(wanted.object, source);
+    const live = await cluster.apply(object);
+    records.set(key, {
+      source,
+      bodyHash: wanted.bodyHash,
+      uid: live.metadata.uid ?? '',
+      fingerprint: fingerprint(object, live),
+      created,
+    });
+    this.#events.seen(key, live);
+  }
+
+  #record(key: string, record: OwnerRecord): void {
+    this.#ports.records.set(key, record);
+    this.#events.recorded(key);
+  }
+
+  /** It is wanted too, and not there yet. */
+  #isComing(key: string): boolean {
+    return this.#ports.desired.deliveries(key).length > 0 && this.#progress.get(key)?.phase !== 'applied';
+  }
+
+  #notServed(delivery: Delivery, object: KubeObject): 'done' | 'retry' {
+    const key = parseKey(delivery.key);
+    const definition = definitionKeyOf(key);
+    if (definition && this.#ports.desired.deliveries(definition).length > 0) {
+      return this.#block(delivery, definition, 'WaitingForKind');
+    }
+    const message = `the cluster does not serve ${object.kind} of ${object.apiVersion} (${formatGroupResource(key)}); install its CustomResourceDefinition`;
+    this.#report(delivery, { phase: 'failed', reason: 'UnknownKind', message });
+    return 'retry';
+  }
+
+  /** Waits for another object; the retry is for the case that it never comes by way of this agent. */
+  #block(delivery: Delivery, blocker: string, reason: string): 'retry' {
+    const waiting = this.#blocked.get(blocker) ?? new Set();
+    this.#blocked.set(blocker, waiting.add(delivery.key));
+    const { group, resource, name } = parseKey(blocker);
+    const message = `waiting for ${formatGroupResource({ group, resource })} ${name}`;
+    this.#report(delivery, { phase: 'waiting', reason, message });
+    return 'retry';
+  }
+
+  #unblock(key: string): void {
+    for (const waiting of this.#blocked.get(key) ?? []) this.#queue.add(waiting, true);
+    this.#blocked.delete(key);
+    if (isDefinition(key)) this.kindsChanged();
+  }
+
+  #report(delivery: Delivery, step: Step): void {
+    const { key, source, bodyHash } = delivery;
+    const next: Progress = { ...step, source, bodyHash };
+    const before = this.#progress.get(key);
+    if (before && JSON.stringify(before) === JSON.stringify(next)) return;
+    this.#progress.set(key, next);
+    this.#events.progress(key);
+  }
+
+  // ------------------------------------------------------------------------------------------------------ remove
+
+  async #remove(key: string): Promise<'done' | 'retry'> {
+    const { cluster, records } = this.#ports;
+    this.#progress.delete(key);
+    this.#unserved.delete(key);
+    const record = records.get(key);
+    if (!record) return 'done';
+    if (isNamespace(key) && this.#holdsOwned(parseKey(key).name)) return 'done';
+    const live = await cluster.get(parseKey(key));
+    const decision = decideRemoval(record, live, isNamespace(key) || isDefinition(key));
+    if (decision.do === 'wait') return 'retry';
+    if (decision.do === 'remove') {
+      await cluster.remove(parseKey(key), 'Background', decision.uid);
+      if (await cluster.get(parseKey(key))) return 'retry';
+    }
+    if (decision.do === 'release' && live) await cluster.apply(bare(live));
+    this.#forget(key);
+    return 'done';
+  }
+
+  /** A namespace goes when the last of our objects in it has gone, which looks at it again. */
+  #holdsOwned(namespace: string): boolean {
+    for (const key of this.#ports.records.keys()) if (parseKey(key).namespace === namespace) return true;
+    return false;
+  }
+
+  #forget(key: string): void {
+    this.#ports.records.delete(key);
+    this.#events.recorded(key);
+    const namespace = namespaceKeyOf(parseKey(key));
+    if (namespace && this.#ports.records.get(namespace)) this.#queue.add(namespace);
+  }
+}
+
+/** Nothing has been accepted by the cluster: what exists under the name is not ours by this record. */
+const blankRecord = { bodyHash: '', uid: '', fingerprint: '' } as const;
+
+/** Applying no fields gives up all that this manager has set. */
+function bare(live: KubeObject): KubeObject {
+  const { name, namespace } = live.metadata;
+  return {
+    apiVersion: live.apiVersion,
+    kind: live.kind,
+    metadata: { ...(name === undefined ? {} : { name }), ...(namespace === undefined ? {} : { namespace }) },
+  };
+}

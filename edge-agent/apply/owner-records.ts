@@ -1,0 +1,57 @@
+/**
+ * The agent's own record of each object that it has applied to the cluster. It is written before the first apply, so that a
+ * crash between the two leaves a record without an object, never an object that nobody would remove.
+ */
+import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import type { Store } from '../../core/store/store.ts';
+
+export interface OwnerRecord {
+  readonly source: string;
+  /** Of the delivered body that the cluster has accepted; empty until it has accepted one. */
+  readonly bodyHash: string;
+  /** Of the object on the cluster; empty until it has accepted one. */
+  readonly uid: string;
+  /** See projection.ts. */
+  readonly fingerprint: string;
+  /** It did not exist before: a Namespace goes only if it came with us. */
+  readonly created: boolean;
+}
+
+export class OwnerRecords {
+  readonly #store: Store;
+  readonly #records = new Map<string, OwnerRecord>();
+
+  constructor(store: Store) {
+    this.#store = store;
+    const prefix = prefixOf('ownerRecord');
+    store.read((reader) => {
+      for (const [key, value] of reader.scan(prefixRange(prefix))) {
+        this.#records.set(asText(key.subarray(prefix.length)), JSON.parse(asText(value)) as OwnerRecord);
+      }
+    });
+  }
+
+  get(key: string): OwnerRecord | undefined {
+    return this.#records.get(key);
+  }
+
+  keys(): IterableIterator<string> {
+    return this.#records.keys();
+  }
+
+  /** Durable after the store's next flush. */
+  set(key: string, record: OwnerRecord): void {
+    this.#store.write((t) => t.put(rowKey(key), text(JSON.stringify(record))));
+    this.#records.set(key, record);
+  }
+
+  delete(key: string): void {
+    this.#store.write((t) => t.remove(rowKey(key)));
+    this.#records.delete(key);
+  }
+}
+
+function rowKey(key: string): Uint8Array {
+  return concat(prefixOf('ownerRecord'), text(key));
+}

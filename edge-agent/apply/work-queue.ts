@@ -1,0 +1,157 @@
+/**
+ * Keys that need work, one worker call per key at a time. Level-based: a key added while it is being worked on is worked on
+ * again, and however often it was added it waits once. What fails comes back with full-jitter backoff, on its own: no key holds up another.
+ *
+ * Bounds: `concurrency` calls at once; at most one waiting entry and one timer per key, so it is never larger than the set of keys.
+ */
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { Random } from '../../core/runtime/random.ts';
+
+export interface WorkQueueOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly concurrency: number;
+  /** Smaller is worked on first among those that wait. */
+  readonly priority: (key: string) => number;
+  /** 'retry': come back after a backoff. Must not throw. */
+  readonly work: (key: string) => Promise<'done' | 'retry'>;
+  /** The work on a key has ended. */
+  readonly ended?: (key: string) => void;
+}
+
+/** A cluster that has just refused something is not asked again at once … */
+export const retryMinMs = 1_000;
+/** … and what was refused for long is tried every few minutes, for as long as it takes. */
+export const retryMaxMs = 300_000;
+
+interface Retry {
+  attempts: number;
+  timer?: Timer;
+}
+
+export class WorkQueue {
+  readonly #options: WorkQueueOptions;
+  /** Waiting keys by priority; a key is in one of the sets, the one that `#waitingAt` names. */
+  readonly #waiting = new Map<number, Set<string>>();
+  readonly #waitingAt = new Map<string, number>();
+  readonly #running = new Map<string, { again: boolean }>();
+  readonly #retries = new Map<string, Retry>();
+  readonly #delayed = new Map<string, Timer>();
+  #idle: (() => void)[] = [];
+  #scheduled = false;
+  #stopped = false;
+
+  constructor(options: WorkQueueOptions) {
+    this.#options = options;
+  }
+
+  /** Work on the key soon. With `fresh`, past failures count no more: what is wanted has changed. */
+  add(key: string, fresh = false): void {
+    if (this.#stopped) return;
+    const retry = this.#retries.get(key);
+    retry?.timer?.stop();
+    if (fresh) this.#retries.delete(key);
+    const running = this.#running.get(key);
+    if (running) running.again = true;
+    else this.#wait(key);
+    this.#schedule();
+  }
+
+  isRunning(key: string): boolean {
+    return this.#running.has(key);
+  }
+
+  /** The same after a while; an earlier `addAfter` of the key stays as it is. */
+  addAfter(key: string, delayMs: number): void {
+    if (this.#stopped || this.#delayed.has(key)) return;
+    this.#delayed.set(
+      key,
+      this.#options.clock.after(delayMs, () => {
+        this.#delayed.delete(key);
+        this.add(key);
+      }),
+    );
+  }
+
+  /** Resolves when nothing waits and nothing runs; retries and delays may be pending. */
+  idle(): Promise<void> {
+    if (this.#waitingAt.size === 0 && this.#running.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Starts nothing more; resolves when what runs has ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    this.#waiting.clear();
+    this.#waitingAt.clear();
+    for (const retry of this.#retries.values()) retry.timer?.stop();
+    for (const timer of this.#delayed.values()) timer.stop();
+    await this.idle();
+  }
+
+  /** After what is being added now, so that a batch is worked on in its order and not in the order of its adding. */
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    queueMicrotask(() => {
+      this.#scheduled = false;
+      this.#start();
+    });
+  }
+
+  #start(): void {
+    while (!this.#stopped && this.#running.size < this.#options.concurrency && this.#waitingAt.size > 0) {
+      const key = this.#takeFirst();
+      const running = { again: false };
+      this.#running.set(key, running);
+      this.#options.work(key).then(
+        (result) => this.#ended(key, running.again, result),
+        (error: unknown) => {
+          // A worker that throws is a broken invariant: the process ends with its trace instead of going on without the key.
+          queueMicrotask(() => {
+            throw error;
+          });
+        },
+      );
+    }
+    if (this.#waitingAt.size === 0 && this.#running.size === 0) {
+      for (const resolve of this.#idle.splice(0)) resolve();
+    }
+  }
+
+  #ended(key: string, again: boolean, result: 'done' | 'retry'): void {
+    this.#running.delete(key);
+    if (result === 'done') this.#retries.delete(key);
+    if (again && !this.#stopped) this.#wait(key);
+    else if (result === 'retry' && !this.#stopped) this.#backOff(key);
+    this.#options.ended?.(key);
+    this.#start();
+  }
+
+  #backOff(key: string): void {
+    const retry = this.#retries.get(key) ?? { attempts: 0 };
+    const windowMs = Math.min(retryMaxMs, retryMinMs * 2 ** (retry.attempts + 1));
+    retry.attempts = Math.min(retry.attempts + 1, 16);
+    const delayMs = retryMinMs + this.#options.random.fraction() * (windowMs - retryMinMs);
+    retry.timer = this.#options.clock.after(delayMs, () => this.add(key));
+    this.#retries.set(key, retry);
+  }
+
+  #wait(key: string): void {
+    if (this.#waitingAt.has(key)) return;
+    const priority = this.#options.priority(key);
+    this.#waitingAt.set(key, priority);
+    const set = this.#waiting.get(priority) ?? new Set();
+    this.#waiting.set(priority, set.add(key));
+  }
+
+  #takeFirst(): string {
+    const priority = Math.min(...this.#waiting.keys());
+    const set = this.#waiting.get(priority)!;
+    const [key] = set;
+    set.delete(key!);
+    if (set.size === 0) this.#waiting.delete(priority);
+    this.#waitingAt.delete(key!);
+    return key!;
+  }
+}

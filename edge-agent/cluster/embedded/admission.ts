@@ -1,0 +1,74 @@
+/** What an API server fills in that no schema can say: addresses of Services, the ServiceAccount of Pods. */
+import type { Admission } from '../../../core/apiserver/space.ts';
+import type { KubeObject } from '../../../core/object/meta.ts';
+import { BanyanError } from '../../../core/runtime/errors.ts';
+import type { ControlledSpace } from './controllers/objects.ts';
+
+interface ServiceSpec {
+  type?: string;
+  clusterIP?: string;
+  clusterIPs?: string[];
+  ports?: { nodePort?: number }[];
+  [field: string]: unknown;
+}
+
+/** 10.96.0.0/16 without its first address, which would be the API server's, and without .0 and .255. */
+const addressesMax = 256 * 254 - 1;
+/** The usual range of node ports. */
+const firstNodePort = 30_000;
+const nodePortsMax = 2_768;
+
+/** `space` is asked when an object is written, not before: it may be made with this admission. */
+export function clusterAdmission(space: () => ControlledSpace): Admission {
+  return ({ operation, key, object, old, subresource }) => {
+    if (operation === 'delete' || subresource !== undefined || key.group !== '' || !object) return;
+    if (key.resource === 'services') completeService(object, old, space());
+    else if (key.resource === 'pods' && operation === 'create') completePod(object);
+  };
+}
+
+function completePod(pod: KubeObject): void {
+  const spec = (pod.spec ?? {}) as Record<string, unknown>;
+  spec.serviceAccountName ??= 'default';
+  pod.spec = spec;
+}
+
+/** An address once given stays: an update that leaves it out gets it back. */
+function completeService(service: KubeObject, old: KubeObject | undefined, space: ControlledSpace): void {
+  const spec = (service.spec ?? {}) as ServiceSpec;
+  if (spec.type === 'ExternalName') return;
+  const before = old?.spec as ServiceSpec | undefined;
+  if (!spec.clusterIP) {
+    const kept = before?.type === 'ExternalName' ? undefined : before?.clusterIP;
+    spec.clusterIP = kept || freeAddress(services(space));
+  }
+  spec.clusterIPs = [spec.clusterIP];
+  if (spec.type === 'NodePort' || spec.type === 'LoadBalancer') givePorts(spec, before, space);
+  service.spec = spec;
+}
+
+function givePorts(spec: ServiceSpec, before: ServiceSpec | undefined, space: ControlledSpace): void {
+  const used = new Set(services(space).flatMap((one) => (one.ports ?? []).map((port) => port.nodePort)));
+  for (const [index, port] of (spec.ports ?? []).entries()) {
+    if (port.nodePort) continue;
+    const candidates = Array.from({ length: nodePortsMax }, (_, i) => firstNodePort + i);
+    const free = before?.ports?.[index]?.nodePort ?? candidates.find((candidate) => !used.has(candidate));
+    if (free === undefined) throw new BanyanError('Invalid', 'no node port is free; delete a Service of type NodePort');
+    used.add(free);
+    port.nodePort = free;
+  }
+}
+
+function freeAddress(used: readonly ServiceSpec[]): string {
+  const taken = new Set(used.map((spec) => spec.clusterIP));
+  for (let i = 1; i <= addressesMax; i++) {
+    const address = `10.96.${Math.floor(i / 254)}.${1 + (i % 254)}`;
+    if (!taken.has(address)) return address;
+  }
+  throw new BanyanError('Invalid', 'no cluster address is free; delete a Service');
+}
+
+function services(space: ControlledSpace): ServiceSpec[] {
+  const stored = space.storage.scan({ group: '', resource: 'services' });
+  return stored.map((one) => (space.parse(one).spec ?? {}) as ServiceSpec);
+}

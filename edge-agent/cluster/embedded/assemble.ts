@@ -1,0 +1,62 @@
+/** The embedded cluster on a store: its space, what every space has for its lifecycle, and the controllers of a cluster. */
+import { builtinKinds } from '../../../core/apiserver/builtin/builtin-kinds.ts';
+import { CrdController } from '../../../core/apiserver/crd/crd-controller.ts';
+import { SpaceKinds } from '../../../core/apiserver/kinds/space-kinds.ts';
+import { GarbageCollector } from '../../../core/apiserver/lifecycle/garbage-collector.ts';
+import { NamespaceController } from '../../../core/apiserver/lifecycle/namespace-controller.ts';
+import { fieldManager } from '../../../core/apiserver/managed-fields/field-manager.ts';
+import type { Space } from '../../../core/apiserver/space.ts';
+import { EmbeddedStorage } from '../../../core/apiserver/storage/embedded.ts';
+import { EmbeddedSpace } from '../../../core/apiserver/verbs/embedded-space.ts';
+import type { Clock } from '../../../core/runtime/clock.ts';
+import type { Logger } from '../../../core/runtime/logger.ts';
+import type { Random } from '../../../core/runtime/random.ts';
+import type { Store } from '../../../core/store/store.ts';
+import { clusterAdmission } from './admission.ts';
+import { EmbeddedCluster } from './embedded-cluster.ts';
+import type { ClusterPace } from './pace.ts';
+
+export interface AssembleOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly pace: ClusterPace;
+  /** Has `turn` called soon, after the commit that runs now. */
+  readonly schedule: (turn: () => void) => void;
+}
+
+export interface AssembledCluster extends AsyncDisposable {
+  readonly space: Space;
+  readonly cluster: EmbeddedCluster;
+}
+
+/** Of the space within the agent's store. */
+const spaceName = 'cluster';
+
+export function assembleCluster(options: AssembleOptions): AssembledCluster {
+  const { store, clock, random, logger, schedule } = options;
+  const storage = new EmbeddedStorage({ store, name: spaceName, logger });
+  const kinds = new SpaceKinds(storage, builtinKinds());
+  const space: EmbeddedSpace = new EmbeddedSpace({
+    name: spaceName,
+    storage,
+    kinds,
+    clock,
+    random,
+    fields: fieldManager,
+    admissions: [clusterAdmission(() => space)],
+  });
+  const shared = { space, clock, logger, schedule };
+  const lifecycle = [new CrdController(shared), new NamespaceController(shared), new GarbageCollector(shared)];
+  const cluster = new EmbeddedCluster({ ...shared, random, pace: options.pace });
+  return {
+    space,
+    cluster,
+    async [Symbol.asyncDispose]() {
+      await cluster[Symbol.asyncDispose]();
+      for (const controller of lifecycle) controller.close();
+      kinds[Symbol.dispose]();
+    },
+  };
+}

@@ -1,0 +1,42 @@
+/**
+ * A controller of the embedded cluster: looks at one object of its kind and brings the rest of the cluster one step nearer to
+ * what it says. Level-based: whatever woke it, it reads the state as it is now; doing it twice does nothing the second time.
+ */
+import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import type { Objects } from './objects.ts';
+
+export interface Controller {
+  /** As field manager and in logs: `deployment-controller`. */
+  readonly name: string;
+  readonly resource: GroupResource;
+  /** Objects of other resources whose changes concern objects of this one. */
+  readonly watches: readonly Concern[];
+  /** Returns in how many ms it wants to look again without being woken; undefined: only when woken. */
+  reconcile(object: KubeObject, key: ObjectKey, objects: Objects): number | undefined;
+}
+
+export interface Concern {
+  readonly resource: GroupResource;
+  /** Keys of the controller's objects that the changed object concerns. */
+  concerned(object: KubeObject, objects: Objects): readonly ObjectKey[];
+}
+
+/** The controller owner of a changed object, if it is of the given resource. */
+export function ownerConcern(resource: GroupResource, owner: GroupResource & { readonly kind: string }): Concern {
+  return {
+    resource,
+    concerned(object) {
+      const reference = object.metadata.ownerReferences?.find((one) => one.controller && one.kind === owner.kind);
+      if (!reference) return [];
+      return [
+        {
+          group: owner.group,
+          resource: owner.resource,
+          namespace: object.metadata.namespace ?? '',
+          name: reference.name,
+        },
+      ];
+    },
+  };
+}

@@ -1,0 +1,82 @@
+/** The cluster's objects as its controllers use them: typed reading, and writes that do nothing when nothing changes. */
+import type { Space } from '../../../../core/apiserver/space.ts';
+import { stableStringify } from '../../../../core/object/canonical.ts';
+import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
+import type { KubeObject, OwnerReference } from '../../../../core/object/meta.ts';
+
+/** What of a space the embedded cluster uses. */
+export type ControlledSpace = Pick<
+  Space,
+  'kinds' | 'storage' | 'get' | 'create' | 'update' | 'apply' | 'delete' | 'keyOf' | 'parse'
+>;
+
+export interface Listing {
+  readonly namespace?: string;
+  /** uid of the controller owner. */
+  readonly ownedBy?: string;
+}
+
+export class Objects {
+  readonly #space: ControlledSpace;
+  readonly #manager: string;
+
+  constructor(space: ControlledSpace, manager: string) {
+    this.#space = space;
+    this.#manager = manager;
+  }
+
+  get(key: ObjectKey): KubeObject | undefined {
+    return this.#space.get(key);
+  }
+
+  list(resource: GroupResource, listing: Listing = {}): KubeObject[] {
+    const { namespace, ownedBy } = listing;
+    const objects = this.#space.storage
+      .scan(resource, namespace === undefined ? {} : { namespace })
+      .map((stored) => this.#space.parse(stored));
+    return ownedBy === undefined ? objects : objects.filter((object) => controllerOf(object)?.uid === ownedBy);
+  }
+
+  create(object: KubeObject): KubeObject {
+    return this.#space.create(object, { fieldManager: this.#manager });
+  }
+
+  /** Writes `changed` if it differs from `before` in more than its status. */
+  update(before: KubeObject, changed: KubeObject): void {
+    if (stableStringify(before) === stableStringify(changed)) return;
+    this.#space.update(changed, { fieldManager: this.#manager });
+  }
+
+  writeStatus(object: KubeObject, status: object): void {
+    if (stableStringify(object.status ?? {}) === stableStringify(status)) return;
+    this.#space.update({ ...object, status }, { fieldManager: this.#manager, subresource: 'status' });
+  }
+
+  /** Harmless when the object is gone or has been replaced. */
+  delete(object: KubeObject): void {
+    const key = this.#space.keyOf(object);
+    const { uid } = object.metadata;
+    if (this.#space.get(key)?.metadata.uid !== uid) return;
+    this.#space.delete(key, { propagationPolicy: 'Background', fieldManager: this.#manager });
+  }
+}
+
+export function controllerOf(object: KubeObject): OwnerReference | undefined {
+  return object.metadata.ownerReferences?.find((reference) => reference.controller);
+}
+
+/** As the controller owner of what it makes. */
+export function ownerReference(owner: KubeObject): OwnerReference {
+  return {
+    apiVersion: owner.apiVersion,
+    kind: owner.kind,
+    name: owner.metadata.name ?? '',
+    uid: owner.metadata.uid ?? '',
+    controller: true,
+    blockOwnerDeletion: true,
+  };
+}
+
+export function isTerminating(object: KubeObject): boolean {
+  return object.metadata.deletionTimestamp !== undefined;
+}

@@ -1,0 +1,120 @@
+/** Pods as the workload controllers make and count them. */
+import { stableStringify } from '../../../../core/object/canonical.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import { isTerminating, ownerReference } from './objects.ts';
+
+export const podResource: GroupResource = { group: '', resource: 'pods' };
+
+export interface PodTemplate {
+  metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
+  spec?: PodSpec;
+}
+
+export interface PodSpec {
+  nodeName?: string;
+  restartPolicy?: string;
+  containers?: Container[];
+  initContainers?: Container[];
+  volumes?: { name: string; [source: string]: unknown }[];
+  readinessGates?: unknown[];
+  [field: string]: unknown;
+}
+
+export interface Container {
+  name: string;
+  image?: string;
+  resources?: { requests?: Record<string, string>; limits?: Record<string, string> };
+}
+
+export interface Pod extends KubeObject {
+  spec?: PodSpec;
+  status?: PodStatus;
+}
+
+export interface PodStatus {
+  phase?: string;
+  conditions?: { type: string; status: string; lastTransitionTime?: string }[];
+  [field: string]: unknown;
+}
+
+/** A name of a pod or a ReplicaSet ends in characters that make no words, as Kubernetes has it. */
+const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
+
+/** Names a pod template: equal templates, equal hashes. */
+export function templateHash(template: unknown): string {
+  const bytes = hash128(stableStringify(template));
+  return [...bytes.subarray(0, 10)].map((byte) => alphabet[byte % alphabet.length]).join('');
+}
+
+export function newPod(
+  owner: KubeObject,
+  template: PodTemplate,
+  name: { name: string } | { generateName: string },
+  labels: Record<string, string> = {},
+): Pod {
+  const { metadata = {}, spec = {} } = template;
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      ...name,
+      ...(owner.metadata.namespace === undefined ? {} : { namespace: owner.metadata.namespace }),
+      labels: { ...metadata.labels, ...labels },
+      ...(metadata.annotations ? { annotations: metadata.annotations } : {}),
+      ownerReferences: [ownerReference(owner)],
+    },
+    spec,
+  };
+}
+
+export function isActive(pod: Pod): boolean {
+  return !isTerminating(pod) && pod.status?.phase !== 'Succeeded' && pod.status?.phase !== 'Failed';
+}
+
+export function isReady(pod: Pod): boolean {
+  return readyCondition(pod)?.status === 'True' && !isTerminating(pod);
+}
+
+/** Ready for at least `minReadySeconds`. */
+export function isAvailable(pod: Pod, minReadySeconds: number, nowMs: number): boolean {
+  return availableInMs(pod, minReadySeconds, nowMs) === 0;
+}
+
+/** Ms until the pod counts as available; undefined while it is not ready. */
+export function availableInMs(pod: Pod, minReadySeconds: number, nowMs: number): number | undefined {
+  if (!isReady(pod)) return undefined;
+  if (minReadySeconds === 0) return 0;
+  const sinceMs = Date.parse(readyCondition(pod)?.lastTransitionTime ?? '') || 0;
+  return Math.max(0, sinceMs + minReadySeconds * 1000 - nowMs);
+}
+
+export function smallest(delays: readonly (number | undefined)[]): number | undefined {
+  const positive = delays.filter((delay): delay is number => delay !== undefined && delay > 0);
+  return positive.length === 0 ? undefined : Math.min(...positive);
+}
+
+/** Those to be deleted first: not ready before ready, then the youngest. */
+export function deletionOrder(a: Pod, b: Pod): number {
+  return (
+    Number(isReady(a)) - Number(isReady(b)) || compareText(b.metadata.creationTimestamp, a.metadata.creationTimestamp)
+  );
+}
+
+export function podKey(namespace: string, name: string): ObjectKey {
+  return { ...podResource, namespace, name };
+}
+
+/** Counts of 0 are left out, as in Kubernetes. */
+export function positive(counts: Record<string, number>): Record<string, number> {
+  return Object.fromEntries(Object.entries(counts).filter(([, count]) => count > 0));
+}
+
+function readyCondition(pod: Pod) {
+  return pod.status?.conditions?.find((condition) => condition.type === 'Ready');
+}
+
+function compareText(a = '', b = ''): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,154 @@
+/**
+ * Runs the controllers of a space: subscribes to its changes, keeps one waiting entry per object and controller, and lets them
+ * work in turns. Between changes nothing runs; what fails comes back with backoff.
+ */
+import type { StorageEvent } from '../../../../core/apiserver/storage.ts';
+import { formatKey, type GroupResource, type ObjectKey } from '../../../../core/object/key.ts';
+import type { Clock, Timer } from '../../../../core/runtime/clock.ts';
+import { describeError } from '../../../../core/runtime/errors.ts';
+import type { Logger } from '../../../../core/runtime/logger.ts';
+import type { Concern, Controller } from './controller.ts';
+import { type ControlledSpace, isTerminating, Objects } from './objects.ts';
+
+export interface RunnerOptions {
+  readonly space: ControlledSpace;
+  readonly controllers: readonly Controller[];
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Has `turn` called soon, after the commit that runs now. */
+  readonly schedule: (turn: () => void) => void;
+}
+
+/** Objects worked on before the event loop gets a turn: requests are not to wait for a rollout. */
+const workPerTurn = 20;
+/** Refused once, it is often only the order of things (a namespace on its way out): soon again, then ever rarer. */
+const retryMinMs = 200;
+const retryMaxMs = 60_000;
+
+interface Member {
+  readonly controller: Controller;
+  readonly objects: Objects;
+}
+
+interface Item extends Member {
+  readonly key: ObjectKey;
+}
+
+export class ControllerRunner {
+  readonly #options: RunnerOptions;
+  readonly #primaries = new Map<string, Member[]>();
+  readonly #concerns = new Map<string, { member: Member; concern: Concern }[]>();
+  readonly #waiting = new Map<string, Item>();
+  readonly #later = new Map<string, { atMs: number; timer: Timer }>();
+  readonly #failures = new Map<string, number>();
+  #scheduled = false;
+  #stopped = false;
+  #unsubscribe: (() => void) | undefined;
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+    for (const controller of options.controllers) {
+      const member = { controller, objects: new Objects(options.space, controller.name) };
+      push(this.#primaries, nameOf(controller.resource), member);
+      for (const concern of controller.watches) push(this.#concerns, nameOf(concern.resource), { member, concern });
+    }
+  }
+
+  start(): void {
+    const { storage } = this.#options.space;
+    this.#unsubscribe = storage.subscribe((events) => this.#on(events));
+    for (const members of this.#primaries.values()) {
+      for (const { key } of storage.scan(members[0]!.controller.resource)) this.#addAll(members, key);
+    }
+  }
+
+  stop(): void {
+    this.#unsubscribe?.();
+    this.#stopped = true;
+    for (const { timer } of this.#later.values()) timer.stop();
+    this.#later.clear();
+    this.#waiting.clear();
+  }
+
+  #on(events: readonly StorageEvent[]): void {
+    for (const { object } of events) {
+      const resource = nameOf(object.key);
+      this.#addAll(this.#primaries.get(resource) ?? [], object.key);
+      const concerns = this.#concerns.get(resource);
+      if (!concerns) continue;
+      const parsed = this.#options.space.parse(object);
+      for (const { member, concern } of concerns) {
+        for (const key of concern.concerned(parsed, member.objects)) this.#add({ ...member, key });
+      }
+    }
+  }
+
+  #addAll(members: readonly Member[], key: ObjectKey): void {
+    for (const member of members) this.#add({ ...member, key });
+  }
+
+  #add(item: Item): void {
+    this.#waiting.set(idOf(item), item);
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#stopped) return;
+    this.#scheduled = true;
+    this.#options.schedule(() => {
+      this.#scheduled = false;
+      if (!this.#stopped) this.#run();
+    });
+  }
+
+  #run(): void {
+    let left = workPerTurn;
+    for (const [id, item] of this.#waiting) {
+      if (left-- === 0) break;
+      this.#waiting.delete(id);
+      this.#work(id, item);
+    }
+    if (this.#waiting.size > 0) this.#schedule();
+  }
+
+  #work(id: string, item: Item): void {
+    this.#later.get(id)?.timer.stop();
+    this.#later.delete(id);
+    try {
+      const object = item.objects.get(item.key);
+      // What is being deleted is left to the garbage collector.
+      const alive = object && !isTerminating(object);
+      const againMs = alive ? item.controller.reconcile(object, item.key, item.objects) : undefined;
+      this.#failures.delete(id);
+      if (againMs !== undefined) this.#addLater(id, item, againMs);
+    } catch (error) {
+      const failures = this.#failures.get(id) ?? 0;
+      this.#failures.set(id, Math.min(failures + 1, 16));
+      const fields = { controller: item.controller.name, object: formatKey(item.key), error: describeError(error) };
+      this.#options.logger.debug(fields, 'a controller of the embedded cluster has to try again');
+      this.#addLater(id, item, Math.min(retryMaxMs, retryMinMs * 2 ** failures));
+    }
+  }
+
+  #addLater(id: string, item: Item, delayMs: number): void {
+    const atMs = this.#options.clock.monotonicMs() + delayMs;
+    const earlier = this.#later.get(id);
+    if (earlier && earlier.atMs <= atMs) return;
+    earlier?.timer.stop();
+    this.#later.set(id, { atMs, timer: this.#options.clock.after(delayMs, () => this.#add(item)) });
+  }
+}
+
+function push<T>(map: Map<string, T[]>, key: string, value: T): void {
+  const list = map.get(key);
+  if (list) list.push(value);
+  else map.set(key, [value]);
+}
+
+function nameOf({ group, resource }: GroupResource): string {
+  return `${group}/${resource}`;
+}
+
+function idOf(item: Item): string {
+  return `${item.controller.name} ${formatKey(item.key)}`;
+}

@@ -1,0 +1,133 @@
+/**
+ * An edge cluster in the agent's process: a space of the mesh's own API server, with controllers that play the part of Kubernetes'
+ * own. For trying out and for tests; nothing runs, but everything reports as if it did.
+ */
+import { kubernetesVersion } from '../../../core/apiserver/discovery/discovery.ts';
+import type { StoredObject } from '../../../core/apiserver/storage.ts';
+import type { GroupResource, ObjectKey } from '../../../core/object/key.ts';
+import { type KubeObject, parseApiVersion } from '../../../core/object/meta.ts';
+import type { Clock } from '../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../core/runtime/errors.ts';
+import type { Logger } from '../../../core/runtime/logger.ts';
+import type { Random } from '../../../core/runtime/random.ts';
+import { fieldManager } from '../../apply/mark.ts';
+import type { Cluster, ClusterDescription, ClusterEvent, ServedResource } from '../cluster.ts';
+import { bootstrap, nodeCapacity } from './bootstrap.ts';
+import { AutoscalerController } from './controllers/autoscaler.ts';
+import { ClaimController } from './controllers/claim.ts';
+import type { Controller } from './controllers/controller.ts';
+import { CronJobController } from './controllers/cron-job.ts';
+import { DaemonSetController } from './controllers/daemon-set.ts';
+import { DeploymentController } from './controllers/deployment.ts';
+import { DisruptionBudgetController } from './controllers/disruption-budget.ts';
+import { JobController } from './controllers/job.ts';
+import type { ControlledSpace } from './controllers/objects.ts';
+import { PodController } from './controllers/pod.ts';
+import { ReplicaSetController } from './controllers/replica-set.ts';
+import { ControllerRunner } from './controllers/runner.ts';
+import { ServiceAccountController } from './controllers/service-account.ts';
+import { StatefulSetController } from './controllers/stateful-set.ts';
+import type { ClusterPace } from './pace.ts';
+
+export interface EmbeddedClusterOptions {
+  readonly space: ControlledSpace;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly pace: ClusterPace;
+  /** Has `turn` called soon, after the commit that runs now. */
+  readonly schedule: (turn: () => void) => void;
+}
+
+export class EmbeddedCluster implements Cluster {
+  readonly #space: ControlledSpace;
+  readonly #runner: ControllerRunner;
+
+  constructor({ space, clock, random, logger, pace, schedule }: EmbeddedClusterOptions) {
+    this.#space = space;
+    const controllers: Controller[] = [
+      new ServiceAccountController(),
+      new DeploymentController(clock, pace.progressDeadlineMaxMs),
+      new ReplicaSetController(clock),
+      new StatefulSetController(),
+      new DaemonSetController(),
+      new JobController(clock),
+      new CronJobController(clock),
+      new PodController(clock, random, pace),
+      new ClaimController(),
+      new DisruptionBudgetController(clock),
+      new AutoscalerController(clock),
+    ];
+    this.#runner = new ControllerRunner({ space, controllers, clock, logger, schedule });
+    bootstrap(space, clock);
+    this.#runner.start();
+  }
+
+  async apply(object: KubeObject): Promise<KubeObject> {
+    return this.#space.apply(object, { fieldManager, force: true });
+  }
+
+  async get(key: ObjectKey): Promise<KubeObject | undefined> {
+    return this.#space.kinds.byResource(key) && this.#space.get(key);
+  }
+
+  async list(resource: GroupResource): Promise<KubeObject[]> {
+    return this.#space.storage.scan(resource).map((stored) => this.#space.parse(stored));
+  }
+
+  async remove(
+    key: ObjectKey,
+    propagationPolicy: 'Foreground' | 'Background' | 'Orphan',
+    uid?: string,
+  ): Promise<boolean> {
+    if (!(await this.get(key))) return false;
+    try {
+      this.#space.delete(key, {
+        propagationPolicy,
+        fieldManager,
+        ...(uid === undefined ? {} : { preconditions: { uid } }),
+      });
+      return true;
+    } catch (error) {
+      if (error instanceof BanyanError && error.code === 'NotFound') return false;
+      throw error;
+    }
+  }
+
+  async resourceOf(apiVersion: string, kind: string): Promise<ServedResource | undefined> {
+    const { group, version } = parseApiVersion(apiVersion);
+    return this.#space.kinds.byKind(group, version, kind);
+  }
+
+  async served(): Promise<readonly ServedResource[]> {
+    return this.#space.kinds.all();
+  }
+
+  watch(resource: GroupResource, events: { on(event: ClusterEvent): void; synced(): void }): () => void {
+    const { storage } = this.#space;
+    const tell = (type: ClusterEvent['type'], stored: StoredObject) =>
+      events.on({ type, key: stored.key, object: this.#space.parse(stored) });
+    const stop = storage.subscribe((changes) => {
+      for (const { type, object } of changes) {
+        if (object.key.group === resource.group && object.key.resource === resource.resource) tell(type, object);
+      }
+    });
+    for (const stored of storage.scan(resource)) tell('ADDED', stored);
+    events.synced();
+    return stop;
+  }
+
+  async describe(): Promise<ClusterDescription> {
+    const nodes = await this.list({ group: '', resource: 'nodes' });
+    return {
+      kubernetesVersion: kubernetesVersion.gitVersion,
+      nodes: nodes.length,
+      capacity: nodeCapacity,
+      allocatable: nodeCapacity,
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#runner.stop();
+  }
+}

@@ -1,0 +1,53 @@
+/** The configuration of an agent: one YAML file, checked whole before anything starts. */
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { BanyanError, describeError } from '../core/runtime/errors.ts';
+import { defaultPace } from './cluster/embedded/pace.ts';
+
+const milliseconds = z.number().int().min(0);
+
+export const agentConfigSchema = z.strictObject({
+  /** The agent's place in the tree: `eu:paris:store-17`. */
+  path: z.string().min(1),
+  /** Directory of the agent's store; it holds the embedded cluster too. */
+  data: z.string().min(1),
+  /** JSON lines; absent: standard output. */
+  logFile: z.string().optional(),
+  logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
+  /** Written whole once the agent serves: {url, pid}. */
+  statusFile: z.string().optional(),
+  /** Where the parent listens for its children, and its path. */
+  parent: z.strictObject({ address: z.string().min(1), path: z.string() }),
+  /** PEM files: the tree's authority, and this agent's certificate and key. */
+  pki: z.strictObject({ ca: z.string().min(1), cert: z.string().min(1), key: z.string().min(1) }),
+  /** Where the API of the embedded cluster is served, beside /readyz; port 0 takes a free one. */
+  api: z
+    .strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) })
+    .default({ host: '127.0.0.1', port: 0 }),
+  cluster: z.strictObject({
+    /** The mesh's own API server with controllers that play workloads forward. */
+    embedded: z.strictObject({
+      /** Bounds of the time between two stations of a pod's life. */
+      stepMinMs: milliseconds.default(defaultPace.stepMinMs),
+      stepMaxMs: milliseconds.default(defaultPace.stepMaxMs),
+      /** A rollout without progress is called failed after this at the latest. */
+      progressDeadlineMaxMs: milliseconds.default(defaultPace.progressDeadlineMaxMs),
+    }),
+  }),
+});
+
+export type AgentConfig = z.infer<typeof agentConfigSchema>;
+
+/** Throws BadRequest with the file, the field and what is wrong with it. */
+export function parseAgentConfig(text: string, file: string): AgentConfig {
+  let raw: unknown;
+  try {
+    raw = parse(text);
+  } catch (error) {
+    throw new BanyanError('BadRequest', `${file}: not YAML: ${describeError(error)}`, {}, { cause: error });
+  }
+  const result = agentConfigSchema.safeParse(raw);
+  if (result.success) return Object.freeze(result.data);
+  const wrong = result.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`);
+  throw new BanyanError('BadRequest', `${file}: ${wrong.join('; ')}`);
+}

@@ -1,0 +1,96 @@
+/**
+ * The agent's process: `main.ts --config FILE`. Writes logs and nothing else; ends in order on SIGTERM and SIGINT. Exit codes: 0 ended
+ * in order, 1 failed while running, 2 bad usage or configuration.
+ */
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+import { type Logger as Pino, pino } from 'pino';
+import { systemClock } from '../core/runtime/clock.ts';
+import { BanyanError, describeError } from '../core/runtime/errors.ts';
+import { systemRandom } from '../core/runtime/random.ts';
+import { type AgentConfig, parseAgentConfig } from './config.ts';
+import { startNode } from './node.ts';
+
+const usage = 'usage: main.ts --config FILE';
+
+let logger: Pino | undefined;
+try {
+  const config = readConfig();
+  logger = loggerOf(config);
+  await run(config, logger);
+} catch (error) {
+  if (!(error instanceof BanyanError)) throw error;
+  if (error.code === 'BadRequest') process.stderr.write(`${error.message}\n`);
+  else logger?.error({ code: error.code }, `the agent can't start: ${error.message}`);
+  process.exit(error.code === 'BadRequest' ? 2 : 1);
+}
+
+async function run(config: AgentConfig, logger: Pino): Promise<void> {
+  const node = await startNode({
+    config,
+    version: packageVersion(),
+    credentials: {
+      caPem: readBytes(config.pki.ca),
+      certPem: readBytes(config.pki.cert),
+      keyPem: readBytes(config.pki.key),
+    },
+    clock: systemClock,
+    random: systemRandom,
+    logger,
+    schedule: setImmediate,
+    residentBytes: () => process.memoryUsage.rss(),
+  });
+  if (config.statusFile !== undefined) writeWhole(config.statusFile, { url: node.url, pid: process.pid });
+  logger.info({ url: node.url }, 'the agent is running');
+  let ending = false;
+  const end = (signal: string) => {
+    if (ending) return;
+    ending = true;
+    logger.info({ signal }, 'the agent is ending');
+    node[Symbol.asyncDispose]().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        logger.error({ error: describeError(error) }, 'the agent did not end in order');
+        process.exit(1);
+      },
+    );
+  };
+  process.on('SIGTERM', end);
+  process.on('SIGINT', end);
+}
+
+function readConfig(): AgentConfig {
+  let file: string | undefined;
+  try {
+    file = parseArgs({ options: { config: { type: 'string' } } }).values.config;
+  } catch (error) {
+    throw new BanyanError('BadRequest', `${describeError(error)}\n${usage}`, {}, { cause: error });
+  }
+  if (file === undefined) throw new BanyanError('BadRequest', usage);
+  return parseAgentConfig(readBytes(file).toString('utf8'), file);
+}
+
+function readBytes(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new BanyanError('BadRequest', `${file}: not readable: ${describeError(error)}`, {}, { cause: error });
+  }
+}
+
+function loggerOf({ logFile, logLevel, path }: AgentConfig): Pino {
+  const options = { level: logLevel, base: { node: path } };
+  return logFile === undefined ? pino(options) : pino(options, pino.destination({ dest: logFile, sync: true }));
+}
+
+/** Whoever reads it sees the whole file or none. */
+function writeWhole(file: string, content: object): void {
+  writeFileSync(`${file}.new`, JSON.stringify(content), { mode: 0o600 });
+  renameSync(`${file}.new`, file);
+}
+
+/** In a checkout one folder up; in a package beside the bundle's folder, which is one up too. */
+function packageVersion(): string {
+  const file = new URL('../package.json', import.meta.url);
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}

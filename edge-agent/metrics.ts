@@ -1,0 +1,31 @@
+/** What the agent counts, in the text format of Prometheus. Everything is read when it is asked for; nothing is kept up to date. */
+import { Gauge, Registry } from 'prom-client';
+
+export interface Measured {
+  desiredObjects(): number;
+  placements(): number;
+  appliedObjects(): number;
+  isAttached(): boolean;
+  storeBytes(): number;
+  residentBytes(): number;
+}
+
+export function metricsOf(measured: Measured): () => Promise<string> {
+  const registry = new Registry();
+  const gauge = (name: string, help: string, value: () => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(value());
+      },
+    });
+  gauge('banyan_agent_desired_objects', 'Objects that this cluster is to hold.', measured.desiredObjects);
+  gauge('banyan_agent_placements', 'Placements that want objects here.', measured.placements);
+  gauge('banyan_agent_applied_objects', 'Objects that this agent has on record as applied.', measured.appliedObjects);
+  gauge('banyan_agent_attached', '1 while there is a session with the parent.', () => Number(measured.isAttached()));
+  gauge('banyan_store_used_bytes', 'Bytes of the store on disk.', measured.storeBytes);
+  gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', measured.residentBytes);
+  return () => registry.metrics();
+}

@@ -1,0 +1,183 @@
+/**
+ * Watches what was applied: keeps the health and the status of each object as the cluster last told them, and says so when
+ * an object is no longer what was applied.
+ *
+ * What the cluster tells of an object while the applier works on it waits until it has ended: an event that is older than the
+ * applier's own answer (`seen`) is the apply itself, a newer one is somebody else.
+ */
+import { stableStringify } from '../../core/object/canonical.ts';
+import { type Health, health } from '../../core/object/health.ts';
+import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { text } from '../../core/store/bytes.ts';
+import type { Cluster, ClusterEvent } from '../cluster/cluster.ts';
+import { quietStatus } from './status-noise.ts';
+
+export interface Observation {
+  readonly health: Health;
+  /** JSON of the object's status; empty when it has none. */
+  readonly status: Uint8Array;
+}
+
+export interface ObserverPorts {
+  readonly cluster: Cluster;
+  isBusy(key: string): boolean;
+  hasDrifted(key: string, live: KubeObject): boolean;
+}
+
+export interface ObserverEvents {
+  /** The object's observation has changed, or is gone. */
+  changed(key: string): void;
+  /** Somebody has changed or deleted the object. */
+  drifted(key: string): void;
+  /** A CustomResourceDefinition has come, changed or gone. */
+  kindsChanged(): void;
+}
+
+interface Seen extends Observation {
+  readonly uid: string;
+  readonly resourceVersion: number;
+  readonly quiet: string;
+}
+
+interface Watch {
+  readonly stop: () => void;
+  readonly keys: Set<string>;
+  /** Keys told before `synced`; afterwards undefined. */
+  initial: Set<string> | undefined;
+}
+
+const definitions: GroupResource = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' };
+
+export class Observer {
+  readonly #ports: ObserverPorts;
+  readonly #events: ObserverEvents;
+  readonly #watches = new Map<string, Watch>();
+  readonly #seen = new Map<string, Seen>();
+  readonly #held = new Map<string, ClusterEvent>();
+
+  constructor(ports: ObserverPorts, events: ObserverEvents) {
+    this.#ports = ports;
+    this.#events = events;
+  }
+
+  /** Definitions are watched always: they say which kinds the cluster serves. */
+  start(): void {
+    this.#watch(definitions);
+  }
+
+  stop(): void {
+    for (const watch of this.#watches.values()) watch.stop();
+    this.#watches.clear();
+  }
+
+  track(key: string): void {
+    this.#watch(parseKey(key)).keys.add(key);
+  }
+
+  untrack(key: string): void {
+    this.#held.delete(key);
+    this.#seen.delete(key);
+    const resource = resourceName(parseKey(key));
+    const watch = this.#watches.get(resource);
+    if (!watch?.keys.delete(key) || watch.keys.size > 0 || resource === resourceName(definitions)) return;
+    watch.stop();
+    this.#watches.delete(resource);
+  }
+
+  observation(key: string): Observation | undefined {
+    return this.#seen.get(key);
+  }
+
+  /** The cluster's answer to the applier about an object. */
+  seen(key: string, live: KubeObject): void {
+    this.#learn(key, live);
+  }
+
+  /** The applier's work on the object has ended. */
+  rested(key: string): void {
+    const held = this.#held.get(key);
+    if (!held) return;
+    this.#held.delete(key);
+    this.#on(held);
+  }
+
+  #watch(resource: GroupResource): Watch {
+    const name = resourceName(resource);
+    const known = this.#watches.get(name);
+    if (known) return known;
+    // The cluster may tell its first events before `watch` returns.
+    let stop: (() => void) | undefined;
+    const watch: Watch = { keys: new Set(), initial: new Set(), stop: () => stop?.() };
+    this.#watches.set(name, watch);
+    stop = this.#ports.cluster.watch(resource, {
+      on: (event) => {
+        watch.initial?.add(formatKey(event.key));
+        if (name === resourceName(definitions)) this.#events.kindsChanged();
+        this.#on(event);
+      },
+      synced: () => this.#synced(watch),
+    });
+    return watch;
+  }
+
+  /** What was not among the first events is not there: somebody deleted it while nobody watched. */
+  #synced(watch: Watch): void {
+    const { initial } = watch;
+    if (!initial) return;
+    watch.initial = undefined;
+    for (const key of watch.keys) {
+      if (!initial.has(key) && this.#seen.has(key) === false) this.#events.drifted(key);
+    }
+  }
+
+  #on(event: ClusterEvent): void {
+    const key = formatKey(event.key);
+    if (!this.#watches.get(resourceName(event.key))?.keys.has(key)) return;
+    if (this.#ports.isBusy(key)) {
+      this.#held.set(key, event);
+      return;
+    }
+    if (event.type === 'DELETED') {
+      const seen = this.#seen.get(key);
+      if (seen && seen.uid !== event.object.metadata.uid) return;
+      this.#seen.delete(key);
+      this.#events.changed(key);
+      this.#events.drifted(key);
+      return;
+    }
+    if (this.#learn(key, event.object) && this.#ports.hasDrifted(key, event.object)) this.#events.drifted(key);
+  }
+
+  /** False for a state that is older than one seen before. */
+  #learn(key: string, live: KubeObject): boolean {
+    const before = this.#seen.get(key);
+    const uid = live.metadata.uid ?? '';
+    const resourceVersion = versionOf(live);
+    if (before && before.uid === uid && resourceVersion < before.resourceVersion) return false;
+    const quiet = quietStatus(live.status);
+    const judged = health(live);
+    if (before && before.uid === uid && before.quiet === quiet && sameHealth(before.health, judged)) {
+      this.#seen.set(key, { ...before, resourceVersion });
+      return true;
+    }
+    const status = live.status === undefined ? new Uint8Array(0) : text(stableStringify(live.status));
+    this.#seen.set(key, { uid, resourceVersion, quiet, health: judged, status });
+    this.#events.changed(key);
+    return true;
+  }
+}
+
+function sameHealth(a: Health, b: Health): boolean {
+  return a.state === b.state && a.reason === b.reason && a.message === b.message;
+}
+
+function resourceName({ group, resource }: GroupResource): string {
+  return `${group}/${resource}`;
+}
+
+/** Resource versions of one resource are numbers that grow (https://kep.k8s.io/5504); anything else counts as new. */
+function versionOf(live: KubeObject): number {
+  const version = Number(live.metadata.resourceVersion);
+  return Number.isFinite(version) ? version : Number.MAX_SAFE_INTEGER;
+}

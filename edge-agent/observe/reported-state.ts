@@ -1,0 +1,80 @@
+/** What is said of an object and of a placement at this destination: functions of what is wanted, done and seen. */
+import { parseKey } from '../../core/object/key.ts';
+import { emptyPartial, type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
+import type { StateAttributes, TargetAttributes } from '../../core/wire/entries.ts';
+import type { Progress } from '../apply/applier.ts';
+import type { Delivery } from '../desired/desired.ts';
+import type { Observation } from './observer.ts';
+
+export interface ObjectState extends StateAttributes {
+  /** Another source delivers the object and wins. Not sent; `reason` says it. */
+  readonly conflicted: boolean;
+  readonly failed: boolean;
+}
+
+export function objectState(
+  delivery: Delivery,
+  winner: Delivery,
+  progress: Progress | undefined,
+  seen: Observation | undefined,
+): ObjectState {
+  const base = { desired: delivery.revision, applied: false, available: false, conflicted: false, failed: false };
+  if (delivery.source !== winner.source) {
+    const message = `${winner.source} delivers the same object and has precedence`;
+    return { ...base, conflicted: true, reason: 'Conflicted', message };
+  }
+  if (!progress || progress.source !== delivery.source || progress.bodyHash !== delivery.bodyHash) {
+    return { ...base, reason: 'Pending', message: 'the cluster has not been asked yet' };
+  }
+  if (progress.phase !== 'applied') {
+    const { reason, message } = progress;
+    return { ...base, failed: progress.phase === 'failed', reason, message };
+  }
+  if (!seen) return { ...base, applied: true, reason: 'NotSeen', message: 'the cluster has not told its state yet' };
+  const { state, reason, message } = seen.health;
+  if (state === 'Current') return { ...base, applied: true, available: true };
+  return { ...base, applied: true, failed: state === 'Failed', reason, message };
+}
+
+/**
+ * The partial of a placement at one destination: every count is 0 or 1. `settled`: what the placement wants no more has gone from the
+ * cluster.
+ */
+export function placementPartial(
+  path: string,
+  target: TargetAttributes,
+  objects: Iterable<readonly [key: string, state: ObjectState]>,
+  settled: boolean,
+): Partial {
+  let [applied, available, failed, conflicted] = [settled, settled, false, false];
+  let failures: readonly Failure[] = [];
+  for (const [key, state] of objects) {
+    applied &&= state.applied;
+    available &&= state.applied && state.available;
+    failed ||= state.failed;
+    conflicted ||= state.conflicted;
+    if (!state.failed && !state.conflicted) continue;
+    const { reason = '', message = '' } = state;
+    failures = smallestFailures(failures, [{ path, object: displayKey(key), reason, message }]);
+  }
+  const { counts, ...rest } = emptyPartial(target.generation, target.target);
+  const one = { expected: 1, fresh: 1, synced: 1 };
+  return {
+    ...rest,
+    counts: {
+      ...counts,
+      ...one,
+      applied: Number(applied),
+      available: Number(available),
+      failed: Number(failed),
+      conflicted: Number(conflicted),
+    },
+    failures,
+  };
+}
+
+/** `deployments.apps shop/till` */
+function displayKey(text: string): string {
+  const { group, resource, namespace, name } = parseKey(text);
+  return `${group === '' ? resource : `${resource}.${group}`} ${namespace === '' ? '' : `${namespace}/`}${name}`;
+}

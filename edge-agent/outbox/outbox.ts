@@ -1,0 +1,162 @@
+/**
+ * What this agent says goes into the producer's end of its up feed. A key is touched when what is said of it may have changed;
+ * what is said is asked for when it is written, so that ten changes are one entry, and what is said already is not written. A key
+ * that changes now and then is written at once, one that changes all the time once a second.
+ *
+ * Bounds: one waiting key per entry; at most `entriesPerWrite` in one transaction.
+ */
+import type { Producer } from '../../core/feed/feed.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { describeError } from '../../core/runtime/errors.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { TokenBucket } from '../../core/runtime/token-bucket.ts';
+import { equalBytes } from '../../core/store/bytes.ts';
+import type { Store, Transaction } from '../../core/store/store.ts';
+
+export interface Saying {
+  readonly attributes: Uint8Array;
+  readonly body: Uint8Array;
+}
+
+export interface OutboxPorts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly store: Store;
+  readonly producer: Producer;
+  /** What is said of the key now; undefined: nothing any more. */
+  say(key: string): Saying | undefined;
+  /** Rows have been written; they are not durable yet. */
+  wrote(): void;
+}
+
+/** Enough that the stages of one change (stored, applied, available) pass without waiting. */
+const burst = 4;
+/** At most one a second per key from then on. */
+const intervalMs = 1_000;
+/** What one batch of the down feed or one answer of the cluster sets off is over by then, and is told as one thing. */
+const gatherMs = 20;
+/** A full disk does not become free at once, and nothing is lost by waiting. */
+const writeRetryMs = 5_000;
+/** Keeps a transaction to some milliseconds, so that the up feed does not hold up the down feed's writes. */
+const entriesPerWrite = 500;
+
+export class Outbox {
+  readonly #ports: OutboxPorts;
+  readonly #touched = new Set<string>();
+  readonly #buckets = new Map<string, TokenBucket>();
+  /** Keys that have used up their rate, touched again when the timer fires. */
+  readonly #resting = new Map<string, Timer>();
+  #open = false;
+  #timer: Timer | undefined;
+
+  constructor(ports: OutboxPorts) {
+    this.#ports = ports;
+  }
+
+  /** From now on touched keys are written. Before, nothing is known of the cluster, and saying so would undo what is known above. */
+  open(): void {
+    this.#open = true;
+    this.#schedule();
+  }
+
+  close(): void {
+    this.#open = false;
+    this.#timer?.stop();
+    for (const timer of this.#resting.values()) timer.stop();
+  }
+
+  touch(key: string): void {
+    if (this.#resting.has(key)) return;
+    this.#touched.add(key);
+    this.#schedule();
+  }
+
+  /** Also what was said in an earlier life of the process and may hold no more. */
+  touchAll(): void {
+    const { store, producer } = this.#ports;
+    store.read((reader) => {
+      for (const row of producer.rows(reader))
+        if (row.content) this.#touched.add(producer.content(reader, row.content).key);
+    });
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (!this.#open || this.#timer || this.#touched.size === 0) return;
+    this.#timer = this.#ports.clock.after(gatherMs, () => {
+      this.#timer = undefined;
+      this.#run();
+    });
+  }
+
+  #run(): void {
+    const nowMs = this.#ports.clock.monotonicMs();
+    const due: [key: string, saying: Saying | undefined][] = [];
+    for (const [key, saying] of this.#unsaid()) {
+      const bucket = this.#buckets.get(key) ?? new TokenBucket(burst, intervalMs, nowMs);
+      this.#buckets.set(key, bucket);
+      this.#touched.delete(key);
+      const delayMs = bucket.take(nowMs);
+      if (delayMs === 0) due.push([key, saying]);
+      else this.#rest(key, delayMs);
+    }
+    for (const [key, bucket] of this.#buckets) if (bucket.isIdle(nowMs)) this.#buckets.delete(key);
+    if (due.length > 0) this.#write(due);
+    this.#schedule();
+  }
+
+  #rest(key: string, delayMs: number): void {
+    const timer = this.#ports.clock.after(delayMs, () => {
+      this.#resting.delete(key);
+      this.touch(key);
+    });
+    this.#resting.set(key, timer);
+  }
+
+  /** Of the keys touched first, those of which something else is to be said than has been; the others are touched no more. */
+  #unsaid(): [key: string, saying: Saying | undefined][] {
+    const { store, producer } = this.#ports;
+    const keys = [...this.#touched].slice(0, entriesPerWrite);
+    const sayings = keys.map((key) => [key, this.#ports.say(key)] as [string, Saying | undefined]);
+    return store.read((reader) =>
+      sayings.filter(([key, saying]) => {
+        const row = producer.get(reader, hash128(key));
+        const said = row?.content && producer.content(reader, row.content);
+        const same = said && saying ? sameSaying(said, saying) : !said && !saying;
+        if (same) this.#touched.delete(key);
+        return !same;
+      }),
+    );
+  }
+
+  /** Objects before the placements that sum them up. */
+  #write(due: readonly (readonly [key: string, saying: Saying | undefined])[]): void {
+    const isPartial = (key: string) => Number(key.startsWith('partial/'));
+    const ordered = [...due].sort(([a], [b]) => isPartial(a) - isPartial(b));
+    try {
+      this.#ports.store.write((t) => {
+        for (const [key, saying] of ordered) this.#writeOne(t, key, saying);
+      });
+    } catch (error) {
+      this.#ports.logger.error({ error: describeError(error) }, 'reports could not be written; trying again');
+      for (const [key] of due) this.#rest(key, writeRetryMs);
+      return;
+    }
+    this.#ports.wrote();
+  }
+
+  #writeOne(t: Transaction, key: string, saying: Saying | undefined): void {
+    const { producer, clock } = this.#ports;
+    const keyHash = hash128(key);
+    const row = producer.get(t, keyHash);
+    // Wall time keeps growing over a lost store, and the row's own revision over a clock set back.
+    const originRevision = Math.max((row?.originRevision ?? 0) + 1, clock.wallMs());
+    if (saying) producer.put(t, { key, ...saying }, originRevision);
+    else producer.remove(t, keyHash, originRevision);
+  }
+}
+
+function sameSaying(a: Saying, b: Saying): boolean {
+  return equalBytes(a.attributes, b.attributes) && equalBytes(a.body, b.body);
+}

@@ -1,0 +1,82 @@
+/** A node as a process: configuration, store, logs, signals. Exit codes: 0 ended in order, 1 failed while running, 2 bad configuration. */
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { parseArgs } from 'node:util';
+import { pino } from 'pino';
+import { parse } from 'yaml';
+import { systemClock } from '../core/runtime/clock.ts';
+import { describeError } from '../core/runtime/errors.ts';
+import { systemRandom } from '../core/runtime/random.ts';
+import { openFormatted } from '../core/store/format.ts';
+import { LmdbStore } from '../core/store/lmdb/lmdb-store.ts';
+import { type NodeConfig, nodeConfigSchema } from './config.ts';
+import { processMetrics } from './metrics.ts';
+import { Node } from './node.ts';
+
+export async function runNode(role: 'center' | 'relay'): Promise<void> {
+  const config = readConfig(role);
+  const destination = config.logFile === undefined ? pino.destination(1) : pino.destination({ dest: config.logFile, mkdir: true, sync: true });
+  const log = pino({ level: config.logLevel, base: { node: config.path === '' ? 'center' : config.path, pid: process.pid } }, destination);
+  const fatal = (error: unknown) => {
+    log.fatal({ reason: describeError(error), stack: (error as Error).stack }, 'the node can not go on');
+    process.exit(1);
+  };
+  process.on('uncaughtException', fatal);
+  process.on('unhandledRejection', fatal);
+  const store = LmdbStore.open({ directory: config.data }, log);
+  openFormatted(store, systemClock);
+  const pem = (file: string) => readFileSync(file);
+  const node = new Node(config, {
+    store,
+    clock: systemClock,
+    random: systemRandom,
+    log,
+    credentials: { caPem: pem(config.pki.ca), certPem: pem(config.pki.cert), keyPem: pem(config.pki.key) },
+    software: packageVersion(),
+    soon: (run) => setImmediate(run),
+    metrics: processMetrics,
+    fatal,
+  });
+  const { url, meshAddress } = await node.start();
+  if (config.statusFile !== undefined) writeWhole(config.statusFile, JSON.stringify({ url, meshAddress, pid: process.pid }));
+  let ending = false;
+  const end = async (signal: string) => {
+    if (ending) return;
+    ending = true;
+    log.info({ signal }, 'the node ends');
+    await node[Symbol.asyncDispose]();
+    await store[Symbol.asyncDispose]();
+    process.exit(0);
+  };
+  process.on('SIGTERM', (signal) => void end(signal));
+  process.on('SIGINT', (signal) => void end(signal));
+}
+
+function readConfig(role: 'center' | 'relay'): NodeConfig {
+  const usage = `usage: ${role} --config FILE`;
+  try {
+    const { config: file } = parseArgs({ options: { config: { type: 'string' } } }).values;
+    if (file === undefined) throw new Error(usage);
+    const result = nodeConfigSchema.safeParse(parse(readFileSync(file, 'utf8')));
+    if (result.success) return Object.freeze(result.data);
+    const wrong = result.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`);
+    throw new Error(`${file}: ${wrong.join('; ')}`);
+  } catch (error) {
+    process.stderr.write(`${describeError(error)}\n`);
+    process.exit(2);
+  }
+}
+
+function packageVersion(): string {
+  for (const place of ['../package.json', './package.json']) {
+    const file = new URL(place, import.meta.url);
+    if (existsSync(file)) return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+  }
+  return 'unknown';
+}
+
+function writeWhole(file: string, content: string): void {
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(`${file}.tmp`, content, { mode: 0o600 });
+  renameSync(`${file}.tmp`, file);
+}

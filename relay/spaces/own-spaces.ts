@@ -1,0 +1,79 @@
+/** The spaces that live in this node's store: the system space with the inventory, and the workload spaces whose placements reach into its subtree. */
+import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
+import { CrdController } from '../../core/apiserver/crd/crd-controller.ts';
+import { ownKindsAdmission } from '../../core/apiserver/kinds/admission.ts';
+import { ownKinds, type SpaceType } from '../../core/apiserver/kinds/kinds-of-space.ts';
+import { SpaceKinds } from '../../core/apiserver/kinds/space-kinds.ts';
+import { GarbageCollector } from '../../core/apiserver/lifecycle/garbage-collector.ts';
+import { NamespaceController } from '../../core/apiserver/lifecycle/namespace-controller.ts';
+import { fieldManager } from '../../core/apiserver/managed-fields/field-manager.ts';
+import type { Space } from '../../core/apiserver/space.ts';
+import type { StorageEvent, WriteHook } from '../../core/apiserver/storage.ts';
+import { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
+import { EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
+import { LocalTable } from '../../core/feed/table.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { Random } from '../../core/runtime/random.ts';
+import type { Store, Transaction } from '../../core/store/store.ts';
+import { noteSourceChange } from '../schedule/schedule.ts';
+import { Selection } from './selection.ts';
+
+export interface SpacePorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  soon(run: () => void): void;
+}
+
+export interface OpenSpace {
+  readonly space: Space;
+  readonly storage: EmbeddedStorage;
+  close(): void;
+}
+
+export interface WorkloadSpace extends OpenSpace {
+  readonly source: string;
+  readonly table: LocalTable;
+  readonly selection: Selection;
+}
+
+/** A space with everything that lives in every space: definitions, garbage collection, namespaces that end. */
+export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook: WriteHook): OpenSpace {
+  const { store, clock, random, log, soon } = ports;
+  const storage = new EmbeddedStorage({ store, name, logger: log, hook });
+  const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds(type)]);
+  const space = new EmbeddedSpace({ name, storage, kinds, clock, random, fields: fieldManager, admissions: [ownKindsAdmission(kinds)] });
+  const shared = { space, clock, logger: log, schedule: soon };
+  const controllers = [new CrdController(shared), new NamespaceController(shared), new GarbageCollector(shared)];
+  ensureNamespaces(space);
+  return {
+    space,
+    storage,
+    close() {
+      for (const controller of controllers) controller.close();
+      kinds[Symbol.dispose]();
+      storage.close();
+    },
+  };
+}
+
+/** A workload space with its selection. `changed` is told after each commit that the selection may have to look at. */
+export function openWorkloadSpace(ports: SpacePorts, name: string, source: string, changed: (events: readonly StorageEvent[]) => void): WorkloadSpace {
+  let selection: Selection | undefined;
+  const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
+  const opened = openSpace(ports, name, 'Workload', (t: Transaction, event: StorageEvent) => selection?.note(t, event));
+  const { storage, space } = opened;
+  selection = new Selection({ source, storage, kinds: space.kinds, table, noteChange: noteSourceChange });
+  storage.subscribe(changed);
+  return { ...opened, source, table, selection };
+}
+
+/** Those that clients take for granted. */
+function ensureNamespaces(space: Space): void {
+  for (const name of ['default', 'kube-system']) {
+    const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+    if (!space.get(space.keyOf(object))) space.create(object);
+  }
+}

@@ -1,0 +1,140 @@
+/** The read-only spaces of a node, made when somebody asks for them: mailboxes, and what comes from the sources above. */
+import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
+import { ownKinds } from '../../core/apiserver/kinds/kinds-of-space.ts';
+import { SpaceKinds } from '../../core/apiserver/kinds/space-kinds.ts';
+import { fieldManager } from '../../core/apiserver/managed-fields/field-manager.ts';
+import type { Space } from '../../core/apiserver/space.ts';
+import { type ViewSource, ViewStorage } from '../../core/apiserver/storage/view.ts';
+import { EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
+import type { AppliedChange, Table } from '../../core/feed/feed.ts';
+import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { systemRandom } from '../../core/runtime/random.ts';
+import type { Reader, Store } from '../../core/store/store.ts';
+import { parseEntryKey, type PlacementId, placementId } from '../../core/wire/entries.ts';
+import { MailboxContents } from '../mailbox/mailbox-view.ts';
+import type { Mailboxes } from '../mailbox/mailboxes.ts';
+import { placementResource } from './selection.ts';
+import { UpstreamContents } from './upstream-contents.ts';
+
+export interface ViewsPorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly mailboxes: Mailboxes;
+  readonly upstream: Table;
+  statusOf(reader: Reader, id: PlacementId): Uint8Array | undefined;
+  isOwn(source: string): boolean;
+}
+
+/** A view that somebody looks at: what it showed, by key, so that watches see what changes. */
+interface OpenView {
+  readonly space: Space;
+  readonly storage: ViewStorage;
+  readonly source: ViewSource;
+  readonly shown: Map<string, Uint8Array>;
+}
+
+export class Views {
+  readonly #ports: ViewsPorts;
+  readonly #mailboxes = new Map<string, OpenView>();
+  readonly #upstream = new Map<string, OpenView & { readonly contents: UpstreamContents }>();
+
+  constructor(ports: ViewsPorts) {
+    this.#ports = ports;
+  }
+
+  /** The space behind `/mailboxes/CHILD` or `/spaces/SOURCE`; undefined: there is no such thing. */
+  resolve(prefix: string): Space | undefined {
+    const [, kind, name] = prefix.split('/');
+    if (kind === 'mailboxes' && name) return this.#mailbox(name)?.space;
+    // Sources have a dot in their names, own spaces never: their names are DNS labels.
+    if (kind === 'spaces' && name?.includes('.')) return this.#source(name).space;
+    return undefined;
+  }
+
+  upstreamChanged(changes: readonly AppliedChange[]): void {
+    for (const view of this.#upstream.values()) {
+      for (const { key } of changes) {
+        const object = view.contents.keyOf(key);
+        if (object) tell(view, object);
+      }
+    }
+  }
+
+  placementChanged({ source, name }: { source: string; name: string }): void {
+    const view = this.#upstream.get(source);
+    if (view) tell(view, { ...placementResource, namespace: '', name });
+  }
+
+  /** The mailboxes of these children have other rows now. */
+  mailboxesChanged(children: Iterable<string>): void {
+    for (const child of children) {
+      const view = this.#mailboxes.get(child);
+      if (view) compare(view);
+    }
+  }
+
+  reportedChanged(child: string, changes: readonly AppliedChange[]): void {
+    const view = this.#mailboxes.get(child);
+    if (!view) return;
+    for (const { key } of changes) {
+      const entry = parseEntryKey(key);
+      if (entry?.type === 'state') tell(view, entry.object);
+    }
+  }
+
+  #mailbox(child: string): OpenView | undefined {
+    const known = this.#mailboxes.get(child);
+    if (known) return known;
+    const mailbox = this.#ports.mailboxes.get(child);
+    if (!mailbox) return undefined;
+    const contents = new MailboxContents(this.#ports.store, mailbox);
+    const view = this.#open(`mailbox of ${child}`, contents);
+    this.#mailboxes.set(child, view);
+    return view;
+  }
+
+  #source(source: string): OpenView {
+    const known = this.#upstream.get(source);
+    if (known) return known;
+    const { store, upstream, statusOf } = this.#ports;
+    const contents = new UpstreamContents(store, upstream, source, (reader, name) => statusOf(reader, placementId(source, name)));
+    const view = { ...this.#open(source, contents), contents };
+    this.#upstream.set(source, view);
+    return view;
+  }
+
+  #open(name: string, source: ViewSource): OpenView {
+    const { clock, log } = this.#ports;
+    const storage = new ViewStorage(source, clock, log);
+    const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds('Workload')]);
+    const space = new EmbeddedSpace({ name, storage, kinds, clock, random: systemRandom, fields: fieldManager, admissions: [] });
+    const shown = new Map([...source.list()].map(({ key, body }) => [formatKey(key), body]));
+    return { space, storage, source, shown };
+  }
+}
+
+function tell(view: OpenView, key: ObjectKey): void {
+  const id = formatKey(key);
+  const before = view.shown.get(id);
+  const after = view.source.get(key);
+  if (after) view.shown.set(id, after);
+  else view.shown.delete(id);
+  view.storage.changed(key, before, after);
+}
+
+/** All that differs from what was shown. */
+function compare(view: OpenView): void {
+  const now = new Map([...view.source.list()].map(({ key, body }) => [formatKey(key), body]));
+  const ids = new Set([...view.shown.keys(), ...now.keys()]);
+  for (const id of ids) {
+    const before = view.shown.get(id);
+    const after = now.get(id);
+    if (before && after && Buffer.compare(before, after) === 0) continue;
+    view.storage.changed(parseKey(id), before, after);
+  }
+  view.shown.clear();
+  for (const [id, body] of now) view.shown.set(id, body);
+}

@@ -1,0 +1,141 @@
+/**
+ * The store over raw lmdb doing the same bytes, one after the other in this process: durable puts from 256 writers at once, and scans. Raw
+ * lmdb is used as its makers advise: `put` and `flushed`, batched by the turn, synced on its own thread.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { open } from 'lmdb';
+import { silentLogger } from '../../core/runtime/logger.ts';
+import { text } from '../../core/store/bytes.ts';
+import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
+import type { Figure } from './figure.ts';
+
+/** What the two do; a side is one of them. */
+interface Side {
+  put(key: Uint8Array, value: Uint8Array): Promise<unknown>;
+  /** Bytes of keys and values. */
+  scan(): number;
+  close(): Promise<void>;
+}
+
+const writers = 256;
+const valueBytes = 2_048;
+const putsPerRound = writers * 20;
+const rounds = 5;
+const scansPerRound = 5;
+
+export async function bench(): Promise<Figure[]> {
+  const puts: Record<'raw' | 'store', number[]> = { raw: [], store: [] };
+  const scans: Record<'raw' | 'store', number[]> = { raw: [], store: [] };
+  await using directories = temporary();
+  const sides = { raw: openRaw(directories.make()), store: openStore(directories.make()) };
+  // In turns, so that what the machine does besides meets both; the first round warms up.
+  for (let round = 0; round <= rounds; round++) {
+    for (const name of ['raw', 'store'] as const) {
+      const putsPerSecond = await measurePuts(sides[name], round);
+      const bytesPerSecond = measureScans(sides[name]);
+      if (round === 0) continue;
+      puts[name].push(putsPerSecond);
+      scans[name].push(bytesPerSecond);
+    }
+  }
+  await sides.raw.close();
+  await sides.store.close();
+  const megabytes = (values: number[]) => median(values) / 1e6;
+  return [
+    { name: 'store: durable puts', value: median(puts.store), unit: 'puts/s' },
+    { name: 'raw lmdb: durable puts', value: median(puts.raw), unit: 'puts/s' },
+    {
+      name: 'durable puts, store over raw',
+      value: median(puts.store) / median(puts.raw),
+      unit: 'ratio',
+      goal: '≥ 0.5',
+    },
+    { name: 'store: scan', value: megabytes(scans.store), unit: 'MB/s' },
+    { name: 'raw lmdb: scan', value: megabytes(scans.raw), unit: 'MB/s' },
+    { name: 'scan, store over raw', value: median(scans.store) / median(scans.raw), unit: 'ratio', goal: '≥ 0.5' },
+  ];
+}
+
+function openStore(directory: string): Side {
+  const store = LmdbStore.open({ directory }, silentLogger);
+  return {
+    put(key, value) {
+      store.write((t) => t.put(key, value));
+      return store.flushed();
+    },
+    scan: () =>
+      store.read((reader) => {
+        let bytes = 0;
+        for (const [key, value] of reader.scan({ from: Buffer.alloc(0), to: Buffer.of(0xff) }))
+          bytes += key.length + value.length;
+        return bytes;
+      }),
+    close: () => store[Symbol.asyncDispose](),
+  };
+}
+
+function openRaw(directory: string): Side {
+  const database = open<Uint8Array, Uint8Array>({
+    path: join(directory, 'data.mdb'),
+    noSubdir: true,
+    keyEncoding: 'binary',
+    encoding: 'binary',
+  });
+  return {
+    async put(key, value) {
+      await database.put(key, value);
+      await database.flushed;
+    },
+    scan() {
+      let bytes = 0;
+      for (const { key, value } of database.getRange({ start: Buffer.of(0), end: Buffer.of(0xff) }))
+        bytes += key.length + value.length;
+      return bytes;
+    },
+    close: () => database.close(),
+  };
+}
+
+/** Each of the writers puts, waits until that is durable, and puts again. Every round overwrites the same keys. */
+async function measurePuts(side: Side, round: number): Promise<number> {
+  const value = Buffer.alloc(valueBytes, round);
+  const startMs = performance.now();
+  await Promise.all(
+    Array.from({ length: writers }, async (_, writer) => {
+      for (let i = writer; i < putsPerRound; i += writers) await side.put(keyOf(i), value);
+    }),
+  );
+  return (putsPerRound / (performance.now() - startMs)) * 1_000;
+}
+
+function measureScans(side: Side): number {
+  const startMs = performance.now();
+  let bytes = 0;
+  for (let i = 0; i < scansPerRound; i++) bytes += side.scan();
+  return (bytes / (performance.now() - startMs)) * 1_000;
+}
+
+/** Spread over the key space, as hashes and names are. */
+function keyOf(i: number): Uint8Array {
+  return text(`key/${String((i * 7_919) % putsPerRound).padStart(10, '0')}`);
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
+}
+
+function temporary(): { make(): string } & AsyncDisposable {
+  const made: string[] = [];
+  return {
+    make() {
+      const directory = mkdtempSync(join(tmpdir(), 'banyan-bench.'));
+      made.push(directory);
+      return directory;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const directory of made) rmSync(directory, { recursive: true });
+    },
+  };
+}

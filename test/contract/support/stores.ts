@@ -1,0 +1,41 @@
+/** The implementations of the store port, for the suite that runs on each of them. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silentLogger } from '../../../core/runtime/logger.ts';
+import { LmdbStore } from '../../../core/store/lmdb/lmdb-store.ts';
+import { MemoryStore } from '../../../core/store/memory/memory-store.ts';
+import type { Store } from '../../../core/store/store.ts';
+
+export interface TestStore extends AsyncDisposable {
+  readonly store: Store;
+}
+
+export const stores: readonly { readonly name: string; open(): TestStore }[] = [
+  {
+    name: 'MemoryStore',
+    open() {
+      const store = new MemoryStore();
+      return { store, [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+    },
+  },
+  { name: 'LmdbStore', open: () => openLmdb() },
+  // So small that it must grow within transactions, with readers about.
+  { name: 'LmdbStore that begins with a small map', open: () => openLmdb(128 * 1024) },
+];
+
+function openLmdb(mapSizeBytes?: number): TestStore {
+  const directory = temporaryDirectory();
+  const store = LmdbStore.open({ directory, ...(mapSizeBytes ? { mapSizeBytes } : {}) }, silentLogger);
+  return {
+    store,
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+export function temporaryDirectory(): string {
+  return mkdtempSync(join(tmpdir(), 'banyan-store.'));
+}

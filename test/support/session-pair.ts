@@ -1,0 +1,129 @@
+/** A parent and a child with their feeds and sessions on memory stores and virtual time. */
+import { FeedConsumer } from '../../core/feed/consumer.ts';
+import type { AppliedChange } from '../../core/feed/feed.ts';
+import { FeedProducer } from '../../core/feed/producer.ts';
+import { VirtualClock } from '../../core/runtime/clock.ts';
+import { silentLogger } from '../../core/runtime/logger.ts';
+import { SeededRandom } from '../../core/runtime/random.ts';
+import { ChildSession } from '../../core/session/child-session.ts';
+import { beginBoot } from '../../core/session/node-identity.ts';
+import { ParentSessions } from '../../core/session/parent-sessions.ts';
+import { MemoryStore } from '../../core/store/memory/memory-store.ts';
+import type { Frame } from '../../core/wire/generated/mesh.ts';
+import { memoryDialer } from '../../core/wire/memory/memory-link.ts';
+
+export class SessionPair {
+  readonly clock = new VirtualClock();
+  readonly frames: { from: 'child' | 'parent'; frame: Frame }[] = [];
+  readonly down: AppliedChange[] = [];
+  readonly up: AppliedChange[] = [];
+  readonly said: string[] = [];
+  parentReady = true;
+  cut = false;
+  #seed = 1;
+  parent!: ReturnType<SessionPair['startParent']>;
+  child!: ReturnType<SessionPair['startChild']>;
+
+  constructor(parentStore = new MemoryStore(), childStore = new MemoryStore()) {
+    this.parent = this.startParent(parentStore);
+    this.child = this.startChild(childStore);
+  }
+
+  startParent(store: MemoryStore) {
+    const random = new SeededRandom(this.#seed++);
+    const feeds = store.write((t) => {
+      const { bootNonce } = beginBoot(t, this.clock, random);
+      const producer = FeedProducer.open(t, { name: 'mailbox/kid', bootNonce, random });
+      return { producer, consumer: FeedConsumer.open(t, { name: 'reported/kid' }) };
+    });
+    const sessions: ParentSessions = new ParentSessions({
+      store,
+      clock: this.clock,
+      log: silentLogger,
+      path: 'eu',
+      software: 'test',
+      feedsOf: () => feeds,
+      ready: () => this.parentReady,
+      applied: (_t, _child, changes) => this.up.push(...changes),
+      committed: () => {},
+      acknowledged: () => {},
+      connected: () => this.said.push('parent: connected'),
+      disconnected: (_child, reason) => this.said.push(`parent: disconnected, ${reason}`),
+    });
+    return { store, sessions, ...feeds };
+  }
+
+  startChild(store: MemoryStore) {
+    const random = new SeededRandom(this.#seed++);
+    const { identity, producer, consumer } = store.write((t) => {
+      const boot = beginBoot(t, this.clock, random);
+      const { bootNonce } = boot;
+      return {
+        identity: boot,
+        producer: FeedProducer.open(t, { name: 'outbox', bootNonce, random }),
+        consumer: FeedConsumer.open(t, { name: 'upstream' }),
+      };
+    });
+    const network = {
+      clock: this.clock,
+      delayMs: 1,
+      isCut: () => this.cut,
+      passes: (frame: Frame, from: 'child' | 'parent') => {
+        this.frames.push({ from, frame });
+        return true;
+      },
+    };
+    const dialer = memoryDialer(network, { path: 'eu:kid', role: 'agent' }, { path: 'eu', role: 'relay' }, (link) =>
+      this.parent.sessions.accept(link),
+    );
+    const session = new ChildSession({
+      store,
+      clock: this.clock,
+      random,
+      log: silentLogger,
+      dialer,
+      identity,
+      path: 'eu:kid',
+      role: 'agent',
+      software: 'test',
+      producer,
+      consumer,
+      applied: (_t, changes) => this.down.push(...changes),
+      committed: () => {},
+      connected: () => this.said.push('child: connected'),
+      disconnected: (reason) => this.said.push(`child: disconnected, ${reason}`),
+      caughtUp: () => this.said.push('child: caught up'),
+    });
+    return { store, session, dialer, producer, consumer };
+  }
+
+  /** Puts a value at the parent and wakes the session. */
+  put(key: string, value: string): void {
+    this.parent.store.write((t) => this.parent.producer.put(t, content(key, value), 0));
+    this.parent.sessions.wake('kid');
+  }
+
+  /** Lets virtual time and the microtasks between its steps go on. */
+  async run(ms: number): Promise<void> {
+    for (let done = 0; done < ms; done += 1) {
+      this.clock.advance(1);
+      for (let i = 0; i < 4; i++) await Promise.resolve();
+    }
+  }
+
+  /** What the child holds: key and body of each row. */
+  held(): Record<string, string> {
+    return this.child.store.read((reader) =>
+      Object.fromEntries(
+        [...this.child.consumer.rows(reader)].map((row) => {
+          const { key, body } = this.child.consumer.content(reader, row.content!);
+          return [key, Buffer.from(body).toString()];
+        }),
+      ),
+    );
+  }
+}
+
+export function content(key: string, body: string) {
+  return { key, attributes: Buffer.from('{}'), body: Buffer.from(body) };
+}

@@ -1,0 +1,170 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { fieldsOf } from '../../../../../core/apiserver/managed-fields/extract.ts';
+import { fieldManager } from '../../../../../core/apiserver/managed-fields/field-manager.ts';
+import {
+  difference,
+  equals,
+  type FieldSet,
+  intersection,
+  isEmpty,
+  pathsOf,
+  union,
+} from '../../../../../core/apiserver/managed-fields/field-set.ts';
+import type { KubeObject } from '../../../../../core/object/meta.ts';
+import { deployment, deployments } from './deployment-kind.ts';
+
+const now = '2030-01-01T00:00:00Z';
+const later = '2031-01-01T00:00:00Z';
+const type = deployments.schema('v1');
+const word = fc.constantFrom('a', 'b', 'c', 'd');
+const optional = { requiredKeys: [] } as const;
+
+const container = fc
+  .record({ image: word, command: fc.array(word, { maxLength: 2 }), limits: fc.dictionary(word, word, { minKeys: 1, maxKeys: 2 }) }, optional)
+  .map(({ limits, ...rest }) => (limits ? { ...rest, resources: { limits } } : rest));
+const containers = fc.dictionary(word, container, { minKeys: 1, maxKeys: 3 }).map((byName) => Object.entries(byName).map(([name, rest]) => ({ name, ...rest })));
+
+const specs = fc
+  .record(
+    {
+      replicas: fc.integer({ min: 0, max: 3 }),
+      paused: fc.boolean(),
+      tags: fc.uniqueArray(word, { minLength: 1, maxLength: 3 }),
+      selector: fc.dictionary(word, word, { minKeys: 1, maxKeys: 2 }).map((matchLabels) => ({ matchLabels })),
+      containers,
+    },
+    optional,
+  )
+  .map(({ containers: list, ...rest }) => (list ? { ...rest, template: { spec: { containers: list } } } : rest));
+
+const configs = fc
+  .record({ spec: specs, labels: fc.dictionary(word, word, { minKeys: 1, maxKeys: 2 }) }, { requiredKeys: ['spec'] })
+  .map(({ spec, labels }) => deployment(spec, labels ? { labels } : {}));
+
+function apply(live: KubeObject | undefined, config: KubeObject, manager: string, force = true, at = now): KubeObject {
+  return fieldManager.apply(live, config, deployments, 'v1', manager, force, at);
+}
+
+function fields(object: KubeObject): FieldSet {
+  const { managedFields: _, name: _name, namespace: _namespace, ...metadata } = object.metadata;
+  const { apiVersion: _version, kind: _kind, ...rest } = object;
+  return fieldsOf(Object.keys(metadata).length > 0 ? { ...rest, metadata } : rest, type);
+}
+
+function owned(object: KubeObject, manager: string): FieldSet {
+  return (object.metadata.managedFields?.find((entry) => entry.manager === manager)?.fieldsV1 ?? {}) as FieldSet;
+}
+
+function without(object: KubeObject): Omit<KubeObject, 'metadata'> & { metadata: object } {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
+}
+
+describe('server-side apply', () => {
+  it('changes nothing when the same is applied again', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(word, configs), { maxLength: 4 }), configs, (history, config) => {
+        const live = history.reduce<KubeObject | undefined>((object, [manager, before]) => apply(object, before, manager), undefined);
+        const once = apply(live, config, 'x');
+        expect(apply(once, config, 'x', false, later)).toEqual(once);
+      }),
+    );
+  });
+
+  it('leaves what is applied there, owned by the applier', () => {
+    fc.assert(
+      fc.property(configs, configs, (before, config) => {
+        const result = apply(apply(undefined, before, 'a'), config, 'x');
+        const wanted = fields(config);
+        expect(pathsOf(difference(wanted, fields(result)))).toEqual([]);
+        if (!equals(owned(result, 'x'), wanted)) console.log('DBG', JSON.stringify(result), JSON.stringify(wanted), JSON.stringify(config));
+        expect(equals(owned(result, 'x'), wanted)).toBe(true);
+      }),
+    );
+  });
+
+  it('takes away what is not applied any more and nobody else owns', () => {
+    fc.assert(
+      fc.property(configs, configs, (first, second) => {
+        const replaced = apply(apply(undefined, first, 'x'), second, 'x');
+        // Nothing of the first stays that the second does not say: the same as the second alone, but for the order of lists.
+        expect(pathsOf(fields(replaced))).toEqual(pathsOf(fields(apply(undefined, second, 'x'))));
+      }),
+    );
+  });
+
+  it('keeps what another owns whatever an applier lets go of', () => {
+    fc.assert(
+      fc.property(configs, configs, configs, (theirs, first, second) => {
+        const live = apply(undefined, theirs, 'them');
+        const result = apply(apply(live, first, 'x'), second, 'x');
+        expect(pathsOf(difference(owned(result, 'them'), fields(result)))).toEqual([]);
+      }),
+    );
+  });
+
+  it('has no conflict between managers whose fields are disjoint', () => {
+    fc.assert(
+      fc.property(configs, configs, (a, b) => {
+        fc.pre(intersection(fields(a), fields(b)) === undefined);
+        const both = apply(apply(undefined, a, 'a', false), b, 'b', false);
+        expect(equals(owned(both, 'a'), fields(a))).toBe(true);
+        expect(without(apply(both, a, 'a', false))).toEqual(without(both));
+      }),
+    );
+  });
+
+  it('owns only fields that exist after any mix of applies and updates', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.boolean(), word, configs), { minLength: 1, maxLength: 6 }), (writes) => {
+        let live: KubeObject | undefined;
+        for (const [isApply, manager, config] of writes) {
+          if (isApply) {
+            live = apply(live, config, manager);
+          } else {
+            const next: KubeObject = structuredClone(config);
+            fieldManager.update(live, next, deployments, 'v1', manager, now);
+            live = next;
+          }
+        }
+        const there = new Set(everyPath(live));
+        for (const entry of live?.metadata.managedFields ?? []) {
+          expect(pathsOf(entry.fieldsV1 as FieldSet).filter((path) => !there.has(path))).toEqual([]);
+        }
+      }),
+    );
+  });
+});
+
+/** Containers count too: an updater owns those that it made. */
+function everyPath(object: KubeObject | undefined): string[] {
+  if (!object) return [];
+  const next = structuredClone(without(object)) as KubeObject;
+  fieldManager.update(undefined, next, deployments, 'v1', 'all', now);
+  const extracted = pathsOf(fields(object));
+  return [...pathsOf(owned(next, 'all')), ...extracted];
+}
+
+describe('field sets', () => {
+  const sets = configs.map(fields);
+
+  it('come back from JSON as they were', () => {
+    fc.assert(
+      fc.property(sets, (set) => {
+        expect(equals(JSON.parse(JSON.stringify(set)) as FieldSet, set)).toBe(true);
+      }),
+    );
+  });
+
+  it('are unions of what they share and what they do not', () => {
+    fc.assert(
+      fc.property(sets, sets, (a, b) => {
+        const shared = intersection(a, b) ?? {};
+        expect(pathsOf(union(difference(a, b), shared))).toEqual(pathsOf(a));
+        expect(pathsOf(union(a, b))).toEqual(pathsOf(union(b, a)));
+        expect(isEmpty(difference(a, a))).toBe(true);
+      }),
+    );
+  });
+});

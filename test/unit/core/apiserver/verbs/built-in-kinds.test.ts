@@ -1,0 +1,104 @@
+/** The verbs with the real built-in kinds and the real field manager: that the parts fit. */
+import { describe, expect, it } from 'vitest';
+import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kinds.ts';
+import { SpaceKinds } from '../../../../../core/apiserver/kinds/space-kinds.ts';
+import { fieldManager } from '../../../../../core/apiserver/managed-fields/field-manager.ts';
+import { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.ts';
+import { EmbeddedSpace } from '../../../../../core/apiserver/verbs/embedded-space.ts';
+import type { KubeObject } from '../../../../../core/object/meta.ts';
+import { VirtualClock } from '../../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../../core/runtime/random.ts';
+import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
+import { errorOf, namespace } from './fake-space.ts';
+
+const key = { group: 'apps', resource: 'deployments', namespace: 'shop', name: 'till' };
+
+function setup() {
+  const storage = new EmbeddedStorage({ store: new MemoryStore(), name: 'test', logger: silentLogger });
+  const clock = new VirtualClock();
+  const space = new EmbeddedSpace({
+    name: 'test',
+    storage,
+    kinds: new SpaceKinds(storage, builtinKinds()),
+    clock,
+    random: new SeededRandom(3),
+    fields: fieldManager,
+    admissions: [],
+  });
+  space.create(namespace('shop'));
+  return { space, clock };
+}
+
+function deployment(image = 'till:1'): KubeObject {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'till', namespace: 'shop' },
+    spec: {
+      replicas: 2,
+      selector: { matchLabels: { app: 'till' } },
+      template: {
+        metadata: { labels: { app: 'till' } },
+        spec: { containers: [{ name: 'till', image, ports: [{ containerPort: 80 }] }] },
+      },
+    },
+  };
+}
+
+function containersOf(object: KubeObject): unknown {
+  return (object.spec as { template: { spec: { containers: unknown } } }).template.spec.containers;
+}
+
+describe('a Deployment', () => {
+  it('is patched by the merge keys of its type', () => {
+    const { space } = setup();
+    space.create(deployment());
+    const patch = { spec: { template: { spec: { containers: [{ name: 'till', image: 'till:2' }] } } } };
+    const patched = space.patch(key, { type: 'strategic', patch });
+    expect(containersOf(patched)).toMatchObject([{ name: 'till', image: 'till:2', ports: [{ containerPort: 80 }] }]);
+    expect(patched.metadata.generation).toBe(2);
+  });
+
+  it('is applied by managers who own what they set', () => {
+    const { space, clock } = setup();
+    const made = space.apply(deployment(), { fieldManager: 'ann' });
+    expect(made.metadata.managedFields).toMatchObject([{ manager: 'ann', operation: 'Apply', apiVersion: 'apps/v1' }]);
+    clock.advance(60_000);
+    expect(space.apply(deployment(), { fieldManager: 'ann' })).toEqual(made);
+    const error = errorOf(() => space.apply(deployment('till:9'), { fieldManager: 'bob' }));
+    expect(error.code).toBe('Conflict');
+    expect(error.message).toMatch(/^Apply failed with 1 conflict: conflict with "ann"/);
+    const forced = space.apply(deployment('till:9'), { fieldManager: 'bob', force: true });
+    expect(containersOf(forced)).toMatchObject([{ image: 'till:9' }]);
+    expect(forced.metadata.generation).toBe(2);
+  });
+
+  it('has a scale with its selector as text', () => {
+    const { space } = setup();
+    space.create(deployment());
+    expect(space.getScale(key)).toMatchObject({ spec: { replicas: 2 }, status: { replicas: 0, selector: 'app=till' } });
+    space.patch(
+      key,
+      { type: 'merge', patch: { spec: { replicas: 5 } } },
+      { subresource: 'scale', fieldManager: 'kubectl' },
+    );
+    expect(space.get(key)).toMatchObject({ spec: { replicas: 5 }, metadata: { generation: 2 } });
+  });
+
+  it('has its unknown fields named with their path', () => {
+    const { space } = setup();
+    const object = { ...deployment(), spec: { ...(deployment().spec as object), templte: {} } };
+    const error = errorOf(() => space.create(object, { fieldValidation: 'Strict' }));
+    expect(error.message).toBe(
+      'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: unknown field "spec.templte"',
+    );
+  });
+
+  it('leaves no trace of an update that changes nothing', () => {
+    const { space, clock } = setup();
+    const made = space.create(deployment(), { fieldManager: 'ann' });
+    clock.advance(60_000);
+    expect(space.update(deployment(), { fieldManager: 'bob' })).toEqual(made);
+  });
+});

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { content, SessionPair } from '../../../support/session-pair.ts';
+
+const kinds = (pair: SessionPair, from: 'child' | 'parent') => pair.frames.filter((f) => f.from === from).map((f) => f.frame.frame?.$case);
+
+describe('a child and its parent', () => {
+  it('exchange hello and welcome, then what the parent has', async () => {
+    const pair = new SessionPair();
+    pair.put('a', '1');
+    pair.child.session.start();
+    await pair.run(50);
+    expect(pair.held()).toEqual({ a: '1' });
+    expect(kinds(pair, 'child').slice(0, 2)).toEqual(['hello', 'resume']);
+    expect(kinds(pair, 'parent')[0]).toBe('welcome');
+    expect(pair.said).toContain('child: caught up');
+  });
+
+  it('send what changes, each key once and in its last state', async () => {
+    const pair = new SessionPair();
+    pair.child.session.start();
+    await pair.run(50);
+    pair.put('a', '1');
+    pair.put('a', '2');
+    pair.put('b', '3');
+    await pair.run(20);
+    expect(pair.held()).toEqual({ a: '2', b: '3' });
+    expect(pair.parent.store.read((r) => pair.parent.producer.acknowledged(r))).toBe(3);
+  });
+
+  it('send nothing before the flush, and acknowledge nothing before it', async () => {
+    const store = new MemoryStore({ manualFlush: true });
+    const pair = new SessionPair(store);
+    pair.child.session.start();
+    await pair.run(10);
+    store.completeFlush();
+    await pair.run(50);
+    store.completeFlush();
+    await pair.run(10);
+    pair.put('a', '1');
+    await pair.run(50);
+    expect(pair.held()).toEqual({});
+    store.completeFlush();
+    await pair.run(20);
+    expect(pair.held()).toEqual({ a: '1' });
+  });
+
+  it('go on where they were after the line broke', async () => {
+    const pair = new SessionPair();
+    for (let i = 0; i < 10; i++) pair.put(`k${i}`, 'x');
+    pair.child.session.start();
+    await pair.run(50);
+    pair.child.dialer.cut();
+    pair.put('k3', 'y');
+    pair.parent.store.write((t) => pair.parent.producer.remove(t, hash128('k4'), 0));
+    await pair.run(1500);
+    expect(pair.held()).toMatchObject({ k3: 'y' });
+    expect(Object.keys(pair.held())).toHaveLength(9);
+    const batches = pair.frames.flatMap(({ frame }) => (frame.frame?.$case === 'batch' ? [frame.frame.value.entries.length] : []));
+    expect(batches.reduce((a, b) => a + b)).toBe(12);
+  });
+
+  it('carry the up feed as well', async () => {
+    const pair = new SessionPair();
+    pair.child.session.start();
+    await pair.run(20);
+    pair.child.store.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
+    pair.child.session.wake();
+    await pair.run(20);
+    expect(pair.up.map((change) => change.key)).toEqual(['labels']);
+  });
+
+  it('keep what a child has while an emptied parent is not ready, and reconcile when it is', async () => {
+    const pair = new SessionPair();
+    for (let i = 0; i < 300; i++) pair.put(`k${i}`, 'x');
+    pair.child.session.start();
+    await pair.run(100);
+    expect(Object.keys(pair.held())).toHaveLength(300);
+    pair.parentReady = false;
+    pair.child.dialer.cut();
+    pair.parent = pair.startParent(new MemoryStore());
+    await pair.run(1500);
+    expect(Object.keys(pair.held())).toHaveLength(300);
+    for (let i = 1; i < 300; i++) pair.put(`k${i}`, i === 7 ? 'changed' : 'x');
+    pair.frames.length = 0;
+    pair.down.length = 0;
+    pair.parentReady = true;
+    pair.parent.sessions.readyChanged();
+    await pair.run(200);
+    expect(Object.keys(pair.held())).toHaveLength(299);
+    expect(pair.held().k7).toBe('changed');
+    expect(pair.down).toHaveLength(2);
+    pair.put('later', '1');
+    await pair.run(30);
+    expect(pair.held().later).toBe('1');
+  });
+
+  it('reconcile when the parent was put back to an older copy', async () => {
+    const pair = new SessionPair();
+    pair.put('a', '1');
+    const backup = pair.parent.store.copy();
+    pair.child.session.start();
+    await pair.run(50);
+    pair.put('b', '2');
+    await pair.run(50);
+    pair.child.dialer.cut();
+    pair.parent = pair.startParent(backup);
+    await pair.run(1500);
+    expect(pair.held()).toEqual({ a: '1' });
+    expect(kinds(pair, 'child')).toContain('reconcileRequest');
+  });
+
+  it('keep an idle session alive with beats', async () => {
+    const pair = new SessionPair();
+    pair.child.session.start();
+    await pair.run(50);
+    await pair.run(40_000);
+    expect(pair.said.filter((line) => line.includes('disconnected'))).toEqual([]);
+    expect(kinds(pair, 'parent').filter((kind) => kind === 'beat').length).toBeGreaterThan(1);
+  });
+
+  it('let the newest session win, and refuse a copy of the child', async () => {
+    const pair = new SessionPair();
+    pair.child.session.start();
+    await pair.run(50);
+    const copy = pair.child.store.copy();
+    pair.startChild(pair.child.store).session.start();
+    await pair.run(50);
+    expect(pair.said.some((line) => line.includes('newer session'))).toBe(true);
+    const retries = () => pair.frames.flatMap(({ frame }) => (frame.frame?.$case === 'retry' ? [frame.frame.value.reason] : []));
+    pair.startChild(copy).session.start();
+    await pair.run(50);
+    expect(retries()).toContain('clone');
+  });
+});

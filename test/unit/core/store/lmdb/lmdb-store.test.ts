@@ -1,0 +1,477 @@
+/** What the port does not say: flushes shared, crashes, bad disks, other processes. The port's promises have a contract suite. */
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { silentLogger } from '../../../../../core/runtime/logger.ts';
+import { asText, text } from '../../../../../core/store/bytes.ts';
+import { systemDataSync } from '../../../../../core/store/lmdb/data-file.ts';
+import { type Host, localHost } from '../../../../../core/store/lmdb/host.ts';
+import { LmdbStore, type LmdbStoreOptions } from '../../../../../core/store/lmdb/lmdb-store.ts';
+import type { Store } from '../../../../../core/store/store.ts';
+import { temporaryDirectory } from '../../../../contract/support/stores.ts';
+
+let directory: string;
+beforeEach(() => {
+  directory = temporaryDirectory();
+});
+afterEach(() => rmSync(directory, { recursive: true }));
+
+const open = (options: Partial<LmdbStoreOptions> = {}) => LmdbStore.open({ directory, ...options }, silentLogger);
+const file = (name: string) => join(directory, name);
+
+describe('flushing', () => {
+  it('is shared: 1,000 who wait at once need one or two syncs', async () => {
+    let syncs = 0;
+    await using store = open({
+      dataSync: (fd) => {
+        syncs++;
+        return systemDataSync(fd);
+      },
+    });
+    await Promise.all(
+      Array.from({ length: 1_000 }, (_, i) => {
+        put(store, `k${i}`, 'v');
+        return store.flushed();
+      }),
+    );
+    expect(syncs).toBeLessThanOrEqual(2);
+  });
+
+  it('waits for the sync, and covers only what was written before it began', async () => {
+    const syncs: (() => void)[] = [];
+    await using store = open({ dataSync: () => new Promise((resolve) => syncs.push(resolve)) });
+    const settled: string[] = [];
+    put(store, 'a', '1');
+    const first = store.flushed().then(() => settled.push('first'));
+    await until(() => syncs.length === 1);
+    put(store, 'b', '1');
+    const second = store.flushed().then(() => settled.push('second'));
+    expect(settled).toEqual([]);
+    syncs[0]!();
+    await first;
+    await until(() => syncs.length === 2);
+    expect(settled).toEqual(['first']);
+    syncs[1]!();
+    await second;
+  });
+
+  it('that fails is told to everyone who waits, and ends all writing', async () => {
+    const error = Object.assign(new Error('i/o error'), { code: 'EIO' });
+    const store = open({ dataSync: () => Promise.reject(error) });
+    put(store, 'a', '1');
+    const refusal = {
+      code: 'StoreCorrupt',
+      message: expect.stringContaining(`cannot flush the store in ${directory}: i/o error`),
+    };
+    const waiting = [store.flushed(), store.flushed()];
+    for (const flushed of waiting) await expect(flushed).rejects.toMatchObject(refusal);
+    await expect(store.flushed()).rejects.toMatchObject(refusal);
+    expect(() => put(store, 'b', '1')).toThrow(expect.objectContaining(refusal));
+    await store[Symbol.asyncDispose]();
+  });
+
+  it('that fails takes the next start back to the flush before it, since nobody knows what the disk has', async () => {
+    let fails = false;
+    const error = Object.assign(new Error('no space'), { code: 'ENOSPC' });
+    const store = open({ dataSync: (fd) => (fails ? Promise.reject(error) : systemDataSync(fd)) });
+    put(store, 'a', '1');
+    await store.flushed();
+    fails = true;
+    put(store, 'a', '2');
+    await expect(store.flushed()).rejects.toMatchObject({ code: 'StoreFull' });
+    await store[Symbol.asyncDispose]();
+    await using again = open();
+    expect(get(again, 'a')).toBe('1');
+  });
+
+  it('happens once more at the end, for what nobody waited for', async () => {
+    const store = open();
+    put(store, 'a', '1');
+    await store[Symbol.asyncDispose]();
+    await using again = open({ host: otherBoot() });
+    expect(get(again, 'a')).toBe('1');
+  });
+});
+
+describe('a crash', () => {
+  it('of the process (kill -9) loses nothing of the turns before it, flushed or not', async () => {
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'child-writer.ts'), directory]);
+    await once(child.stdout, 'data');
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    await using store = open();
+    expect(get(store, 'k99')).toBe('99');
+  });
+
+  /**
+   * After a power cut the disk has everything of the last finished flush, and of what was written later any part, page by page: the worst
+   * that can be is made from two copies of the data file.
+   */
+  it('of the machine leaves exactly the last finished flush, whatever pages of later writes reached the disk', async () => {
+    const write = fc.array(fc.tuple(fc.nat(60), fc.option(fc.constantFrom(10, 300, 5_000), { freq: 4 })), {
+      minLength: 1,
+      maxLength: 12,
+    });
+    const plan = fc.record({
+      before: fc.array(write, { minLength: 1, maxLength: 15 }),
+      after: fc.array(write, { maxLength: 25 }),
+      chosen: fc.infiniteStream(fc.boolean()),
+    });
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(plan, async ({ before, after, chosen }) => {
+        const home = file(`run${run++}`);
+        const model = new Map<string, string>();
+        const store = LmdbStore.open({ directory: home, mapSizeBytes: 2 ** 20 }, silentLogger);
+        for (const [i, changes] of before.entries()) {
+          apply(store, changes, model, i);
+          await store.flushed();
+        }
+        const image = join(home, 'image');
+        mkdirSync(image);
+        copyFileSync(join(home, 'flushed'), join(image, 'flushed'));
+        const flushed = readFileSync(join(home, 'data.mdb'));
+        const scrap = new Map(model);
+        for (const [i, changes] of after.entries()) {
+          apply(store, changes, scrap, 100 + i);
+          await endOfTurn();
+        }
+        writeFileSync(join(image, 'data.mdb'), tornMixture(flushed, readFileSync(join(home, 'data.mdb')), chosen));
+        await store[Symbol.asyncDispose]();
+        await using survivor = LmdbStore.open({ directory: image, host: otherBoot() }, silentLogger);
+        expect(contents(survivor)).toEqual(new Map([...model].sort(([a], [b]) => (a < b ? -1 : 1))));
+        put(survivor, 'zz', 'it can be written');
+        await survivor.flushed();
+      }),
+      { numRuns: 40 },
+    );
+  });
+
+  it('before the first flush leaves an empty store, not a broken one', async () => {
+    const store = open();
+    await store[Symbol.asyncDispose]();
+    rmSync(file('flushed'));
+    rmSync(file('data.mdb'));
+    const born = open({ dataSync: () => new Promise(() => undefined) });
+    copyFileSync(file('data.mdb'), file('data.kept'));
+    await born[Symbol.asyncDispose]();
+    await using again = open({ host: otherBoot() });
+    expect(contents(again).size).toBe(0);
+  });
+});
+
+describe('a damaged store', () => {
+  beforeEach(async () => {
+    await using store = open();
+    for (let i = 0; i < 200; i++) put(store, `k${i}`, 'v'.repeat(1_000));
+  });
+  const corrupt = (why: string) =>
+    expect.objectContaining({
+      code: 'StoreCorrupt',
+      message: expect.stringMatching(`in ${directory}: .*${why}.*restore a backup`),
+    });
+
+  it('is refused when its data file was cut off', () => {
+    truncateSync(file('data.mdb'), statSync(file('data.mdb')).size - 4_096);
+    expect(() => open()).toThrow(corrupt('has [0-9]+ bytes of at least [0-9]+'));
+  });
+
+  it('is refused when its data file is empty', () => {
+    truncateSync(file('data.mdb'), 0);
+    expect(() => open()).toThrow(corrupt('has 0 bytes'));
+  });
+
+  it('is refused when its data file is missing', () => {
+    rmSync(file('data.mdb'));
+    expect(() => open()).toThrow(corrupt('data.mdb is missing'));
+  });
+
+  it('is refused when its data file is something else', () => {
+    writeFileSync(file('data.mdb'), Buffer.alloc(statSync(file('data.mdb')).size, 'garbage'));
+    expect(() => open()).toThrow(corrupt('data.mdb is no data file of LMDB'));
+  });
+
+  it('can be opened again once it is mended', async () => {
+    const whole = readFileSync(file('data.mdb'));
+    writeFileSync(file('data.mdb'), Buffer.alloc(whole.length));
+    expect(() => open()).toThrow(corrupt('data.mdb is no data file of LMDB'));
+    writeFileSync(file('data.mdb'), whole);
+    await using store = open();
+    expect(contents(store).size).toBe(200);
+  });
+
+  it('uses the older flush mark when the newer one is torn, and none that is not whole', async () => {
+    const marks = readFileSync(file('flushed'));
+    for (let at = 100; at < marks.length; at += 128 * 1024) marks[at]! ^= 1;
+    writeFileSync(file('flushed'), marks);
+    await using store = open();
+    expect(contents(store).size).toBe(200);
+  });
+});
+
+describe('a disk', () => {
+  it('that is full refuses writes and keeps the store whole, until there is space', async (test) => {
+    await onSmallDisk(test, async (mount) => {
+      await using store = LmdbStore.open({ directory: join(mount, 'store') }, silentLogger);
+      put(store, 'first', 'v');
+      await store.flushed();
+      writeFileSync(join(mount, 'filler'), Buffer.alloc(30 * 2 ** 20));
+      await endOfTurn();
+      const full = {
+        code: 'StoreFull',
+        message: expect.stringContaining(`in ${join(mount, 'store')}: no space is left; free space`),
+      };
+      expect(() => put(store, 'second', 'v')).toThrow(expect.objectContaining(full));
+      expect([...contents(store).keys()]).toEqual(['first']);
+      await store.flushed();
+      rmSync(join(mount, 'filler'));
+      put(store, 'third', 'v');
+      await store.flushed();
+      expect([...contents(store).keys()]).toEqual(['first', 'third']);
+    });
+  });
+
+  it('that fills up within a transaction ends the store, and the next start has all that was flushed', async (test) => {
+    await onSmallDisk(test, async (mount) => {
+      const home = join(mount, 'store');
+      const store = LmdbStore.open({ directory: home }, silentLogger);
+      put(store, 'first', 'v');
+      await store.flushed();
+      const full = { code: 'StoreFull', message: expect.stringContaining(`cannot commit to the store in ${home}`) };
+      const tooMuch = () =>
+        store.write((t) => {
+          for (let i = 0; i < 60; i++) t.put(text(`big${i}`), Buffer.alloc(2 ** 20, i));
+        });
+      expect(tooMuch).toThrow(expect.objectContaining(full));
+      await expect(store.flushed()).rejects.toMatchObject(full);
+      expect(() => put(store, 'second', 'v')).toThrow(expect.objectContaining(full));
+      await store[Symbol.asyncDispose]();
+      await using again = LmdbStore.open({ directory: home }, silentLogger);
+      expect([...contents(again).keys()]).toEqual(['first']);
+    });
+  });
+
+  it('that is read-only is refused with the remedy', async (test) => {
+    await onSmallDisk(test, async (mount) => {
+      execFileSync('mount', ['-o', 'remount,ro', mount]);
+      const refusal = {
+        code: 'StoreCorrupt',
+        message: expect.stringMatching(`in ${mount}.*(EROFS|read-only).*mount it writable`),
+      };
+      expect(() => LmdbStore.open({ directory: mount }, silentLogger)).toThrow(expect.objectContaining(refusal));
+    });
+  });
+});
+
+describe('another process', () => {
+  it('is refused while the first one lives, by its pid, and takes over when that was killed', async () => {
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'child-writer.ts'), directory]);
+    await once(child.stdout, 'data');
+    const refusal = {
+      code: 'Unavailable',
+      message: expect.stringContaining(`${directory} is in use by process ${child.pid}`),
+    };
+    expect(() => open()).toThrow(expect.objectContaining(refusal));
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    await using store = open();
+    expect(get(store, 'k0')).toBe('0');
+  });
+
+  it('is this one too, when it opens the directory twice', async () => {
+    await using _store = open();
+    expect(() => open()).toThrow(`in use by process ${process.pid}`);
+  });
+
+  it('does not count when its pid belongs to a later process, a boot before this one, or another container', async () => {
+    const { self, bootId } = localHost();
+    const stale = [
+      { ...self, bootId, started: '1' },
+      { ...self, bootId: 'an earlier boot' },
+      { ...self, bootId, namespace: 'pid:[1]' },
+      { nothing: true },
+    ];
+    for (const owner of stale) {
+      writeFileSync(file('owner.json'), JSON.stringify(owner));
+      await using store = open();
+      put(store, 'a', '1');
+    }
+    writeFileSync(file('owner.json'), 'torn');
+    await using _store = open();
+  });
+
+  it('finds no lock when the store was closed', async () => {
+    await (await Promise.resolve(open()))[Symbol.asyncDispose]();
+    expect(existsSync(file('owner.json'))).toBe(false);
+  });
+
+  it('may read beside the one that writes, and not write', async () => {
+    await using store = open();
+    put(store, 'a', '1');
+    await store.flushed();
+    const script = `
+      import { LmdbStore } from ${JSON.stringify(join(import.meta.dirname, '../../../../../core/store/lmdb/lmdb-store.ts'))};
+      const store = LmdbStore.open({ directory: ${JSON.stringify(directory)}, readOnly: true }, { warn() {}, info() {}, error() {}, debug() {} });
+      console.log(String(store.read((reader) => reader.get(Buffer.from('a')))));
+      try { store.write(() => {}); } catch (error) { console.log(error.code); }
+      await store[Symbol.asyncDispose]();`;
+    const output = execFileSync(process.execPath, ['--input-type=module-typescript', '-e', script], {
+      encoding: 'utf8',
+    });
+    expect(output.trim().split('\n')).toEqual(['1', 'MethodNotAllowed']);
+  });
+});
+
+describe('a backup', () => {
+  it('is one state, while the store is written on, and opens anywhere', async () => {
+    await using store = open();
+    const rewrite = (value: string) =>
+      store.write((t) => {
+        for (let i = 0; i < 500; i++) t.put(text(`k${i}`), text(value.padEnd(1_000)));
+      });
+    rewrite('0');
+    let making = true;
+    const made = store.backup(file('copy')).finally(() => {
+      making = false;
+    });
+    for (let round = 1; making; round++) {
+      rewrite(`${round}`);
+      await store.flushed();
+    }
+    await made;
+    await using copy = LmdbStore.open({ directory: file('copy'), host: otherBoot() }, silentLogger);
+    expect(contents(copy).size).toBe(500);
+    expect(new Set(contents(copy).values()).size).toBe(1);
+  });
+
+  it('is not written over another store', async () => {
+    await using store = open();
+    await expect(store.backup(directory)).rejects.toMatchObject({ code: 'AlreadyExists' });
+  });
+
+  it('that fails says where and leaves nothing that looks like one', async (test) => {
+    await onSmallDisk(test, async (mount) => {
+      await using store = open();
+      for (let i = 0; i < 60; i++) put(store, `k${i}`, 'v'.repeat(2 ** 20));
+      const copy = join(mount, 'copy');
+      await expect(store.backup(copy)).rejects.toThrow(`cannot write the backup in ${copy}`);
+      expect(existsSync(join(copy, 'data.mdb'))).toBe(false);
+    });
+  });
+});
+
+it('a store whose data outgrow its map grows it, within a transaction too', async () => {
+  await using store = open({ mapSizeBytes: 256 * 1024 });
+  store.write((t) => {
+    for (let i = 0; i < 40; i++) t.put(text(`k${String(i).padStart(3, '0')}`), Buffer.alloc(2 ** 20, i));
+    expect([...t.scan({ from: text('k'), to: text('l') })]).toHaveLength(40);
+  });
+  await store.flushed();
+  expect(store.size().usedBytes).toBeGreaterThan(40 * 2 ** 20);
+});
+
+it('the space of removed values is free, and is used again', async () => {
+  await using store = open();
+  const turn = async (change: (i: number) => void) => {
+    for (let i = 0; i < 20; i++) change(i);
+    await store.flushed();
+  };
+  const fill = () => turn((i) => put(store, `k${i}`, 'v'.repeat(2 ** 20)));
+  await fill();
+  await turn((i) => store.write((t) => t.remove(text(`k${i}`))));
+  expect(store.size().freeBytes).toBeGreaterThan(19 * 2 ** 20);
+  const before = store.size().usedBytes;
+  for (let i = 0; i < 3; i++) await fill();
+  expect(store.size().usedBytes).toBeLessThan(before * 3);
+});
+
+it('a closed store refuses everything that would change it', async () => {
+  const store = open();
+  await store[Symbol.asyncDispose]();
+  expect(() => put(store, 'a', '1')).toThrow(`the store in ${directory} is closed`);
+  await expect(store.flushed()).rejects.toThrow('is closed');
+});
+
+// ------------------------------------------------------------------------------------------------
+
+function put(store: Store, key: string, value: string): void {
+  store.write((t) => t.put(text(key), text(value)));
+}
+
+function get(store: Store, key: string): string | undefined {
+  const value = store.read((reader) => reader.get(text(key)));
+  return value && asText(value);
+}
+
+function contents(store: Store): Map<string, string> {
+  const all = { from: Buffer.alloc(0), to: Buffer.of(0xff) };
+  return new Map(
+    store.read((reader) => Array.from(reader.scan(all), ([key, value]) => [asText(key), asText(value)] as const)),
+  );
+}
+
+function apply(store: Store, changes: [number, number | null][], model: Map<string, string>, seed: number): void {
+  store.write((t) => {
+    for (const [number, length] of changes) {
+      const key = `k${number}`;
+      if (length === null) {
+        t.remove(text(key));
+        model.delete(key);
+      } else {
+        const value = `${seed}:`.padEnd(length, `${number}`);
+        t.put(text(key), text(value));
+        model.set(key, value);
+      }
+    }
+  });
+}
+
+/** Of each page, what it was at the flush or what it became; pages behind the end of the flushed file may be missing. */
+function tornMixture(flushed: Buffer, later: Buffer, chosen: Iterable<boolean>): Buffer {
+  const choice = chosen[Symbol.iterator]();
+  const mixture = Buffer.alloc(later.length);
+  for (let at = 0; at < later.length; at += 4_096) {
+    const source = choice.next().value ? later : flushed;
+    if (at < source.length) source.copy(mixture, at, at, at + 4_096);
+  }
+  return mixture;
+}
+
+function otherBoot(): Host {
+  return { ...localHost(), bootId: 'the next boot' };
+}
+
+async function onSmallDisk(test: { skip(reason: string): void }, use: (mount: string) => Promise<void>): Promise<void> {
+  const mount = file('mount');
+  mkdirSync(mount);
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=40m', 'tmpfs', mount], { stdio: 'pipe' });
+  } catch (error) {
+    return test.skip(`needs the right to mount a tmpfs: ${String(error)}`);
+  }
+  try {
+    await use(mount);
+  } finally {
+    execFileSync('umount', ['--lazy', mount]);
+  }
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await endOfTurn();
+}
+
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

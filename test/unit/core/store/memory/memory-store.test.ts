@@ -1,0 +1,67 @@
+/** What the memory store adds to the port, for tests of crash rules; the port itself has a contract suite. */
+import { describe, expect, it } from 'vitest';
+import { BanyanError } from '../../../../../core/runtime/errors.ts';
+import { asText, text } from '../../../../../core/store/bytes.ts';
+import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
+
+describe('a crash of the memory store', () => {
+  it('takes back what no finished flush covers', async () => {
+    const store = new MemoryStore({ manualFlush: true });
+    put(store, 'a', '1');
+    const flushed = store.flushed();
+    store.completeFlush();
+    await flushed;
+    put(store, 'a', '2');
+    put(store, 'b', '1');
+    store.crash();
+    expect([get(store, 'a'), get(store, 'b')]).toEqual(['1', undefined]);
+  });
+
+  it('takes everything back when nothing was ever flushed', () => {
+    const store = new MemoryStore({ manualFlush: true });
+    put(store, 'a', '1');
+    store.crash();
+    expect(get(store, 'a')).toBeUndefined();
+  });
+
+  it('tells nobody who waited for the flush', async () => {
+    const store = new MemoryStore({ manualFlush: true });
+    put(store, 'a', '1');
+    let told = false;
+    const flushed = store.flushed().then(() => {
+      told = true;
+    });
+    store.crash();
+    store.completeFlush();
+    await Promise.race([flushed, Promise.resolve()]);
+    expect(told).toBe(false);
+  });
+});
+
+it('a failed flush reaches those who wait, and every later flush and write', async () => {
+  const store = new MemoryStore({ manualFlush: true });
+  put(store, 'a', '1');
+  const flushed = store.flushed();
+  const error = new BanyanError('StoreFull', 'full');
+  store.failFlush(error);
+  await expect(flushed).rejects.toBe(error);
+  await expect(store.flushed()).rejects.toBe(error);
+  expect(() => put(store, 'b', '1')).toThrow(error);
+});
+
+it('a copy keeps what the store had, whatever happens to it later', () => {
+  const store = new MemoryStore();
+  put(store, 'a', '1');
+  const copy = store.copy();
+  put(store, 'a', '2');
+  expect(get(copy, 'a')).toBe('1');
+});
+
+function put(store: MemoryStore, key: string, value: string): void {
+  store.write((t) => t.put(text(key), text(value)));
+}
+
+function get(store: MemoryStore, key: string): string | undefined {
+  const value = store.read((reader) => reader.get(text(key)));
+  return value && asText(value);
+}

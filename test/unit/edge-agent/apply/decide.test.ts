@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import type { KubeObject, ObjectMeta } from '../../../../core/object/meta.ts';
+import { decide, decideRemoval, type Wanted } from '../../../../edge-agent/apply/decide.ts';
+import { marked } from '../../../../edge-agent/apply/mark.ts';
+import type { OwnerRecord } from '../../../../edge-agent/apply/owner-records.ts';
+import { fingerprint } from '../../../../edge-agent/apply/projection.ts';
+
+const object: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { a: '1' } };
+const wanted: Wanted = { source: 'center.retail', bodyHash: 'h1', createOnly: false, object };
+const ours: KubeObject = { ...marked(object, 'center.retail') };
+ours.metadata.uid = 'u1';
+const record: OwnerRecord = {
+  source: 'center.retail',
+  bodyHash: 'h1',
+  uid: 'u1',
+  fingerprint: fingerprint(ours, ours),
+  created: true,
+};
+const foreign = (metadata: ObjectMeta = {}): KubeObject => ({
+  ...object,
+  metadata: { name: 'a', uid: 'u2', ...metadata },
+});
+
+describe('what to do about an object that is wanted', () => {
+  it('is to apply it when it is not there, and to keep it when it is as it was applied', () => {
+    expect(decide(wanted, undefined, undefined)).toEqual({ do: 'apply', created: true });
+    expect(decide(wanted, record, ours)).toEqual({ do: 'keep' });
+  });
+
+  it('is to apply it when content, source, uid or the live object differ', () => {
+    expect(decide({ ...wanted, bodyHash: 'h2' }, record, ours).do).toBe('apply');
+    expect(decide({ ...wanted, source: 'eu.ops' }, record, ours).do).toBe('apply');
+    expect(decide(wanted, { ...record, uid: 'u0' }, ours).do).toBe('apply');
+    expect(decide(wanted, record, { ...ours, data: { a: '2' } }).do).toBe('apply');
+  });
+
+  it('is to wait while it is being deleted', () => {
+    expect(decide(wanted, record, foreign({ deletionTimestamp: 'now' })).do).toBe('wait');
+  });
+
+  it('is to refuse what a controller or another applier keeps, unless it is marked or on record', () => {
+    const applier = [{ manager: 'argocd', operation: 'Apply' }];
+    const owner = [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'x', uid: 'y' }];
+    expect(decide(wanted, undefined, foreign({ managedFields: applier }))).toMatchObject({ reason: 'NotOwned' });
+    expect(decide(wanted, undefined, foreign({ ownerReferences: owner }))).toMatchObject({ reason: 'NotOwned' });
+    expect(decide(wanted, { ...record, uid: 'u2' }, foreign({ managedFields: applier })).do).toBe('apply');
+    expect(decide(wanted, undefined, { ...ours, metadata: { ...ours.metadata, managedFields: applier } }).do).toBe(
+      'apply',
+    );
+  });
+
+  it('is to take over what nobody keeps, without calling it created', () => {
+    const edited = foreign({ managedFields: [{ manager: 'kubectl', operation: 'Update' }] });
+    expect(decide(wanted, undefined, edited)).toEqual({ do: 'apply', created: false });
+  });
+
+  it('is nothing when it was only to be created and is there', () => {
+    expect(decide({ ...wanted, createOnly: true }, undefined, foreign()).do).toBe('keep');
+    expect(decide({ ...wanted, createOnly: true }, undefined, undefined).do).toBe('apply');
+  });
+});
+
+describe('what to do about an object that is wanted no more', () => {
+  it('is to remove it by its uid when record and mark agree', () => {
+    expect(decideRemoval(record, ours, false)).toEqual({ do: 'remove', uid: 'u1' });
+    expect(decideRemoval({ ...record, uid: '' }, ours, false)).toEqual({ do: 'remove', uid: 'u1' });
+  });
+
+  it('is only to forget it when it is gone, was replaced, or has lost the mark', () => {
+    expect(decideRemoval(record, undefined, false)).toEqual({ do: 'forget' });
+    expect(decideRemoval({ ...record, uid: 'u0' }, ours, false)).toEqual({ do: 'forget' });
+    expect(decideRemoval(record, foreign({ uid: 'u1' }), false)).toEqual({ do: 'forget' });
+  });
+
+  it('is to give it back when it holds others and was there before us', () => {
+    expect(decideRemoval({ ...record, created: false }, ours, true)).toEqual({ do: 'release' });
+    expect(decideRemoval({ ...record, created: false }, ours, false).do).toBe('remove');
+  });
+});

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { retryMaxMs, retryMinMs, WorkQueue } from '../../../../edge-agent/apply/work-queue.ts';
+
+type Result = 'done' | 'retry';
+
+/** A queue whose work ends when the test says so. */
+function bench(concurrency = 2, priority: (key: string) => number = () => 0) {
+  const clock = new VirtualClock();
+  const started: string[] = [];
+  const ends = new Map<string, (result: Result) => void>();
+  const queue = new WorkQueue({
+    clock,
+    random: new SeededRandom(3),
+    concurrency,
+    priority,
+    work: (key) => {
+      started.push(key);
+      return new Promise((resolve) => ends.set(key, resolve));
+    },
+  });
+  const end = async (key: string, result: Result = 'done') => {
+    ends.get(key)!(result);
+    await soon();
+  };
+  return { clock, queue, started, end };
+}
+
+const soon = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('the work queue', () => {
+  it('works on a key once, however often it was added', async () => {
+    const { queue, started } = bench();
+    for (let i = 0; i < 5; i++) queue.add('a');
+    await soon();
+    expect(started).toEqual(['a']);
+  });
+
+  it('works on a key again that was added while it was worked on, and never twice at once', async () => {
+    const { queue, started, end } = bench();
+    queue.add('a');
+    await soon();
+    queue.add('a');
+    await soon();
+    expect(started).toEqual(['a']);
+    await end('a');
+    expect(started).toEqual(['a', 'a']);
+  });
+
+  it('starts no more than its concurrency, smallest priority first', async () => {
+    const { queue, started, end } = bench(2, (key) => Number(key));
+    for (const key of ['3', '1', '4', '2']) queue.add(key);
+    await soon();
+    expect(started).toEqual(['1', '2']);
+    await end('2');
+    expect(started).toEqual(['1', '2', '3']);
+  });
+
+  it('lets a key that hangs hold up no other', async () => {
+    const { queue, started, end } = bench(2);
+    for (const key of ['hangs', 'b', 'c', 'd']) queue.add(key);
+    await soon();
+    for (const key of ['b', 'c', 'd']) await end(key);
+    expect(started).toEqual(['hangs', 'b', 'c', 'd']);
+  });
+
+  it('comes back to what failed within its bounds, later each time', async () => {
+    const { clock, queue, started, end } = bench();
+    queue.add('a');
+    await soon();
+    let longest = 0;
+    for (let failure = 0; failure < 20; failure++) {
+      const before = started.length;
+      await end('a', 'retry');
+      const sinceMs = clock.monotonicMs();
+      clock.advance(retryMinMs - 1);
+      await soon();
+      expect(started).toHaveLength(before);
+      while (started.length === before) {
+        clock.advance(1_000);
+        await soon();
+      }
+      const waitedMs = clock.monotonicMs() - sinceMs;
+      expect(waitedMs).toBeLessThanOrEqual(retryMaxMs + 1_000);
+      longest = Math.max(longest, waitedMs);
+    }
+    expect(longest).toBeGreaterThan(retryMaxMs / 4);
+  });
+
+  it('forgets past failures when what is wanted has changed', async () => {
+    const { clock, queue, started, end } = bench();
+    queue.add('a');
+    await soon();
+    for (let failure = 0; failure < 12; failure++) {
+      await end('a', 'retry');
+      queue.add('a');
+      await soon();
+    }
+    queue.add('a', true);
+    await end('a', 'retry');
+    await end('a', 'retry');
+    const before = started.length;
+    clock.advance(2 * retryMinMs);
+    await soon();
+    expect(started).toHaveLength(before + 1);
+  });
+
+  it('is idle when nothing waits or runs, whatever is to be retried later', async () => {
+    const { queue, end } = bench();
+    queue.add('a');
+    let idle = false;
+    const waiting = queue.idle().then(() => {
+      idle = true;
+    });
+    await soon();
+    expect(idle).toBe(false);
+    await end('a', 'retry');
+    await waiting;
+    expect(idle).toBe(true);
+  });
+
+  it('starts nothing after it is stopped, and is stopped when what runs has ended', async () => {
+    const { clock, queue, started, end } = bench(1);
+    queue.add('a');
+    queue.add('b');
+    queue.addAfter('c', 10);
+    await soon();
+    const stopping = queue.stop();
+    await end('a', 'retry');
+    await stopping;
+    clock.advance(retryMaxMs * 2);
+    await soon();
+    expect(started).toEqual(['a']);
+  });
+});

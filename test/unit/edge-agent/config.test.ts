@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { parseAgentConfig } from '../../../edge-agent/config.ts';
+
+const good = `
+path: eu:paris:store-17
+data: /data
+parent: {address: "127.0.0.1:9", path: "eu:paris"}
+pki: {ca: ca.pem, cert: cert.pem, key: key.pem}
+cluster: {embedded: {}}
+`;
+
+describe('the configuration of an agent', () => {
+  it('is complete with defaults', () => {
+    expect(parseAgentConfig(good, 'agent.yaml')).toMatchObject({
+      logLevel: 'info',
+      api: { host: '127.0.0.1', port: 0 },
+      cluster: { embedded: { stepMinMs: 100, stepMaxMs: 300, progressDeadlineMaxMs: 10_000 } },
+    });
+  });
+
+  it('is refused with the file and the field for an unknown key, a wrong type and a missing field', () => {
+    expect(() => parseAgentConfig(`${good}metrix: 1\n`, 'agent.yaml')).toThrow(/agent\.yaml: .*metrix/);
+    expect(() => parseAgentConfig(good.replace('address: "127.0.0.1:9"', 'address: 9'), 'agent.yaml')).toThrow(
+      /parent\.address/,
+    );
+    expect(() => parseAgentConfig(good.replace('path: eu:paris:store-17\n', ''), 'agent.yaml')).toThrow(/path/);
+    expect(() => parseAgentConfig('a: [', 'agent.yaml')).toThrow(/agent\.yaml: not YAML/);
+  });
+});

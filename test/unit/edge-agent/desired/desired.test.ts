@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { FeedConsumer } from '../../../../core/feed/consumer.ts';
+import type { WireEntry } from '../../../../core/feed/feed.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { compareDeliveries, Desired, type DesiredChange } from '../../../../edge-agent/desired/desired.ts';
+import { configMap } from '../support/agent-bench.ts';
+import { entry as row, tombstone } from '../support/feed-entries.ts';
+
+const till = '/configmaps/shop/till';
+const entry = `o/center.retail/${till}`;
+const attributes = (...refs: string[]) => ({ uid: 'u', created: 'c', generation: 1, refs });
+const target = { generation: 1, target: 7, singleton: false };
+
+function bench() {
+  const store = new MemoryStore();
+  const consumer = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
+  const changes: DesiredChange[] = [];
+  const open = () => {
+    const desired = new Desired(store, consumer);
+    desired.onChange((change) => changes.push(change));
+    return desired;
+  };
+  const receive = (...entries: WireEntry[]) => store.write((t) => consumer.applyEntries(t, entries));
+  return { receive, store, consumer, changes, open };
+}
+
+describe('the order of sources', () => {
+  it('is nearness to the center first, then the name, whatever the names are', () => {
+    const sources = ['b.ops', 'center.z', 'a.b.ops', 'center.a', 'a.ops'].map((source) => ({ source }));
+    expect(sources.sort(compareDeliveries).map(({ source }) => source)).toEqual([
+      'center.a',
+      'center.z',
+      'a.ops',
+      'b.ops',
+      'a.b.ops',
+    ]);
+  });
+});
+
+describe('the index of what is desired', () => {
+  it('is the same whether it grew or was made at start', () => {
+    const { receive, open } = bench();
+    const grown = open();
+    grown.note(
+      receive(row(entry, attributes('a', 'b'), configMap('till'), 3), row('t/center.retail/a', target, undefined, 4)),
+    );
+    for (const desired of [grown, open()]) {
+      expect(desired.objects()).toEqual([till]);
+      expect(desired.deliveries(till)).toMatchObject([{ source: 'center.retail', revision: 3 }]);
+      expect(desired.placements()).toEqual(['center.retail/a']);
+      expect(desired.placement('center.retail/a')).toEqual({ target, objects: new Set([till]) });
+      expect(desired.object(desired.deliveries(till)[0]!)).toEqual(configMap('till'));
+    }
+  });
+
+  it('tells of a change once the transaction is over, with the placements of before and after', async () => {
+    const { receive, changes, open } = bench();
+    const desired = open();
+    desired.note(receive(row(entry, attributes('a'), configMap('till'), 3)));
+    expect(changes).toEqual([]);
+    await Promise.resolve();
+    desired.note(receive(row(entry, attributes('b'), configMap('till'), 4)));
+    await Promise.resolve();
+    expect(changes.map(({ placements }) => [...placements])).toEqual([
+      ['center.retail/a'],
+      ['center.retail/a', 'center.retail/b'],
+    ]);
+  });
+
+  it('follows the rows and not the change when the transaction was undone', async () => {
+    const { store, consumer, open } = bench();
+    const desired = open();
+    const undone = () =>
+      store.write((t) => {
+        desired.note(consumer.applyEntries(t, [row(entry, attributes('a'), configMap('till'), 3)]));
+        throw new Error('undone');
+      });
+    expect(undone).toThrow('undone');
+    await Promise.resolve();
+    expect(desired.objects()).toEqual([]);
+  });
+
+  it('forgets a placement with its last object and its target', () => {
+    const { receive, open } = bench();
+    const desired = open();
+    desired.note(
+      receive(row(entry, attributes('a'), configMap('till'), 3), row('t/center.retail/a', target, undefined, 4)),
+    );
+    desired.note(receive(tombstone(entry, 5)));
+    expect(desired.placement('center.retail/a')?.objects.size).toBe(0);
+    desired.note(receive(tombstone('t/center.retail/a', 6)));
+    expect(desired.placement('center.retail/a')).toBeUndefined();
+    expect(desired.placements()).toEqual([]);
+  });
+
+  it('tells contents apart by the body alone', () => {
+    const { receive, open } = bench();
+    const desired = open();
+    desired.note(receive(row(entry, attributes('a'), configMap('till'), 3)));
+    const [first] = desired.deliveries(till);
+    desired.note(receive(row(entry, attributes('a', 'b'), configMap('till'), 4)));
+    expect(desired.deliveries(till)[0]!.bodyHash).toBe(first!.bodyHash);
+    desired.note(receive(row(entry, attributes('a'), configMap('till', { a: '2' }), 5)));
+    expect(desired.deliveries(till)[0]!.bodyHash).not.toBe(first!.bodyHash);
+  });
+
+  it('passes over entries that it does not know', () => {
+    const { receive, open } = bench();
+    receive(row('later/thing', {}, undefined, 1), row('tree', { path: 'eu', labels: {} }, undefined, 2));
+    expect(open().objects()).toEqual([]);
+  });
+});

@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import { Observer } from '../../../../edge-agent/observe/observer.ts';
+import { FakeCluster } from '../support/fake-cluster.ts';
+
+const web = 'apps/deployments/shop/web';
+
+function bench() {
+  const cluster = new FakeCluster();
+  const log: string[] = [];
+  const busy = new Set<string>();
+  const drift = { found: false };
+  const observer = new Observer(
+    { cluster, isBusy: (key) => busy.has(key), hasDrifted: () => drift.found },
+    {
+      changed: (key) => log.push(`changed ${key}`),
+      drifted: (key) => log.push(`drifted ${key}`),
+      kindsChanged: () => log.push('kinds changed'),
+    },
+  );
+  return { cluster, observer, log, busy, drift };
+}
+
+const deployment = (resourceVersion: string, readyReplicas: number): KubeObject => ({
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'web', namespace: 'shop', uid: 'u', resourceVersion, generation: 1 },
+  spec: { replicas: 2 },
+  status: { observedGeneration: 1, replicas: 2, updatedReplicas: 2, availableReplicas: readyReplicas, readyReplicas },
+});
+
+describe('the observer', () => {
+  it('takes no older state over the answer to an apply', () => {
+    const { observer } = bench();
+    observer.track(web);
+    observer.seen(web, deployment('9', 2));
+    expect(observer.observation(web)?.health.state).toBe('Current');
+    observer.seen(web, deployment('8', 1));
+    expect(observer.observation(web)?.health.state).toBe('Current');
+    observer.seen(web, deployment('10', 1));
+    expect(observer.observation(web)?.health.state).toBe('InProgress');
+  });
+
+  it('holds what it hears of an object that is being worked on until the work has ended', () => {
+    const { cluster, observer, log, busy, drift } = bench();
+    observer.track(web);
+    busy.add(web);
+    drift.found = true;
+    cluster.write(web, (object) => Object.assign(object, deployment('1', 2)));
+    expect(log).toEqual([]);
+    busy.delete(web);
+    observer.rested(web);
+    expect(log).toEqual([`changed ${web}`, `drifted ${web}`]);
+  });
+
+  it('reports an object that was not among the first of its watch', () => {
+    const { observer, log } = bench();
+    observer.track(web);
+    expect(log).toEqual([]);
+    const second = bench();
+    second.cluster.watch = (_resource, events) => {
+      second.observer.track(web);
+      events.synced();
+      return () => {};
+    };
+    second.observer.track(web);
+    expect(second.log).toEqual([`drifted ${web}`]);
+  });
+
+  it('says nothing of objects that nobody tracks', () => {
+    const { cluster, observer, log } = bench();
+    observer.track(web);
+    cluster.write('apps/deployments/shop/other', () => {});
+    observer.untrack(web);
+    cluster.write(web, () => {});
+    expect(log).toEqual([]);
+    expect(observer.observation(web)).toBeUndefined();
+  });
+
+  it('tells when definitions change, whether or not one was applied from here', async () => {
+    const { cluster, observer, log } = bench();
+    observer.start();
+    cluster.write('apiextensions.k8s.io/customresourcedefinitions//x', () => {});
+    expect(log).toEqual(['kinds changed']);
+  });
+});

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { text } from '../../../../core/store/bytes.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { Outbox } from '../../../../edge-agent/outbox/outbox.ts';
+
+function bench(store = new MemoryStore(), clock = new VirtualClock()) {
+  const random = new SeededRandom(1);
+  const producer = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random }));
+  const facts = new Map<string, string>();
+  let wrote = 0;
+  const outbox = new Outbox({
+    clock,
+    logger: silentLogger,
+    store,
+    producer,
+    say: (key) => {
+      const fact = facts.get(key);
+      return fact === undefined ? undefined : { attributes: text(fact), body: new Uint8Array(0) };
+    },
+    wrote: () => wrote++,
+  });
+  const set = (key: string, fact: string | undefined) => {
+    if (fact === undefined) facts.delete(key);
+    else facts.set(key, fact);
+    outbox.touch(key);
+  };
+  /** Keys of the up feed in the order in which they were written. */
+  const sent = () =>
+    store.read((reader) => {
+      const rows = [...producer.rows(reader)].sort((a, b) => a.revision - b.revision);
+      return rows.map((row) => producer.content(reader, row.content!).key);
+    });
+  const writes = () => store.read((reader) => producer.head(reader));
+  return { store, clock, producer, outbox, facts, set, sent, writes, wrote: () => wrote };
+}
+
+describe('the outbox', () => {
+  it('writes what was touched together as one, objects before the placements that sum them up', () => {
+    const { clock, outbox, set, sent, wrote } = bench();
+    outbox.open();
+    set('partial/a', '1');
+    set('state/b', '1');
+    set('state/b', '2');
+    clock.advance(20);
+    expect(sent()).toEqual(['state/b', 'partial/a']);
+    expect(wrote()).toBe(1);
+  });
+
+  it('says nothing before it is opened, and then the latest', () => {
+    const { clock, outbox, set, writes } = bench();
+    set('state/b', '1');
+    clock.advance(60_000);
+    expect(writes()).toBe(0);
+    outbox.open();
+    clock.advance(20);
+    expect(writes()).toBe(1);
+  });
+
+  it('does not say again what has been said, which costs nothing of the rate', () => {
+    const { clock, outbox, set, writes } = bench();
+    outbox.open();
+    for (let i = 0; i < 50; i++) {
+      set('state/b', 'same');
+      clock.advance(20);
+    }
+    expect(writes()).toBe(1);
+    set('state/b', 'other');
+    clock.advance(20);
+    expect(writes()).toBe(2);
+  });
+
+  it('says a burst at once and then one a second per key, the last always', () => {
+    const { clock, outbox, facts, set, producer, store, writes } = bench();
+    outbox.open();
+    for (let i = 0; i < 100; i++) {
+      set('busy', `${i}`);
+      clock.advance(20);
+    }
+    expect(writes()).toBe(4 + 1);
+    clock.advance(10_000);
+    expect(facts.get('busy')).toBe('99');
+    const said = store.read((reader) =>
+      [...producer.rows(reader)].map((row) => producer.content(reader, row.content!)),
+    );
+    expect(Buffer.from(said[0]!.attributes).toString()).toBe('99');
+  });
+
+  it('lets a busy key delay no other', () => {
+    const { clock, outbox, set, sent } = bench();
+    outbox.open();
+    for (let i = 0; i < 10; i++) {
+      set('busy', `${i}`);
+      clock.advance(20);
+    }
+    set('quiet', '1');
+    clock.advance(20);
+    expect(sent()).toContain('quiet');
+  });
+
+  it('takes back what is to be said no more, also what an earlier process has said', () => {
+    const first = bench();
+    first.outbox.open();
+    first.set('state/b', '1');
+    first.clock.advance(20);
+    expect(first.sent()).toEqual(['state/b']);
+    const second = bench(first.store, first.clock);
+    second.outbox.touchAll();
+    second.outbox.open();
+    second.clock.advance(20);
+    expect(second.sent()).toEqual([]);
+  });
+
+  it('writes more than fits into one transaction in several', () => {
+    const { clock, outbox, set, writes, wrote } = bench();
+    outbox.open();
+    for (let i = 0; i < 1_200; i++) set(`state/${i}`, '1');
+    clock.advance(100);
+    expect(writes()).toBe(1_200);
+    expect(wrote()).toBe(3);
+  });
+
+  it('gives each write a newer origin revision, also when the clock is set back', () => {
+    const earlier = bench(new MemoryStore(), new VirtualClock(5_000_000));
+    earlier.outbox.open();
+    earlier.set('state/b', '1');
+    earlier.clock.advance(20);
+    const later = bench(earlier.store, new VirtualClock(1_000));
+    later.outbox.open();
+    later.set('state/b', '2');
+    later.clock.advance(20);
+    const [row] = later.store.read((reader) => [...later.producer.rows(reader)]);
+    expect(row!.originRevision).toBeGreaterThan(5_000_000);
+  });
+});

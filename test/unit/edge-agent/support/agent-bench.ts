@@ -1,0 +1,176 @@
+/** An agent on a cluster and a store in memory, with a virtual clock. `restart` is a new process on the same store. */
+import { FeedConsumer } from '../../../../core/feed/consumer.ts';
+import type { WireEntry } from '../../../../core/feed/feed.ts';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { asText } from '../../../../core/store/bytes.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import type { Transaction } from '../../../../core/store/store.ts';
+import { decodePartial } from '../../../../core/summary/partial.ts';
+import { Agent } from '../../../../edge-agent/agent.ts';
+import { FakeCluster } from './fake-cluster.ts';
+import { entry, tombstone } from './feed-entries.ts';
+
+export const path = 'eu:paris:store-17';
+
+export class AgentBench {
+  readonly clock = new VirtualClock();
+  readonly store = new MemoryStore();
+  readonly cluster = new FakeCluster();
+  consumer!: FeedConsumer;
+  producer!: FeedProducer;
+  agent: Agent;
+  #revision = 10;
+  #boots = 0;
+
+  constructor() {
+    this.agent = this.#make();
+  }
+
+  async start(): Promise<this> {
+    this.agent.start();
+    await this.settle();
+    return this;
+  }
+
+  async restart(): Promise<void> {
+    await this.agent.stop();
+    this.agent = this.#make();
+    await this.start();
+  }
+
+  /** A new process beside a cluster that answers only when the returned function is called. */
+  async restartHanging(): Promise<() => void> {
+    await this.agent.stop();
+    let release = () => {};
+    this.cluster.gate = new Promise((resolve) => {
+      release = resolve;
+    });
+    this.agent = this.#make();
+    this.agent.start();
+    await new Promise((resolve) => setImmediate(resolve));
+    this.clock.advance(1_000);
+    return release;
+  }
+
+  /** A batch of the down feed. */
+  async receive(...make: ((revision: number) => WireEntry)[]): Promise<void> {
+    this.store.write((t) => this.agent.received(this.#applied(t, make)));
+    await this.settle();
+  }
+
+  /** The same, while no agent listens. */
+  receiveUnheard(...make: ((revision: number) => WireEntry)[]): void {
+    this.store.write((t) => this.#applied(t, make));
+  }
+
+  #applied(t: Transaction, make: ((revision: number) => WireEntry)[]) {
+    return this.consumer.applyEntries(
+      t,
+      make.map((one) => one(++this.#revision)),
+    );
+  }
+
+  /** Writes to the up feed so far. */
+  reports(): number {
+    return this.store.read((reader) => this.producer.head(reader));
+  }
+
+  /** Attributes and body that the up feed has under a key. */
+  said(key: string): { attributes: Record<string, unknown>; body: Record<string, unknown> } | undefined {
+    return this.store.read((reader) => {
+      const row = this.producer.get(reader, hash128(key));
+      const content = row?.content && this.producer.content(reader, row.content);
+      return content && { attributes: json(content.attributes), body: json(content.body) };
+    });
+  }
+
+  /** Everything that needs no more time than the outbox takes to gather. */
+  async settle(): Promise<void> {
+    for (let round = 0; round < 3; round++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      await this.agent.settled();
+    }
+    this.clock.advance(20);
+  }
+
+  async advance(ms: number): Promise<void> {
+    this.clock.advance(ms);
+    await this.settle();
+  }
+
+  counts(id: string): Record<string, number> | undefined {
+    const said = this.said(`partial/${id}`);
+    if (!said) return undefined;
+    const { counts } = decodePartial(Buffer.from(JSON.stringify(said.body)));
+    return Object.fromEntries(Object.entries(counts).filter(([, count]) => count !== 0));
+  }
+
+  object(key: string, object: KubeObject, refs: string[], source = 'center.retail', more: object = {}) {
+    const attributes = { uid: 'u', created: 'c', generation: 1, refs, ...more };
+    return (revision: number) => entry(`o/${source}/${key}`, attributes, object, revision);
+  }
+
+  target(id: string, target = 1) {
+    return (revision: number) => entry(`t/${id}`, { generation: 1, target, singleton: false }, undefined, revision);
+  }
+
+  gone(key: string) {
+    return (revision: number) => tombstone(key, revision);
+  }
+
+  #make(): Agent {
+    const bootNonce = `boot-${++this.#boots}`;
+    const random = new SeededRandom(this.#boots);
+    this.store.write((t) => {
+      this.consumer = FeedConsumer.open(t, { name: 'upstream' });
+      this.producer = FeedProducer.open(t, { name: 'outbox', bootNonce, random });
+    });
+    return new Agent({
+      path,
+      version: '0.0.0',
+      store: this.store,
+      downstream: this.consumer,
+      outbox: this.producer,
+      cluster: this.cluster,
+      clock: this.clock,
+      random,
+      logger: silentLogger,
+      wrote: () => {},
+    });
+  }
+}
+
+function json(bytes: Uint8Array): Record<string, unknown> {
+  return bytes.length === 0 ? {} : (JSON.parse(asText(bytes)) as Record<string, unknown>);
+}
+
+export function namespace(name: string): KubeObject {
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+}
+
+export function configMap(name: string, data: Record<string, string> = { a: '1' }): KubeObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'shop' }, data };
+}
+
+export function deployment(name: string, replicas = 2): KubeObject {
+  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name, namespace: 'shop' }, spec: { replicas } };
+}
+
+export function definition(): KubeObject {
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'boards.shop.example.com' },
+    spec: { group: 'shop.example.com', names: { kind: 'Board', plural: 'boards' } },
+    status: { conditions: [{ type: 'Established', status: 'True' }] },
+  };
+}
+
+export function board(name: string): KubeObject {
+  return { apiVersion: 'shop.example.com/v1', kind: 'Board', metadata: { name, namespace: 'shop' }, spec: {} };
+}

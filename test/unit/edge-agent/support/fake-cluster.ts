@@ -1,0 +1,183 @@
+/** A cluster in memory: objects by key, generations, managers, watches; no controllers. Answers at once or refuses as told. */
+import { formatKey, type GroupResource, type ObjectKey } from '../../../../core/object/key.ts';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
+import type {
+  Cluster,
+  ClusterDescription,
+  ClusterEvent,
+  ServedResource,
+} from '../../../../edge-agent/cluster/cluster.ts';
+
+interface Listener {
+  readonly resource: string;
+  readonly on: (event: ClusterEvent) => void;
+}
+
+const resources: Record<string, string> = {
+  'v1 Namespace': '/namespaces',
+  'v1 ConfigMap': '/configmaps',
+  'v1 Secret': '/secrets',
+  'v1 Service': '/services',
+  'apps/v1 Deployment': 'apps/deployments',
+  'apiextensions.k8s.io/v1 CustomResourceDefinition': 'apiextensions.k8s.io/customresourcedefinitions',
+};
+const clusterScoped = new Set(['/namespaces', 'apiextensions.k8s.io/customresourcedefinitions']);
+
+export class FakeCluster implements Cluster {
+  readonly objects = new Map<string, KubeObject>();
+  /** `apply KEY`, `remove KEY`, in order. */
+  readonly log: string[] = [];
+  /** Keys whose apply is refused, with the message. */
+  readonly refuse = new Map<string, string>();
+  /** Keys whose deletion waits for a finalizer. */
+  readonly finalized = new Set<string>();
+  /** Answers to `get` wait for it. */
+  gate: Promise<void> = Promise.resolve();
+  readonly #kinds = new Map(Object.entries(resources));
+  readonly #listeners = new Set<Listener>();
+  #revision = 0;
+
+  async apply(object: KubeObject): Promise<KubeObject> {
+    const key = this.#key(object);
+    this.log.push(`apply ${key}`);
+    const refusal = this.refuse.get(key);
+    if (refusal !== undefined) throw new BanyanError('Invalid', refusal);
+    const before = this.objects.get(key);
+    const changed = !before || JSON.stringify(before.spec) !== JSON.stringify(object.spec);
+    const stored = this.#store(key, {
+      ...before,
+      ...structuredClone(object),
+      metadata: {
+        ...structuredClone(object.metadata),
+        uid: before?.metadata.uid ?? `uid-${this.#revision + 1}`,
+        generation: (before?.metadata.generation ?? 0) + (changed ? 1 : 0),
+        managedFields: [{ manager: 'banyan', operation: 'Apply' }],
+      },
+    });
+    if (object.kind === 'CustomResourceDefinition') this.#serve(object);
+    return stored;
+  }
+
+  async get(key: ObjectKey): Promise<KubeObject | undefined> {
+    await this.gate;
+    return structuredClone(this.objects.get(formatKey(key)));
+  }
+
+  async list(resource: GroupResource): Promise<KubeObject[]> {
+    const prefix = `${resource.group}/${resource.resource}/`;
+    return [...this.objects].filter(([key]) => key.startsWith(prefix)).map(([, object]) => object);
+  }
+
+  async remove(key: ObjectKey, _propagation: string, uid?: string): Promise<boolean> {
+    const name = formatKey(key);
+    this.log.push(`remove ${name}`);
+    const object = this.objects.get(name);
+    if (!object || (uid !== undefined && object.metadata.uid !== uid)) return false;
+    if (this.finalized.has(name)) {
+      this.#store(name, { ...object, metadata: { ...object.metadata, deletionTimestamp: 'now' } });
+    } else {
+      this.erase(name);
+    }
+    return true;
+  }
+
+  async resourceOf(apiVersion: string, kind: string): Promise<ServedResource | undefined> {
+    const found = this.#kinds.get(`${apiVersion} ${kind}`);
+    if (found === undefined) return undefined;
+    const [group = '', resource = ''] = found.split('/');
+    return { group, resource, kind, versions: ['v1'], namespaced: !clusterScoped.has(found) };
+  }
+
+  async served(): Promise<readonly ServedResource[]> {
+    return [];
+  }
+
+  watch(resource: GroupResource, events: { on(event: ClusterEvent): void; synced(): void }): () => void {
+    const prefix = `${resource.group}/${resource.resource}/`;
+    const listener = { resource: prefix, on: events.on.bind(events) };
+    for (const [key, object] of this.objects) {
+      if (key.startsWith(prefix)) events.on({ type: 'ADDED', key: parse(key), object: structuredClone(object) });
+    }
+    events.synced();
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async describe(): Promise<ClusterDescription> {
+    return { kubernetesVersion: 'v1.34.0', nodes: 1, capacity: { cpu: '4' }, allocatable: { cpu: '4' } };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  /** Somebody other than the agent writes. */
+  write(key: string, change: (object: KubeObject) => void): void {
+    const object = structuredClone(
+      this.objects.get(key) ?? { apiVersion: 'v1', kind: 'Unknown', metadata: { uid: `uid-${key}` } },
+    );
+    change(object);
+    this.#store(key, object);
+  }
+
+  /** A controller reports that the object is as wanted. */
+  settle(key: string, replicas: number): void {
+    this.write(key, (object) => {
+      object.status = {
+        observedGeneration: object.metadata.generation,
+        replicas,
+        updatedReplicas: replicas,
+        availableReplicas: replicas,
+        readyReplicas: replicas,
+        conditions: [{ type: 'Available', status: 'True' }],
+      };
+    });
+  }
+
+  erase(key: string): void {
+    const object = this.objects.get(key);
+    if (!object) return;
+    this.objects.delete(key);
+    this.#revision++;
+    this.#tell('DELETED', key, { ...object, metadata: { ...object.metadata, resourceVersion: `${this.#revision}` } });
+  }
+
+  watched(): string[] {
+    return [...this.#listeners].map((listener) => listener.resource.slice(0, -1)).sort();
+  }
+
+  #store(key: string, object: KubeObject): KubeObject {
+    const type = this.objects.has(key) ? 'MODIFIED' : 'ADDED';
+    this.#revision++;
+    const stored = { ...object, metadata: { ...object.metadata, resourceVersion: `${this.#revision}` } };
+    this.objects.set(key, stored);
+    this.#tell(type, key, stored);
+    return structuredClone(stored);
+  }
+
+  #tell(type: ClusterEvent['type'], key: string, object: KubeObject): void {
+    for (const listener of [...this.#listeners]) {
+      if (key.startsWith(listener.resource)) listener.on({ type, key: parse(key), object: structuredClone(object) });
+    }
+  }
+
+  #key(object: KubeObject): string {
+    const resource = this.#kinds.get(`${object.apiVersion} ${object.kind}`);
+    if (resource === undefined) throw new BanyanError('NotFound', `no kind ${object.kind}`);
+    const key = `${resource}/${object.metadata.namespace ?? ''}/${object.metadata.name}`;
+    const { namespace } = object.metadata;
+    if (namespace !== undefined && !this.objects.has(`/namespaces//${namespace}`)) {
+      throw new BanyanError('NotFound', `namespaces "${namespace}" not found`);
+    }
+    return key;
+  }
+
+  #serve(definition: KubeObject): void {
+    const spec = definition.spec as { group: string; names: { kind: string; plural: string } };
+    this.#kinds.set(`${spec.group}/v1 ${spec.names.kind}`, `${spec.group}/${spec.names.plural}`);
+  }
+}
+
+function parse(key: string): ObjectKey {
+  const [group = '', resource = '', namespace = '', name = ''] = key.split('/');
+  return { group, resource, namespace, name };
+}
