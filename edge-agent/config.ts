@@ -6,7 +6,7 @@ import { defaultPace } from './cluster/embedded/pace.ts';
 
 const milliseconds = z.number().int().min(0);
 
-export const agentConfigSchema = z.strictObject({
+const agentConfigSchema = z.strictObject({
   /** The agent's place in the tree: `eu:paris:store-17`. */
   path: z.string().min(1),
   /** Directory of the agent's store; it holds the embedded cluster too. */

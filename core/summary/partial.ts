@@ -63,7 +63,7 @@ export const countNames = [
   'outdated',
 ] as const satisfies readonly (keyof Counts)[];
 
-export const zeroCounts: Counts = {
+const zeroCounts: Counts = {
   expected: 0,
   fresh: 0,
   stale: 0,

@@ -3,9 +3,9 @@ import type { KubeObject } from '../../core/object/meta.ts';
 
 /** Server-side apply as this manager is what `Cluster.apply` promises. */
 export const fieldManager = 'banyan';
-export const managedLabel = 'banyan.io/managed';
+const managedLabel = 'banyan.io/managed';
 /** Names the source that delivers the object: `center.retail`. */
-export const sourceAnnotation = 'banyan.io/source';
+const sourceAnnotation = 'banyan.io/source';
 
 /** The object as it is applied: as delivered, with the mark. */
 export function marked(object: KubeObject, source: string): KubeObject {

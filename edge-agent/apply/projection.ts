@@ -19,7 +19,7 @@ export function fingerprint(applied: KubeObject, live: KubeObject): string {
 }
 
 /** `live` reduced to the fields that `wanted` names; what is missing there is null. */
-export function project(wanted: unknown, live: unknown): unknown {
+function project(wanted: unknown, live: unknown): unknown {
   if (Array.isArray(wanted)) return Array.isArray(live) ? projectList(wanted, live) : null;
   if (isRecord(wanted)) {
     if (!isRecord(live)) return null;

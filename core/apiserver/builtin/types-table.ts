@@ -91,7 +91,7 @@ export class BuiltinType implements ObjectType {
 export function builtinType(name: string): BuiltinType {
   const known = types.get(name);
   if (known) return known;
-  if (!table.types[name]) throw new Error(`the table has no type ${name}`);
+  if (!(name in table.types)) throw new Error(`the table has no type ${name}`);
   const type = new BuiltinType(name);
   types.set(name, type);
   return type;

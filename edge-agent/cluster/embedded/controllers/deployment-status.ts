@@ -28,7 +28,7 @@ export interface DeploymentStatus {
   conditions?: DeploymentCondition[];
 }
 
-export interface DeploymentCondition {
+interface DeploymentCondition {
   type: string;
   status: string;
   reason: string;

@@ -19,7 +19,7 @@ export interface Job extends KubeObject {
   status?: JobStatus;
 }
 
-export interface JobStatus {
+interface JobStatus {
   startTime?: string;
   completionTime?: string;
   conditions?: Condition[];

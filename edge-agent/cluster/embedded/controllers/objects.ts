@@ -61,7 +61,7 @@ export class Objects {
   }
 }
 
-export function controllerOf(object: KubeObject): OwnerReference | undefined {
+function controllerOf(object: KubeObject): OwnerReference | undefined {
   return object.metadata.ownerReferences?.find((reference) => reference.controller);
 }
 

@@ -12,7 +12,7 @@ export interface PodTemplate {
   spec?: PodSpec;
 }
 
-export interface PodSpec {
+interface PodSpec {
   nodeName?: string;
   restartPolicy?: string;
   containers?: Container[];
@@ -77,12 +77,7 @@ export function isReady(pod: Pod): boolean {
   return readyCondition(pod)?.status === 'True' && !isTerminating(pod);
 }
 
-/** Ready for at least `minReadySeconds`. */
-export function isAvailable(pod: Pod, minReadySeconds: number, nowMs: number): boolean {
-  return availableInMs(pod, minReadySeconds, nowMs) === 0;
-}
-
-/** Ms until the pod counts as available; undefined while it is not ready. */
+/** Ms until the pod has been ready for `minReadySeconds` and counts as available; undefined while it is not ready. */
 export function availableInMs(pod: Pod, minReadySeconds: number, nowMs: number): number | undefined {
   if (!isReady(pod)) return undefined;
   if (minReadySeconds === 0) return 0;
