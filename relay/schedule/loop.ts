@@ -58,7 +58,7 @@ export class ScheduleLoop {
       this.#ports.failed(error);
       return;
     }
-    if (step.touched.size > 0 || step.changed.size > 0) this.#ports.stepped(step);
+    if (step.worked) this.#ports.stepped(step);
     if (step.more) {
       this.poke();
     } else {
@@ -70,7 +70,7 @@ export class ScheduleLoop {
   /** Selection first: the rows that it makes are the scheduler's work. */
   #step(t: Transaction): Step {
     for (const selection of this.#ports.selections()) {
-      if (selection.step(t)) return { more: true, touched: new Set(), changed: new Set() };
+      if (selection.step(t)) return { more: true, worked: false, touched: new Set(), changed: new Set() };
     }
     return this.#ports.scheduler.step(t);
   }

@@ -48,6 +48,8 @@ export interface SchedulePorts {
 
 export interface Step {
   readonly more: boolean;
+  /** Something was looked at: other rows than those of mailboxes may have changed too. */
+  readonly worked: boolean;
   /** Children whose mailbox has new rows. */
   readonly touched: ReadonlySet<string>;
   /** Placements of which the children, the target or the existence changed. */
@@ -62,6 +64,7 @@ const workPerStep = 500;
 export class Scheduler {
   readonly #ports: SchedulePorts;
   #rows = 0;
+  #worked = false;
   #touched = new Set<string>();
   #changed = new Set<PlacementId>();
 
@@ -80,6 +83,7 @@ export class Scheduler {
   /** One bounded piece of work, in the caller's transaction. */
   step(t: Transaction): Step {
     this.#rows = 0;
+    this.#worked = false;
     this.#touched = new Set();
     this.#changed = new Set();
     const done =
@@ -88,7 +92,7 @@ export class Scheduler {
       this.#each(t, 'match', (work) => this.#match(t, work.key)) &&
       this.#each(t, 'row', (work) => this.#row(t, work)) &&
       this.#each(t, 'target', (work) => this.#target(t, work.key));
-    return { more: !done, touched: this.#touched, changed: this.#changed };
+    return { more: !done, worked: this.#worked, touched: this.#touched, changed: this.#changed };
   }
 
   /** True when the class is empty afterwards. A piece of work that returns false stays dirty for the next step. */
@@ -97,6 +101,7 @@ export class Scheduler {
     for (const item of work) {
       if (this.#rows >= rowsPerStep || !act(item)) return false;
       clearDirty(t, in_, item.key);
+      this.#worked = true;
     }
     return work.length < workPerStep;
   }
