@@ -7,7 +7,7 @@ import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 
 /** In the order in which they are worked off: a target goes out only when nothing before it is left. Append-only numbers. */
-export const workClass = { space: 1, child: 2, placement: 3, match: 4, row: 5, target: 6 } as const;
+export const workClass = { space: 1, child: 2, row: 3, placement: 4, match: 5, target: 6 } as const;
 export type WorkClass = keyof typeof workClass;
 
 export interface Work {

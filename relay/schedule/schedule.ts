@@ -2,8 +2,9 @@
  * From sources to mailboxes: which rows each child gets. Works off dirty keys in bounded transactions; the work is
  * proportional to what changed times the children that it concerns.
  *
- * Order is the promise: children, placements, then objects, then targets. A placement's target row is put only when no object is left to do, so that
- * whoever has acknowledged the target has stored every object that it covers.
+ * Order is the promise. Objects come before placements: an object that lost a placement is taken from that placement's children while they
+ * are still known, and a placement that goes takes only what no other one wants. Targets come last: a placement's target row is put only when
+ * no object is left to do, so that whoever has acknowledged the target has stored every object that it covers.
  */
 import type { AppliedChange, Content, Producer, Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -88,9 +89,9 @@ export class Scheduler {
     this.#changed = new Set();
     const done =
       this.#each(t, 'child', (work) => this.#child(t, work.key)) &&
+      this.#each(t, 'row', (work) => this.#row(t, work)) &&
       this.#each(t, 'placement', (work) => this.#placement(t, work.key)) &&
       this.#each(t, 'match', (work) => this.#match(t, work.key)) &&
-      this.#each(t, 'row', (work) => this.#row(t, work)) &&
       this.#each(t, 'target', (work) => this.#target(t, work.key));
     return { more: !done, worked: this.#worked, touched: this.#touched, changed: this.#changed };
   }
