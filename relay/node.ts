@@ -18,7 +18,13 @@ import { ChildSession } from '../core/session/child-session.ts';
 import { beginBoot, markCaughtUp, type NodeIdentity } from '../core/session/node-identity.ts';
 import { type ChildFeeds, ParentSessions } from '../core/session/parent-sessions.ts';
 import type { Store, Transaction } from '../core/store/store.ts';
-import { parseEntryKey, type PlacementId, splitPlacementId, type TreeAttributes, treeKey } from '../core/wire/entries.ts';
+import {
+  type PlacementId,
+  parseEntryKey,
+  splitPlacementId,
+  type TreeAttributes,
+  treeKey,
+} from '../core/wire/entries.ts';
 import { grpcDialer } from '../core/wire/grpc/grpc-dialer.ts';
 import { listenGrpc, type NodeCredentials } from '../core/wire/grpc/grpc-listener.ts';
 import type { Listener } from '../core/wire/link.ts';
@@ -27,7 +33,6 @@ import { Gather } from './gather/gather.ts';
 import { Reporter } from './gather/reporter.ts';
 import { StatusWriter } from './gather/status-writer.ts';
 import { Mailboxes } from './mailbox/mailboxes.ts';
-import { Views } from './spaces/views.ts';
 import { ChildBook } from './schedule/child-book.ts';
 import { markDirty } from './schedule/dirty.ts';
 import { Inventory } from './schedule/inventory.ts';
@@ -35,7 +40,14 @@ import { ScheduleLoop } from './schedule/loop.ts';
 import { Placements } from './schedule/placements.ts';
 import { attributesOf, noteSourceChange, Scheduler } from './schedule/schedule.ts';
 import { seedInventory } from './schedule/seed-inventory.ts';
-import { type OpenSpace, openSpace, openWorkloadSpace, type SpacePorts, type WorkloadSpace } from './spaces/own-spaces.ts';
+import {
+  type OpenSpace,
+  openSpace,
+  openWorkloadSpace,
+  type SpacePorts,
+  type WorkloadSpace,
+} from './spaces/own-spaces.ts';
+import { Views } from './spaces/views.ts';
 import { inheritedBelow } from './tree/inherited-labels.ts';
 import { objectName } from './tree/node-objects.ts';
 import { NodeReports } from './tree/node-reports.ts';
@@ -277,7 +289,8 @@ export class Node implements AsyncDisposable {
     for (const { key } of changes) {
       const entry = parseEntryKey(key);
       if (entry?.type === 'partial' || entry?.type === 'status') ids.add(entry.id);
-      if (entry?.type === 'state') for (const id of this.#statuses.singletonsOf(entry.source, entry.object)) ids.add(id);
+      if (entry?.type === 'state')
+        for (const id of this.#statuses.singletonsOf(entry.source, entry.object)) ids.add(id);
       if (entry?.type === 'labels') this.#loop.poke();
     }
     store.read((reader) => {
@@ -332,10 +345,16 @@ export class Node implements AsyncDisposable {
   #feedsOf(t: Transaction, child: string, role: 'relay' | 'agent'): ChildFeeds {
     const known = this.#mailboxes.get(child);
     if (known && known.role !== role) {
-      throw new BanyanError('AlreadyExists', `the name "${child}" is taken by a ${known.role}: give this ${role} another name`);
+      throw new BanyanError(
+        'AlreadyExists',
+        `the name "${child}" is taken by a ${known.role}: give this ${role} another name`,
+      );
     }
     if (!known && role === 'agent') {
-      throw new BanyanError('NotFound', `there is no SyncTarget "${child}" here: create it, with its Location, before the agent joins`);
+      throw new BanyanError(
+        'NotFound',
+        `there is no SyncTarget "${child}" here: create it, with its Location, before the agent joins`,
+      );
     }
     const { producer, reported } = known ?? this.#book.addRelay(t, child);
     this.#loop.poke();

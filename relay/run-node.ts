@@ -15,8 +15,14 @@ import { Node } from './node.ts';
 
 export async function runNode(role: 'center' | 'relay'): Promise<void> {
   const config = readConfig(role);
-  const destination = config.logFile === undefined ? pino.destination(1) : pino.destination({ dest: config.logFile, mkdir: true, sync: true });
-  const log = pino({ level: config.logLevel, base: { node: config.path === '' ? 'center' : config.path, pid: process.pid } }, destination);
+  const destination =
+    config.logFile === undefined
+      ? pino.destination(1)
+      : pino.destination({ dest: config.logFile, mkdir: true, sync: true });
+  const log = pino(
+    { level: config.logLevel, base: { node: config.path === '' ? 'center' : config.path, pid: process.pid } },
+    destination,
+  );
   const fatal = (error: unknown) => {
     log.fatal({ reason: describeError(error), stack: (error as Error).stack }, 'the node can not go on');
     process.exit(1);
@@ -38,7 +44,8 @@ export async function runNode(role: 'center' | 'relay'): Promise<void> {
     fatal,
   });
   const { url, meshAddress } = await node.start();
-  if (config.statusFile !== undefined) writeWhole(config.statusFile, JSON.stringify({ url, meshAddress, pid: process.pid }));
+  if (config.statusFile !== undefined)
+    writeWhole(config.statusFile, JSON.stringify({ url, meshAddress, pid: process.pid }));
   let ending = false;
   const end = async (signal: string) => {
     if (ending) return;

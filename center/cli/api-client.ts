@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
 import { parse } from 'yaml';
-import { BanyanError, type ErrorCode, errorTable } from '../../core/runtime/errors.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { BanyanError, type ErrorCode, errorTable } from '../../core/runtime/errors.ts';
 
 interface Kubeconfig {
   readonly clusters: readonly { name: string; cluster: { server: string; 'certificate-authority-data': string } }[];
@@ -67,10 +67,17 @@ export class ApiClient {
   #parsed(context: string, path: string, status: number, body: string): KubeObject {
     if (status === 200 || status === 201) return JSON.parse(body) as KubeObject;
     const codes = Object.entries(errorTable).find(([, row]) => row.http === status);
-    throw new BanyanError((codes?.[0] ?? 'Internal') as ErrorCode, `${context}: ${path}: ${status} ${body.slice(0, 300)}`);
+    throw new BanyanError(
+      (codes?.[0] ?? 'Internal') as ErrorCode,
+      `${context}: ${path}: ${status} ${body.slice(0, 300)}`,
+    );
   }
 
-  #ask(context: string, path: string, send?: { method: string; contentType: string; body: string }): Promise<{ status: number; body: string }> {
+  #ask(
+    context: string,
+    path: string,
+    send?: { method: string; contentType: string; body: string },
+  ): Promise<{ status: number; body: string }> {
     const headers = { accept: 'application/json', ...(send ? { 'content-type': send.contentType } : {}) };
     const options = { agent: this.#agent, timeout: timeoutMs, method: send?.method ?? 'GET', headers };
     return new Promise((resolve, reject) => {
@@ -82,7 +89,14 @@ export class ApiClient {
       });
       asked.on('timeout', () => asked.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
       asked.on('error', (error) => {
-        reject(new BanyanError('Unavailable', `${context} does not answer (${error.message}); is the tree running?`, {}, { cause: error }));
+        reject(
+          new BanyanError(
+            'Unavailable',
+            `${context} does not answer (${error.message}); is the tree running?`,
+            {},
+            { cause: error },
+          ),
+        );
       });
       asked.end(send?.body);
     });
@@ -92,7 +106,10 @@ export class ApiClient {
     const found = this.#config.contexts.find(({ name }) => name === context);
     const cluster = this.#config.clusters.find(({ name }) => name === found?.context.cluster);
     if (!cluster) {
-      throw new BanyanError('NotFound', `the kubeconfig has no context "${context}"; kubectl config get-contexts lists them`);
+      throw new BanyanError(
+        'NotFound',
+        `the kubeconfig has no context "${context}"; kubectl config get-contexts lists them`,
+      );
     }
     return cluster.cluster.server;
   }
@@ -102,6 +119,11 @@ function readKubeconfig(file: string): Kubeconfig {
   try {
     return parse(readFileSync(file, 'utf8')) as Kubeconfig;
   } catch (error) {
-    throw new BanyanError('NotFound', `no kubeconfig at ${file}: start a tree with "banyan up", or name its directory with --data`, {}, { cause: error });
+    throw new BanyanError(
+      'NotFound',
+      `no kubeconfig at ${file}: start a tree with "banyan up", or name its directory with --data`,
+      {},
+      { cause: error },
+    );
   }
 }

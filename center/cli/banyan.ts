@@ -9,7 +9,7 @@ import { ApiClient } from './api-client.ts';
 import { demo } from './demo.ts';
 import { placementReport } from './status.ts';
 import { formatTree, treeRows } from './tree.ts';
-import { dataOf, down, exitCode, readTopology, up, UsageError } from './up.ts';
+import { dataOf, down, exitCode, readTopology, UsageError, up } from './up.ts';
 import { version } from './version.ts';
 import { why } from './why.ts';
 

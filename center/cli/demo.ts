@@ -25,7 +25,9 @@ export async function demo(say: (line: string) => void): Promise<number> {
     restart: true,
   };
   const { supervisor, data, readyMs } = await startTree(options, say);
-  say(`ready after ${(readyMs / 1000).toFixed(1)} s: a center, four relays and six edge clusters, each a process of its own`);
+  say(
+    `ready after ${(readyMs / 1000).toFixed(1)} s: a center, four relays and six edge clusters, each a process of its own`,
+  );
   const api = new ApiClient(data.kubeconfig);
   const workload = shipped('docs/examples/guestbook.yaml');
   say(`applying docs/examples/guestbook.yaml to ${space}`);
@@ -49,12 +51,15 @@ async function showSummary(api: ApiClient, say: (line: string) => void): Promise
   const deadline = performance.now() + readyWithinSeconds * 1000;
   let shown = '';
   for (;;) {
-    const status = (await api.get(space, placement))?.status as { display?: string; conditions?: { type: string; status: string }[] } | undefined;
+    const status = (await api.get(space, placement))?.status as
+      | { display?: string; conditions?: { type: string; status: string }[] }
+      | undefined;
     const display = status?.display ?? '';
     if (display !== shown && display !== '') say(display);
     shown = display;
     if (status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True')) return;
-    if (performance.now() > deadline) throw new BanyanError('Timeout', `the example is not available after ${readyWithinSeconds} s: ${shown}`);
+    if (performance.now() > deadline)
+      throw new BanyanError('Timeout', `the example is not available after ${readyWithinSeconds} s: ${shown}`);
     await new Promise((done) => setTimeout(done, lookEveryMs));
   }
 }

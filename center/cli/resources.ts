@@ -19,7 +19,9 @@ interface ApiResource {
 
 export async function findResource(api: ApiClient, context: string, word: string): Promise<FoundResource> {
   const wanted = word.toLowerCase();
-  const groups = (await api.get(context, '/apis')) as { groups?: { preferredVersion: { groupVersion: string } }[] } | undefined;
+  const groups = (await api.get(context, '/apis')) as
+    | { groups?: { preferredVersion: { groupVersion: string } }[] }
+    | undefined;
   const versions = ['v1', ...(groups?.groups ?? []).map((group) => group.preferredVersion.groupVersion)];
   for (const groupVersion of versions) {
     const path = groupVersion === 'v1' ? '/api/v1' : `/apis/${groupVersion}`;
@@ -38,6 +40,11 @@ export function objectPath(of: FoundResource, namespace: string, name: string): 
 
 function isNamed(resource: ApiResource, wanted: string, group: string): boolean {
   if (resource.name.includes('/')) return false;
-  const names = [resource.name, resource.singularName ?? '', resource.kind.toLowerCase(), ...(resource.shortNames ?? [])];
+  const names = [
+    resource.name,
+    resource.singularName ?? '',
+    resource.kind.toLowerCase(),
+    ...(resource.shortNames ?? []),
+  ];
   return names.some((name) => name === wanted || (group !== '' && `${name}.${group}` === wanted));
 }

@@ -25,7 +25,14 @@ export async function placementReport(api: ApiClient, context: string, name: str
     lines.push(`${condition.type}=${condition.status}   ${condition.reason}: ${condition.message}`);
   }
   const counts = Object.entries(status.summary ?? {});
-  if (counts.length > 0) lines.push('', formatTable(counts.map(([key]) => key.toUpperCase()), [counts.map(([, value]) => String(value))]));
+  if (counts.length > 0)
+    lines.push(
+      '',
+      formatTable(
+        counts.map(([key]) => key.toUpperCase()),
+        [counts.map(([, value]) => String(value))],
+      ),
+    );
   if (status.failures?.length) {
     const rows = status.failures.map(({ path, object, reason, message }) => [path, object, reason, message]);
     lines.push('', 'A sample of what fails:', formatTable(['PATH', 'OBJECT', 'REASON', 'MESSAGE'], rows));

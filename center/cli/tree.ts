@@ -40,7 +40,13 @@ export async function treeRows(api: ApiClient, root: string): Promise<TreeRow[]>
 export function formatTree(rows: readonly TreeRow[]): string {
   return formatTable(
     ['NODE', 'ROLE', 'SESSION', 'LAG', 'DESTINATIONS'],
-    rows.map((row) => [`${'  '.repeat(row.depth)}${row.path === '' ? 'center' : row.path.split(':').at(-1)}`, row.role, row.session, row.lag, row.below]),
+    rows.map((row) => [
+      `${'  '.repeat(row.depth)}${row.path === '' ? 'center' : row.path.split(':').at(-1)}`,
+      row.role,
+      row.session,
+      row.lag,
+      row.below,
+    ]),
   );
 }
 

@@ -5,10 +5,10 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
-import { ensureTreePki } from '../supervisor/tree-pki.ts';
 import { DataDirectory, readJson, removeFile, writeWhole } from '../supervisor/data-directory.ts';
 import { assignPorts } from '../supervisor/ports.ts';
 import { Supervisor } from '../supervisor/supervisor.ts';
+import { ensureTreePki } from '../supervisor/tree-pki.ts';
 import { formatProblem, parseTopology } from '../topology/parse.ts';
 import { planOf } from '../topology/plan.ts';
 import type { Topology } from '../topology/topology.ts';
@@ -47,12 +47,17 @@ export function dataOf(options: { file?: string | undefined; data?: string | und
 }
 
 /** A running tree: what `banyan up` and the demo share. */
-export async function startTree(options: UpOptions, say: (line: string) => void): Promise<{ supervisor: Supervisor; data: DataDirectory; readyMs: number }> {
+export async function startTree(
+  options: UpOptions,
+  say: (line: string) => void,
+): Promise<{ supervisor: Supervisor; data: DataDirectory; readyMs: number }> {
   const topology = readTopology(options.file);
   const data = dataOf(options);
   const running = runningSupervisor(data);
   if (running !== undefined) {
-    throw new UsageError(`${data.root}: a tree runs here already (process ${running}); end it with: banyan down --data ${data.root}`);
+    throw new UsageError(
+      `${data.root}: a tree runs here already (process ${running}); end it with: banyan down --data ${data.root}`,
+    );
   }
   const startedMs = systemClock.monotonicMs();
   const nodes = planOf(topology);
@@ -65,7 +70,16 @@ export async function startTree(options: UpOptions, say: (line: string) => void)
   }
   writeWhole(data.supervisor, JSON.stringify({ pid: process.pid }));
   const pki = await ensureTreePki(data, topology.name, nodes, systemClock);
-  const supervisor = new Supervisor({ nodes, data, ports, pki, clock: systemClock, restart: options.restart, readyFile: options.readyFile, say });
+  const supervisor = new Supervisor({
+    nodes,
+    data,
+    ports,
+    pki,
+    clock: systemClock,
+    restart: options.restart,
+    readyFile: options.readyFile,
+    say,
+  });
   if (options.readyFile !== undefined) removeFile(options.readyFile);
   supervisor.start();
   say(`starting ${nodes.length} nodes of "${topology.name}" in ${data.root}`);
@@ -99,14 +113,18 @@ export async function endTree(supervisor: Supervisor, data: DataDirectory): Prom
   return exitCode.done;
 }
 
-export async function down(options: { file?: string | undefined; data?: string | undefined }, say: (line: string) => void): Promise<number> {
+export async function down(
+  options: { file?: string | undefined; data?: string | undefined },
+  say: (line: string) => void,
+): Promise<number> {
   const data = dataOf(options);
   const pid = runningSupervisor(data);
   if (pid === undefined) throw new UsageError(`${data.root}: no tree runs here`);
   process.kill(pid, 'SIGTERM');
   const deadline = systemClock.monotonicMs() + 30_000;
   while (runningSupervisor(data) !== undefined) {
-    if (systemClock.monotonicMs() > deadline) throw new BanyanError('Timeout', `process ${pid} has not ended within 30 s; see ${data.root}/logs`);
+    if (systemClock.monotonicMs() > deadline)
+      throw new BanyanError('Timeout', `process ${pid} has not ended within 30 s; see ${data.root}/logs`);
     await new Promise((done) => setTimeout(done, 50));
   }
   say('ended');
@@ -151,15 +169,36 @@ async function detach(options: UpOptions, say: (line: string) => void): Promise<
   const log = openSync(join(data.root, 'logs', 'supervisor.log'), 'a', 0o600);
   const program = fileURLToPath(new URL(import.meta.url));
   const entry = join(dirname(program), basename(program).startsWith('up.') ? 'banyan.ts' : basename(program));
-  const args = ['up', '-f', resolve(options.file), '--data', data.root, '--ready-file', resolve(readyFile), '--timeout', String(options.timeoutSeconds)];
-  const child = spawn(process.execPath, [entry, ...args, ...(options.restart ? [] : ['--no-restart'])], { detached: true, stdio: ['ignore', log, log] });
+  const args = [
+    'up',
+    '-f',
+    resolve(options.file),
+    '--data',
+    data.root,
+    '--ready-file',
+    resolve(readyFile),
+    '--timeout',
+    String(options.timeoutSeconds),
+  ];
+  const child = spawn(process.execPath, [entry, ...args, ...(options.restart ? [] : ['--no-restart'])], {
+    detached: true,
+    stdio: ['ignore', log, log],
+  });
   const ended = new Promise<number>((done) => child.once('exit', (code) => done(code ?? exitCode.failed)));
   child.unref();
   for (;;) {
     if (existsSync(readyFile)) break;
     const code = await Promise.race([ended, new Promise<undefined>((done) => setTimeout(() => done(undefined), 50))]);
-    if (code !== undefined) throw new BanyanError('Internal', `the tree did not start (exit code ${code}); see ${data.root}/logs/supervisor.log`);
+    if (code !== undefined)
+      throw new BanyanError(
+        'Internal',
+        `the tree did not start (exit code ${code}); see ${data.root}/logs/supervisor.log`,
+      );
   }
-  for (const line of [`running in the background; end it with: banyan down --data ${data.root}`, ...firstThingsToTry(data)]) say(line);
+  for (const line of [
+    `running in the background; end it with: banyan down --data ${data.root}`,
+    ...firstThingsToTry(data),
+  ])
+    say(line);
   return exitCode.done;
 }

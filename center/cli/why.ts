@@ -27,20 +27,33 @@ const placements = '/apis/edge.banyan.io/v1alpha1/edgeplacements';
 
 export async function why(api: ApiClient, question: WhyQuestion): Promise<string[]> {
   const [word, name] = question.object.split('/');
-  if (!word || !name) throw new BanyanError('BadRequest', `"${question.object}" is not of the form KIND/NAME, for example deployment/till`);
+  if (!word || !name)
+    throw new BanyanError(
+      'BadRequest',
+      `"${question.object}" is not of the form KIND/NAME, for example deployment/till`,
+    );
   const resource = await findResource(api, question.space, word);
   const path = objectPath(resource, question.namespace, name);
   const lines: string[] = [];
   const object = await api.get(question.space, path);
-  if (!object) return [`${question.space}: there is no ${question.object}${resource.namespaced ? ` in namespace ${question.namespace}` : ''}`];
+  if (!object)
+    return [
+      `${question.space}: there is no ${question.object}${resource.namespaced ? ` in namespace ${question.namespace}` : ''}`,
+    ];
   lines.push(`${question.space}: it is here, generation ${object.metadata.generation ?? 0}`);
   const selecting = await selectingPlacements(api, question.space, resource, object, name);
-  if (selecting.length === 0) return [...lines, `${question.space}: no EdgePlacement selects it (spec.downsync), so it goes nowhere`];
+  if (selecting.length === 0)
+    return [...lines, `${question.space}: no EdgePlacement selects it (spec.downsync), so it goes nowhere`];
   lines.push(`${question.space}: selected by ${selecting.map((p) => p.name).join(', ')}`);
   return [...lines, ...(await followDown(api, question, path, selecting))];
 }
 
-async function followDown(api: ApiClient, question: WhyQuestion, path: string, selecting: readonly Placement[]): Promise<string[]> {
+async function followDown(
+  api: ApiClient,
+  question: WhyQuestion,
+  path: string,
+  selecting: readonly Placement[],
+): Promise<string[]> {
   const lines: string[] = [];
   const [, origin, space] = question.space.split('/') as [string, string, string];
   const originPath = origin === 'center' ? '' : origin;
@@ -63,29 +76,47 @@ async function followDown(api: ApiClient, question: WhyQuestion, path: string, s
   return [...lines, ...(await atCluster(api, question, path, selecting))];
 }
 
-async function atCluster(api: ApiClient, question: WhyQuestion, path: string, selecting: readonly Placement[]): Promise<string[]> {
+async function atCluster(
+  api: ApiClient,
+  question: WhyQuestion,
+  path: string,
+  selecting: readonly Placement[],
+): Promise<string[]> {
   const lines: string[] = [];
   const inMailbox = await api.get(`mailbox/${question.at}`, path);
   if (!inMailbox) {
     const parent = ancestors(question.at).at(-1) ?? '';
     const context = `node/${parent === '' ? 'center' : parent}`;
-    const location = await api.get(context, `/apis/inventory.banyan.io/v1alpha1/locations/${question.at.split(':').at(-1)}`);
+    const location = await api.get(
+      context,
+      `/apis/inventory.banyan.io/v1alpha1/locations/${question.at.split(':').at(-1)}`,
+    );
     lines.push(`mailbox/${question.at}: it is not meant for this cluster`);
     if (!location) return [...lines, `${context}: there is no Location for it`];
     const labels = { ...inheritedBelow(parent, {}, {}), ...location.metadata.labels };
     for (const { name, selectors } of selecting) {
       const own = selectors.some((selector) => matchesSelector(selector, labels));
-      lines.push(`${name}: ${own ? 'matches the Location' : `does not match the Location's labels ${JSON.stringify(labels)}`}`);
+      lines.push(
+        `${name}: ${own ? 'matches the Location' : `does not match the Location's labels ${JSON.stringify(labels)}`}`,
+      );
     }
     return lines;
   }
   lines.push(`mailbox/${question.at}: it is in the mailbox${inMailbox.status ? ', and its status has come back' : ''}`);
   const onCluster = await api.get(`cluster/${question.at}`, path);
-  lines.push(`cluster/${question.at}: ${onCluster ? `it is there, uid ${onCluster.metadata.uid}` : 'it is not there yet; the agent\'s log says why'}`);
+  lines.push(
+    `cluster/${question.at}: ${onCluster ? `it is there, uid ${onCluster.metadata.uid}` : "it is not there yet; the agent's log says why"}`,
+  );
   return lines;
 }
 
-async function selectingPlacements(api: ApiClient, context: string, resource: FoundResource, object: KubeObject, name: string): Promise<Placement[]> {
+async function selectingPlacements(
+  api: ApiClient,
+  context: string,
+  resource: FoundResource,
+  object: KubeObject,
+  name: string,
+): Promise<Placement[]> {
   const namespace = object.metadata.namespace ?? '';
   const namespaceObject = namespace === '' ? undefined : await api.get(context, `/api/v1/namespaces/${namespace}`);
   const candidate = {

@@ -8,7 +8,10 @@ export interface KubeconfigUser {
   readonly keyPem: string;
 }
 
-export function contextsOf(nodes: readonly PlannedNode[], urlOf: (path: string) => string): { name: string; url: string }[] {
+export function contextsOf(
+  nodes: readonly PlannedNode[],
+  urlOf: (path: string) => string,
+): { name: string; url: string }[] {
   const byPath = new Map(nodes.map((node) => [node.path, node]));
   const contexts: { name: string; url: string }[] = [];
   for (const node of nodes) {
@@ -21,7 +24,8 @@ export function contextsOf(nodes: readonly PlannedNode[], urlOf: (path: string) 
       continue;
     }
     contexts.push({ name: `node/${shown}`, url });
-    for (const space of node.spaces) contexts.push({ name: `space/${shown}/${space.name}`, url: `${url}/spaces/${space.name}` });
+    for (const space of node.spaces)
+      contexts.push({ name: `space/${shown}/${space.name}`, url: `${url}/spaces/${space.name}` });
     for (const above of ancestors(node.path)) {
       for (const space of byPath.get(above)?.spaces ?? []) {
         const source = sourceName(above, space.name);
@@ -36,7 +40,11 @@ export function contextsOf(nodes: readonly PlannedNode[], urlOf: (path: string) 
   return contexts;
 }
 
-export function kubeconfig(contexts: readonly { name: string; url: string }[], user: KubeconfigUser, current?: string): string {
+export function kubeconfig(
+  contexts: readonly { name: string; url: string }[],
+  user: KubeconfigUser,
+  current?: string,
+): string {
   const base64 = (pem: string) => Buffer.from(pem).toString('base64');
   return stringify(
     {
@@ -47,7 +55,10 @@ export function kubeconfig(contexts: readonly { name: string; url: string }[], u
         cluster: { server: url, 'certificate-authority-data': base64(user.caPem) },
       })),
       users: [
-        { name: 'admin', user: { 'client-certificate-data': base64(user.certPem), 'client-key-data': base64(user.keyPem) } },
+        {
+          name: 'admin',
+          user: { 'client-certificate-data': base64(user.certPem), 'client-key-data': base64(user.keyPem) },
+        },
       ],
       contexts: contexts.map(({ name }) => ({ name, context: { cluster: name, user: 'admin' } })),
       'current-context': current ?? contexts[0]?.name ?? '',

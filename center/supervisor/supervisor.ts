@@ -6,8 +6,8 @@ import { mkdirSync } from 'node:fs';
 import { request } from 'node:https';
 import { dirname } from 'node:path';
 import { stringify } from 'yaml';
-import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { fileName, type PlannedNode } from '../topology/plan.ts';
 import { NodeProcess } from './child-process.ts';
 import { type DataDirectory, writeWhole } from './data-directory.ts';
@@ -75,7 +75,10 @@ export class Supervisor {
       if (waiting.size === 0) break;
       if (clock.monotonicMs() > deadline) {
         const list = [...waiting].map(([path, wrong]) => `${fileName(path)}: ${wrong}`).slice(0, 5);
-        throw new BanyanError('Timeout', `not ready after ${Math.round(timeoutMs / 1000)} s: ${list.join('; ')}; see the logs`);
+        throw new BanyanError(
+          'Timeout',
+          `not ready after ${Math.round(timeoutMs / 1000)} s: ${list.join('; ')}; see the logs`,
+        );
       }
       await new Promise((resolve) => setTimeout(resolve, askEveryMs));
     }
@@ -148,7 +151,12 @@ export class Supervisor {
       mesh: { host: own.host, port: own.mesh },
       labels: node.labels,
       spaces: node.spaces,
-      inventory: node.inventory.map(({ name, labels, annotations, properties }) => ({ name, labels, annotations, properties })),
+      inventory: node.inventory.map(({ name, labels, annotations, properties }) => ({
+        name,
+        labels,
+        annotations,
+        properties,
+      })),
     };
   }
 
@@ -176,7 +184,9 @@ export class Supervisor {
           response.on('data', (chunk: string) => {
             body += chunk.slice(0, 500);
           });
-          response.on('end', () => resolve(response.statusCode === 200 ? undefined : body.trim() || `status ${response.statusCode}`));
+          response.on('end', () =>
+            resolve(response.statusCode === 200 ? undefined : body.trim() || `status ${response.statusCode}`),
+          );
         },
       );
       asked.on('timeout', () => asked.destroy(new Error('no answer')));

@@ -2,7 +2,13 @@
 import { X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createAuthority, issueNode, issueUser, type Issuing, type KeyAndCertificate } from '../../core/identity/authority.ts';
+import {
+  createAuthority,
+  type Issuing,
+  issueNode,
+  issueUser,
+  type KeyAndCertificate,
+} from '../../core/identity/authority.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { fileName, type PlannedNode } from '../topology/plan.ts';
@@ -11,7 +17,12 @@ import type { TreePki } from './supervisor.ts';
 
 const renewAfter = 2 / 3;
 
-export async function ensureTreePki(data: DataDirectory, tree: string, nodes: readonly PlannedNode[], clock: Clock): Promise<TreePki> {
+export async function ensureTreePki(
+  data: DataDirectory,
+  tree: string,
+  nodes: readonly PlannedNode[],
+  clock: Clock,
+): Promise<TreePki> {
   const issuing: Issuing = { clock, random: systemRandom };
   const base = (name: string) => join(data.pki, name);
   const authority = await ensure(base('ca'), clock, () => createAuthority(tree, issuing));
@@ -22,7 +33,9 @@ export async function ensureTreePki(data: DataDirectory, tree: string, nodes: re
       return ensure(base(fileName(path)), clock, () => issueNode(authority, { tree, path, role, hosts }, issuing));
     }),
   );
-  const admin = await ensure(base('user-admin'), clock, () => issueUser(authority, { name: 'admin', groups: ['system:masters'] }, issuing));
+  const admin = await ensure(base('user-admin'), clock, () =>
+    issueUser(authority, { name: 'admin', groups: ['system:masters'] }, issuing),
+  );
   return {
     caFile: `${base('ca')}.crt`,
     caPem: authority.certPem,

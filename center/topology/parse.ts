@@ -5,9 +5,16 @@ import { suggest } from '../../core/runtime/suggest.ts';
 import { checkTopology, type Problem, type Topology } from './topology.ts';
 
 const strings = z.record(z.string(), z.string());
-const space = z.strictObject({ name: z.string(), type: z.enum(['Workload', 'Inventory', 'System']).default('Workload') });
+const space = z.strictObject({
+  name: z.string(),
+  type: z.enum(['Workload', 'Inventory', 'System']).default('Workload'),
+});
 const port = z.number().int().min(1).max(65_535);
-const listen = z.strictObject({ host: z.string().default('127.0.0.1'), apiPort: port.optional(), meshPort: port.optional() });
+const listen = z.strictObject({
+  host: z.string().default('127.0.0.1'),
+  apiPort: port.optional(),
+  meshPort: port.optional(),
+});
 const link = z.strictObject({
   transport: z.enum(['auto', 'grpc']).default('auto'),
   proxy: z.never({ error: 'links through a proxy are not supported by this version; leave the key out' }).optional(),
@@ -17,7 +24,9 @@ const relay = z.strictObject({
   parent: z.string().default(''),
   labels: strings.default({}),
   spaces: z.array(space).default([]),
-  replicas: z.literal(1, { error: 'siblings are not supported by this version: use 1 or leave the key out' }).default(1),
+  replicas: z
+    .literal(1, { error: 'siblings are not supported by this version: use 1 or leave the key out' })
+    .default(1),
   link: link.optional(),
   listen: listen.optional(),
 });
@@ -31,7 +40,9 @@ const cluster = z.strictObject({
   provider: z
     .strictObject({
       embedded: z.strictObject({}).optional(),
-      kubeconfig: z.never({ error: 'clusters of your own are not supported by this version; use embedded: {}' }).optional(),
+      kubeconfig: z
+        .never({ error: 'clusters of your own are not supported by this version; use embedded: {}' })
+        .optional(),
     })
     .default({ embedded: {} }),
 });
@@ -89,7 +100,10 @@ function problemsOf(issue: z.core.$ZodIssue, at: Locate): Problem[] {
   return issue.keys.map((key) => {
     const near = suggest(key, known);
     const remedy = near ? `did you mean "${near}"?` : `known keys are: ${known.join(', ')}`;
-    return withLocated({ field: fieldOf([...issue.path, key]), message: `unknown key "${key}"; ${remedy}` }, at([...issue.path, key]));
+    return withLocated(
+      { field: fieldOf([...issue.path, key]), message: `unknown key "${key}"; ${remedy}` },
+      at([...issue.path, key]),
+    );
   });
 }
 
@@ -111,18 +125,28 @@ function unwrap(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefine
 }
 
 function fieldOf(path: readonly PropertyKey[]): string {
-  return path.map((part, i) => (typeof part === 'number' ? `[${part}]` : `${i === 0 ? '' : '.'}${String(part)}`)).join('') || 'file';
+  return (
+    path.map((part, i) => (typeof part === 'number' ? `[${part}]` : `${i === 0 ? '' : '.'}${String(part)}`)).join('') ||
+    'file'
+  );
 }
 
 function withLine(problem: Problem, at: Locate): Problem {
-  const match = /^(spec\.(?:relays|clusters|center)(?:\[\d+\])?)(?:\.(\w+))?(?:\[(\d+)\])?(?:\.(.*))?$/.exec(problem.field);
-  const parts = match ? [...pathOf(match[1]!), ...(match[2] ? [match[2]] : []), ...(match[3] ? [Number(match[3])] : [])] : [];
+  const match = /^(spec\.(?:relays|clusters|center)(?:\[\d+\])?)(?:\.(\w+))?(?:\[(\d+)\])?(?:\.(.*))?$/.exec(
+    problem.field,
+  );
+  const parts = match
+    ? [...pathOf(match[1]!), ...(match[2] ? [match[2]] : []), ...(match[3] ? [Number(match[3])] : [])]
+    : [];
   const deeper = match?.[4] === undefined ? undefined : at([...parts, match[4]]);
   return withLocated(problem, deeper ?? at(parts));
 }
 
 function pathOf(field: string): PropertyKey[] {
-  return field.split(/[.[\]]+/).filter((part) => part !== '').map((part) => (/^\d+$/.test(part) ? Number(part) : part));
+  return field
+    .split(/[.[\]]+/)
+    .filter((part) => part !== '')
+    .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
 }
 
 function withLocated(problem: Problem, line: number | undefined): Problem {

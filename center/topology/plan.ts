@@ -19,10 +19,25 @@ export function planOf(topology: Topology): PlannedNode[] {
   const depth = (path: string) => (path === '' ? 0 : path.split(':').length);
   const relayNodes = relays.map((relay): PlannedNode => {
     const path = childPath(relay.parent, relay.name);
-    return { path, role: 'relay', parent: relay.parent, labels: relay.labels, spaces: relay.spaces, inventory: below(path), listen: relay.listen };
+    return {
+      path,
+      role: 'relay',
+      parent: relay.parent,
+      labels: relay.labels,
+      spaces: relay.spaces,
+      inventory: below(path),
+      listen: relay.listen,
+    };
   });
   return [
-    { path: '', role: 'center', labels: center.labels, spaces: center.spaces, inventory: below(''), listen: center.listen },
+    {
+      path: '',
+      role: 'center',
+      labels: center.labels,
+      spaces: center.spaces,
+      inventory: below(''),
+      listen: center.listen,
+    },
     ...relayNodes.sort((a, b) => depth(a.path) - depth(b.path)),
     ...clusters.map(
       (cluster): PlannedNode => ({

@@ -68,14 +68,17 @@ function checkNames({ center, relays, clusters }: Topology): Problem[] {
     ...clusters.map((cluster, i) => ({ ...cluster, field: `spec.clusters[${i}]` })),
   ];
   for (const { name, parent, field } of members) {
-    const wrong = checkDnsLabel(name) ?? (name === 'center' ? 'the name is the root\'s; choose another' : undefined);
+    const wrong = checkDnsLabel(name) ?? (name === 'center' ? "the name is the root's; choose another" : undefined);
     if (wrong) problems.push({ field: `${field}.name`, message: `"${name}": ${wrong}` });
     const path = childPath(parent, name);
     const other = seen.get(path);
     if (other) problems.push({ field: `${field}.name`, message: `"${path}" is named twice; the first is ${other}` });
     else seen.set(path, field);
   }
-  const holders = [{ ...center, field: 'spec.center' }, ...relays.map((r, i) => ({ ...r, field: `spec.relays[${i}]` }))];
+  const holders = [
+    { ...center, field: 'spec.center' },
+    ...relays.map((r, i) => ({ ...r, field: `spec.relays[${i}]` })),
+  ];
   for (const { spaces, field } of holders) {
     const names = new Set<string>();
     for (const [i, space] of spaces.entries()) {
@@ -98,7 +101,10 @@ function checkParents({ relays, clusters }: Topology): Problem[] {
   for (const { name, parent, field, relay } of members) {
     if (parent === '' || paths.has(parent)) continue;
     if (relay && isCycle(relays, name)) {
-      problems.push({ field, message: `"${parent}": the relay would be above itself; a parent is named by its path from the center` });
+      problems.push({
+        field,
+        message: `"${parent}": the relay would be above itself; a parent is named by its path from the center`,
+      });
       continue;
     }
     const sameName = known.find((path) => path.split(':').at(-1) === parent);
@@ -129,7 +135,10 @@ function checkAllLabels({ center, relays, clusters }: Topology): Problem[] {
       ...Object.keys(cluster.annotations).flatMap((key) => keyProblem(key, `spec.clusters[${i}].annotations`)),
       ...Object.keys(cluster.properties)
         .filter((key) => checkDnsSubdomain(key.toLowerCase()) !== undefined)
-        .map((key) => ({ field: `spec.clusters[${i}].properties.${key}`, message: `"${key}": ${checkDnsSubdomain(key.toLowerCase())}` })),
+        .map((key) => ({
+          field: `spec.clusters[${i}].properties.${key}`,
+          message: `"${key}": ${checkDnsSubdomain(key.toLowerCase())}`,
+        })),
     ]),
   ];
 }
@@ -148,7 +157,12 @@ function keyProblem(key: string, field: string): Problem[] {
   const wrong = checkLabelKey(key);
   if (wrong) return [{ field: `${field}.${key}`, message: `"${key}": ${wrong}` }];
   if (key.startsWith('tree.banyan.io/')) {
-    return [{ field: `${field}.${key}`, message: `"${key}": the prefix tree.banyan.io/ is kept for what the tree itself says` }];
+    return [
+      {
+        field: `${field}.${key}`,
+        message: `"${key}": the prefix tree.banyan.io/ is kept for what the tree itself says`,
+      },
+    ];
   }
   return [];
 }

@@ -1,10 +1,11 @@
 /** The consuming end of a feed: rows, and how far it has come, committed together. */
-import { asText, concat, equalBytes, text, u32 } from '../store/bytes.ts';
+
 import { hash128, hashBytes } from '../object/hash.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import { asText, concat, equalBytes, text, u32 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
-import { BanyanError } from '../runtime/errors.ts';
-import { releaseContent, storeContent, contentHash } from './content.ts';
+import { contentHash, releaseContent, storeContent } from './content.ts';
 import type { AppliedChange, Batch, Consumer, ResumeTuple, WireEntry } from './feed.ts';
 import { checkCollision, openTable, removeRow, TableRows, writeRow } from './table.ts';
 
@@ -23,7 +24,12 @@ export class FeedConsumer extends TableRows implements Consumer {
   apply(t: Transaction, batch: Batch): AppliedChange[] {
     const tuple = this.resume(t);
     if (tuple.epoch !== '' && tuple.epoch !== batch.epoch) {
-      throw new BanyanError('Protocol', `${this.name}: a batch of epoch ${batch.epoch}, expected ${tuple.epoch}`, {}, { retry: 'resync' });
+      throw new BanyanError(
+        'Protocol',
+        `${this.name}: a batch of epoch ${batch.epoch}, expected ${tuple.epoch}`,
+        {},
+        { retry: 'resync' },
+      );
     }
     if (batch.to <= tuple.cursor) return [];
     if (batch.from !== tuple.cursor) {
@@ -78,4 +84,3 @@ export class FeedConsumer extends TableRows implements Consumer {
 function stateKey(id: number): Uint8Array {
   return concat(prefixOf('consumerState'), u32(id));
 }
-

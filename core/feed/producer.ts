@@ -1,12 +1,23 @@
 /** The producing end of a feed: rows with an index by revision, tombstones until they are acknowledged, and the rule of who may resume. */
-import { asText, concat, equalBytes, readU48, text, u32, u48 } from '../store/bytes.ts';
+
 import { hash128, hashBytes } from '../object/hash.ts';
-import { prefixOf } from '../store/keyspace.ts';
-import type { Reader, Transaction } from '../store/store.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
+import { asText, concat, equalBytes, readU48, text, u32, u48 } from '../store/bytes.ts';
+import { prefixOf } from '../store/keyspace.ts';
+import type { Reader, Transaction } from '../store/store.ts';
 import { contentHash, readContent, releaseContent } from './content.ts';
-import type { Batch, BatchLimits, Content, ContentReference, Incarnation, Producer, ResumeTuple, Row, WireEntry } from './feed.ts';
+import type {
+  Batch,
+  BatchLimits,
+  Content,
+  ContentReference,
+  Incarnation,
+  Producer,
+  ResumeTuple,
+  Row,
+  WireEntry,
+} from './feed.ts';
 import { checkCollision, openTable, referTo, removeRow, TableRows, writeRow } from './table.ts';
 
 interface ProducerState {
@@ -113,11 +124,17 @@ export class FeedProducer extends TableRows implements Producer {
       const row = this.get(reader, keyHash);
       if (!row) throw new Error(`the feed ${this.name} has a revision without a row`);
       const content = this.contentOf(reader, row);
-      const size = entryOverheadBytes + (content ? content.key.length + content.attributes.length + content.body.length : 0);
+      const size =
+        entryOverheadBytes + (content ? content.key.length + content.attributes.length + content.body.length : 0);
       if (entries.length > 0 && bytes + size > limits.maxBytes) break;
       bytes += size;
       to = readU48(key, key.length - 6);
-      entries.push({ keyHash, revision: row.revision, originRevision: row.originRevision, ...(content ? { content } : {}) });
+      entries.push({
+        keyHash,
+        revision: row.revision,
+        originRevision: row.originRevision,
+        ...(content ? { content } : {}),
+      });
     }
     if (entries.length === 0) return undefined;
     return { entries, from: after, to, head: durableHead, epoch: this.epoch, incarnation: this.incarnation };
@@ -126,7 +143,10 @@ export class FeedProducer extends TableRows implements Producer {
   acknowledge(t: Transaction, cursor: number): void {
     const state = this.#state(t);
     if (cursor > this.head(t)) {
-      throw new BanyanError('Protocol', `${this.name}: acknowledged revision ${cursor} is beyond the head ${this.head(t)}`);
+      throw new BanyanError(
+        'Protocol',
+        `${this.name}: acknowledged revision ${cursor} is beyond the head ${this.head(t)}`,
+      );
     }
     if (cursor <= state.acknowledged) return;
     let { purgeRevision } = state;
@@ -145,7 +165,10 @@ export class FeedProducer extends TableRows implements Producer {
     let entries = 0;
     let bytes = 0;
     let oldestRevision: number | undefined;
-    const range = { from: revisionKey(this.id, this.acknowledged(reader) + 1), to: revisionKey(this.id, this.head(reader) + 1) };
+    const range = {
+      from: revisionKey(this.id, this.acknowledged(reader) + 1),
+      to: revisionKey(this.id, this.head(reader) + 1),
+    };
     for (const [key, keyHash] of reader.scan({ ...range, limit: backlogRowsMax })) {
       oldestRevision ??= readU48(key, key.length - 6);
       const content = this.contentOf(reader, this.get(reader, keyHash));
@@ -160,7 +183,12 @@ export class FeedProducer extends TableRows implements Producer {
     const row = this.get(reader, keyHash);
     if (!row?.content) return undefined;
     const { revision, originRevision } = row;
-    return { keyHash: keyHash.slice(0, hashBytes), revision, originRevision, content: readContent(reader, row.content) };
+    return {
+      keyHash: keyHash.slice(0, hashBytes),
+      revision,
+      originRevision,
+      content: readContent(reader, row.content),
+    };
   }
 
   #replace(t: Transaction, before: Row | undefined, next: Omit<Row, 'revision'>): void {

@@ -38,7 +38,12 @@ export function summarize(reader: Reader, table: TableRows, from: Uint8Array, to
 }
 
 /** The producer's side, without state. `durableHead` was read before: what changes later comes as ordinary batches. */
-export function answer(reader: Reader, producer: FeedProducer, request: ReconcileRequest, durableHead: number): ReconcileReply {
+export function answer(
+  reader: Reader,
+  producer: FeedProducer,
+  request: ReconcileRequest,
+  durableHead: number,
+): ReconcileReply {
   const entries = [];
   let bytes = 0;
   for (const keyHash of request.wanted) {
@@ -61,7 +66,10 @@ function answerRange(reader: Reader, producer: FeedProducer, asked: RangeSummary
   const own = summarize(reader, producer, asked.from, asked.to);
   if (isSame(own, asked)) return { kind: 'same', range: asked };
   if (own.count > listMax) {
-    return { kind: 'split', parts: cut(asked.from, asked.to).map(([from, to]) => summarize(reader, producer, from, to)) };
+    return {
+      kind: 'split',
+      parts: cut(asked.from, asked.to).map(([from, to]) => summarize(reader, producer, from, to)),
+    };
   }
   const items = rowsBetween(reader, producer, asked.from, asked.to).map((row) => ({
     keyHash: row.keyHash,
@@ -90,7 +98,11 @@ export class Reconciliation {
   next(): ReconcileRequest | undefined {
     if (this.#ranges.length === 0 && this.#wanted.length === 0) return undefined;
     this.#round++;
-    return { round: this.#round, ranges: this.#ranges.slice(0, rangesPerRequest), wanted: this.#wanted.slice(0, wantedPerRequest) };
+    return {
+      round: this.#round,
+      ranges: this.#ranges.slice(0, rangesPerRequest),
+      wanted: this.#wanted.slice(0, wantedPerRequest),
+    };
   }
 
   /** Takes a reply in: applies the entries that came, works out what to ask next. Replies to other rounds change nothing. */
@@ -102,14 +114,19 @@ export class Reconciliation {
     const came = new Set(reply.entries.map((entry) => hex(entry.keyHash)));
     this.#wanted = this.#wanted.filter((keyHash) => !came.has(hex(keyHash)));
     // What was wanted and is gone by now comes as a tombstone of an ordinary batch; here it is passed over.
-    return this.#consumer.applyEntries(t, reply.entries.filter((entry) => entry.content !== undefined));
+    return this.#consumer.applyEntries(
+      t,
+      reply.entries.filter((entry) => entry.content !== undefined),
+    );
   }
 
   /** When nothing is left to ask: removes what the producer has not, and takes up the feed at the first reply's head. */
   finish(t: Transaction): AppliedChange[] {
     if (!this.#first) throw new Error('a reconciliation without a reply');
     const { epoch, incarnation, head } = this.#first;
-    const changes = this.#gone.map((keyHash) => this.#consumer.removeKey(t, keyHash)).filter((change) => change !== undefined);
+    const changes = this.#gone
+      .map((keyHash) => this.#consumer.removeKey(t, keyHash))
+      .filter((change) => change !== undefined);
     this.#consumer.setResume(t, { epoch, incarnation, cursor: head, seenHead: head });
     return changes;
   }
@@ -147,7 +164,17 @@ function cut(from: Uint8Array, to: Uint8Array): [Uint8Array, Uint8Array][] {
   const low = number(from);
   const high = to.length > hashBytes ? modulus : number(to);
   const at = (i: number) => low + ((high - low) * BigInt(i)) / BigInt(parts);
-  const bound = (i: number) => (i === 0 ? from : i === parts ? to : Buffer.from(at(i).toString(16).padStart(2 * hashBytes, '0'), 'hex'));
+  const bound = (i: number) =>
+    i === 0
+      ? from
+      : i === parts
+        ? to
+        : Buffer.from(
+            at(i)
+              .toString(16)
+              .padStart(2 * hashBytes, '0'),
+            'hex',
+          );
   const cuts = Array.from({ length: parts }, (_, i): [Uint8Array, Uint8Array] => [bound(i), bound(i + 1)]);
   return cuts.filter(([start, end]) => Buffer.compare(start, end) < 0);
 }

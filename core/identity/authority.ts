@@ -59,7 +59,13 @@ export function issueNode(
     ...node.hosts.map((host) => ({ type: isAddress(host) ? ('ip' as const) : ('dns' as const), value: host })),
   ];
   const usages = [x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth];
-  return issue(authority, [{ CN: [node.path === '' ? 'center' : node.path] }], usages, [new x509.SubjectAlternativeNameExtension(names)], issuing);
+  return issue(
+    authority,
+    [{ CN: [node.path === '' ? 'center' : node.path] }],
+    usages,
+    [new x509.SubjectAlternativeNameExtension(names)],
+    issuing,
+  );
 }
 
 /** For a person or a program at the API: CN is the name, every O a group, as in Kubernetes. */

@@ -14,6 +14,7 @@ export function identityOfCertificate(der: Uint8Array): PeerIdentity {
   const names = new X509Certificate(der).subjectAltName ?? '';
   const uri = /URI:spiffe:\/\/[^/,]+\/node\/([a-z]+)((?:\/[^/,]+)*)/.exec(names);
   const role = roles.find((known) => known === uri?.[1]);
-  if (!uri || !role) throw new BanyanError('Unauthorized', `the certificate names no node of a tree (${names || 'no names'})`);
+  if (!uri || !role)
+    throw new BanyanError('Unauthorized', `the certificate names no node of a tree (${names || 'no names'})`);
   return { role, path: uri[2]!.slice(1).replaceAll('/', ':') };
 }

@@ -8,9 +8,7 @@ export function withCondition(before: readonly Condition[], next: NewCondition, 
   const old = before.find((condition) => condition.type === next.type);
   const lastTransitionTime = old && old.status === next.status ? old.lastTransitionTime : now;
   const condition: Condition = { ...next, lastTransitionTime };
-  return old
-    ? before.map((other) => (other.type === next.type ? condition : other))
-    : [...before, condition];
+  return old ? before.map((other) => (other.type === next.type ? condition : other)) : [...before, condition];
 }
 
 /** RFC 3339 with whole seconds, as every timestamp of Kubernetes' metadata. */

@@ -6,7 +6,8 @@ type Step =
   | { readonly type: 'all' }
   | { readonly type: 'filter'; readonly path: string; readonly value: string };
 
-const token = /\.?([\w-]+(?:\\\.[\w-]+)*)|\[(\d+)\]|\[\*\]|\.\*|\[['"]([^'"]+)['"]\]|\[\?\(@\.([\w.-]+)\s*==\s*['"]([^'"]*)['"]\)\]/y;
+const token =
+  /\.?([\w-]+(?:\\\.[\w-]+)*)|\[(\d+)\]|\[\*\]|\.\*|\[['"]([^'"]+)['"]\]|\[\?\(@\.([\w.-]+)\s*==\s*['"]([^'"]*)['"]\)\]/y;
 const cache = new Map<string, Step[] | undefined>();
 /** Distinct paths that a process meets are those of its CRDs' columns. */
 const cacheMax = 10_000;
@@ -50,6 +51,8 @@ function follow(value: unknown, step: Step): unknown[] {
     case 'all':
       return Object.values(value);
     case 'filter':
-      return Array.isArray(value) ? value.filter((item) => evaluateJsonPath(item, `.${step.path}`).some((v) => String(v) === step.value)) : [];
+      return Array.isArray(value)
+        ? value.filter((item) => evaluateJsonPath(item, `.${step.path}`).some((v) => String(v) === step.value))
+        : [];
   }
 }

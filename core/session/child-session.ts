@@ -131,7 +131,10 @@ export class ChildSession {
       },
       (error: unknown) => {
         this.#flushing = false;
-        log.error({ reason: describeError(error) }, 'what was written could not be made durable: nothing of it is sent');
+        log.error(
+          { reason: describeError(error) },
+          'what was written could not be made durable: nothing of it is sent',
+        );
       },
     );
   }
@@ -146,7 +149,10 @@ class Attempt {
   #timer: Timer | undefined;
   #over = false;
 
-  constructor(ports: ChildSessionPorts, told: { began(runner: SessionRunner): void; ended(reason: string, askedMs?: number): void }) {
+  constructor(
+    ports: ChildSessionPorts,
+    told: { began(runner: SessionRunner): void; ended(reason: string, askedMs?: number): void },
+  ) {
     this.#ports = ports;
     this.#told = told;
   }
@@ -155,7 +161,8 @@ class Attempt {
     onFrame: (frame) => this.#receive(frame),
     onBytes: () => this.#runner?.alive(),
     onDrain: () => this.#runner?.drained(),
-    onClose: (error) => (this.#runner ? this.#runner.end(error) : this.#end(error ? describeError(error) : 'closed by the parent')),
+    onClose: (error) =>
+      this.#runner ? this.#runner.end(error) : this.#end(error ? describeError(error) : 'closed by the parent'),
   };
 
   hello(link: Link): void {
@@ -207,7 +214,9 @@ class Attempt {
     if (!link || this.#over) return;
     if (welcome.version < versionMin || welcome.version > versionMax) {
       link.close('version');
-      return this.#end(`the parent chose protocol version ${welcome.version}, this node speaks ${versionMin} to ${versionMax}`);
+      return this.#end(
+        `the parent chose protocol version ${welcome.version}, this node speaks ${versionMin} to ${versionMax}`,
+      );
     }
     const { store, clock, log, producer, consumer } = this.#ports;
     const up = tupleFromWire(welcome.up);
@@ -220,7 +229,12 @@ class Attempt {
     link.send({
       frame: {
         $case: 'resume',
-        value: { feed: Feed.FEED_UP, resumes, epoch: Buffer.from(epoch, 'hex'), incarnation: Buffer.from(incarnation, 'hex') },
+        value: {
+          feed: Feed.FEED_UP,
+          resumes,
+          epoch: Buffer.from(epoch, 'hex'),
+          incarnation: Buffer.from(incarnation, 'hex'),
+        },
       },
     });
     this.#runner = new SessionRunner(

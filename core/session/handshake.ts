@@ -1,8 +1,9 @@
 /** Who may have a session: decided from what the parent remembers of the child, before anything else of the child is read. */
-import type { Hello } from '../wire/generated/mesh.ts';
+
 import { asText, concat, text } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
+import type { Hello } from '../wire/generated/mesh.ts';
 
 export const versionMin = 1;
 export const versionMax = 1;
@@ -30,7 +31,8 @@ export function admit(hello: Hello, expectedPath: string, known: SessionRecord |
     return { admitted: false, reason: 'path', message };
   }
   const bootNonce = hello.bootNonce.toString('hex');
-  if (known && hello.bootCounter < known.bootCounter) return clone(hello, `an older start (${hello.bootCounter}, known ${known.bootCounter})`);
+  if (known && hello.bootCounter < known.bootCounter)
+    return clone(hello, `an older start (${hello.bootCounter}, known ${known.bootCounter})`);
   if (known && hello.bootCounter === known.bootCounter && bootNonce !== known.bootNonce) {
     return clone(hello, `another process with the same boot counter ${hello.bootCounter}`);
   }

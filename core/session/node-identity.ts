@@ -1,9 +1,10 @@
 /** What a node says of itself in every Hello: how often its store was started, and which start this is. */
+
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
 import { asText, text } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
-import type { Clock } from '../runtime/clock.ts';
-import type { Random } from '../runtime/random.ts';
 
 export interface NodeIdentity {
   /** Grows with each start. A new store begins at the seconds since 1970, so that a node that lost its store is not taken for an old copy of itself. */

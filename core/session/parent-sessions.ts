@@ -150,7 +150,10 @@ export class ParentSessions {
     const cut = path.lastIndexOf(':');
     const parent = cut < 0 ? '' : path.slice(0, cut);
     if (role === 'center' || parent !== this.#ports.path || path === '') {
-      throw new BanyanError('Forbidden', `the certificate is for ${role} "${path}", which is no child of "${this.#ports.path}"`);
+      throw new BanyanError(
+        'Forbidden',
+        `the certificate is for ${role} "${path}", which is no child of "${this.#ports.path}"`,
+      );
     }
     return path.slice(cut + 1);
   }
@@ -189,7 +192,12 @@ export class ParentSessions {
       return undefined;
     }
     const { producer } = feeds!;
-    return { ...feeds!, record: admission.record, version: admission.version, head: this.#ports.store.read((r) => producer.head(r)) };
+    return {
+      ...feeds!,
+      record: admission.record,
+      version: admission.version,
+      head: this.#ports.store.read((r) => producer.head(r)),
+    };
   }
 
   #begin(link: Link, child: string, hello: Hello, opened: Opened): SessionRunner {
@@ -197,7 +205,10 @@ export class ParentSessions {
     const { producer, consumer, record, head } = opened;
     this.#attached.get(child)?.runner.end(new BanyanError('Conflict', 'a newer session of this child took over'));
     const tuple = tupleFromWire(hello.down);
-    const { resumes, up } = store.read((reader) => ({ resumes: producer.resumable(reader, tuple), up: consumer.resume(reader) }));
+    const { resumes, up } = store.read((reader) => ({
+      resumes: producer.resumable(reader, tuple),
+      up: consumer.resume(reader),
+    }));
     const ready = this.#ports.ready();
     link.send({ frame: { $case: 'welcome', value: this.#welcome(opened, up, resumes, ready) } });
     let attached: Attached | undefined;
@@ -217,7 +228,14 @@ export class ParentSessions {
         caughtUp: () => {},
         ended: (error) => this.#ended(child, attached, error),
       },
-      { head, sentFrom: resumes ? tuple.cursor : undefined, ready, cursor: up.cursor, resumes: false, peerReady: false },
+      {
+        head,
+        sentFrom: resumes ? tuple.cursor : undefined,
+        ready,
+        cursor: up.cursor,
+        resumes: false,
+        peerReady: false,
+      },
     );
     attached = { runner, sinceMs: clock.wallMs() };
     this.#attached.set(child, attached);
@@ -245,7 +263,10 @@ export class ParentSessions {
   #fence(t: Transaction, path: string, record: SessionRecord): void {
     const current = readSession(t, path)?.sessionSequence;
     if (current === record.sessionSequence) return;
-    throw new BanyanError('Conflict', `session ${record.sessionSequence} of "${path}" is over: ${current} has taken its place`);
+    throw new BanyanError(
+      'Conflict',
+      `session ${record.sessionSequence} of "${path}" is over: ${current} has taken its place`,
+    );
   }
 
   #ended(child: string, attached: Attached | undefined, error: Error | undefined): void {
@@ -258,7 +279,10 @@ export class ParentSessions {
   }
 
   #refuse(link: Link, retry: Retry): void {
-    this.#ports.log.warn({ child: link.peer.path, reason: retry.reason, message: retry.message }, 'a child was refused');
+    this.#ports.log.warn(
+      { child: link.peer.path, reason: retry.reason, message: retry.message },
+      'a child was refused',
+    );
     link.send({ frame: { $case: 'retry', value: retry } });
     link.close(retry.message);
   }
@@ -284,7 +308,10 @@ export class ParentSessions {
       },
       (error: unknown) => {
         this.#flushing = false;
-        this.#ports.log.error({ reason: describeError(error) }, 'what was written could not be made durable: nothing of it is sent');
+        this.#ports.log.error(
+          { reason: describeError(error) },
+          'what was written could not be made durable: nothing of it is sent',
+        );
       },
     );
   }

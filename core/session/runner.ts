@@ -9,7 +9,17 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Reader, Store, Transaction } from '../store/store.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
 import type { Link } from '../wire/link.ts';
-import { batchEntries, begin, type Effect, type Input, nextTickMs, type SessionState, type Start, step, type Stepped } from './session.ts';
+import {
+  batchEntries,
+  begin,
+  type Effect,
+  type Input,
+  nextTickMs,
+  type SessionState,
+  type Start,
+  type Stepped,
+  step,
+} from './session.ts';
 import {
   ackFrame,
   batchFrame,
@@ -135,7 +145,14 @@ export class SessionRunner {
       case 'acknowledged':
         return this.#acknowledged(effect.cursor);
       case 'sendBeat': {
-        const value = { sequence: 0, head: effect.head, purgeRevision: 0, rootWatermark: 0, rootAgeMs: 0, ready: effect.ready };
+        const value = {
+          sequence: 0,
+          head: effect.head,
+          purgeRevision: 0,
+          rootWatermark: 0,
+          rootAgeMs: 0,
+          ready: effect.ready,
+        };
         return this.#send({ frame: { $case: 'beat', value } });
       }
       case 'startReconcile':
@@ -166,7 +183,10 @@ export class SessionRunner {
     const batch = store.read((reader) => producer.batch(reader, effect.after, effect.head, limits));
     if (!batch) return;
     this.#send(batchFrame(produces, batch));
-    const bytes = batch.entries.reduce((sum, { content }) => sum + 64 + (content ? content.body.length + content.attributes.length : 0), 0);
+    const bytes = batch.entries.reduce(
+      (sum, { content }) => sum + 64 + (content ? content.body.length + content.attributes.length : 0),
+      0,
+    );
     this.#input({ type: 'sent', to: batch.to, bytes });
   }
 
@@ -268,7 +288,8 @@ export class SessionRunner {
   }
 
   #expect(actual: Direction, expected: Direction): void {
-    if (actual !== expected) throw new BanyanError('Protocol', `a frame for the ${actual} feed, which goes the other way`);
+    if (actual !== expected)
+      throw new BanyanError('Protocol', `a frame for the ${actual} feed, which goes the other way`);
   }
 
   #send(frame: Frame): void {
@@ -280,7 +301,10 @@ export class SessionRunner {
       act();
     } catch (error) {
       if (!(error instanceof BanyanError)) throw error;
-      this.#ports.log.warn({ peer: this.#ports.link.peer.path, code: error.code, reason: error.message }, 'the session ends');
+      this.#ports.log.warn(
+        { peer: this.#ports.link.peer.path, code: error.code, reason: error.message },
+        'the session ends',
+      );
       this.end(error);
     }
   }

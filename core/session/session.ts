@@ -100,7 +100,11 @@ export function begin(start: Start): Stepped {
   };
   // The first beat tells the head, by which the other side knows when it has caught up.
   const beat: Effect = { type: 'sendBeat', head: state.head, ready: state.ready };
-  return chain({ state, effects: [beat] }, (s) => reconcileIfReady(s), (s) => send(s));
+  return chain(
+    { state, effects: [beat] },
+    (s) => reconcileIfReady(s),
+    (s) => send(s),
+  );
 }
 
 export function step(state: SessionState, input: Input, nowMs: number): Stepped {
@@ -108,10 +112,18 @@ export function step(state: SessionState, input: Input, nowMs: number): Stepped 
     case 'produced':
       return send({ ...state, head: Math.max(state.head, input.head) });
     case 'sent':
-      return send({ ...state, sent: input.to, inFlight: [...state.inFlight, { to: input.to, bytes: input.bytes }], beatAtMs: nowMs });
+      return send({
+        ...state,
+        sent: input.to,
+        inFlight: [...state.inFlight, { to: input.to, bytes: input.bytes }],
+        beatAtMs: nowMs,
+      });
     case 'ready':
       if (input.ready === state.ready) return idle(state);
-      return withEffects({ ...state, ready: input.ready, beatAtMs: nowMs }, { type: 'sendBeat', head: state.head, ready: input.ready });
+      return withEffects(
+        { ...state, ready: input.ready, beatAtMs: nowMs },
+        { type: 'sendBeat', head: state.head, ready: input.ready },
+      );
     case 'batch':
       return onBatch(state, input.batch);
     case 'ack':
@@ -148,8 +160,13 @@ export function nextTickMs(state: SessionState, nowMs: number): number {
 
 function onBatch(state: SessionState, batch: Batch): Stepped {
   if (state.mode !== 'resumed') return fail(state, 'a batch before the feed was reconciled');
-  if (batch.to < batch.from || batch.head < batch.to) return fail(state, `a batch from ${batch.from} to ${batch.to} with head ${batch.head}`);
-  const next = { ...state, cursor: Math.max(state.cursor, batch.to), peerHead: Math.max(state.peerHead ?? 0, batch.head) };
+  if (batch.to < batch.from || batch.head < batch.to)
+    return fail(state, `a batch from ${batch.from} to ${batch.to} with head ${batch.head}`);
+  const next = {
+    ...state,
+    cursor: Math.max(state.cursor, batch.to),
+    peerHead: Math.max(state.peerHead ?? 0, batch.head),
+  };
   return chain(withEffects(next, { type: 'applyThenAck', batch }), noteCaughtUp);
 }
 
@@ -176,7 +193,12 @@ function send(state: SessionState): Stepped {
   if (sent === undefined || sent >= head) return idle(state);
   const used = state.inFlight.reduce((sum, { bytes }) => sum + bytes, 0);
   if (used >= windowBytes) return idle(state);
-  return withEffects(state, { type: 'sendBatch', after: sent, head, maxBytes: Math.min(batchBytes, windowBytes - used) });
+  return withEffects(state, {
+    type: 'sendBatch',
+    after: sent,
+    head,
+    maxBytes: Math.min(batchBytes, windowBytes - used),
+  });
 }
 
 function reconcileIfReady(state: SessionState): Stepped {

@@ -1,8 +1,23 @@
 /** Between the feeds' types and the frames of the wire. */
-import type { Batch, Content, RangeAnswer, RangeSummary, ReconcileReply, ReconcileRequest, ResumeTuple, WireEntry } from '../feed/feed.ts';
+import type {
+  Batch,
+  Content,
+  RangeAnswer,
+  RangeSummary,
+  ReconcileReply,
+  ReconcileRequest,
+  ResumeTuple,
+  WireEntry,
+} from '../feed/feed.ts';
 import { BanyanError } from '../runtime/errors.ts';
-import { Feed, type Entry, type Frame, RangeAnswer_Kind, type ResumeTuple as WireTuple } from '../wire/generated/mesh.ts';
 import type * as wire from '../wire/generated/mesh.ts';
+import {
+  type Entry,
+  Feed,
+  type Frame,
+  RangeAnswer_Kind,
+  type ResumeTuple as WireTuple,
+} from '../wire/generated/mesh.ts';
 
 export type Direction = 'down' | 'up';
 
@@ -10,7 +25,14 @@ const feedOf = { down: Feed.FEED_DOWN, up: Feed.FEED_UP } as const;
 
 export function batchFrame(direction: Direction, batch: Batch): Frame {
   const { from, to, head } = batch;
-  const value = { feed: feedOf[direction], entries: batch.entries.map(entryToWire), from, to, head, ...producerToWire(batch) };
+  const value = {
+    feed: feedOf[direction],
+    entries: batch.entries.map(entryToWire),
+    from,
+    to,
+    head,
+    ...producerToWire(batch),
+  };
   return { frame: { $case: 'batch', value } };
 }
 
@@ -53,7 +75,14 @@ export function tupleFromWire(tuple: WireTuple | undefined): ResumeTuple {
 
 export function batchFromWire(value: wire.Batch): Batch {
   const { from, to, head } = value;
-  return { entries: value.entries.map(entryFromWire), from, to, head, epoch: hex(value.epoch), incarnation: hex(value.incarnation) };
+  return {
+    entries: value.entries.map(entryFromWire),
+    from,
+    to,
+    head,
+    epoch: hex(value.epoch),
+    incarnation: hex(value.incarnation),
+  };
 }
 
 export function requestFromWire(value: wire.ReconcileRequest): ReconcileRequest {
@@ -115,7 +144,12 @@ function answerToWire(answer: RangeAnswer): wire.RangeAnswer {
     case 'split':
       return { ...empty, kind: RangeAnswer_Kind.KIND_SPLIT, parts: answer.parts.map(rangeToWire) };
     case 'list': {
-      const range = rangeToWire({ from: answer.from, to: answer.to, count: answer.items.length, fingerprint: new Uint8Array(0) });
+      const range = rangeToWire({
+        from: answer.from,
+        to: answer.to,
+        count: answer.items.length,
+        fingerprint: new Uint8Array(0),
+      });
       const items = answer.items.map((item) => ({
         keyHash: buffer(item.keyHash),
         contentHash: buffer(item.contentHash),

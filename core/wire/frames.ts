@@ -17,7 +17,12 @@ export function decodeFrame(bytes: Uint8Array): Frame {
   try {
     return Frame.decode(bytes);
   } catch (error) {
-    throw new BanyanError('Protocol', `${bytes.length} bytes that are no frame: ${describeError(error)}`, {}, { cause: error });
+    throw new BanyanError(
+      'Protocol',
+      `${bytes.length} bytes that are no frame: ${describeError(error)}`,
+      {},
+      { cause: error },
+    );
   }
 }
 

@@ -2,11 +2,12 @@
  * From the partials of the children to the node's own: one segment tree per placement, so that a child's change costs
  * log2(children) merges. The trees are in memory and made when first needed, from the rows that the children reported.
  */
-import { merge, type Partial, emptyPartial, decodePartial } from '../../core/summary/partial.ts';
-import { SegmentTree } from '../../core/summary/segment-tree.ts';
-import type { Reader } from '../../core/store/store.ts';
-import { hash128 } from '../../core/object/hash.ts';
+
 import type { Table } from '../../core/feed/feed.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { Reader } from '../../core/store/store.ts';
+import { decodePartial, emptyPartial, merge, type Partial } from '../../core/summary/partial.ts';
+import { SegmentTree } from '../../core/summary/segment-tree.ts';
 import type { PlacementId } from '../../core/wire/entries.ts';
 import { partialKey } from '../../core/wire/entries.ts';
 import { type Child, matchChild } from '../schedule/children.ts';

@@ -1,5 +1,5 @@
 /** The status of an EdgePlacement from the node's own partial: counts, one line to read, a sample of failures, conditions. */
-import { withCondition, type NewCondition } from '../../core/object/conditions.ts';
+import { type NewCondition, withCondition } from '../../core/object/conditions.ts';
 import type { Condition } from '../../core/object/meta.ts';
 import type { Counts, Failure, Partial } from '../../core/summary/partial.ts';
 
@@ -48,11 +48,18 @@ function ready(counts: Counts): NewCondition {
   const of = `of ${counts.expected}`;
   if (counts.expected === 0) return no('NoMatchingLocations', 'no Location matches; see spec.locationSelectors');
   if (counts.available === counts.expected) {
-    return { type: 'Ready', status: 'True', reason: 'AllAvailable', message: `all ${counts.expected} destinations are available` };
+    return {
+      type: 'Ready',
+      status: 'True',
+      reason: 'AllAvailable',
+      message: `all ${counts.expected} destinations are available`,
+    };
   }
   if (counts.failed > 0) return no('Failing', `${counts.failed} ${of} destinations fail; see status.failures`);
-  if (counts.conflicted > 0) return no('Conflicted', `${counts.conflicted} ${of} destinations have objects of another source`);
-  if (counts.quarantined > 0) return no('Quarantined', `${counts.quarantined} ${of} destinations have quarantined entries`);
+  if (counts.conflicted > 0)
+    return no('Conflicted', `${counts.conflicted} ${of} destinations have objects of another source`);
+  if (counts.quarantined > 0)
+    return no('Quarantined', `${counts.quarantined} ${of} destinations have quarantined entries`);
   if (counts.stale > 0) return no('Stale', `${counts.stale} ${of} destinations are not connected`);
   if (counts.never > 0) return no('NeverReported', `${counts.never} ${of} destinations have not reported yet`);
   return no('Progressing', `${counts.available} ${of} destinations are available`);

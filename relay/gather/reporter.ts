@@ -61,7 +61,8 @@ export class Reporter {
       else waitMs = Math.min(waitMs, delayMs);
     }
     for (const id of due) this.#dirty.delete(id);
-    for (const [id, bucket] of this.#buckets) if (!this.#dirty.has(id) && bucket.isIdle(nowMs)) this.#buckets.delete(id);
+    for (const [id, bucket] of this.#buckets)
+      if (!this.#dirty.has(id) && bucket.isIdle(nowMs)) this.#buckets.delete(id);
     if (due.length > 0) this.#ports.report(due);
     this.#timer?.stop();
     if (this.#dirty.size > 0) this.#timer = this.#ports.clock.after(waitMs, () => this.#schedule());

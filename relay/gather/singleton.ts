@@ -3,9 +3,9 @@
  * one hands the objects' statuses up, the origin writes them into the objects. Decided locally at every level, so a second destination anywhere takes it back.
  */
 import type { Producer, Table } from '../../core/feed/feed.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
-import { stableStringify } from '../../core/object/canonical.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { parseEntryKey, stateKey, statusKey } from '../../core/wire/entries.ts';
@@ -32,7 +32,8 @@ export function singletonStatuses(
     const row = table?.get(reader, keyHash);
     const entry = row?.content && table && parseEntryKey(table.content(reader, row.content).key);
     if (entry?.type !== 'object') continue;
-    const key = reported?.role === 'relay' ? statusKey(placement.id, entry.object) : stateKey(placement.source, entry.object);
+    const key =
+      reported?.role === 'relay' ? statusKey(placement.id, entry.object) : stateKey(placement.source, entry.object);
     const state = reported?.table.get(reader, hash128(key));
     const status = state?.content && reported?.table.content(reader, state.content).body;
     statuses.push({ object: entry.object, ...(status && status.length > 0 ? { status } : {}) });

@@ -12,7 +12,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
 import { encodePartial, type Partial } from '../../core/summary/partial.ts';
-import { objectKey, partialKey, type PlacementId, placementId } from '../../core/wire/entries.ts';
+import { objectKey, type PlacementId, partialKey, placementId } from '../../core/wire/entries.ts';
 import type { Child } from '../schedule/children.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import { attributesOf } from '../schedule/schedule.ts';
@@ -82,7 +82,9 @@ export class StatusWriter {
     else this.#conditions.set(id, this.#status(id, partial, this.#conditions.get(id) ?? []).conditions);
     if (placement.target?.singleton || this.#exact.has(id)) this.#writeExact(placement, partial, own);
     if (own) return true;
-    return store.write((t) => outbox.put(t, { key: partialKey(id), attributes: text('{}'), body: encodePartial(partial) }, 0));
+    return store.write((t) =>
+      outbox.put(t, { key: partialKey(id), attributes: text('{}'), body: encodePartial(partial) }, 0),
+    );
   }
 
   #status(_id: PlacementId, partial: Partial, before: readonly Condition[]): PlacementStatus {
@@ -109,7 +111,8 @@ export class StatusWriter {
     }
     for (const { object, status } of statuses) {
       const current = own.get(object);
-      if (current) this.#update(own, current, status ? (JSON.parse(Buffer.from(status).toString()) as object) : undefined);
+      if (current)
+        this.#update(own, current, status ? (JSON.parse(Buffer.from(status).toString()) as object) : undefined);
     }
   }
 
@@ -117,7 +120,16 @@ export class StatusWriter {
     if (stableStringify(object.status ?? {}) === stableStringify(status ?? {})) return;
     try {
       const { status: _old, ...rest } = object;
-      space.update({ ...rest, apiVersion: object.apiVersion, kind: object.kind, metadata: object.metadata, ...(status ? { status } : {}) }, { subresource: 'status' });
+      space.update(
+        {
+          ...rest,
+          apiVersion: object.apiVersion,
+          kind: object.kind,
+          metadata: object.metadata,
+          ...(status ? { status } : {}),
+        },
+        { subresource: 'status' },
+      );
     } catch (error) {
       // Whoever changed the object meanwhile made it dirty again; a kind without status takes none.
       if (!(error instanceof BanyanError)) throw error;

@@ -4,8 +4,8 @@ import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, type ObjectKey } from '../../core/object/key.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
 import { objectKey, parseEntryKey, splitPlacementId, stateKey } from '../../core/wire/entries.ts';
-import type { Mailbox } from './mailboxes.ts';
 import { shownBody } from './bodies.ts';
+import type { Mailbox } from './mailboxes.ts';
 
 export interface ShownObject {
   readonly key: ObjectKey;
@@ -29,7 +29,10 @@ export class MailboxContents {
         const content = this.#mailbox.producer.content(reader, row.content);
         const entry = parseEntryKey(content.key);
         if (entry?.type !== 'object' || shown.has(formatKey(entry.object))) continue;
-        shown.set(formatKey(entry.object), { key: entry.object, body: this.#body(reader, content, entry.source, entry.object) });
+        shown.set(formatKey(entry.object), {
+          key: entry.object,
+          body: this.#body(reader, content, entry.source, entry.object),
+        });
       }
       return [...shown.values()];
     });

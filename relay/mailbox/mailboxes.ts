@@ -52,7 +52,11 @@ export class Mailboxes {
   }
 
   #open(t: Transaction, child: string, role: ChildRole): Mailbox {
-    const producer = FeedProducer.open(t, { name: mailboxTable(child), bootNonce: this.#bootNonce, random: this.#random });
+    const producer = FeedProducer.open(t, {
+      name: mailboxTable(child),
+      bootNonce: this.#bootNonce,
+      random: this.#random,
+    });
     const reported = FeedConsumer.open(t, { name: reportedTable(child) });
     const mailbox = { child, role, producer, reported };
     this.#byChild.set(child, mailbox);

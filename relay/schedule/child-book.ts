@@ -1,10 +1,17 @@
 /** The children of this node with what the scheduler needs of them, read from the inventory and from what they report. */
-import { decodeLabelSummary, emptyLabelSummary, encodeLabelSummary, type LabelSummary, mergeLabelSummaries } from '../../core/match/label-summary.ts';
+
+import type { Producer } from '../../core/feed/feed.ts';
+import {
+  decodeLabelSummary,
+  emptyLabelSummary,
+  encodeLabelSummary,
+  type LabelSummary,
+  mergeLabelSummaries,
+} from '../../core/match/label-summary.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Labels } from '../../core/object/selector.ts';
-import { stableStringify } from '../../core/object/canonical.ts';
-import type { Producer } from '../../core/feed/feed.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
@@ -75,7 +82,12 @@ export class ChildBook {
     if (mailbox.role === 'agent') {
       const destinations = this.#destinationsOf(name);
       this.children.set(name, { name, role: 'agent', destinations });
-      this.#labels.set(name, mergeLabelSummaries(destinations.slice(0, 1).map(({ labels }) => ({ leaves: 1, sets: [{ labels, leaves: 1 }] }))));
+      this.#labels.set(
+        name,
+        mergeLabelSummaries(
+          destinations.slice(0, 1).map(({ labels }) => ({ leaves: 1, sets: [{ labels, leaves: 1 }] })),
+        ),
+      );
       return;
     }
     const labels = this.#reportedLabels(t, mailbox);
@@ -88,11 +100,14 @@ export class ChildBook {
 
   #destinationsOf(name: string): Destination[] {
     const path = this.#ports.path === '' ? name : `${this.#ports.path}:${name}`;
-    return this.#ports.inventory.locationsOf(name, this.#ports.inherited()).map(({ name: location, labels, object, syncTarget }) => ({
-      location,
-      labels,
-      evaluate: (expression) => locationExpression(expression, { location: withLabels(object, labels), syncTarget, path }),
-    }));
+    return this.#ports.inventory
+      .locationsOf(name, this.#ports.inherited())
+      .map(({ name: location, labels, object, syncTarget }) => ({
+        location,
+        labels,
+        evaluate: (expression) =>
+          locationExpression(expression, { location: withLabels(object, labels), syncTarget, path }),
+      }));
   }
 
   #reportedLabels(reader: Reader, { reported }: Mailbox): LabelSummary | undefined {

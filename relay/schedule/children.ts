@@ -48,11 +48,6 @@ export function matchChild(placement: Placement, child: Child): Match {
   return { matches, expected: placement.locationExpression ? undefined : countMatching(selectors, summary) };
 }
 
-/** The Location by which the child is a destination of the placement. */
-export function matchingDestination(placement: Placement, child: Child): Destination | undefined {
-  return child.destinations.find((destination) => matchesDestination(placement, destination));
-}
-
 function matchesDestination(placement: Placement, destination: Destination): boolean {
   if (!selectorsOf(placement).some((selector) => matchesSelector(selector, destination.labels))) return false;
   return placement.locationExpression === undefined || destination.evaluate(placement.locationExpression);

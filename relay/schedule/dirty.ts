@@ -23,7 +23,13 @@ interface DirtyRecord {
   readonly originRevision: number;
 }
 
-export function markDirty(t: Transaction, in_: WorkClass, key: string, refs: readonly string[] = [], originRevision = 0): void {
+export function markDirty(
+  t: Transaction,
+  in_: WorkClass,
+  key: string,
+  refs: readonly string[] = [],
+  originRevision = 0,
+): void {
   const at = rowKey(in_, key);
   const bytes = t.get(at);
   const before: DirtyRecord = bytes ? JSON.parse(asText(bytes)) : { refs: [], originRevision: 0 };

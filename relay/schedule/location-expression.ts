@@ -1,7 +1,7 @@
 /** `spec.locationExpression` at one destination. A placement that can't be evaluated there does not match there. */
 import { locationVariables } from '../../core/apiserver/kinds/admission.ts';
-import { CelError } from '../../core/match/cel/cel-error.ts';
 import { type CelProgram, compileCel } from '../../core/match/cel/cel.ts';
+import { CelError } from '../../core/match/cel/cel-error.ts';
 import { celValue } from '../../core/match/cel/values.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 
@@ -21,7 +21,14 @@ export function locationExpression(expression: string, { location, syncTarget, p
   compiled.set(expression, program);
   const properties = (syncTarget.spec as { properties?: Record<string, string> } | undefined)?.properties ?? {};
   try {
-    return program.evaluate({ location: celValue(location), syncTarget: celValue(syncTarget), path, properties: celValue(properties) }) === true;
+    return (
+      program.evaluate({
+        location: celValue(location),
+        syncTarget: celValue(syncTarget),
+        path,
+        properties: celValue(properties),
+      }) === true
+    );
   } catch (error) {
     if (error instanceof CelError) return false;
     throw error;

@@ -2,8 +2,9 @@
  * Runs the selections and the scheduler whenever something is dirty, one bounded transaction at a time, and lets others have their turn
  * between them. Level-based: a call of `poke` while it runs is not lost and not queued twice.
  */
-import type { Store, Transaction } from '../../core/store/store.ts';
+
 import type { Logger } from '../../core/runtime/logger.ts';
+import type { Store, Transaction } from '../../core/store/store.ts';
 import type { Selection } from '../spaces/selection.ts';
 import type { Scheduler, Step } from './schedule.ts';
 

@@ -182,7 +182,8 @@ export class Scheduler {
 
   /** A relay needs the placement itself; an agent gets what is final. */
   #announce(t: Transaction, placement: Placement, child: Child, mailbox: Producer): void {
-    if (child.role === 'relay') this.#share(t, child.name, mailbox, placement.source, hash128(placementKey(placement.id)));
+    if (child.role === 'relay')
+      this.#share(t, child.name, mailbox, placement.source, hash128(placementKey(placement.id)));
   }
 
   #detach(t: Transaction, id: PlacementId, child: string, current: Set<string>): void {

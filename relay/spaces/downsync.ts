@@ -23,8 +23,20 @@ export interface Candidate {
  * Groups whose objects say where others go, or are the cluster's own bookkeeping: they never travel as workload, whatever a `*` says.
  * A component's status is not a workload either.
  */
-const groupsThatStay = new Set(['edge.banyan.io', 'inventory.banyan.io', 'mesh.banyan.io', 'events.k8s.io', 'metrics.k8s.io']);
-const resourcesThatStay = new Set(['/events', '/nodes', '/bindings', '/componentstatuses', 'coordination.k8s.io/leases']);
+const groupsThatStay = new Set([
+  'edge.banyan.io',
+  'inventory.banyan.io',
+  'mesh.banyan.io',
+  'events.k8s.io',
+  'metrics.k8s.io',
+]);
+const resourcesThatStay = new Set([
+  '/events',
+  '/nodes',
+  '/bindings',
+  '/componentstatuses',
+  'coordination.k8s.io/leases',
+]);
 
 export function mayTravel(key: ObjectKey): boolean {
   return !groupsThatStay.has(key.group) && !resourcesThatStay.has(`${key.group}/${key.resource}`);

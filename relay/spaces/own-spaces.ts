@@ -8,8 +8,8 @@ import { GarbageCollector } from '../../core/apiserver/lifecycle/garbage-collect
 import { NamespaceController } from '../../core/apiserver/lifecycle/namespace-controller.ts';
 import { fieldManager } from '../../core/apiserver/managed-fields/field-manager.ts';
 import type { Space } from '../../core/apiserver/space.ts';
-import type { StorageEvent, WriteHook } from '../../core/apiserver/storage.ts';
 import { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
+import type { StorageEvent, WriteHook } from '../../core/apiserver/storage.ts';
 import { EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
 import { LocalTable } from '../../core/feed/table.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -44,7 +44,15 @@ export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook
   const { store, clock, random, log, soon } = ports;
   const storage = new EmbeddedStorage({ store, name, logger: log, hook });
   const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds(type)]);
-  const space = new EmbeddedSpace({ name, storage, kinds, clock, random, fields: fieldManager, admissions: [ownKindsAdmission(kinds)] });
+  const space = new EmbeddedSpace({
+    name,
+    storage,
+    kinds,
+    clock,
+    random,
+    fields: fieldManager,
+    admissions: [ownKindsAdmission(kinds)],
+  });
   const shared = { space, clock, logger: log, schedule: soon };
   const controllers = [new CrdController(shared), new NamespaceController(shared), new GarbageCollector(shared)];
   ensureNamespaces(space);
@@ -60,7 +68,12 @@ export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook
 }
 
 /** A workload space with its selection. `changed` is told after each commit that the selection may have to look at. */
-export function openWorkloadSpace(ports: SpacePorts, name: string, source: string, changed: (events: readonly StorageEvent[]) => void): WorkloadSpace {
+export function openWorkloadSpace(
+  ports: SpacePorts,
+  name: string,
+  source: string,
+  changed: (events: readonly StorageEvent[]) => void,
+): WorkloadSpace {
   let selection: Selection | undefined;
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
   const opened = openSpace(ports, name, 'Workload', (t: Transaction, event: StorageEvent) => selection?.note(t, event));

@@ -192,8 +192,10 @@ export class Selection {
     const before: string[] = stored ? JSON.parse(Buffer.from(stored).toString()) : [];
     if (direct.length > 0) t.put(at, text(JSON.stringify(direct)));
     else t.remove(at);
-    for (const name of direct) if (!before.includes(name)) for (const need of needs) this.#add(t, name, need, 1, revision);
-    for (const name of before) if (!direct.includes(name)) for (const need of needs) this.#add(t, name, need, -1, revision);
+    for (const name of direct)
+      if (!before.includes(name)) for (const need of needs) this.#add(t, name, need, 1, revision);
+    for (const name of before)
+      if (!direct.includes(name)) for (const need of needs) this.#add(t, name, need, -1, revision);
   }
 
   #needs(key: ObjectKey): ObjectKey[] {
@@ -255,7 +257,13 @@ export class Selection {
     const beforeContent = before && table.content(t, before);
     const after: Content = { key, attributes: text(stableStringify(attributes)), body };
     if (!table.put(t, after, originRevision)) return false;
-    this.#ports.noteChange(t, { keyHash, key, originRevision, after, ...(beforeContent ? { before: beforeContent } : {}) });
+    this.#ports.noteChange(t, {
+      keyHash,
+      key,
+      originRevision,
+      after,
+      ...(beforeContent ? { before: beforeContent } : {}),
+    });
     return true;
   }
 

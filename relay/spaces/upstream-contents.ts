@@ -15,7 +15,12 @@ export class UpstreamContents {
   /** JSON of a placement's status, as this node's subtree makes it. */
   readonly #statusOf: (reader: Reader, name: string) => Uint8Array | undefined;
 
-  constructor(store: Store, table: Table, source: string, statusOf: (reader: Reader, name: string) => Uint8Array | undefined) {
+  constructor(
+    store: Store,
+    table: Table,
+    source: string,
+    statusOf: (reader: Reader, name: string) => Uint8Array | undefined,
+  ) {
     this.#store = store;
     this.#table = table;
     this.#source = source;
@@ -35,7 +40,9 @@ export class UpstreamContents {
   }
 
   get(key: ObjectKey): Uint8Array | undefined {
-    const entryKey = isPlacement(key) ? placementKey(placementId(this.#source, key.name)) : objectKey(this.#source, key);
+    const entryKey = isPlacement(key)
+      ? placementKey(placementId(this.#source, key.name))
+      : objectKey(this.#source, key);
     return this.#store.read((reader) => {
       const row = this.#table.get(reader, hash128(entryKey));
       return row?.content && this.#body(reader, this.#table.content(reader, row.content), key);

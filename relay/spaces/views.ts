@@ -12,7 +12,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
-import { parseEntryKey, type PlacementId, placementId } from '../../core/wire/entries.ts';
+import { type PlacementId, parseEntryKey, placementId } from '../../core/wire/entries.ts';
 import { MailboxContents } from '../mailbox/mailbox-view.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
 import { placementResource } from './selection.ts';
@@ -100,7 +100,9 @@ export class Views {
     const known = this.#upstream.get(source);
     if (known) return known;
     const { store, upstream, statusOf } = this.#ports;
-    const contents = new UpstreamContents(store, upstream, source, (reader, name) => statusOf(reader, placementId(source, name)));
+    const contents = new UpstreamContents(store, upstream, source, (reader, name) =>
+      statusOf(reader, placementId(source, name)),
+    );
     const view = { ...this.#open(source, contents), contents };
     this.#upstream.set(source, view);
     return view;
@@ -110,7 +112,15 @@ export class Views {
     const { clock, log } = this.#ports;
     const storage = new ViewStorage(source, clock, log);
     const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds('Workload')]);
-    const space = new EmbeddedSpace({ name, storage, kinds, clock, random: systemRandom, fields: fieldManager, admissions: [] });
+    const space = new EmbeddedSpace({
+      name,
+      storage,
+      kinds,
+      clock,
+      random: systemRandom,
+      fields: fieldManager,
+      admissions: [],
+    });
     const shown = new Map([...source.list()].map(({ key, body }) => [formatKey(key), body]));
     return { space, storage, source, shown };
   }

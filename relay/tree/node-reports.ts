@@ -86,14 +86,20 @@ export class NodeReports {
       backlog: mailbox.producer.backlog(reader),
     }));
     const path = this.#pathOf(child.name);
-    const since = connectedSinceMs === undefined ? {} : { since: timestamp(Math.min(connectedSinceMs, clock.wallMs())) };
+    const since =
+      connectedSinceMs === undefined ? {} : { since: timestamp(Math.min(connectedSinceMs, clock.wallMs())) };
     showNode(space, path, child.role === 'agent' ? 'Agent' : 'Relay', {
       version: this.#ports.software,
       session: { state: connected ? 'Connected' : 'Disconnected', ...since },
       lag: { entries: backlog.entries },
       agents: child.role === 'agent' ? 1 : (child.labels?.leaves ?? 0),
     });
-    showMailbox(space, child.name, path, { head, acknowledged, backlogEntries: backlog.entries, backlogBytes: backlog.bytes });
+    showMailbox(space, child.name, path, {
+      head,
+      acknowledged,
+      backlogEntries: backlog.entries,
+      backlogBytes: backlog.bytes,
+    });
   }
 
   #destinations(): number {

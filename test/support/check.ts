@@ -14,6 +14,8 @@ for (const { name, command, args } of steps) {
   const { status, error } = spawnSync(command, args, { stdio: 'inherit' });
   const ok = status === 0 && !error;
   if (!ok) failed++;
-  console.log(`${ok ? 'ok    ' : 'FAILED'} ${name} (${((performance.now() - startedMs) / 1000).toFixed(1)} s)${error ? `: ${error.message}` : ''}`);
+  console.log(
+    `${ok ? 'ok    ' : 'FAILED'} ${name} (${((performance.now() - startedMs) / 1000).toFixed(1)} s)${error ? `: ${error.message}` : ''}`,
+  );
 }
 process.exit(failed > 0 ? 1 : 0);

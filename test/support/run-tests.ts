@@ -19,17 +19,26 @@ interface Report {
 const requireAll = process.env.BANYAN_TEST_REQUIRE === 'all';
 const directory = mkdtempSync(join(tmpdir(), 'banyan-test-'));
 const reportFile = join(directory, 'report.json');
-const exit = await vitest(['run', '--reporter=default', '--reporter=json', `--outputFile.json=${reportFile}`, ...process.argv.slice(2)]);
+const exit = await vitest([
+  'run',
+  '--reporter=default',
+  '--reporter=json',
+  `--outputFile.json=${reportFile}`,
+  ...process.argv.slice(2),
+]);
 const report = JSON.parse(readFileSync(reportFile, 'utf8')) as Report;
 rmSync(directory, { recursive: true });
 
 const tests = report.testResults.flatMap((file) => file.assertionResults);
 const brokenFiles = report.testResults.filter((file) => file.status === 'failed' && file.assertionResults.length === 0);
-const skipped = tests.filter((test) => test.status === 'pending' || test.status === 'skipped' || test.status === 'todo');
+const skipped = tests.filter(
+  (test) => test.status === 'pending' || test.status === 'skipped' || test.status === 'todo',
+);
 const passed = tests.filter((test) => test.status === 'passed').length;
 let failed = tests.filter((test) => test.status === 'failed').length + brokenFiles.length;
 
-for (const file of brokenFiles) console.log(`failed before its first test: ${file.name}: ${file.message.split('\n')[0]}`);
+for (const file of brokenFiles)
+  console.log(`failed before its first test: ${file.name}: ${file.message.split('\n')[0]}`);
 if (skipped.length > 0) {
   console.log('\nNot run on this machine (the reason is in the name):');
   for (const test of skipped) console.log(`  ${test.fullName}`);

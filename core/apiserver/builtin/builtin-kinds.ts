@@ -8,11 +8,30 @@ import { checkTypes } from './type-check.ts';
 import { builtinType, type TableKind, tableKinds } from './types-table.ts';
 
 /** Of every kind that has a scale subresource. */
-const scalePaths = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas', labelSelectorPath: '.status.selector' };
+const scalePaths = {
+  specReplicasPath: '.spec.replicas',
+  statusReplicasPath: '.status.replicas',
+  labelSelectorPath: '.status.selector',
+};
 
 const selectable: Readonly<Record<string, readonly string[]>> = {
-  Pod: ['.spec.nodeName', '.spec.restartPolicy', '.spec.schedulerName', '.spec.serviceAccountName', '.status.phase', '.status.podIP'],
-  Event: ['.involvedObject.kind', '.involvedObject.namespace', '.involvedObject.name', '.involvedObject.uid', '.reason', '.type', '.reportingComponent'],
+  Pod: [
+    '.spec.nodeName',
+    '.spec.restartPolicy',
+    '.spec.schedulerName',
+    '.spec.serviceAccountName',
+    '.status.phase',
+    '.status.podIP',
+  ],
+  Event: [
+    '.involvedObject.kind',
+    '.involvedObject.namespace',
+    '.involvedObject.name',
+    '.involvedObject.uid',
+    '.reason',
+    '.type',
+    '.reportingComponent',
+  ],
   Secret: ['.type'],
   Namespace: ['.status.phase'],
   Node: ['.spec.unschedulable'],

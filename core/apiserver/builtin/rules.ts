@@ -2,9 +2,10 @@
  * What the server checks of the kinds people deploy beyond types, as far as a delivered object would otherwise be refused only
  * at the edge. One small rule a line; the words are those of Kubernetes' field errors.
  */
-import type { Cause } from '../../runtime/errors.ts';
+
 import type { KubeObject } from '../../object/meta.ts';
 import { type LabelSelector, matchesSelector } from '../../object/selector.ts';
+import type { Cause } from '../../runtime/errors.ts';
 
 type Rule = (object: KubeObject, old?: KubeObject) => Cause[];
 type Values = Record<string, unknown>;
@@ -16,7 +17,13 @@ export function checkRules(kind: string, object: KubeObject, old?: KubeObject): 
 const rules: Readonly<Record<string, readonly Rule[]>> = {
   Deployment: [selectorRule, podTemplateRule, notNegative('spec.replicas'), immutable('spec.selector')],
   ReplicaSet: [selectorRule, podTemplateRule, notNegative('spec.replicas'), immutable('spec.selector')],
-  StatefulSet: [selectorRule, podTemplateRule, notNegative('spec.replicas'), immutable('spec.selector'), immutable('spec.serviceName')],
+  StatefulSet: [
+    selectorRule,
+    podTemplateRule,
+    notNegative('spec.replicas'),
+    immutable('spec.selector'),
+    immutable('spec.serviceName'),
+  ],
   DaemonSet: [selectorRule, podTemplateRule, immutable('spec.selector')],
   Job: [podTemplateRule, jobRestartRule, immutable('spec.template')],
   Pod: [(object) => podRule(at(object, 'spec'), 'spec')],
@@ -52,7 +59,12 @@ function podRule(spec: unknown, path: string): Cause[] {
   for (const [i, { name, image }] of containers.entries()) {
     const field = `${path}.containers[${i}]`;
     if (!name) causes.push(required(`${field}.name`));
-    else if (names.has(name)) causes.push({ reason: 'FieldValueDuplicate', field: `${field}.name`, message: `Duplicate value: ${JSON.stringify(name)}` });
+    else if (names.has(name))
+      causes.push({
+        reason: 'FieldValueDuplicate',
+        field: `${field}.name`,
+        message: `Duplicate value: ${JSON.stringify(name)}`,
+      });
     if (!image && path !== 'spec.template.spec') causes.push(required(`${field}.image`));
     names.add(name);
   }
@@ -79,7 +91,7 @@ function servicePortsRule(object: KubeObject): Cause[] {
 }
 
 function immutableDataRule(object: KubeObject, old?: KubeObject): Cause[] {
-  if (!old || old.immutable !== true) return [];
+  if (old?.immutable !== true) return [];
   const message = 'field is immutable when `immutable` is set';
   const changed = (field: string) => JSON.stringify(object[field] ?? {}) !== JSON.stringify(old[field] ?? {});
   const causes: Cause[] = [];

@@ -18,7 +18,8 @@ interface Walk {
 }
 
 function walk(value: unknown, type: FieldType, path: string, into: Walk, depth: number): void {
-  if (depth > depthMax) throw new BanyanError('BadRequest', `${into.kind}: ${path} is nested more than ${depthMax} levels deep`);
+  if (depth > depthMax)
+    throw new BanyanError('BadRequest', `${into.kind}: ${path} is nested more than ${depthMax} levels deep`);
   if (value === null || value === undefined) return;
   switch (type.type) {
     case 'object': {
@@ -45,7 +46,8 @@ function walk(value: unknown, type: FieldType, path: string, into: Walk, depth: 
     case 'any':
       return;
     default:
-      if (!isScalar(value, type.type)) throw mismatch(value, goTypes[type.format ?? type.type] ?? type.type, path, into);
+      if (!isScalar(value, type.type))
+        throw mismatch(value, goTypes[type.format ?? type.type] ?? type.type, path, into);
   }
 }
 

@@ -73,7 +73,13 @@ export class BuiltinType implements ObjectType {
       for (const name of ['apiVersion', 'kind']) fields.set(name, { ...plainString, protobufNumber: 0 });
     }
     for (const line of table.types[this.name] ?? []) {
-      const [name, number, wireType, flags, ...marks] = line.split('|') as [string, string, string, string, ...string[]];
+      const [name, number, wireType, flags, ...marks] = line.split('|') as [
+        string,
+        string,
+        string,
+        string,
+        ...string[],
+      ];
       if (flags.includes('i')) {
         const type = builtinType(wireType.slice(1));
         inlined.push({ number: Number(number), type });
@@ -118,7 +124,13 @@ const atomicStructs = new Set([
   'io.k8s.api.rbac.v1.Subject',
 ]);
 
-const plainString = { type: { type: 'string' }, required: false, wireType: 'string', pointer: false, omitEmpty: true } as const;
+const plainString = {
+  type: { type: 'string' },
+  required: false,
+  wireType: 'string',
+  pointer: false,
+  omitEmpty: true,
+} as const;
 const rootTypes = new Set(table.kinds.map((kind) => kind.t));
 
 function isRoot(name: string): boolean {
@@ -137,7 +149,9 @@ function readField(protobufNumber: number, wireType: string, flags: string, mark
     wireType,
     pointer: flags.includes('p'),
     omitEmpty: flags.includes('o'),
-    ...(strategies.length > 0 ? { patchStrategy: { merge: has('merge'), replace: has('replace'), retainKeys: has('retainKeys') } } : {}),
+    ...(strategies.length > 0
+      ? { patchStrategy: { merge: has('merge'), replace: has('replace'), retainKeys: has('retainKeys') } }
+      : {}),
     ...(mergeKey === undefined ? {} : { patchMergeKey: mergeKey }),
   };
 }
@@ -153,7 +167,8 @@ function readType(wireType: string, list?: string, keys?: string, defaults?: str
       ...(listType === 'map' && defaults ? { mapKeyDefaults: readDefaults(defaults) } : {}),
     };
   }
-  if (wireType.startsWith('{')) return { type: 'map', values: readType(wireType.slice(1)), mapType: list === 'atomic' ? 'atomic' : 'granular' };
+  if (wireType.startsWith('{'))
+    return { type: 'map', values: readType(wireType.slice(1)), mapType: list === 'atomic' ? 'atomic' : 'granular' };
   if (wireType.startsWith('@')) return builtinType(wireType.slice(1));
   return scalarTypes[wireType] ?? { type: 'any' };
 }

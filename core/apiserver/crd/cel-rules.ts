@@ -7,8 +7,8 @@
  */
 import { Optional } from '@marcbachmann/cel-js';
 import { type Budget, defaultBudget } from '../../match/cel/budget.ts';
-import { CelError } from '../../match/cel/cel-error.ts';
 import { type CelProgram, type CelType, compileCel } from '../../match/cel/cel.ts';
+import { CelError } from '../../match/cel/cel-error.ts';
 import type { CelValue } from '../../match/cel/values.ts';
 import { stableStringify } from '../../object/canonical.ts';
 import type { Cause } from '../../runtime/errors.ts';
@@ -82,7 +82,11 @@ function bindings(rule: CompiledRule, self: CelValue, oldSelf: CelValue | undefi
 }
 
 /** What to say of a rule that does not hold; undefined when it does. */
-function evaluate({ rule, program, message }: CompiledRule, values: Record<string, CelValue>, budget: Budget): string | undefined {
+function evaluate(
+  { rule, program, message }: CompiledRule,
+  values: Record<string, CelValue>,
+  budget: Budget,
+): string | undefined {
   const said = rule.message ?? `failed rule: ${rule.rule.trim()}`;
   try {
     if (program.evaluate(values, budget) === true) return undefined;
@@ -131,7 +135,8 @@ function rulesBelow(schema: SchemaProps): RuleCheck | undefined {
     const check = rulesOf(property, false);
     if (check) properties.set(name, check);
   }
-  const others = typeof schema.additionalProperties === 'object' ? rulesOf(schema.additionalProperties, false) : undefined;
+  const others =
+    typeof schema.additionalProperties === 'object' ? rulesOf(schema.additionalProperties, false) : undefined;
   if (properties.size === 0 && !others) return undefined;
   return (value, old, path, causes, budget) => {
     if (!isRecord(value)) return;
@@ -162,4 +167,3 @@ function listRules(check: RuleCheck, schema: SchemaProps): RuleCheck {
 function listKey(item: unknown, keys: readonly string[]): string {
   return stableStringify(isRecord(item) ? keys.map((key) => item[key]) : item);
 }
-

@@ -40,7 +40,8 @@ const stringTypes: Readonly<Record<string, CelType>> = {
 };
 
 function objectType(schema: SchemaProps, isResource: boolean): CelType {
-  if (!isResource && typeof schema.additionalProperties === 'object') return { map: celType(schema.additionalProperties) };
+  if (!isResource && typeof schema.additionalProperties === 'object')
+    return { map: celType(schema.additionalProperties) };
   if (!isResource && !schema.properties && schema['x-kubernetes-preserve-unknown-fields']) return 'dyn';
   const fields: Record<string, CelType> = {};
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
@@ -53,7 +54,10 @@ function objectType(schema: SchemaProps, isResource: boolean): CelType {
 export type Convert = (value: unknown) => CelValue;
 
 /** Compiled once per schema. A value must be valid by it; null is null everywhere. */
-export function celConverter(schema: SchemaProps, isResource = schema['x-kubernetes-embedded-resource'] === true): Convert {
+export function celConverter(
+  schema: SchemaProps,
+  isResource = schema['x-kubernetes-embedded-resource'] === true,
+): Convert {
   const convert = nonNullConverter(schema, isResource);
   return (value) => (value === null || value === undefined ? null : convert(value));
 }
@@ -103,7 +107,8 @@ function objectConverter(schema: SchemaProps, isResource: boolean): Convert {
 
 function mapConverter(values: SchemaProps): Convert {
   const convert = celConverter(values);
-  return (value) => (isRecord(value) ? new Map(Object.entries(value).map(([key, item]) => [key, convert(item)])) : null);
+  return (value) =>
+    isRecord(value) ? new Map(Object.entries(value).map(([key, item]) => [key, convert(item)])) : null;
 }
 
 function metadataValue(value: unknown): CelValue {
@@ -131,11 +136,21 @@ function stringConverter(format: string | undefined): Convert {
   }
 }
 
-const unitMs: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1, us: 1e-3, µs: 1e-3, μs: 1e-3, ns: 1e-6 };
+const unitMs: Readonly<Record<string, number>> = {
+  h: 3_600_000,
+  m: 60_000,
+  s: 1000,
+  ms: 1,
+  us: 1e-3,
+  µs: 1e-3,
+  μs: 1e-3,
+  ns: 1e-6,
+};
 
 /** A duration as Go writes it: `1h30m`. */
 function durationMs(text: string): number {
   let ms = 0;
-  for (const [, number, unit] of text.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g)) ms += Number(number) * (unitMs[unit!] ?? 0);
+  for (const [, number, unit] of text.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g))
+    ms += Number(number) * (unitMs[unit!] ?? 0);
   return text.startsWith('-') ? -ms : ms;
 }

@@ -2,8 +2,9 @@
  * The status of CustomResourceDefinitions: which names they have, whether they are served; and their end, which takes their
  * objects along first (finalizer customresourcecleanup.apiextensions.k8s.io).
  */
-import { timestamp, withCondition } from '../../object/conditions.ts';
+
 import { stableStringify } from '../../object/canonical.ts';
+import { timestamp, withCondition } from '../../object/conditions.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { KeyQueue } from '../lifecycle/key-queue.ts';
@@ -59,7 +60,10 @@ export class CrdController {
   #tell(definition: CustomResourceDefinition): void {
     const { finalizers = [] } = definition.metadata;
     if (!finalizers.includes(cleanup)) {
-      this.#space.update({ ...definition, metadata: { ...definition.metadata, finalizers: [...finalizers, cleanup] } }, { fieldManager });
+      this.#space.update(
+        { ...definition, metadata: { ...definition.metadata, finalizers: [...finalizers, cleanup] } },
+        { fieldManager },
+      );
       return;
     }
     const now = timestamp(this.#clock.wallMs());
@@ -67,11 +71,20 @@ export class CrdController {
     const before = definition.status?.conditions ?? [];
     const served = condition.status === 'True';
     const established = served
-      ? { type: 'Established', status: 'True' as const, reason: 'InitialNamesAccepted', message: 'the initial names have been accepted' }
+      ? {
+          type: 'Established',
+          status: 'True' as const,
+          reason: 'InitialNamesAccepted',
+          message: 'the initial names have been accepted',
+        }
       : { type: 'Established', status: 'False' as const, reason: 'NotAccepted', message: 'not all names are accepted' };
     const storage = definition.spec.versions.find((version) => version.storage)?.name;
     const storedVersions = [...new Set([...(definition.status?.storedVersions ?? []), ...(storage ? [storage] : [])])];
-    const status = { acceptedNames: accepted, conditions: withCondition(withCondition(before, condition, now), established, now), storedVersions };
+    const status = {
+      acceptedNames: accepted,
+      conditions: withCondition(withCondition(before, condition, now), established, now),
+      storedVersions,
+    };
     if (stableStringify(status) === stableStringify(definition.status ?? {})) return;
     this.#space.update({ ...definition, status }, { fieldManager, subresource: 'status' });
   }
@@ -80,7 +93,10 @@ export class CrdController {
     return this.#space.storage
       .scan(crdResource)
       .map((stored) => this.#space.parse(stored))
-      .filter((other): other is CustomResourceDefinition => isDefinition(other) && other.metadata.name !== definition.metadata.name)
+      .filter(
+        (other): other is CustomResourceDefinition =>
+          isDefinition(other) && other.metadata.name !== definition.metadata.name,
+      )
       .filter((other) => other.spec.group === definition.spec.group && other.status?.acceptedNames !== undefined)
       .map((other) => other.status!.acceptedNames!);
   }

@@ -24,7 +24,9 @@ function isEstablished(condition: { type: string; status: string }): boolean {
 export function acceptNames(definition: CustomResourceDefinition, others: readonly DefinitionNames[]): AcceptedNames {
   const asked = definition.spec.names;
   const before = definition.status?.acceptedNames;
-  const resources = new Set(others.flatMap((names) => [names.plural, names.singular ?? '', ...(names.shortNames ?? [])]));
+  const resources = new Set(
+    others.flatMap((names) => [names.plural, names.singular ?? '', ...(names.shortNames ?? [])]),
+  );
   const kinds = new Set(others.flatMap((names) => [names.kind, names.listKind ?? '']));
   const conflicts: [reason: string, message: string][] = [];
   const take = <T extends string | undefined>(name: T, taken: Set<string>, reason: string, otherwise: T): T => {
@@ -32,7 +34,12 @@ export function acceptNames(definition: CustomResourceDefinition, others: readon
     conflicts.push([reason, `"${name}" is already in use`]);
     return otherwise;
   };
-  const singular = take(asked.singular ?? asked.kind.toLowerCase(), resources, 'SingularConflict', before?.singular ?? '');
+  const singular = take(
+    asked.singular ?? asked.kind.toLowerCase(),
+    resources,
+    'SingularConflict',
+    before?.singular ?? '',
+  );
   const listKind = take(asked.listKind ?? `${asked.kind}List`, kinds, 'ListKindConflict', before?.listKind ?? '');
   const accepted: DefinitionNames = {
     plural: take(asked.plural, resources, 'PluralConflict', before?.plural ?? ''),
@@ -45,7 +52,12 @@ export function acceptNames(definition: CustomResourceDefinition, others: readon
   if (accepted.shortNames?.length === 0) delete accepted.shortNames;
   const [first] = conflicts;
   const condition: NewCondition = first
-    ? { type: 'NamesAccepted', status: 'False', reason: first[0], message: conflicts.map(([, text]) => text).join(', ') }
+    ? {
+        type: 'NamesAccepted',
+        status: 'False',
+        reason: first[0],
+        message: conflicts.map(([, text]) => text).join(', '),
+      }
     : { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' };
   return { accepted, condition };
 }

@@ -12,10 +12,7 @@ export function objectType(
   options: { name?: string; required?: readonly string[]; mapType?: 'atomic' | 'granular' } = {},
 ): ObjectType {
   const entries = new Map<string, Field>(
-    Object.entries(fields).map(([name, type]) => [
-      name,
-      { type, required: options.required?.includes(name) ?? false },
-    ]),
+    Object.entries(fields).map(([name, type]) => [name, { type, required: options.required?.includes(name) ?? false }]),
   );
   return {
     type: 'object',

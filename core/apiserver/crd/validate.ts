@@ -2,13 +2,14 @@
  * Validation of a value by a structural schema, without its CEL rules (cel-rules.ts): compiled once to closures that cost no text while a value is
  * valid. Messages are those of the API server (kube-openapi's validate package turned into field errors).
  */
-import { stableStringify } from '../../object/canonical.ts';
+
 import { compilePattern } from '../../match/cel/pattern.ts';
+import { stableStringify } from '../../object/canonical.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import type { SchemaProps } from './definition.ts';
 import {
-  type FieldPath,
   duplicate,
+  type FieldPath,
   formatPath,
   invalid,
   notSupported,
@@ -65,7 +66,8 @@ function objectChecks(schema: SchemaProps): Check[] {
   const checks: Check[] = [];
   const names = schema.required ?? [];
   const properties = new Map(Object.entries(schema.properties ?? {}).map(([name, sub]) => [name, compileCheck(sub)]));
-  const others = typeof schema.additionalProperties === 'object' ? compileCheck(schema.additionalProperties) : undefined;
+  const others =
+    typeof schema.additionalProperties === 'object' ? compileCheck(schema.additionalProperties) : undefined;
   if (names.length > 0) {
     checks.push((value, path, causes) => {
       if (!isRecord(value)) return;

@@ -38,7 +38,9 @@ export function apiVersions(): object {
 }
 
 export function apiGroupList(kinds: Kinds): object {
-  const groups = [...groupVersions(kinds)].filter(([group]) => group !== '').map(([group, versions]) => groupEntry(group, versions));
+  const groups = [...groupVersions(kinds)]
+    .filter(([group]) => group !== '')
+    .map(([group, versions]) => groupEntry(group, versions));
   return { kind: 'APIGroupList', apiVersion: 'v1', groups };
 }
 
@@ -47,7 +49,12 @@ export function apiGroup(kinds: Kinds, group: string): object | undefined {
   return versions && { kind: 'APIGroup', apiVersion: 'v1', ...groupEntry(group, versions) };
 }
 
-export function apiResourceList(kinds: Kinds, group: string, version: string, options: DiscoveryOptions): object | undefined {
+export function apiResourceList(
+  kinds: Kinds,
+  group: string,
+  version: string,
+  options: DiscoveryOptions,
+): object | undefined {
   const served = kinds.all().filter((kind) => kind.group === group && kind.versions.includes(version));
   if (served.length === 0 && !(group === '' && version === 'v1')) return undefined;
   return {

@@ -1,5 +1,10 @@
 /** The HTTPS side: connections, who is asking, which space, and the answer. */
-import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+} from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
@@ -8,9 +13,9 @@ import type { Space, UserInfo } from '../space.ts';
 import { readBody } from './body.ts';
 import { SpaceHandler } from './handler.ts';
 import type { ApiRequest, ApiResponse } from './requests.ts';
+import { whoIsAsking } from './reviews.ts';
 import { statusOf } from './status.ts';
 import { Watch } from './watches.ts';
-import { whoIsAsking } from './reviews.ts';
 
 export interface ApiServerOptions {
   readonly tls: { readonly key: Buffer; readonly cert: Buffer; readonly ca: Buffer };
@@ -39,7 +44,14 @@ export class ApiServer implements AsyncDisposable {
   constructor(options: ApiServerOptions) {
     this.#options = options;
     const { key, cert, ca } = options.tls;
-    this.#server = createSecureServer({ key, cert, ca, allowHTTP1: true, requestCert: true, rejectUnauthorized: false });
+    this.#server = createSecureServer({
+      key,
+      cert,
+      ca,
+      allowHTTP1: true,
+      requestCert: true,
+      rejectUnauthorized: false,
+    });
     this.#server.on('request', (request, response) => void this.#serve(request, response));
     this.#server.on('secureConnection', (socket: TLSSocket) => {
       this.#sockets.add(socket);
@@ -66,7 +78,14 @@ export class ApiServer implements AsyncDisposable {
     const { host, port } = this.#options;
     return new Promise((resolve, reject) => {
       this.#server.once('error', (error: NodeJS.ErrnoException) => {
-        reject(new BanyanError('Unavailable', `can't listen on ${host}:${port} (${error.code}): free the port or choose another`, {}, { cause: error }));
+        reject(
+          new BanyanError(
+            'Unavailable',
+            `can't listen on ${host}:${port} (${error.code}): free the port or choose another`,
+            {},
+            { cause: error },
+          ),
+        );
       });
       this.#server.listen(port, host, () => {
         const address = this.#server.address();
@@ -89,7 +108,12 @@ export class ApiServer implements AsyncDisposable {
       const url = new URL(request.url, 'https://node');
       if (await this.#health(url.pathname, response)) return;
       const user = this.#userOf(request);
-      if (url.pathname === '/metrics') return this.#answer(response, { status: 200, body: Buffer.from(await this.#options.metrics()), headers: { 'content-type': 'text/plain; version=0.0.4' } });
+      if (url.pathname === '/metrics')
+        return this.#answer(response, {
+          status: 200,
+          body: Buffer.from(await this.#options.metrics()),
+          headers: { 'content-type': 'text/plain; version=0.0.4' },
+        });
       const { handler, path } = this.#find(url.pathname);
       const api: ApiRequest = {
         method: request.method,
@@ -105,7 +129,11 @@ export class ApiServer implements AsyncDisposable {
       if ('answer' in handled) return this.#answer(response, handled.answer);
       this.#watch(handled.watch, response);
     } catch (error) {
-      if (!(error instanceof BanyanError)) this.#options.log.error({ url: request.url, reason: describeError(error), stack: (error as Error).stack }, 'a request failed');
+      if (!(error instanceof BanyanError))
+        this.#options.log.error(
+          { url: request.url, reason: describeError(error), stack: (error as Error).stack },
+          'a request failed',
+        );
       const { http, body, retryAfterSeconds } = statusOf(error);
       const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
       this.#answer(response, { status: http, body: Buffer.from(`${JSON.stringify(body)}\n`), headers });
@@ -115,7 +143,11 @@ export class ApiServer implements AsyncDisposable {
   async #health(path: string, response: Http2ServerResponse): Promise<boolean> {
     if (path !== '/healthz' && path !== '/livez' && path !== '/readyz') return false;
     const wrong = path === '/readyz' ? this.#options.notReady() : undefined;
-    this.#answer(response, { status: wrong ? 503 : 200, body: Buffer.from(wrong ?? 'ok'), headers: { 'content-type': 'text/plain' } });
+    this.#answer(response, {
+      status: wrong ? 503 : 200,
+      body: Buffer.from(wrong ?? 'ok'),
+      headers: { 'content-type': 'text/plain' },
+    });
     return true;
   }
 
@@ -147,7 +179,10 @@ export class ApiServer implements AsyncDisposable {
     response.end(body);
   }
 
-  #watch({ listing, options }: Extract<Awaited<ReturnType<SpaceHandler['handle']>>, { watch: unknown }>['watch'], response: Http2ServerResponse): void {
+  #watch(
+    { listing, options }: Extract<Awaited<ReturnType<SpaceHandler['handle']>>, { watch: unknown }>['watch'],
+    response: Http2ServerResponse,
+  ): void {
     const sink = {
       write: (bytes: Buffer) => response.write(bytes),
       queuedBytes: () => response.writableLength,

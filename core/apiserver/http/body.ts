@@ -24,7 +24,10 @@ export function mediaTypeOf(header: string | undefined): MediaType {
   const media = mediaTypes[type];
   if (media) return media;
   const known = Object.keys(mediaTypes).join(', ');
-  throw new BanyanError('UnsupportedMediaType', `the body of the request was in an unknown format (${type}) - accepted media types include: ${known}`);
+  throw new BanyanError(
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format (${type}) - accepted media types include: ${known}`,
+  );
 }
 
 /** Reads on past the limit without keeping anything, so that the client gets its answer and the connection goes on. */
@@ -50,7 +53,12 @@ export function parseRequestBody(body: Buffer, media: MediaType, decodeProtobuf:
     return JSON.parse(body.toString('utf8')) as unknown;
   } catch (error) {
     if (error instanceof BanyanError) throw error;
-    throw new BanyanError('BadRequest', `the object provided is unrecognized (must be valid ${media}): ${describeError(error)}`, {}, { cause: error });
+    throw new BanyanError(
+      'BadRequest',
+      `the object provided is unrecognized (must be valid ${media}): ${describeError(error)}`,
+      {},
+      { cause: error },
+    );
   }
 }
 

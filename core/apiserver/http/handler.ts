@@ -2,7 +2,14 @@
 import type { ObjectKey } from '../../object/key.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import { aggregated, apiGroup, apiGroupList, apiResourceList, apiVersions, kubernetesVersion } from '../discovery/discovery.ts';
+import {
+  aggregated,
+  apiGroup,
+  apiGroupList,
+  apiResourceList,
+  apiVersions,
+  kubernetesVersion,
+} from '../discovery/discovery.ts';
 import { openapiDocument, openapiIndex, openapiV2 } from '../openapi/openapi-v3.ts';
 import { selectionOf } from '../selection/selection.ts';
 import type { Kind, Space } from '../space.ts';
@@ -19,7 +26,9 @@ type ResourceRoute = Route & { type: 'resource' };
 const revisionWaitMs = 3_000;
 const watchTimeoutMs = 30 * 60_000;
 
-export type Handled = { readonly answer: ApiResponse } | { readonly watch: { readonly listing: Listing; readonly options: WatchOptions } };
+export type Handled =
+  | { readonly answer: ApiResponse }
+  | { readonly watch: { readonly listing: Listing; readonly options: WatchOptions } };
 
 export class SpaceHandler {
   readonly space: Space;
@@ -40,11 +49,14 @@ export class SpaceHandler {
   }
 
   #document(route: Route, request: ApiRequest): ApiResponse {
-    if (request.method !== 'GET') throw new BanyanError('MethodNotAllowed', `the server does not allow ${request.method} here`);
+    if (request.method !== 'GET')
+      throw new BanyanError('MethodNotAllowed', `the server does not allow ${request.method} here`);
     const { kinds, storage } = this.space;
     const options = { readOnly: storage.readOnly };
     const form = negotiate(header(request, 'accept'));
-    const type = (version: string) => ({ 'content-type': `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList` });
+    const type = (version: string) => ({
+      'content-type': `application/json;g=apidiscovery.k8s.io;v=${version};as=APIGroupDiscoveryList`,
+    });
     const found = (document: object | undefined, headers: Record<string, string> = {}) => {
       if (!document) throw new BanyanError('NotFound', 'the server could not find the requested resource');
       return jsonResponse(200, document, headers);
@@ -75,7 +87,11 @@ export class SpaceHandler {
 
   #kindOf({ of, version }: ResourceRoute): Kind {
     const kind = this.space.kinds.byResource(of);
-    if (!kind?.versions.includes(version)) throw new BanyanError('NotFound', 'the server could not find the requested resource', { group: of.group, kind: of.resource });
+    if (!kind?.versions.includes(version))
+      throw new BanyanError('NotFound', 'the server could not find the requested resource', {
+        group: of.group,
+        kind: of.resource,
+      });
     return kind;
   }
 
@@ -130,7 +146,9 @@ export class SpaceHandler {
     this.#checkInitialEvents(query, isWatch);
     if (!isWatch) {
       await this.#waitFor(request);
-      return { answer: { status: 200, body: listBytes(listing, Number(query.get('limit') ?? 0), query.get('continue')) } };
+      return {
+        answer: { status: 200, body: listBytes(listing, Number(query.get('limit') ?? 0), query.get('continue')) },
+      };
     }
     const seconds = Number(query.get('timeoutSeconds') ?? 0);
     const options: WatchOptions = {
@@ -196,5 +214,9 @@ export class SpaceHandler {
 
 function notFound(kind: Kind, key: ObjectKey): BanyanError {
   const resource = kind.group === '' ? kind.resource : `${kind.resource}.${kind.group}`;
-  return new BanyanError('NotFound', `${resource} ${JSON.stringify(key.name)} not found`, { group: kind.group, kind: kind.resource, name: key.name });
+  return new BanyanError('NotFound', `${resource} ${JSON.stringify(key.name)} not found`, {
+    group: kind.group,
+    kind: kind.resource,
+    name: key.name,
+  });
 }

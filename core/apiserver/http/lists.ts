@@ -5,7 +5,7 @@ import { BanyanError } from '../../runtime/errors.ts';
 import type { Selection } from '../selection/selection.ts';
 import type { Kind, Space } from '../space.ts';
 import type { StoredObject } from '../storage.ts';
-import { columnDefinitions, partialMetadata, table, type TableOptions, tableRow } from '../table/table.ts';
+import { columnDefinitions, partialMetadata, type TableOptions, table, tableRow } from '../table/table.ts';
 import type { Form } from './negotiate.ts';
 
 export interface Listing {
@@ -39,7 +39,10 @@ export function bytesInVersion(listing: Pick<Listing, 'space' | 'kind' | 'versio
   return Buffer.from(JSON.stringify(parsed(listing, stored)));
 }
 
-export function parsed({ space, kind, version }: Pick<Listing, 'space' | 'kind' | 'version'>, stored: StoredObject): KubeObject {
+export function parsed(
+  { space, kind, version }: Pick<Listing, 'space' | 'kind' | 'version'>,
+  stored: StoredObject,
+): KubeObject {
   const object = space.parse(stored);
   return version === kind.storageVersion ? object : kind.rules.convert(object, version);
 }
@@ -50,7 +53,9 @@ export function oneBytes(listing: Listing, stored: StoredObject): Buffer {
   if (form.as === 'Table') {
     const options = { version: form.version, includeObject: listing.includeObject, nowMs: listing.nowMs };
     const rows = [tableRow(kind, version, parsed(listing, stored), options)];
-    return json(table(columnDefinitions(kind, version), rows, { resourceVersion: String(stored.revision) }, form.version));
+    return json(
+      table(columnDefinitions(kind, version), rows, { resourceVersion: String(stored.revision) }, form.version),
+    );
   }
   if (form.as === 'PartialObjectMetadata') return json(partialMetadata(parsed(listing, stored), form.version));
   return bytesInVersion(listing, stored);
@@ -101,7 +106,8 @@ function pageOf(listing: Listing, limit: number, token: string | null): Page {
   };
   const all = from ? space.storage.scanAt(kind, revision, options) : space.storage.scan(kind, options);
   if (all === 'expired') {
-    const message = 'The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.';
+    const message =
+      'The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.';
     throw new BanyanError('Expired', message);
   }
   const selected = selection.isEmpty ? all : all.filter((stored) => selection.matches(space.parse(stored)));

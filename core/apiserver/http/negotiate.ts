@@ -19,7 +19,8 @@ export function negotiate(accept: string | undefined): Form {
 /** Undefined: a form that the server does not have; the next clause is looked at. */
 function formOf({ as, g, v }: Record<string, string>): Form | undefined {
   if (as === undefined) return { as: 'object' };
-  if (as === 'APIGroupDiscoveryList' && g === 'apidiscovery.k8s.io' && (v === 'v2' || v === 'v2beta1')) return { as: 'discovery', version: v };
+  if (as === 'APIGroupDiscoveryList' && g === 'apidiscovery.k8s.io' && (v === 'v2' || v === 'v2beta1'))
+    return { as: 'discovery', version: v };
   if (g !== 'meta.k8s.io' || (v !== 'v1' && v !== 'v1beta1')) return undefined;
   if (as === 'Table' || as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return { as, version: v };
   return undefined;

@@ -22,6 +22,10 @@ export function header(request: ApiRequest, name: string): string | undefined {
   return Array.isArray(value) ? value.join(',') : value;
 }
 
-export function jsonResponse(status: number, value: object, headers: Record<string, string | string[]> = {}): ApiResponse {
+export function jsonResponse(
+  status: number,
+  value: object,
+  headers: Record<string, string | string[]> = {},
+): ApiResponse {
   return { status, body: Buffer.from(`${JSON.stringify(value)}\n`), headers };
 }

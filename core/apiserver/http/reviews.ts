@@ -1,6 +1,7 @@
 /** Questions about oneself: `kubectl auth whoami` and `kubectl auth can-i`. */
-import { mediaTypeOf, parseRequestBody } from './body.ts';
+
 import { decodeProtobuf } from '../protobuf/decode.ts';
+import { mediaTypeOf, parseRequestBody } from './body.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
 
 const paths = {
@@ -12,10 +13,18 @@ const paths = {
 export async function whoIsAsking(request: ApiRequest): Promise<ApiResponse | undefined> {
   const kind = paths[request.path as keyof typeof paths];
   if (!kind || request.method !== 'POST') return undefined;
-  const body = parseRequestBody(await request.body(), mediaTypeOf(header(request, 'content-type')), decodeProtobuf) as { spec?: object };
+  const body = parseRequestBody(await request.body(), mediaTypeOf(header(request, 'content-type')), decodeProtobuf) as {
+    spec?: object;
+  };
   if (kind === 'SelfSubjectAccessReview') {
     const status = { allowed: true, reason: 'members of system:masters may do everything' };
-    return jsonResponse(201, { kind, apiVersion: 'authorization.k8s.io/v1', metadata: {}, spec: body.spec ?? {}, status });
+    return jsonResponse(201, {
+      kind,
+      apiVersion: 'authorization.k8s.io/v1',
+      metadata: {},
+      spec: body.spec ?? {},
+      status,
+    });
   }
   const status = { userInfo: { username: request.user.name, groups: request.user.groups } };
   return jsonResponse(201, { kind, apiVersion: 'authentication.k8s.io/v1', metadata: {}, status });

@@ -2,7 +2,14 @@
 import type { GroupResource } from '../../object/key.ts';
 
 export type Route =
-  | { readonly type: 'resource'; readonly of: GroupResource; readonly version: string; readonly namespace: string; readonly name: string; readonly subresource: string }
+  | {
+      readonly type: 'resource';
+      readonly of: GroupResource;
+      readonly version: string;
+      readonly namespace: string;
+      readonly name: string;
+      readonly subresource: string;
+    }
   | { readonly type: 'api' | 'apis' | 'version' | 'openapi-v2' | 'openapi-v3' | 'metrics' }
   | { readonly type: 'group'; readonly group: string }
   | { readonly type: 'group-version' | 'openapi-v3-document'; readonly group: string; readonly version: string }
@@ -10,7 +17,10 @@ export type Route =
 
 /** `path` is what stands behind the prefix of the space. */
 export function routeOf(path: string): Route {
-  const parts = path.split('/').filter((part) => part !== '').map(decodeURIComponent);
+  const parts = path
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decodeURIComponent);
   const [first, second, third] = parts;
   if (first === 'version' && parts.length === 1) return { type: 'version' };
   if (first === 'metrics' && parts.length === 1) return { type: 'metrics' };
@@ -30,7 +40,8 @@ function openapiRoute(parts: readonly string[]): Route {
   if (parts[1] !== 'v3') return { type: 'unknown' };
   if (parts.length === 2) return { type: 'openapi-v3' };
   if (parts[2] === 'api' && parts[3]) return { type: 'openapi-v3-document', group: '', version: parts[3] };
-  if (parts[2] === 'apis' && parts[3] && parts[4]) return { type: 'openapi-v3-document', group: parts[3], version: parts[4] };
+  if (parts[2] === 'apis' && parts[3] && parts[4])
+    return { type: 'openapi-v3-document', group: parts[3], version: parts[4] };
   return { type: 'unknown' };
 }
 

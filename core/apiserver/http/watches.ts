@@ -51,7 +51,10 @@ export class Watch {
     const fromNow = resourceVersion === '' || resourceVersion === '0' || sendInitialEvents;
     const since = fromNow ? storage.revision() : Number(resourceVersion);
     if (!Number.isSafeInteger(since) || since < 0) {
-      throw new BanyanError('BadRequest', `resourceVersion: Invalid value: ${JSON.stringify(resourceVersion)}: it must be an integer`);
+      throw new BanyanError(
+        'BadRequest',
+        `resourceVersion: Invalid value: ${JSON.stringify(resourceVersion)}: it must be an integer`,
+      );
     }
     const missed = fromNow ? [] : storage.eventsSince(since);
     this.#revision = Math.max(since, fromNow ? storage.revision() : 0);
@@ -93,7 +96,9 @@ export class Watch {
 
   #concerns({ object: { key } }: StorageEvent): boolean {
     const { kind, namespace } = this.#listing;
-    return key.resource === kind.resource && key.group === kind.group && (namespace === '' || key.namespace === namespace);
+    return (
+      key.resource === kind.resource && key.group === kind.group && (namespace === '' || key.namespace === namespace)
+    );
   }
 
   /** An object that enters the selection is added, one that leaves it is deleted. */
@@ -104,7 +109,10 @@ export class Watch {
       return;
     }
     const is = type !== 'DELETED' && selection.matches(space.parse(object));
-    const was = type === 'DELETED' ? selection.matches(space.parse(object)) : before !== undefined && selection.matches(space.parse(before));
+    const was =
+      type === 'DELETED'
+        ? selection.matches(space.parse(object))
+        : before !== undefined && selection.matches(space.parse(before));
     if (is) this.#send(was ? 'MODIFIED' : 'ADDED', object);
     else if (was) this.#send('DELETED', object);
   }
@@ -116,21 +124,42 @@ export class Watch {
   #encode(stored: StoredObject): Buffer {
     const { form, kind, version, includeObject } = this.#listing;
     if (form.as === 'Table') {
-      const row = tableRow(kind, version, parsed(this.#listing, stored), { version: form.version, includeObject, nowMs: this.#clock.wallMs() });
+      const row = tableRow(kind, version, parsed(this.#listing, stored), {
+        version: form.version,
+        includeObject,
+        nowMs: this.#clock.wallMs(),
+      });
       const definitions = this.#columnsSent ? [] : columnDefinitions(kind, version);
       this.#columnsSent = true;
-      return Buffer.from(JSON.stringify(table(definitions, [row], { resourceVersion: String(stored.revision) }, form.version)));
+      return Buffer.from(
+        JSON.stringify(table(definitions, [row], { resourceVersion: String(stored.revision) }, form.version)),
+      );
     }
-    if (form.as === 'PartialObjectMetadata') return Buffer.from(JSON.stringify(partialMetadata(parsed(this.#listing, stored), form.version)));
+    if (form.as === 'PartialObjectMetadata')
+      return Buffer.from(JSON.stringify(partialMetadata(parsed(this.#listing, stored), form.version)));
     return bytesInVersion(this.#listing, stored);
   }
 
   #bookmark(annotations?: Record<string, string>): void {
     const { kind, version, form } = this.#listing;
-    const metadata = { resourceVersion: String(this.#revision), creationTimestamp: null, ...(annotations ? { annotations } : {}) };
+    const metadata = {
+      resourceVersion: String(this.#revision),
+      creationTimestamp: null,
+      ...(annotations ? { annotations } : {}),
+    };
     const object =
       form.as === 'Table'
-        ? table([], [{ cells: [], object: { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${form.version}`, metadata } }], { resourceVersion: String(this.#revision) }, form.version)
+        ? table(
+            [],
+            [
+              {
+                cells: [],
+                object: { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${form.version}`, metadata },
+              },
+            ],
+            { resourceVersion: String(this.#revision) },
+            form.version,
+          )
         : { kind: kind.kind, apiVersion: formatApiVersion(kind.group, version), metadata };
     this.#write('BOOKMARK', Buffer.from(JSON.stringify(object)));
   }
@@ -155,4 +184,3 @@ export class Watch {
     if (this.#sink.queuedBytes() > queuedBytesMax) this.end();
   }
 }
-

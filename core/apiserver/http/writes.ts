@@ -29,7 +29,10 @@ export async function update(request: ApiRequest, target: Target): Promise<ApiRe
   checkName(object, target);
   const warnings: string[] = [];
   const options = optionsOf(request, target, warnings);
-  const result = target.subresource === 'scale' ? target.space.updateScale(target.key, object, options) : target.space.update(object, options);
+  const result =
+    target.subresource === 'scale'
+      ? target.space.updateScale(target.key, object, options)
+      : target.space.update(object, options);
   return written(target, 200, result, warnings);
 }
 
@@ -44,14 +47,30 @@ export async function patch(request: ApiRequest, target: Target): Promise<ApiRes
   return written(target, 200, result, warnings);
 }
 
-async function apply(request: ApiRequest, target: Target, body: unknown, options: WriteOptions, warnings: string[]): Promise<ApiResponse> {
+async function apply(
+  request: ApiRequest,
+  target: Target,
+  body: unknown,
+  options: WriteOptions,
+  warnings: string[],
+): Promise<ApiResponse> {
   const fieldManager = request.query.get('fieldManager');
   if (!fieldManager) {
-    throw new BanyanError('BadRequest', 'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch');
+    throw new BanyanError(
+      'BadRequest',
+      'PatchOptions.meta.k8s.io "" is invalid: fieldManager: Required value: is required for apply patch',
+    );
   }
   const object = asObject(body, target);
   const existed = target.space.storage.get(target.key) !== undefined;
-  const config = { ...object, metadata: { ...object.metadata, name: target.key.name, ...(target.key.namespace ? { namespace: target.key.namespace } : {}) } };
+  const config = {
+    ...object,
+    metadata: {
+      ...object.metadata,
+      name: target.key.name,
+      ...(target.key.namespace ? { namespace: target.key.namespace } : {}),
+    },
+  };
   const result = target.space.apply(config, { ...options, fieldManager, force: request.query.get('force') === 'true' });
   return written(target, existed ? 200 : 201, result, warnings);
 }
@@ -65,10 +84,18 @@ export async function remove(request: ApiRequest, target: Target): Promise<ApiRe
   return jsonResponse(200, successStatus(target.kind.resource, target.kind.group, target.key.name, gone.metadata.uid));
 }
 
-export async function removeCollection(request: ApiRequest, target: Target, of: GroupResource, selection: Selection): Promise<ApiResponse> {
+export async function removeCollection(
+  request: ApiRequest,
+  target: Target,
+  of: GroupResource,
+  selection: Selection,
+): Promise<ApiResponse> {
   const options = await deleteOptionsOf(request, target);
   const { namespace } = target.key;
-  const scope = { ...(namespace === '' ? {} : { namespace }), matches: (object: KubeObject) => selection.matches(object) };
+  const scope = {
+    ...(namespace === '' ? {} : { namespace }),
+    matches: (object: KubeObject) => selection.matches(object),
+  };
   const items = target.space.deleteCollection(of, scope, options);
   await target.space.storage.flushed();
   const apiVersion = formatApiVersion(target.kind.group, target.version);
@@ -76,9 +103,18 @@ export async function removeCollection(request: ApiRequest, target: Target, of: 
   return jsonResponse(200, { kind: target.kind.listKind, apiVersion, metadata, items });
 }
 
-async function written(target: Target, status: number, object: KubeObject, warnings: readonly string[]): Promise<ApiResponse> {
+async function written(
+  target: Target,
+  status: number,
+  object: KubeObject,
+  warnings: readonly string[],
+): Promise<ApiResponse> {
   await target.space.storage.flushed();
-  return jsonResponse(status, object, warnings.length > 0 ? { warning: warnings.map((text) => `299 - ${JSON.stringify(text)}`) } : {});
+  return jsonResponse(
+    status,
+    object,
+    warnings.length > 0 ? { warning: warnings.map((text) => `299 - ${JSON.stringify(text)}`) } : {},
+  );
 }
 
 async function objectOf(request: ApiRequest, target: Target): Promise<KubeObject> {
@@ -129,7 +165,10 @@ function patchOf(media: string, body: unknown): { type: string; operations?: unk
     case 'strategic-patch':
       return { type: 'strategic', patch: body as JsonObject };
     default:
-      throw new BanyanError('UnsupportedMediaType', 'a patch is application/json-patch+json, merge-patch+json, strategic-merge-patch+json or apply-patch+yaml');
+      throw new BanyanError(
+        'UnsupportedMediaType',
+        'a patch is application/json-patch+json, merge-patch+json, strategic-merge-patch+json or apply-patch+yaml',
+      );
   }
 }
 
@@ -168,7 +207,8 @@ async function deleteOptionsOf(request: ApiRequest, target: Target): Promise<Del
   const bytes = await request.body();
   const media = mediaTypeOf(header(request, 'content-type'));
   const body = bytes.length === 0 ? {} : (parseRequestBody(bytes, media, decodeProtobuf) as DeleteBody);
-  const policy = body.propagationPolicy ?? request.query.get('propagationPolicy') ?? (body.orphanDependents ? 'Orphan' : undefined);
+  const policy =
+    body.propagationPolicy ?? request.query.get('propagationPolicy') ?? (body.orphanDependents ? 'Orphan' : undefined);
   if (policy !== undefined && policy !== 'Foreground' && policy !== 'Background' && policy !== 'Orphan') {
     const message = `DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "${policy}": supported values: "Foreground", "Background", "Orphan"`;
     throw new BanyanError('Invalid', message);

@@ -2,8 +2,9 @@
  * What no schema can say of the mesh's own kinds. An EdgePlacement that names a resource which the space does not have is refused: mostly it
  * is a slip of the pen that would select nothing, and a definition that comes later can come first.
  */
-import { CelError } from '../../match/cel/cel-error.ts';
+
 import { compileCel } from '../../match/cel/cel.ts';
+import { CelError } from '../../match/cel/cel-error.ts';
 import { stableStringify } from '../../object/canonical.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { LabelSelector } from '../../object/selector.ts';

@@ -121,20 +121,23 @@ function count(description: string): SchemaProps {
   return integer(description, { minimum: 0 });
 }
 
-const summary = object('Counts of destinations, exact for observedGeneration; fresh + stale + never + quarantined = expected.', {
-  expected: count('Destinations that match.'),
-  fresh: count('Those that are connected and have reported.'),
-  stale: count('Those that are not connected now; what they reported last is not counted below.'),
-  never: count('Those that have not reported yet.'),
-  quarantined: count('Those that have entries that they could not take.'),
-  synced: count('Those whose agent has stored all objects.'),
-  applied: count('Those whose cluster has accepted all objects.'),
-  available: count('Those whose objects are all available.'),
-  failed: count('Those with an object that fails.'),
-  conflicted: count('Those with an object that another source holds.'),
-  outdated: count('Those that have reported, but for something older.'),
-  oldestAgeSeconds: count('How long the longest silent destination has been silent.'),
-});
+const summary = object(
+  'Counts of destinations, exact for observedGeneration; fresh + stale + never + quarantined = expected.',
+  {
+    expected: count('Destinations that match.'),
+    fresh: count('Those that are connected and have reported.'),
+    stale: count('Those that are not connected now; what they reported last is not counted below.'),
+    never: count('Those that have not reported yet.'),
+    quarantined: count('Those that have entries that they could not take.'),
+    synced: count('Those whose agent has stored all objects.'),
+    applied: count('Those whose cluster has accepted all objects.'),
+    available: count('Those whose objects are all available.'),
+    failed: count('Those with an object that fails.'),
+    conflicted: count('Those with an object that another source holds.'),
+    outdated: count('Those that have reported, but for something older.'),
+    oldestAgeSeconds: count('How long the longest silent destination has been silent.'),
+  },
+);
 
 const status = object('What has become of it.', {
   observedGeneration: count('The generation of the placement that all of this is of.'),

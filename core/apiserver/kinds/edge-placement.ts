@@ -1,18 +1,7 @@
 /** EdgePlacement as code reads and writes it; edge-kinds.ts is the schema of the same. */
-import type { Condition, ObjectMeta } from '../../object/meta.ts';
+import type { Condition } from '../../object/meta.ts';
 import type { LabelSelector } from '../../object/selector.ts';
 import type { Counts, Failure } from '../../summary/partial.ts';
-
-export const edgePlacementResource = { group: 'edge.banyan.io', resource: 'edgeplacements' } as const;
-
-export interface EdgePlacement {
-  apiVersion: 'edge.banyan.io/v1alpha1';
-  kind: 'EdgePlacement';
-  metadata: ObjectMeta;
-  spec: EdgePlacementSpec;
-  status?: EdgePlacementStatus;
-  [field: string]: unknown;
-}
 
 export interface EdgePlacementSpec {
   /** ORed. Empty only with an expression, and then every Location is asked. */

@@ -65,9 +65,12 @@ export const syncTargetDefinition = definition({
     unschedulable: boolean('Nothing new is placed there; what is there stays.', { default: false }),
     evictAfter: time('From then on, what is there is taken away.'),
     cells: stringMap('Failure domains that it is part of, by kind of domain.'),
-    properties: stringMap('Facts that expressions and customization read, such as carbon.gPerKWh; they may change at any time.', {
-      maxProperties: 256,
-    }),
+    properties: stringMap(
+      'Facts that expressions and customization read, such as carbon.gPerKWh; they may change at any time.',
+      {
+        maxProperties: 256,
+      },
+    ),
   }),
   status: object('What its agent reports.', {
     capacity: quantities('All that the cluster has.'),

@@ -29,7 +29,8 @@ function checkRequirement({ key, operator, values = [] }: LabelRequirement, fiel
   switch (operator) {
     case 'In':
     case 'NotIn':
-      if (values.length === 0) causes.push(required(`${field}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
+      if (values.length === 0)
+        causes.push(required(`${field}.values`, "must be specified when `operator` is 'In' or 'NotIn'"));
       break;
     case 'Exists':
     case 'DoesNotExist':

@@ -34,7 +34,12 @@ export function list(description: string, items: SchemaProps, more: SchemaProps 
   return { type: 'array', description, items, ...more };
 }
 
-export function listByKey(description: string, keys: string[], items: SchemaProps, more: SchemaProps = {}): SchemaProps {
+export function listByKey(
+  description: string,
+  keys: string[],
+  items: SchemaProps,
+  more: SchemaProps = {},
+): SchemaProps {
   return list(description, items, {
     'x-kubernetes-list-type': 'map',
     'x-kubernetes-list-map-keys': keys,

@@ -56,7 +56,8 @@ export class SpaceKinds implements Kinds {
     let changed = false;
     for (const { type, object } of events) {
       if (object.key.resource !== crdResource.resource || object.key.group !== crdResource.group) continue;
-      changed = (type === 'DELETED' ? this.#custom.delete(object.key.name) : this.#learn(parseBody(object.body))) || changed;
+      changed =
+        (type === 'DELETED' ? this.#custom.delete(object.key.name) : this.#learn(parseBody(object.body))) || changed;
     }
     if (!changed) return;
     this.#generation += 1;
@@ -66,7 +67,8 @@ export class SpaceKinds implements Kinds {
   /** True when what is served may have changed. */
   #learn(object: KubeObject): boolean {
     const name = object.metadata.name ?? '';
-    const definition: CustomResourceDefinition | undefined = isDefinition(object) && isServed(object) ? object : undefined;
+    const definition: CustomResourceDefinition | undefined =
+      isDefinition(object) && isServed(object) ? object : undefined;
     if (!definition) return this.#custom.delete(name);
     this.#custom.set(name, customKind(definition));
     return true;

@@ -3,8 +3,8 @@
  * time: equal parts cost a walk over both and make nothing.
  */
 import type { FieldType, ListType } from '../schema.ts';
-import { fieldElement, type FieldSet, leaf, nodeOf } from './field-set.ts';
-import { isDeclaredField, itemElement, itemsByElement, shapeOf, type Fields, typeOfField } from './typed-value.ts';
+import { type FieldSet, fieldElement, leaf, nodeOf } from './field-set.ts';
+import { type Fields, isDeclaredField, itemElement, itemsByElement, shapeOf, typeOfField } from './typed-value.ts';
 
 export interface Difference {
   /** Fields that are new or have another value. */
@@ -19,7 +19,13 @@ const none: Difference = { changed: undefined, removed: undefined };
  * `ownsObjects`: the path of an object that is new is in the set beside its fields. So it is for custom resources; objects of built-in types
  * are mostly values in Go structs, which are always there.
  */
-export function compare(old: Fields, next: Fields, type: FieldType, ownsObjects: boolean, ignored?: ReadonlySet<string>): Difference {
+export function compare(
+  old: Fields,
+  next: Fields,
+  type: FieldType,
+  ownsObjects: boolean,
+  ignored?: ReadonlySet<string>,
+): Difference {
   let changed: Record<string, FieldSet> | undefined;
   let removed: Record<string, FieldSet> | undefined;
   for (const name in next) {
@@ -69,7 +75,12 @@ function replaced(old: unknown, next: unknown, type: FieldType, ownsObjects: boo
   return { changed: added(next, type, ownsObjects, true), removed: hadParts ? leaf : undefined };
 }
 
-function compareLists(old: readonly unknown[], next: readonly unknown[], type: ListType, ownsObjects: boolean): Difference {
+function compareLists(
+  old: readonly unknown[],
+  next: readonly unknown[],
+  type: ListType,
+  ownsObjects: boolean,
+): Difference {
   const before = itemsByElement(old, type);
   const after = itemsByElement(next, type);
   let changed: Record<string, FieldSet> | undefined;
@@ -110,12 +121,18 @@ function added(value: unknown, type: FieldType, ownsObjects: boolean, isItem: bo
       for (const name in shape.value) {
         const field = shape.value[name];
         if (field !== undefined) {
-          children[fieldElement(name)] = added(field, typeOfField(type, name), ownsObjects, !isDeclaredField(type, name));
+          children[fieldElement(name)] = added(
+            field,
+            typeOfField(type, name),
+            ownsObjects,
+            !isDeclaredField(type, name),
+          );
         }
       }
       return nodeOf(children, isOwned);
     case 'list':
-      for (const item of shape.value) children[itemElement(item, shape.type)] = added(item, shape.type.items, ownsObjects, true);
+      for (const item of shape.value)
+        children[itemElement(item, shape.type)] = added(item, shape.type.items, ownsObjects, true);
       return nodeOf(children, true);
   }
 }

@@ -9,7 +9,9 @@ export interface FieldConflict {
 }
 
 export function conflictError(conflicts: readonly FieldConflict[]): BanyanError {
-  const fields = conflicts.flatMap(({ entry, fields }) => pathsOf(fields).map((path) => ({ manager: text(entry), path })));
+  const fields = conflicts.flatMap(({ entry, fields }) =>
+    pathsOf(fields).map((path) => ({ manager: text(entry), path })),
+  );
   const causes: Cause[] = fields.map(({ manager, path }) => ({
     reason: 'FieldManagerConflict',
     message: `conflict with ${manager}`,
@@ -33,6 +35,7 @@ function grouped(fields: readonly { manager: string; path: string }[]): string {
 }
 
 function text({ manager, operation, apiVersion, subresource }: Entry): string {
-  const name = subresource === '' ? JSON.stringify(manager) : `${JSON.stringify(manager)} with subresource "${subresource}"`;
+  const name =
+    subresource === '' ? JSON.stringify(manager) : `${JSON.stringify(manager)} with subresource "${subresource}"`;
   return operation === 'Update' ? `${name} using ${apiVersion}` : name;
 }

@@ -93,7 +93,14 @@ export function capUpdaters(entries: readonly Entry[]): readonly Entry[] {
     const fields = before ? union(before.fields, entry.fields) : entry.fields;
     const time = before?.time !== undefined && before.time > (entry.time ?? '') ? before.time : entry.time;
     const { apiVersion, operation } = entry;
-    buckets.set(apiVersion, { manager: bucket, operation, apiVersion, ...(time ? { time } : {}), subresource: '', fields });
+    buckets.set(apiVersion, {
+      manager: bucket,
+      operation,
+      apiVersion,
+      ...(time ? { time } : {}),
+      subresource: '',
+      fields,
+    });
   }
   return [...entries.filter((entry) => !oldest.has(entry)), ...buckets.values()];
 }

@@ -1,6 +1,6 @@
 /** The fields that a value sets: what an applier owns after it has applied the value. */
 import type { FieldType } from '../schema.ts';
-import { fieldElement, type FieldSet, isEmpty, leaf, nodeOf } from './field-set.ts';
+import { type FieldSet, fieldElement, isEmpty, leaf, nodeOf } from './field-set.ts';
 import { isDeclaredField, itemElement, shapeOf, typeOfField } from './typed-value.ts';
 
 /** Fields of an object are there by their parts; entries of maps and items of lists by themselves and by their parts. */
@@ -21,7 +21,8 @@ export function fieldsOf(value: unknown, type: FieldType): FieldSet {
       }
       return children;
     case 'list':
-      for (const item of shape.value) children[itemElement(item, shape.type)] = nodeOf(fieldsOf(item, shape.type.items), true);
+      for (const item of shape.value)
+        children[itemElement(item, shape.type)] = nodeOf(fieldsOf(item, shape.type.items), true);
       return children;
   }
 }

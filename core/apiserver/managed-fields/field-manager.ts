@@ -10,9 +10,28 @@ import type { Kind } from '../space.ts';
 import type { FieldManager } from '../verbs/field-manager.ts';
 import { compare, type Difference, isDeepEqual } from './compare.ts';
 import { conflictError } from './conflicts.ts';
-import { capUpdaters, decodeEntries, encodeEntries, type Entry, isOf, type Owner, sameEntries, sortEntries, withFields } from './entries.ts';
+import {
+  capUpdaters,
+  decodeEntries,
+  type Entry,
+  encodeEntries,
+  isOf,
+  type Owner,
+  sameEntries,
+  sortEntries,
+  withFields,
+} from './entries.ts';
 import { fieldsOf } from './extract.ts';
-import { difference, differenceBelow, equals, type FieldSet, fieldElement, intersection, isEmpty, union } from './field-set.ts';
+import {
+  difference,
+  differenceBelow,
+  equals,
+  type FieldSet,
+  fieldElement,
+  intersection,
+  isEmpty,
+  union,
+} from './field-set.ts';
 import { merge, prune } from './merge.ts';
 
 export const fieldManager: FieldManager = { apply, update };
@@ -60,7 +79,12 @@ function apply(
   const changes = differences(base, result, type, kind);
   const remaining = yieldTo(others, changes, force);
   // An applier that changes its version or what it sets is written anew; a repeated apply leaves even the time alone.
-  const isSame = last !== undefined && last.apiVersion === owner.apiVersion && equals(last.fields, own) && isEmpty(changes.changed) && isEmpty(changes.removed);
+  const isSame =
+    last !== undefined &&
+    last.apiVersion === owner.apiVersion &&
+    equals(last.fields, own) &&
+    isEmpty(changes.changed) &&
+    isEmpty(changes.removed);
   const entry: Entry = isSame ? last : { ...owner, time: nowIso, fields: own };
   setEntries(result, isEmpty(own) ? remaining : [...remaining, entry], live?.metadata.managedFields);
   return result;
@@ -128,7 +152,13 @@ function differences(old: KubeObject, next: KubeObject, type: FieldType, kind: K
   const metadataType = type.type === 'object' ? type.field('metadata')?.type : undefined;
   const oldMetadata = { ...old.metadata };
   const nextMetadata = { ...next.metadata };
-  const metadata = compare(oldMetadata, nextMetadata, metadataType ?? { type: 'any' }, ownsObjects, unmanagedMetadataNames);
+  const metadata = compare(
+    oldMetadata,
+    nextMetadata,
+    metadataType ?? { type: 'any' },
+    ownsObjects,
+    unmanagedMetadataNames,
+  );
   return {
     changed: metadata.changed ? { ...body.changed, [metadataElement]: metadata.changed } : body.changed,
     removed: metadata.removed ? { ...body.removed, [metadataElement]: metadata.removed } : body.removed,
@@ -141,7 +171,9 @@ function entriesOf(live: KubeObject | undefined, type: FieldType, kind: Kind): E
   if (!live || entries.length > 0) return entries;
   const fields = managed(fieldsOf(kind.subresources.status ? { ...live, status: undefined } : live, type));
   const apiVersion = live.apiVersion;
-  return isEmpty(fields) ? [] : [{ manager: 'before-first-apply', operation: 'Update', apiVersion, subresource: '', fields }];
+  return isEmpty(fields)
+    ? []
+    : [{ manager: 'before-first-apply', operation: 'Update', apiVersion, subresource: '', fields }];
 }
 
 /** Without the fields that nobody manages. */
@@ -158,7 +190,13 @@ function managed(fields: FieldSet): FieldSet {
 /** The part of a configuration that a request to this endpoint may set: no status on the object itself, only status on `/status`. */
 function resettable(config: KubeObject, kind: Kind, subresource: string): KubeObject {
   const { apiVersion, metadata } = config;
-  if (subresource === 'status') return { apiVersion, kind: config.kind, metadata: {}, ...(config.status === undefined ? {} : { status: config.status }) };
+  if (subresource === 'status')
+    return {
+      apiVersion,
+      kind: config.kind,
+      metadata: {},
+      ...(config.status === undefined ? {} : { status: config.status }),
+    };
   const { managedFields: _, ...meta } = metadata;
   const cleaned = withoutNulls({ ...config, metadata: meta }, kind) as KubeObject;
   if (!kind.subresources.status || subresource !== '') return cleaned;
@@ -205,4 +243,3 @@ function setEntries(object: KubeObject, entries: readonly Entry[], live: Managed
 function isReset(sent: readonly ManagedFieldsEntry[] | undefined): boolean {
   return sent?.length === 1 && Object.keys(sent[0]!).length === 0;
 }
-

@@ -1,7 +1,7 @@
 /** Server-side apply's merge: what is configured goes into what lives, nothing is taken away; and the pruning after it. */
 import type { FieldType, ListType } from '../schema.ts';
 import type { FieldSet } from './field-set.ts';
-import { fieldName, type Fields, itemElement, itemsByElement, shapeOf, typeOfField } from './typed-value.ts';
+import { type Fields, fieldName, itemElement, itemsByElement, shapeOf, typeOfField } from './typed-value.ts';
 
 /** Results share parts with both arguments, which stay as they are. */
 export function merge(live: unknown, config: unknown, type: FieldType): unknown {

@@ -62,4 +62,3 @@ export function itemsByElement(list: readonly unknown[], type: ListType): Map<st
 export function fieldName(element: string): string | undefined {
   return element.startsWith('f:') ? element.slice(2) : undefined;
 }
-

@@ -4,9 +4,9 @@
  */
 import { hash128 } from '../../object/hash.ts';
 import { formatApiVersion } from '../../object/meta.ts';
+import { groupVersions } from '../discovery/discovery.ts';
 import type { Field, FieldType, ObjectType } from '../schema.ts';
 import type { Kind, Kinds } from '../space.ts';
-import { groupVersions } from '../discovery/discovery.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -20,7 +20,9 @@ export function openapiIndex(kinds: Kinds, prefix: string): object {
   for (const [group, versions] of groupVersions(kinds)) {
     for (const version of versions) {
       const path = openapiPath(group, version);
-      const hash = Buffer.from(hash128(`${kinds.generation} ${path}`)).toString('hex').toUpperCase();
+      const hash = Buffer.from(hash128(`${kinds.generation} ${path}`))
+        .toString('hex')
+        .toUpperCase();
       paths[path] = { serverRelativeURL: `${prefix}/openapi/v3/${path}?hash=${hash}` };
     }
   }
@@ -82,7 +84,11 @@ function addObject(type: ObjectType, schemas: Record<string, Schema>): string {
 
 function fieldSchema(field: Field, schemas: Record<string, Schema>): Schema {
   const { patchStrategy, patchMergeKey } = field;
-  const strategies = [patchStrategy?.merge && 'merge', patchStrategy?.replace && 'replace', patchStrategy?.retainKeys && 'retainKeys'];
+  const strategies = [
+    patchStrategy?.merge && 'merge',
+    patchStrategy?.replace && 'replace',
+    patchStrategy?.retainKeys && 'retainKeys',
+  ];
   const strategy = strategies.filter((one) => one).join(',');
   const schema = typeSchema(field.type, schemas);
   const marks = {
@@ -127,7 +133,11 @@ function pathsOf(kind: Kind, version: string, schema: string): [string, object][
   const operation = (action: string) => ({
     'x-kubernetes-action': action,
     'x-kubernetes-group-version-kind': { group: kind.group, version, kind: kind.kind },
-    parameters: ['dryRun', 'fieldManager', 'fieldValidation'].map((name) => ({ name, in: 'query', schema: { type: 'string', uniqueItems: true } })),
+    parameters: ['dryRun', 'fieldManager', 'fieldValidation'].map((name) => ({
+      name,
+      in: 'query',
+      schema: { type: 'string', uniqueItems: true },
+    })),
     responses: { 200: { description: 'OK', ...body } },
   });
   return [

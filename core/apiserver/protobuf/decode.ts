@@ -2,8 +2,9 @@
  * `application/vnd.kubernetes.protobuf` bodies to JSON objects: `k8s\0`, then runtime.Unknown with the type and the bytes of the object,
  * whose fields the generated table of built-in types names. Values that Go leaves out of JSON are left out here as well.
  */
-import { BanyanError } from '../../runtime/errors.ts';
+
 import { parseApiVersion } from '../../object/meta.ts';
+import { BanyanError } from '../../runtime/errors.ts';
 import { type BuiltinField, type BuiltinType, builtinType, tableKinds } from '../builtin/types-table.ts';
 import { type WireField, wireFields } from './wire-reader.ts';
 
@@ -14,7 +15,10 @@ const metaTypes = 'io.k8s.apimachinery.pkg.apis.meta.v1.';
 
 export function decodeProtobuf(body: Buffer): unknown {
   if (!body.subarray(0, 4).equals(magic)) {
-    throw new BanyanError('BadRequest', 'the body is not what its content type says: Kubernetes\' protobuf begins with "k8s" and a zero byte');
+    throw new BanyanError(
+      'BadRequest',
+      'the body is not what its content type says: Kubernetes\' protobuf begins with "k8s" and a zero byte',
+    );
   }
   let apiVersion = '';
   let kind = '';
@@ -40,7 +44,8 @@ function typeOf(apiVersion: string, kind: string): BuiltinType {
 }
 
 function message(bytes: Buffer, type: BuiltinType, depth: number): Record<string, unknown> {
-  if (depth > depthMax) throw new BanyanError('BadRequest', `the protobuf body is nested more than ${depthMax} levels deep`);
+  if (depth > depthMax)
+    throw new BanyanError('BadRequest', `the protobuf body is nested more than ${depthMax} levels deep`);
   const byNumber = fieldsByNumber(type);
   const object: Record<string, unknown> = {};
   for (const field of wireFields(bytes)) {
@@ -77,7 +82,12 @@ const numbers = new Map<BuiltinType, Map<number, [string, BuiltinField]>>();
 function fieldsByNumber(type: BuiltinType): Map<number, [string, BuiltinField]> {
   const known = numbers.get(type);
   if (known) return known;
-  const hidden = new Set(type.inlined().filter(({ number }) => number > 0).flatMap((one) => [...one.type.fields()].map(([name]) => name)));
+  const hidden = new Set(
+    type
+      .inlined()
+      .filter(({ number }) => number > 0)
+      .flatMap((one) => [...one.type.fields()].map(([name]) => name)),
+  );
   const made = new Map<number, [string, BuiltinField]>();
   for (const [name, field] of type.fields()) {
     if (field.protobufNumber > 0 && !hidden.has(name)) made.set(field.protobufNumber, [name, field]);
@@ -140,7 +150,10 @@ function single(field: WireField, wireType: string, depth: number): unknown {
     case 'json':
       return json(string(field.bytes, 1));
     default:
-      throw new BanyanError('BadRequest', 'JSON schemas in protobuf are not taken: send the CustomResourceDefinition as JSON');
+      throw new BanyanError(
+        'BadRequest',
+        'JSON schemas in protobuf are not taken: send the CustomResourceDefinition as JSON',
+      );
   }
 }
 

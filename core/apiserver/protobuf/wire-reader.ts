@@ -45,7 +45,10 @@ export function* wireFields(message: Buffer): Generator<WireField> {
         yield { number, value: BigInt(take(4).readUInt32LE()), bytes: empty };
         break;
       default:
-        throw new BanyanError('BadRequest', `the protobuf body has a field of wire type ${tag & 7}, which there is not`);
+        throw new BanyanError(
+          'BadRequest',
+          `the protobuf body has a field of wire type ${tag & 7}, which there is not`,
+        );
     }
   }
 }

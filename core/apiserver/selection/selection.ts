@@ -12,7 +12,11 @@ export interface Selection {
 export const everything: Selection = { isEmpty: true, matches: () => true };
 
 /** `selectable` are the JSON paths that the kind allows besides metadata.name and metadata.namespace. */
-export function selectionOf(labelSelector: string | null, fieldSelector: string | null, selectable: readonly string[]): Selection {
+export function selectionOf(
+  labelSelector: string | null,
+  fieldSelector: string | null,
+  selectable: readonly string[],
+): Selection {
   const labels = labelSelector ? parseLabelSelector(labelSelector) : [];
   const fields = fieldSelector ? parseFieldSelector(fieldSelector, selectable) : [];
   if (labels.length === 0 && fields.length === 0) return everything;
@@ -36,11 +40,20 @@ export function parseLabelSelector(text: string): LabelRequirement[] {
     if (compare) return { key: compare[1]!, operator: operators[compare[2]!]!, values: [compare[3]!] };
     const exists = /^(!?)\s*([^\s!=<>()]+)$/.exec(term);
     if (exists) return { key: exists[2]!, operator: exists[1] ? 'DoesNotExist' : 'Exists' };
-    throw new BanyanError('BadRequest', `unable to parse requirement: ${JSON.stringify(term)} of the label selector ${JSON.stringify(text)}`);
+    throw new BanyanError(
+      'BadRequest',
+      `unable to parse requirement: ${JSON.stringify(term)} of the label selector ${JSON.stringify(text)}`,
+    );
   });
 }
 
-const operators: Readonly<Record<string, LabelRequirement['operator']>> = { '=': 'In', '==': 'In', '!=': 'NotIn', '>': 'Gt', '<': 'Lt' };
+const operators: Readonly<Record<string, LabelRequirement['operator']>> = {
+  '=': 'In',
+  '==': 'In',
+  '!=': 'NotIn',
+  '>': 'Gt',
+  '<': 'Lt',
+};
 
 /** Commas inside of parentheses belong to their term. */
 function splitTerms(text: string): string[] {
@@ -72,6 +85,8 @@ function parseFieldSelector(text: string, selectable: readonly string[]): FieldT
 }
 
 function fieldOf(object: KubeObject, path: string): string {
-  const value = path.split('.').reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], object);
+  const value = path
+    .split('.')
+    .reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], object);
   return value === undefined || value === null ? '' : String(value);
 }

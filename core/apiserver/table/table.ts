@@ -15,7 +15,10 @@ const nameColumn = { name: 'Name', type: 'string', format: 'name', description: 
 
 export function columnDefinitions(kind: Kind, version: string): object[] {
   const columns = columnsOf(kind, version);
-  return [nameColumn, ...columns.map(({ name, type, priority }) => ({ name, type, format: '', description: '', priority }))];
+  return [
+    nameColumn,
+    ...columns.map(({ name, type, priority }) => ({ name, type, format: '', description: '', priority })),
+  ];
 }
 
 export function tableRow(kind: Kind, version: string, object: KubeObject, options: TableOptions): object {
@@ -39,12 +42,14 @@ function rowObject(object: KubeObject, { includeObject, version }: TableOptions)
 function columnsOf(kind: Kind, version: string): readonly ComputedColumn[] {
   const own = kind.columns(version);
   if (own.length === 0) return builtinColumns[`${kind.group}/${kind.resource}`] ?? defaultColumns;
-  return own.map((column): ComputedColumn => ({
-    name: column.name,
-    priority: column.priority,
-    type: column.type === 'integer' ? 'integer' : 'string',
-    cell: (object, nowMs) => customCell(object, column.jsonPath, column.type, nowMs),
-  }));
+  return own.map(
+    (column): ComputedColumn => ({
+      name: column.name,
+      priority: column.priority,
+      type: column.type === 'integer' ? 'integer' : 'string',
+      cell: (object, nowMs) => customCell(object, column.jsonPath, column.type, nowMs),
+    }),
+  );
 }
 
 function customCell(object: KubeObject, path: string, type: string, nowMs: number): string | number {

@@ -52,7 +52,8 @@ export function instrument(parsed: ParseResult): Guarded {
   const tree: unknown = parsed.ast;
   renamePatterns(tree);
   const checked = parsed.check();
-  if (!checked.valid) throw new CelError('type', checked.error?.summary ?? 'not an expression', { cause: checked.error });
+  if (!checked.valid)
+    throw new CelError('type', checked.error?.summary ?? 'not an expression', { cause: checked.error });
   wrap(tree, charge, names);
   return {
     names,
@@ -80,7 +81,9 @@ function checkPattern(source: string): void {
   try {
     compilePattern(source);
   } catch (error) {
-    throw new CelError('type', `${JSON.stringify(source)} is no regular expression: ${describeError(error)}`, { cause: error });
+    throw new CelError('type', `${JSON.stringify(source)} is no regular expression: ${describeError(error)}`, {
+      cause: error,
+    });
   }
 }
 

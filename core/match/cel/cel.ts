@@ -48,7 +48,10 @@ export function compileCel(
   result?: 'bool' | 'string',
 ): CelProgram {
   if (source.length > sourceCharactersMax) {
-    throw new CelError('syntax', `expression has ${source.length} characters, at most ${sourceCharactersMax} are allowed`);
+    throw new CelError(
+      'syntax',
+      `expression has ${source.length} characters, at most ${sourceCharactersMax} are allowed`,
+    );
   }
   checkTypes(source, variables, result);
   const environment = baseEnvironment.clone();

@@ -21,7 +21,9 @@ define('string.charAt(int): string', (text: string, index: bigint) => {
   if (index < 0n || index > BigInt(text.length)) throw new RangeError(`index out of range: ${index}`);
   return text.charAt(Number(index));
 });
-define('string.replace(string, string): string', (text: string, old: string, by: string) => text.replaceAll(old, () => by));
+define('string.replace(string, string): string', (text: string, old: string, by: string) =>
+  text.replaceAll(old, () => by),
+);
 define('string.replace(string, string, int): string', (text: string, old: string, by: string, limit: bigint) => {
   const parts = text.split(old);
   const count = limit < 0n ? parts.length : Number(limit);
@@ -34,14 +36,21 @@ define('string.format(list): string', format);
 
 type Ordered = bigint | number | string | boolean | Date;
 
-define('list.isSorted(): bool', (list: Ordered[]) => list.every((item, index) => index === 0 || list[index - 1]! <= item));
+define('list.isSorted(): bool', (list: Ordered[]) =>
+  list.every((item, index) => index === 0 || list[index - 1]! <= item),
+);
 define('list.sum(): dyn', (list: (bigint | number)[]) => {
   let sum = list[0] ?? 0n;
-  for (const item of list.slice(1)) sum = typeof sum === 'bigint' && typeof item === 'bigint' ? sum + item : Number(sum) + Number(item);
+  for (const item of list.slice(1))
+    sum = typeof sum === 'bigint' && typeof item === 'bigint' ? sum + item : Number(sum) + Number(item);
   return sum;
 });
-define('list.min(): dyn', (list: Ordered[]) => nonEmpty(list, 'min').reduce((least, item) => (item < least ? item : least)));
-define('list.max(): dyn', (list: Ordered[]) => nonEmpty(list, 'max').reduce((most, item) => (item > most ? item : most)));
+define('list.min(): dyn', (list: Ordered[]) =>
+  nonEmpty(list, 'min').reduce((least, item) => (item < least ? item : least)),
+);
+define('list.max(): dyn', (list: Ordered[]) =>
+  nonEmpty(list, 'max').reduce((most, item) => (item > most ? item : most)),
+);
 define('list.indexOf(dyn): int', (list: unknown[], item: unknown) => BigInt(list.indexOf(item)));
 define('list.lastIndexOf(dyn): int', (list: unknown[], item: unknown) => BigInt(list.lastIndexOf(item)));
 
@@ -93,7 +102,9 @@ define(`${q}.sub(${q}): ${q}`, (a: Quantity, b: Quantity) => new Quantity(a.nano
 define(`${q}.sub(int): ${q}`, (a: Quantity, b: bigint) => new Quantity(a.nanos - b * nanosPerUnit));
 define(`${q}.isLessThan(${q}): bool`, (a: Quantity, b: Quantity) => a.nanos < b.nanos);
 define(`${q}.isGreaterThan(${q}): bool`, (a: Quantity, b: Quantity) => a.nanos > b.nanos);
-define(`${q}.compareTo(${q}): int`, (a: Quantity, b: Quantity) => (a.nanos < b.nanos ? -1n : a.nanos > b.nanos ? 1n : 0n));
+define(`${q}.compareTo(${q}): int`, (a: Quantity, b: Quantity) =>
+  a.nanos < b.nanos ? -1n : a.nanos > b.nanos ? 1n : 0n,
+);
 baseEnvironment.registerOperator(`${q} == ${q}`, (a: Quantity, b: Quantity) => a.nanos === b.nanos);
 
 const nanosPerUnit = 1_000_000_000n;
@@ -119,7 +130,9 @@ function formatOne(verb: string, value: unknown, precision: number): string {
     case 'f':
       return Number(value).toFixed(precision);
     case 'e':
-      return Number(value).toExponential(precision).replace(/e([+-])(\d)$/, 'e$10$2');
+      return Number(value)
+        .toExponential(precision)
+        .replace(/e([+-])(\d)$/, 'e$10$2');
     case 'b':
       return typeof value === 'boolean' ? (value ? '1' : '0') : wholeOf(value).toString(2);
     case 'o':
@@ -142,7 +155,11 @@ function wholeOf(value: unknown): bigint {
 
 function textOf(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(textOf).join(', ')}]`;
-  if (value instanceof Map) return `{${[...value].map(([key, item]) => `${textOf(key)}: ${textOf(item)}`).sort().join(', ')}}`;
+  if (value instanceof Map)
+    return `{${[...value]
+      .map(([key, item]) => `${textOf(key)}: ${textOf(item)}`)
+      .sort()
+      .join(', ')}}`;
   if (value instanceof Date) return value.toISOString().replace('.000Z', 'Z');
   return String(value);
 }

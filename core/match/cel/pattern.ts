@@ -28,7 +28,9 @@ export function compilePattern(source: string): Pattern {
 }
 
 const classOrLiteral = String.raw`(?:[A-Za-z0-9_\- @%=,:;/~<>!#&]|\\[.\-/d_]|\[\^?(?:[A-Za-z0-9_.:@/+*]|\\[.\-/])(?:[A-Za-z0-9_.:@/+*]|-[A-Za-z0-9]|\\[.\-/])*-?\])`;
-const simplePattern = new RegExp(String.raw`^\^${classOrLiteral}*(?:${classOrLiteral}(?:[+*?]|\{\d{1,3}(?:,\d{0,3})?\})?)?\$$`);
+const simplePattern = new RegExp(
+  String.raw`^\^${classOrLiteral}*(?:${classOrLiteral}(?:[+*?]|\{\d{1,3}(?:,\d{0,3})?\})?)?\$$`,
+);
 
 /**
  * Anchored at both ends, with one repetition at most and that last: JavaScript's engine can't backtrack there and means the same.

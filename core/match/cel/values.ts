@@ -38,7 +38,9 @@ export function celValue(value: unknown): CelValue {
 }
 
 const keywords = new Set(
-  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(' '),
+  'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
+    ' ',
+  ),
 );
 
 /**

@@ -480,7 +480,7 @@ export const ResumeTuple: MessageFns<ResumeTuple> = {
               break;
             }
 
-            message.epoch = Buffer.from(reader.bytes());
+            message.epoch = viewOf(reader.bytes());
             continue;
           }
           case 2: {
@@ -488,7 +488,7 @@ export const ResumeTuple: MessageFns<ResumeTuple> = {
               break;
             }
 
-            message.incarnation = Buffer.from(reader.bytes());
+            message.incarnation = viewOf(reader.bytes());
             continue;
           }
           case 3: {
@@ -632,7 +632,7 @@ export const Hello: MessageFns<Hello> = {
               break;
             }
 
-            message.bootNonce = Buffer.from(reader.bytes());
+            message.bootNonce = viewOf(reader.bytes());
             continue;
           }
           case 7: {
@@ -820,7 +820,7 @@ export const Welcome: MessageFns<Welcome> = {
               break;
             }
 
-            message.downEpoch = Buffer.from(reader.bytes());
+            message.downEpoch = viewOf(reader.bytes());
             continue;
           }
           case 10: {
@@ -828,7 +828,7 @@ export const Welcome: MessageFns<Welcome> = {
               break;
             }
 
-            message.downIncarnation = Buffer.from(reader.bytes());
+            message.downIncarnation = viewOf(reader.bytes());
             continue;
           }
         }
@@ -968,7 +968,7 @@ export const Entry: MessageFns<Entry> = {
               break;
             }
 
-            message.keyHash = Buffer.from(reader.bytes());
+            message.keyHash = viewOf(reader.bytes());
             continue;
           }
           case 2: {
@@ -1008,7 +1008,7 @@ export const Entry: MessageFns<Entry> = {
               break;
             }
 
-            message.attributes = Buffer.from(reader.bytes());
+            message.attributes = viewOf(reader.bytes());
             continue;
           }
           case 7: {
@@ -1016,7 +1016,7 @@ export const Entry: MessageFns<Entry> = {
               break;
             }
 
-            message.body = Buffer.from(reader.bytes());
+            message.body = viewOf(reader.bytes());
             continue;
           }
         }
@@ -1120,7 +1120,7 @@ export const Batch: MessageFns<Batch> = {
               break;
             }
 
-            message.epoch = Buffer.from(reader.bytes());
+            message.epoch = viewOf(reader.bytes());
             continue;
           }
           case 7: {
@@ -1128,7 +1128,7 @@ export const Batch: MessageFns<Batch> = {
               break;
             }
 
-            message.incarnation = Buffer.from(reader.bytes());
+            message.incarnation = viewOf(reader.bytes());
             continue;
           }
         }
@@ -1196,7 +1196,7 @@ export const Ack: MessageFns<Ack> = {
               break;
             }
 
-            message.epoch = Buffer.from(reader.bytes());
+            message.epoch = viewOf(reader.bytes());
             continue;
           }
         }
@@ -1251,7 +1251,7 @@ export const RangeSummary: MessageFns<RangeSummary> = {
               break;
             }
 
-            message.from = Buffer.from(reader.bytes());
+            message.from = viewOf(reader.bytes());
             continue;
           }
           case 2: {
@@ -1259,7 +1259,7 @@ export const RangeSummary: MessageFns<RangeSummary> = {
               break;
             }
 
-            message.to = Buffer.from(reader.bytes());
+            message.to = viewOf(reader.bytes());
             continue;
           }
           case 3: {
@@ -1275,7 +1275,7 @@ export const RangeSummary: MessageFns<RangeSummary> = {
               break;
             }
 
-            message.fingerprint = Buffer.from(reader.bytes());
+            message.fingerprint = viewOf(reader.bytes());
             continue;
           }
         }
@@ -1354,7 +1354,7 @@ export const ReconcileRequest: MessageFns<ReconcileRequest> = {
               break;
             }
 
-            message.wanted.push(Buffer.from(reader.bytes()));
+            message.wanted.push(viewOf(reader.bytes()));
             continue;
           }
         }
@@ -1406,7 +1406,7 @@ export const RangeItem: MessageFns<RangeItem> = {
               break;
             }
 
-            message.keyHash = Buffer.from(reader.bytes());
+            message.keyHash = viewOf(reader.bytes());
             continue;
           }
           case 2: {
@@ -1414,7 +1414,7 @@ export const RangeItem: MessageFns<RangeItem> = {
               break;
             }
 
-            message.contentHash = Buffer.from(reader.bytes());
+            message.contentHash = viewOf(reader.bytes());
             continue;
           }
           case 3: {
@@ -1605,7 +1605,7 @@ export const ReconcileReply: MessageFns<ReconcileReply> = {
               break;
             }
 
-            message.epoch = Buffer.from(reader.bytes());
+            message.epoch = viewOf(reader.bytes());
             continue;
           }
           case 7: {
@@ -1613,7 +1613,7 @@ export const ReconcileReply: MessageFns<ReconcileReply> = {
               break;
             }
 
-            message.incarnation = Buffer.from(reader.bytes());
+            message.incarnation = viewOf(reader.bytes());
             continue;
           }
         }
@@ -1703,7 +1703,7 @@ export const Open: MessageFns<Open> = {
               break;
             }
 
-            message.header = Buffer.from(reader.bytes());
+            message.header = viewOf(reader.bytes());
             continue;
           }
         }
@@ -1760,7 +1760,7 @@ export const Data: MessageFns<Data> = {
               break;
             }
 
-            message.data = Buffer.from(reader.bytes());
+            message.data = viewOf(reader.bytes());
             continue;
           }
         }
@@ -2231,7 +2231,7 @@ export const Resume: MessageFns<Resume> = {
               break;
             }
 
-            message.epoch = Buffer.from(reader.bytes());
+            message.epoch = viewOf(reader.bytes());
             continue;
           }
           case 4: {
@@ -2239,7 +2239,7 @@ export const Resume: MessageFns<Resume> = {
               break;
             }
 
-            message.incarnation = Buffer.from(reader.bytes());
+            message.incarnation = viewOf(reader.bytes());
             continue;
           }
         }
@@ -2269,4 +2269,8 @@ function longToNumber(int64: { toString(): string }): number {
 export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
+}
+
+function viewOf(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -1,8 +1,8 @@
 /** The child's side: one connection and one call to the parent, whose certificate must name the parent's path. */
 import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
 import { identityOfCertificate } from '../../identity/peer-identity.ts';
-import { BanyanError, describeError, type ErrorCode } from '../../runtime/errors.ts';
 import type { Clock } from '../../runtime/clock.ts';
+import { BanyanError, describeError, type ErrorCode } from '../../runtime/errors.ts';
 import type { Dialer, Link, LinkEvents, PeerIdentity } from '../link.ts';
 import { channelOptions } from './channel-options.ts';
 import { GrpcLink, sessionMethod } from './grpc-link.ts';
@@ -22,7 +22,11 @@ export function grpcDialer(options: DialOptions): Dialer {
   return { dial: (events, timeoutMs) => dial(options, events, timeoutMs) };
 }
 
-async function dial({ address, parentPath, credentials: own, clock }: DialOptions, events: LinkEvents, timeoutMs: number): Promise<Link> {
+async function dial(
+  { address, parentPath, credentials: own, clock }: DialOptions,
+  events: LinkEvents,
+  timeoutMs: number,
+): Promise<Link> {
   let refusal: BanyanError | undefined;
   const secure = credentials.createSsl(own.caPem, own.keyPem, own.certPem, {
     checkServerIdentity: (_host, certificate) => {
@@ -38,7 +42,12 @@ async function dial({ address, parentPath, credentials: own, clock }: DialOption
     client.close();
     throw refusal ?? dialError(address, error);
   }
-  const call: ClientDuplexStream<Buffer, Buffer> = client.makeBidiStreamRequest(sessionMethod, identity, identity, new Metadata());
+  const call: ClientDuplexStream<Buffer, Buffer> = client.makeBidiStreamRequest(
+    sessionMethod,
+    identity,
+    identity,
+    new Metadata(),
+  );
   const peer: PeerIdentity = { path: parentPath, role: parentPath === '' ? 'center' : 'relay' };
   const link = new GrpcLink(peer, call, () => call.end());
   link.start({
@@ -75,7 +84,10 @@ function wrongParent(certificate: Uint8Array, parentPath: string): BanyanError |
   try {
     const { path, role } = identityOfCertificate(certificate);
     if (path === parentPath && role !== 'agent') return undefined;
-    return new BanyanError('Unauthorized', `who answers is ${role} "${path}", not the parent "${parentPath}": check parent.address`);
+    return new BanyanError(
+      'Unauthorized',
+      `who answers is ${role} "${path}", not the parent "${parentPath}": check parent.address`,
+    );
   } catch (error) {
     return error instanceof BanyanError ? error : new BanyanError('Unauthorized', describeError(error));
   }
@@ -91,5 +103,10 @@ function dialError(address: string, cause: unknown): BanyanError {
     [status.ALREADY_EXISTS]: 'AlreadyExists',
     [status.NOT_FOUND]: 'NotFound',
   };
-  return new BanyanError(codes[code ?? -1] ?? 'Unavailable', `${address}: ${details || message || 'no connection'}`, {}, { cause });
+  return new BanyanError(
+    codes[code ?? -1] ?? 'Unavailable',
+    `${address}: ${details || message || 'no connection'}`,
+    {},
+    { cause },
+  );
 }

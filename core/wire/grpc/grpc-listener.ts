@@ -36,13 +36,18 @@ export async function listenGrpc({ host, port, credentials, accept, log }: Liste
     responseSerialize: identity,
     responseDeserialize: identity,
   } as const;
-  server.addService({ session }, {
-    session: (call: ServerDuplexStream<Buffer, Buffer>) => receive(call, accept, log),
-  });
+  server.addService(
+    { session },
+    {
+      session: (call: ServerDuplexStream<Buffer, Buffer>) => receive(call, accept, log),
+    },
+  );
   const { caPem, certPem, keyPem } = credentials;
   const secure = ServerCredentials.createSsl(caPem, [{ private_key: keyPem, cert_chain: certPem }], true);
   const bound = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(`${host}:${port}`, secure, (error, actual) => (error ? reject(cannotListen(host, port, error)) : resolve(actual)));
+    server.bindAsync(`${host}:${port}`, secure, (error, actual) =>
+      error ? reject(cannotListen(host, port, error)) : resolve(actual),
+    );
   });
   return {
     address: `${host}:${bound}`,
@@ -70,5 +75,10 @@ function receive(call: ServerDuplexStream<Buffer, Buffer>, accept: Accept, log: 
 }
 
 function cannotListen(host: string, port: number, cause: Error): BanyanError {
-  return new BanyanError('Unavailable', `can't listen on ${host}:${port} (${cause.message}); free the port or choose another`, {}, { cause });
+  return new BanyanError(
+    'Unavailable',
+    `can't listen on ${host}:${port} (${cause.message}); free the port or choose another`,
+    {},
+    { cause },
+  );
 }

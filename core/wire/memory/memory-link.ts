@@ -15,7 +15,12 @@ export interface MemoryNetwork {
 }
 
 /** A dialer whose connections end at `accept`, as `child` seen from the parent `parent`. */
-export function memoryDialer(network: MemoryNetwork, child: PeerIdentity, parent: PeerIdentity, accept: Accept): Dialer & { cut(): void } {
+export function memoryDialer(
+  network: MemoryNetwork,
+  child: PeerIdentity,
+  parent: PeerIdentity,
+  accept: Accept,
+): Dialer & { cut(): void } {
   const open = new Set<() => void>();
   return {
     async dial(events) {

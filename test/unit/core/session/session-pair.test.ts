@@ -3,7 +3,8 @@ import { hash128 } from '../../../../core/object/hash.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { content, SessionPair } from '../../../support/session-pair.ts';
 
-const kinds = (pair: SessionPair, from: 'child' | 'parent') => pair.frames.filter((f) => f.from === from).map((f) => f.frame.frame?.$case);
+const kinds = (pair: SessionPair, from: 'child' | 'parent') =>
+  pair.frames.filter((f) => f.from === from).map((f) => f.frame.frame?.$case);
 
 describe('a child and its parent', () => {
   it('exchange hello and welcome, then what the parent has', async () => {
@@ -57,7 +58,9 @@ describe('a child and its parent', () => {
     await pair.run(1500);
     expect(pair.held()).toMatchObject({ k3: 'y' });
     expect(Object.keys(pair.held())).toHaveLength(9);
-    const batches = pair.frames.flatMap(({ frame }) => (frame.frame?.$case === 'batch' ? [frame.frame.value.entries.length] : []));
+    const batches = pair.frames.flatMap(({ frame }) =>
+      frame.frame?.$case === 'batch' ? [frame.frame.value.entries.length] : [],
+    );
     expect(batches.reduce((a, b) => a + b)).toBe(12);
   });
 
@@ -128,7 +131,8 @@ describe('a child and its parent', () => {
     pair.startChild(pair.child.store).session.start();
     await pair.run(50);
     expect(pair.said.some((line) => line.includes('newer session'))).toBe(true);
-    const retries = () => pair.frames.flatMap(({ frame }) => (frame.frame?.$case === 'retry' ? [frame.frame.value.reason] : []));
+    const retries = () =>
+      pair.frames.flatMap(({ frame }) => (frame.frame?.$case === 'retry' ? [frame.frame.value.reason] : []));
     pair.startChild(copy).session.start();
     await pair.run(50);
     expect(retries()).toContain('clone');

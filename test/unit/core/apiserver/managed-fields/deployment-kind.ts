@@ -64,5 +64,10 @@ export const deployments: Kind = customKind({
 });
 
 export function deployment(spec: Record<string, unknown>, metadata: Record<string, unknown> = {}): KubeObject {
-  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'till', namespace: 'shop', ...metadata }, spec };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'till', namespace: 'shop', ...metadata },
+    spec,
+  };
 }

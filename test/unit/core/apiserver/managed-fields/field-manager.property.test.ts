@@ -18,12 +18,16 @@ const now = '2030-01-01T00:00:00Z';
 const later = '2031-01-01T00:00:00Z';
 const type = deployments.schema('v1');
 const word = fc.constantFrom('a', 'b', 'c', 'd');
-const optional = { requiredKeys: [] } as const;
+const optional: { requiredKeys: [] } = { requiredKeys: [] };
 
 function containersOf(names: fc.Arbitrary<string>) {
   const container = fc
     .record(
-      { image: word, command: fc.array(word, { maxLength: 2 }), limits: fc.dictionary(word, word, { minKeys: 1, maxKeys: 2 }) },
+      {
+        image: word,
+        command: fc.array(word, { maxLength: 2 }),
+        limits: fc.dictionary(word, word, { minKeys: 1, maxKeys: 2 }),
+      },
       optional,
     )
     .map(({ limits, ...rest }) => (limits ? { ...rest, resources: { limits } } : rest));
@@ -76,14 +80,19 @@ function without(object: KubeObject): Omit<KubeObject, 'metadata'> & { metadata:
   return { ...object, metadata };
 }
 
-const lefts = configsOf(fc.constantFrom('a', 'b'), { left: true, right: false }).filter(({ spec }) => Object.keys(spec as object).length > 0);
+const lefts = configsOf(fc.constantFrom('a', 'b'), { left: true, right: false }).filter(
+  ({ spec }) => Object.keys(spec as object).length > 0,
+);
 const rights = configsOf(fc.constantFrom('c', 'd'), { left: false, right: true });
 
 describe('server-side apply', () => {
   it('changes nothing when the same is applied again', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(word, configs), { maxLength: 4 }), configs, (history, config) => {
-        const live = history.reduce<KubeObject | undefined>((object, [manager, before]) => apply(object, before, manager), undefined);
+        const live = history.reduce<KubeObject | undefined>(
+          (object, [manager, before]) => apply(object, before, manager),
+          undefined,
+        );
         const once = apply(live, config, 'x');
         expect(apply(once, config, 'x', false, later)).toEqual(once);
       }),

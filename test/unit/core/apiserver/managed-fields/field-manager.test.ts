@@ -7,11 +7,30 @@ import { deployment, deployments } from './deployment-kind.ts';
 const early = '2030-01-01T00:00:00Z';
 const late = '2030-01-01T00:01:00Z';
 
-function apply(live: KubeObject | undefined, config: KubeObject, manager: string, options: { force?: boolean; now?: string; subresource?: string } = {}) {
-  return fieldManager.apply(live, config, deployments, 'v1', manager, options.force ?? false, options.now ?? early, options.subresource);
+function apply(
+  live: KubeObject | undefined,
+  config: KubeObject,
+  manager: string,
+  options: { force?: boolean; now?: string; subresource?: string } = {},
+) {
+  return fieldManager.apply(
+    live,
+    config,
+    deployments,
+    'v1',
+    manager,
+    options.force ?? false,
+    options.now ?? early,
+    options.subresource,
+  );
 }
 
-function update(live: KubeObject | undefined, next: KubeObject, manager: string, options: { now?: string; subresource?: string } = {}): KubeObject {
+function update(
+  live: KubeObject | undefined,
+  next: KubeObject,
+  manager: string,
+  options: { now?: string; subresource?: string } = {},
+): KubeObject {
   const copy = structuredClone(next);
   fieldManager.update(live, copy, deployments, 'v1', manager, options.now ?? early, options.subresource);
   return copy;
@@ -31,7 +50,10 @@ function refusal(attempt: () => unknown): BanyanError {
   throw new Error('was not refused');
 }
 
-const one = deployment({ replicas: 1, template: { spec: { containers: [{ name: 'till', image: 'till:1' }] } } }, { labels: { app: 'till' } });
+const one = deployment(
+  { replicas: 1, template: { spec: { containers: [{ name: 'till', image: 'till:1' }] } } },
+  { labels: { app: 'till' } },
+);
 
 describe('a first apply', () => {
   it('owns exactly the fields that it sets, without identity', () => {
@@ -47,7 +69,9 @@ describe('a first apply', () => {
           'f:metadata': { 'f:labels': { 'f:app': {} } },
           'f:spec': {
             'f:replicas': {},
-            'f:template': { 'f:spec': { 'f:containers': { 'k:{"name":"till"}': { '.': {}, 'f:name': {}, 'f:image': {} } } } },
+            'f:template': {
+              'f:spec': { 'f:containers': { 'k:{"name":"till"}': { '.': {}, 'f:name': {}, 'f:image': {} } } },
+            },
           },
         },
       },
@@ -55,7 +79,9 @@ describe('a first apply', () => {
   });
 
   it('fills the key of a list item with its default', () => {
-    const config = deployment({ template: { spec: { containers: [{ name: 'till', ports: [{ containerPort: 80 }] }] } } });
+    const config = deployment({
+      template: { spec: { containers: [{ name: 'till', ports: [{ containerPort: 80 }] }] } },
+    });
     expect(JSON.stringify(entry(apply(undefined, config, 'kubectl'), 'kubectl')?.fieldsV1)).toContain(
       '"k:{\\"containerPort\\":80,\\"protocol\\":\\"TCP\\"}"',
     );
@@ -66,7 +92,10 @@ describe('a first apply', () => {
       selector: { matchLabels: { app: 'till' } },
       template: { spec: { containers: [{ name: 'till', command: ['a', 'b'] }] } },
     });
-    const fields = entry(apply(undefined, config, 'kubectl'), 'kubectl')?.fieldsV1 as Record<string, Record<string, unknown>>;
+    const fields = entry(apply(undefined, config, 'kubectl'), 'kubectl')?.fieldsV1 as Record<
+      string,
+      Record<string, unknown>
+    >;
     expect(fields['f:spec']?.['f:selector']).toEqual({});
     expect(JSON.stringify(fields)).toContain('"f:command":{}');
   });
@@ -94,19 +123,32 @@ describe('a repeated apply', () => {
 
   it('moves the time when a value changes though the fields are the same', () => {
     const applied = apply(undefined, one, 'kubectl');
-    const again = apply(applied, deployment({ ...(one.spec as object), replicas: 2 }, { labels: { app: 'till' } }), 'kubectl', { now: late });
+    const again = apply(
+      applied,
+      deployment({ ...(one.spec as object), replicas: 2 }, { labels: { app: 'till' } }),
+      'kubectl',
+      { now: late },
+    );
     expect(entry(again, 'kubectl')?.time).toBe(late);
   });
 
   it('takes away what it set before, does not set now and nobody else owns', () => {
     const applied = apply(undefined, one, 'kubectl');
-    const again = apply(applied, deployment({ template: { spec: { containers: [{ name: 'till', image: 'till:1' }] } } }), 'kubectl');
+    const again = apply(
+      applied,
+      deployment({ template: { spec: { containers: [{ name: 'till', image: 'till:1' }] } } }),
+      'kubectl',
+    );
     expect(again.spec).toEqual({ template: { spec: { containers: [{ name: 'till', image: 'till:1' }] } } });
     expect(again.metadata.labels).toBeUndefined();
   });
 
   it('keeps what it set before when someone else owns it too', () => {
-    const both = apply(apply(undefined, deployment({ replicas: 1, paused: true }), 'a'), deployment({ replicas: 1 }), 'b');
+    const both = apply(
+      apply(undefined, deployment({ replicas: 1, paused: true }), 'a'),
+      deployment({ replicas: 1 }),
+      'b',
+    );
     const again = apply(both, deployment({ paused: true }), 'a');
     expect(again.spec).toEqual({ replicas: 1, paused: true });
     expect(entry(again, 'a')?.fieldsV1).toEqual({ 'f:spec': { 'f:paused': {} } });
@@ -115,7 +157,10 @@ describe('a repeated apply', () => {
   it('takes away a whole part with the defaults that grew in it', () => {
     const config = deployment({ replicas: 1, template: { spec: { securityContext: { runAsUser: 1 } } } });
     const live = apply(undefined, config, 'kubectl');
-    (live.spec as { template: { spec: { securityContext: object } } }).template.spec.securityContext = { runAsUser: 1, fsGroup: 5 };
+    (live.spec as { template: { spec: { securityContext: object } } }).template.spec.securityContext = {
+      runAsUser: 1,
+      fsGroup: 5,
+    };
     expect(apply(live, deployment({ replicas: 1 }), 'kubectl').spec).toEqual({ replicas: 1 });
   });
 
@@ -127,10 +172,13 @@ describe('a repeated apply', () => {
   });
 
   it('puts list items in its own order and leaves the others where they stand', () => {
-    const containers = (...names: string[]) => deployment({ template: { spec: { containers: names.map((name) => ({ name, image: name })) } } });
+    const containers = (...names: string[]) =>
+      deployment({ template: { spec: { containers: names.map((name) => ({ name, image: name })) } } });
     const live = update(undefined, containers('a', 'x', 'b', 'y'), 'kubectl-create');
     const applied = apply(live, containers('b', 'n', 'a'), 'kubectl');
-    const names = (applied.spec as { template: { spec: { containers: { name: string }[] } } }).template.spec.containers.map(({ name }) => name);
+    const names = (
+      applied.spec as { template: { spec: { containers: { name: string }[] } } }
+    ).template.spec.containers.map(({ name }) => name);
     expect(new Set(names)).toEqual(new Set(['a', 'x', 'b', 'y', 'n']));
     expect(names.filter((name) => 'abn'.includes(name))).toEqual(['b', 'n', 'a']);
   });
@@ -187,7 +235,11 @@ describe('an update', () => {
     const applied = apply(undefined, deployment({ replicas: 1, paused: true }), 'a');
     const scaled = update(applied, { ...applied, spec: { replicas: 5, paused: true } }, 'kubectl-scale', { now: late });
     expect(entry(scaled, 'a')?.fieldsV1).toEqual({ 'f:spec': { 'f:paused': {} } });
-    expect(entry(scaled, 'kubectl-scale')).toMatchObject({ operation: 'Update', time: late, fieldsV1: { 'f:spec': { 'f:replicas': {} } } });
+    expect(entry(scaled, 'kubectl-scale')).toMatchObject({
+      operation: 'Update',
+      time: late,
+      fieldsV1: { 'f:spec': { 'f:replicas': {} } },
+    });
   });
 
   it('that changes nothing leaves the very list', () => {
@@ -216,15 +268,21 @@ describe('an update', () => {
     const live = update(undefined, deployment({ replicas: 1 }), 'kubectl');
     const { managedFields, ...metadata } = live.metadata;
     expect(update(live, { ...live, metadata }, 'x').metadata.managedFields).toEqual(managedFields);
-    expect(update(live, { ...live, metadata: { ...metadata, managedFields: [] } }, 'x').metadata.managedFields).toEqual(managedFields);
-    expect(update(live, { ...live, metadata: { ...metadata, managedFields: [{}] } }, 'x').metadata.managedFields).toBeUndefined();
+    expect(update(live, { ...live, metadata: { ...metadata, managedFields: [] } }, 'x').metadata.managedFields).toEqual(
+      managedFields,
+    );
+    expect(
+      update(live, { ...live, metadata: { ...metadata, managedFields: [{}] } }, 'x').metadata.managedFields,
+    ).toBeUndefined();
   });
 
   it('keeps at most ten updaters and merges the oldest', () => {
     let live = update(undefined, deployment({ replicas: 0 }), 'm0');
     for (let index = 1; index <= 14; index++) {
       const labels = { ...live.metadata.labels, [`l${index}`]: 'x' };
-      live = update(live, { ...live, metadata: { ...live.metadata, labels } }, `m${index}`, { now: `2030-01-01T00:00:${10 + index}Z` });
+      live = update(live, { ...live, metadata: { ...live.metadata, labels } }, `m${index}`, {
+        now: `2030-01-01T00:00:${10 + index}Z`,
+      });
     }
     const managers = live.metadata.managedFields?.map(({ manager }) => manager) ?? [];
     expect(managers).toHaveLength(10);
@@ -234,7 +292,10 @@ describe('an update', () => {
   });
 
   it('drops entries that it can not read', () => {
-    const live = deployment({ replicas: 1 }, { managedFields: [{ manager: 'x', operation: 'Update', apiVersion: 'apps/v1', fieldsType: 'FieldsV2' }] });
+    const live = deployment(
+      { replicas: 1 },
+      { managedFields: [{ manager: 'x', operation: 'Update', apiVersion: 'apps/v1', fieldsType: 'FieldsV2' }] },
+    );
     const next = update(live, { ...live, spec: { replicas: 2 } }, 'y');
     expect(next.metadata.managedFields?.map(({ manager }) => manager)).toEqual(['y']);
   });
@@ -243,9 +304,13 @@ describe('an update', () => {
 describe('an apply to status', () => {
   it('sets and owns nothing but the status', () => {
     const live = apply(undefined, one, 'a');
-    const next = apply(live, { ...deployment({ replicas: 7 }), status: { readyReplicas: 1 } }, 'a', { subresource: 'status' });
+    const next = apply(live, { ...deployment({ replicas: 7 }), status: { readyReplicas: 1 } }, 'a', {
+      subresource: 'status',
+    });
     expect(next.spec).toEqual(live.spec);
     expect(next.status).toEqual({ readyReplicas: 1 });
-    expect(next.metadata.managedFields?.find(({ subresource }) => subresource === 'status')?.fieldsV1).toEqual({ 'f:status': { 'f:readyReplicas': {} } });
+    expect(next.metadata.managedFields?.find(({ subresource }) => subresource === 'status')?.fieldsV1).toEqual({
+      'f:status': { 'f:readyReplicas': {} },
+    });
   });
 });
