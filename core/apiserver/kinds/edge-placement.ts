@@ -1,7 +1,5 @@
 /** EdgePlacement as code reads and writes it; edge-kinds.ts is the schema of the same. */
-import type { Condition } from '../../object/meta.ts';
 import type { LabelSelector } from '../../object/selector.ts';
-import type { Counts, Failure } from '../../summary/partial.ts';
 
 export interface EdgePlacementSpec {
   /** ORed. Empty only with an expression, and then every Location is asked. */
@@ -39,14 +37,4 @@ export interface AssociatedItem {
   apiGroup?: string;
   resources?: string[];
   limit: number;
-}
-
-export interface EdgePlacementStatus {
-  observedGeneration?: number;
-  matchingLocationCount?: number;
-  summary?: Counts & { oldestAgeSeconds?: number };
-  /** `available 4/4` */
-  display?: string;
-  failures?: Failure[];
-  conditions?: Condition[];
 }
