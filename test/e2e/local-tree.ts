@@ -1,0 +1,128 @@
+/** A real tree for tests: `banyan up` as a process, stock kubectl, one data directory. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const root = join(import.meta.dirname, '../..');
+const program = join(root, 'center/cli/banyan.ts');
+
+/** For the titles of what can't run: a test says why. */
+export const withoutKubectl =
+  spawnSync('kubectl', ['version', '--client']).status === 0 ? undefined : 'there is no kubectl on this machine';
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+}
+
+export class LocalTree {
+  readonly data = mkdtempSync(join(tmpdir(), 'banyan-e2e-'));
+  readonly #topology: string;
+  #process: ChildProcess | undefined;
+
+  constructor(topology: string) {
+    this.#topology = join(root, topology);
+  }
+
+  async up(...args: string[]): Promise<void> {
+    rmSync(this.#readyFile, { force: true });
+    const command = [
+      program,
+      'up',
+      '-f',
+      this.#topology,
+      '--data',
+      this.data,
+      '--ready-file',
+      this.#readyFile,
+      '--timeout',
+      '60',
+      ...args,
+    ];
+    const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'] });
+    let said = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      said += chunk;
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      said += chunk;
+    });
+    this.#process = child;
+    await until('the tree is ready', () => {
+      if (child.exitCode !== null) throw new Error(`banyan up ended with ${child.exitCode}: ${said}`);
+      return existsSync(this.#readyFile);
+    });
+  }
+
+  /** Ends the tree; the exit code. */
+  async down(): Promise<number | null> {
+    const child = this.#process;
+    if (!child || child.exitCode !== null) return child?.exitCode ?? null;
+    const ended = new Promise<number | null>((done) => child.once('exit', done));
+    child.kill('SIGTERM');
+    return ended;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.down();
+    rmSync(this.data, { recursive: true, force: true });
+  }
+
+  /** The present process of a node, by its path; the center is `center`. */
+  pid(path: string): number {
+    const { nodes } = JSON.parse(readFileSync(this.#readyFile, 'utf8')) as { nodes: { path: string; pid: number }[] };
+    return nodes.find((node) => node.path === path)!.pid;
+  }
+
+  kill(path: string): void {
+    process.kill(this.pid(path), 'SIGKILL');
+  }
+
+  kubectl(context: string, args: readonly string[], input?: string): Ran {
+    const ran = spawnSync('kubectl', ['--kubeconfig', join(this.data, 'kubeconfig'), '--context', context, ...args], {
+      encoding: 'utf8',
+      timeout: 60_000,
+      ...(input === undefined ? {} : { input }),
+      env: { ...process.env, KUBECACHEDIR: join(this.data, 'kubecache') },
+    });
+    return { code: ran.status ?? -1, out: `${ran.stdout}${ran.stderr}` };
+  }
+
+  /** What kubectl prints; throws when it fails. */
+  ok(context: string, ...args: string[]): string {
+    const { code, out } = this.kubectl(context, args);
+    if (code !== 0) throw new Error(`kubectl --context ${context} ${args.join(' ')}: ${out}`);
+    return out;
+  }
+
+  apply(context: string, object: object): Ran {
+    return this.kubectl(context, ['apply', '-f', '-'], JSON.stringify(object));
+  }
+
+  json<T>(context: string, ...args: string[]): T | undefined {
+    const { code, out } = this.kubectl(context, ['get', ...args, '-o', 'json']);
+    return code === 0 ? (JSON.parse(out) as T) : undefined;
+  }
+
+  get #readyFile(): string {
+    return join(this.data, 'ready.json');
+  }
+}
+
+export function banyan(...args: string[]): Ran {
+  const ran = spawnSync(process.execPath, [program, ...args], { encoding: 'utf8', timeout: 60_000, cwd: root });
+  return { code: ran.status ?? -1, out: `${ran.stdout}${ran.stderr}` };
+}
+
+export async function until(what: string, holds: () => boolean, seconds = 60): Promise<void> {
+  const deadline = performance.now() + seconds * 1000;
+  while (!holds()) {
+    if (performance.now() > deadline) throw new Error(`not within ${seconds} s: ${what}`);
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}
+
+export function fixture(file: string): string {
+  return join(root, file);
+}

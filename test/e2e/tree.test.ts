@@ -1,0 +1,122 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+
+const space = 'space/center/retail';
+const production = ['eu:paris:rivoli', 'eu:paris:bastille', 'eu:berlin:mitte', 'us:market', 'hq'];
+const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
+
+interface Shown {
+  metadata: { uid: string; annotations?: Record<string, string> };
+  data?: Record<string, string>;
+  status?: { summary?: Record<string, number>; display?: string; conditions?: { type: string; status: string }[] };
+}
+
+describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
+  const tree = new LocalTree('deploy/topologies/shop.yaml');
+  const counts = (context: string) => tree.json<Shown>(context, 'epl', 'guestbook')?.status?.summary ?? {};
+  const greeting = (cluster: string) =>
+    tree.json<Shown>(`cluster/${cluster}`, 'configmap', 'greeting', '-n', 'guestbook');
+
+  beforeAll(async () => {
+    await tree.up();
+    tree.ok(space, 'apply', '-f', fixture('docs/examples/guestbook.yaml'));
+    tree.ok(space, 'wait', 'epl/guestbook', '--for=condition=Ready', '--timeout=60s');
+  }, 120_000);
+  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+
+  it('delivers to every cluster that matches and to no other', async () => {
+    for (const cluster of production) expect(greeting(cluster)?.data).toEqual({ text: 'Good morning' });
+    expect(greeting('eu:berlin:lab')).toBeUndefined();
+  });
+
+  it('sums up at every level what is below it', async () => {
+    expect(counts(space)).toMatchObject({ expected: 5, available: 5, fresh: 5, failed: 0 });
+    await until(
+      'the regions agree',
+      () => counts('space/eu/center.retail').available === 3 && counts('space/eu:paris/center.retail').available === 2,
+    );
+    expect(counts('space/us/center.retail')).toMatchObject({ expected: 1, available: 1 });
+  });
+
+  it('keeps mailboxes readable and not writable', () => {
+    expect(tree.json('mailbox/eu:paris:rivoli', 'deployment', 'frontend', '-n', 'guestbook')).toBeDefined();
+    expect(
+      tree.kubectl('mailbox/eu:paris:rivoli', ['delete', 'deployment', 'frontend', '-n', 'guestbook']).code,
+    ).not.toBe(0);
+  });
+
+  it('follows a label to a sixth cluster and back', async () => {
+    tree.ok('node/eu:berlin', 'label', 'location', 'lab', 'env=prod', '--overwrite');
+    await until('it is at the lab', () => greeting('eu:berlin:lab') !== undefined);
+    await until('six are available', () => counts(space).available === 6);
+    tree.ok('node/eu:berlin', 'label', 'location', 'lab', 'env=test', '--overwrite');
+    await until('it is gone from the lab', () => greeting('eu:berlin:lab') === undefined);
+    await until('five are expected', () => counts(space).expected === 5 && counts(space).available === 5);
+  });
+
+  it('goes through kill -9 of every node without making any object anew', async () => {
+    const before = production.map((cluster) => greeting(cluster)!.metadata.uid);
+    for (const [i, node] of ['center', 'eu', 'us', 'eu:paris', 'eu:berlin', 'eu:paris:rivoli'].entries()) {
+      tree.kill(node);
+      const round = `round=${i}`;
+      const args = ['annotate', 'configmap', 'greeting', '-n', 'guestbook', round, '--overwrite'];
+      await until(`the center takes a change after kill -9 of ${node}`, () => tree.kubectl(space, args).code === 0);
+      await until(`the change is everywhere after kill -9 of ${node}`, () =>
+        production.every((cluster) => greeting(cluster)?.metadata.annotations?.round === String(i)),
+      );
+    }
+    expect(production.map((cluster) => greeting(cluster)!.metadata.uid)).toEqual(before);
+    await until('all are available again', () => counts(space).available === 5);
+  }, 240_000);
+
+  it('lets a region go on while the center is away', async () => {
+    process.kill(tree.pid('center'), 'SIGSTOP');
+    try {
+      const object = {
+        apiVersion: 'v1',
+        kind: 'ConfigMap',
+        metadata: { name: 'local', namespace: 'default' },
+        data: { a: '1' },
+      };
+      const placement = {
+        apiVersion: 'edge.banyan.io/v1alpha1',
+        kind: 'EdgePlacement',
+        metadata: { name: 'local' },
+        spec: {
+          locationSelectors: [{ matchLabels: { zone: 'paris' } }],
+          downsync: [{ resources: ['configmaps'], namespaces: ['default'] }],
+        },
+      };
+      expect(tree.apply('space/eu/ops', object).code).toBe(0);
+      expect(tree.apply('space/eu/ops', placement).code).toBe(0);
+      tree.ok('space/eu/ops', 'wait', 'epl/local', '--for=condition=Ready', '--timeout=30s');
+      expect(tree.json('cluster/eu:paris:rivoli', 'configmap', 'local', '-n', 'default')).toBeDefined();
+      tree.ok('cluster/eu:paris:rivoli', 'delete', 'configmap', 'greeting', '-n', 'guestbook');
+      await until('drift is put back', () => greeting('eu:paris:rivoli') !== undefined);
+    } finally {
+      process.kill(tree.pid('center'), 'SIGCONT');
+    }
+    await until('the center is exact again', () => counts(space).available === 5);
+  }, 120_000);
+
+  it('deletes nothing below a relay that lost its store', async () => {
+    const before = ['eu:paris:rivoli', 'eu:paris:bastille'].map((cluster) => greeting(cluster)!.metadata.uid);
+    expect(await tree.down()).toBe(0);
+    rmSync(join(tree.data, 'nodes', 'eu'), { recursive: true });
+    await tree.up();
+    await until('all are available again', () => counts(space).available === 5);
+    expect(['eu:paris:rivoli', 'eu:paris:bastille'].map((cluster) => greeting(cluster)!.metadata.uid)).toEqual(before);
+  }, 240_000);
+
+  it('takes everything away with its placement', async () => {
+    tree.ok(space, 'delete', 'epl', 'guestbook');
+    await until('it is gone everywhere', () => production.every((cluster) => greeting(cluster) === undefined));
+    expect(tree.json(space, 'deployment', 'frontend', '-n', 'guestbook')).toBeDefined();
+  }, 120_000);
+
+  it('ends on SIGTERM with exit code 0', async () => {
+    expect(await tree.down()).toBe(0);
+  });
+});
