@@ -23,6 +23,8 @@ export interface Kind extends GroupResource, KindSchema {
   readonly storageVersion: string;
   readonly subresources: { readonly status: boolean; readonly scale?: ScalePaths };
   readonly custom: boolean;
+  /** Of the stored CustomResourceDefinition that makes the kind; absent for kinds that the space has by itself. */
+  readonly definitionUid?: string;
 }
 
 export interface ScalePaths {

@@ -58,7 +58,7 @@ function ownRules(schema: SchemaProps, isRoot: boolean): RuleCheck | undefined {
   if (!rules?.length) return undefined;
   const isResource = isRoot || schema['x-kubernetes-embedded-resource'] === true;
   const compiled = rules.map((rule) => compileRule(rule, celType(schema, isResource)));
-  const convert = celConverter(schema, isResource);
+  const convert = celConverter(schema, isResource, neededFields(compiled));
   const typeName = schema.type ?? 'any';
   return (value, old, path, causes, budget) => {
     if (value === null || value === undefined) return;
@@ -73,6 +73,21 @@ function ownRules(schema: SchemaProps, isRoot: boolean): RuleCheck | undefined {
       if (failure !== undefined) causes.push(causeOf(rule.rule, failure, path, typeName));
     }
   };
+}
+
+/** Converting a value costs more than asking most rules: only what some rule names is converted. */
+function neededFields(rules: readonly CompiledRule[]): ReadonlySet<string> | undefined {
+  const needed = new Set<string>();
+  for (const { program, message } of rules) {
+    for (const part of message ? [program, message] : [program]) {
+      for (const variable of ['self', 'oldSelf']) {
+        const fields = part.fieldsOf(variable);
+        if (!fields) return undefined;
+        for (const field of fields) needed.add(field);
+      }
+    }
+  }
+  return needed;
 }
 
 function bindings(rule: CompiledRule, self: CelValue, oldSelf: CelValue | undefined): Record<string, CelValue> {

@@ -53,24 +53,26 @@ function objectType(schema: SchemaProps, isResource: boolean): CelType {
 
 export type Convert = (value: unknown) => CelValue;
 
-/** Compiled once per schema. A value must be valid by it; null is null everywhere. */
+/**
+ * Compiled once per schema. A value must be valid by it; null is null everywhere. `only`: the fields of an object (by their names in
+ * expressions) that are needed, undefined for all.
+ */
 export function celConverter(
   schema: SchemaProps,
   isResource = schema['x-kubernetes-embedded-resource'] === true,
+  only?: ReadonlySet<string>,
 ): Convert {
-  const convert = nonNullConverter(schema, isResource);
+  const convert = schema.type === 'object' ? objectConverter(schema, isResource, only) : nonNullConverter(schema);
   return (value) => (value === null || value === undefined ? null : convert(value));
 }
 
-function nonNullConverter(schema: SchemaProps, isResource: boolean): Convert {
+function nonNullConverter(schema: SchemaProps): Convert {
   if (schema['x-kubernetes-int-or-string']) return celValue;
   switch (schema.type) {
     case 'array': {
       const item = celConverter(schema.items ?? {});
       return (value) => (Array.isArray(value) ? value.map(item) : null);
     }
-    case 'object':
-      return objectConverter(schema, isResource);
     case 'integer':
       return (value) => (typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : null);
     case 'number':
@@ -82,13 +84,13 @@ function nonNullConverter(schema: SchemaProps, isResource: boolean): Convert {
   }
 }
 
-function objectConverter(schema: SchemaProps, isResource: boolean): Convert {
+function objectConverter(schema: SchemaProps, isResource: boolean, only: ReadonlySet<string> | undefined): Convert {
   if (!isResource && typeof schema.additionalProperties === 'object') return mapConverter(schema.additionalProperties);
   if (!isResource && !schema.properties && schema['x-kubernetes-preserve-unknown-fields']) return celValue;
   const fields = new Map<string, readonly [escaped: string, convert: Convert]>();
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
     const escaped = celFieldName(name);
-    if (escaped !== undefined) fields.set(name, [escaped, celConverter(property)]);
+    if (escaped !== undefined && (only?.has(escaped) ?? true)) fields.set(name, [escaped, celConverter(property)]);
   }
   if (isResource) {
     fields.set('apiVersion', ['apiVersion', celValue]).set('kind', ['kind', celValue]);

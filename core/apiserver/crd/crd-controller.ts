@@ -10,7 +10,7 @@ import type { Logger } from '../../runtime/logger.ts';
 import { KeyQueue } from '../lifecycle/key-queue.ts';
 import type { Space } from '../space.ts';
 import { type CustomResourceDefinition, crdResource, type DefinitionNames, isDefinition } from './definition.ts';
-import { acceptNames } from './names.ts';
+import { acceptNames, isEstablished } from './names.ts';
 
 export interface CrdControllerOptions {
   readonly space: Space;
@@ -22,6 +22,8 @@ export interface CrdControllerOptions {
 
 const cleanup = 'customresourcecleanup.apiextensions.k8s.io';
 const fieldManager = 'crd-controller';
+/** Objects that one turn deletes: a transaction each. */
+const deletesPerTurnMax = 256;
 
 export class CrdController {
   readonly #space: Space;
@@ -37,17 +39,25 @@ export class CrdController {
     this.#unsubscribe = space.storage.subscribe((events) => {
       for (const { type, object } of events) {
         const { group, resource, name } = object.key;
-        if (group === crdResource.group && resource === crdResource.resource) this.#queue.add(name);
+        if (group === crdResource.group && resource === crdResource.resource) {
+          this.#queue.add(name);
+          // Names that it had are free for those that asked for them too.
+          if (type === 'DELETED') this.#lookAtAll();
+        }
         // The last object of a definition that waits for its end lets it go.
         else if (type === 'DELETED' && group !== '') this.#queue.add(`${resource}.${group}`);
       }
     });
-    for (const { key } of space.storage.scan(crdResource)) this.#queue.add(key.name);
+    this.#lookAtAll();
   }
 
   close(): void {
     this.#unsubscribe();
     this.#queue.close();
+  }
+
+  #lookAtAll(): void {
+    for (const { key } of this.#space.storage.scan(crdResource)) this.#queue.add(key.name);
   }
 
   #look(name: string): void {
@@ -89,25 +99,42 @@ export class CrdController {
     this.#space.update({ ...definition, status }, { fieldManager, subresource: 'status' });
   }
 
+  /** Names in the same group that are taken: by kinds of the space that no definition makes, and by definitions that came first. */
   #othersOf(definition: CustomResourceDefinition): DefinitionNames[] {
-    return this.#space.storage
+    const { group } = definition.spec;
+    const definitions = this.#space.storage
       .scan(crdResource)
       .map((stored) => this.#space.parse(stored))
-      .filter(
-        (other): other is CustomResourceDefinition =>
-          isDefinition(other) && other.metadata.name !== definition.metadata.name,
-      )
-      .filter((other) => other.spec.group === definition.spec.group && other.status?.acceptedNames !== undefined)
-      .map((other) => other.status!.acceptedNames!);
+      .filter(isDefinition)
+      .filter((other) => other.spec.group === group);
+    const fixed = this.#space.kinds.all().filter((kind) => kind.group === group && kind.definitionUid === undefined);
+    return [
+      ...fixed.map((kind) => ({ ...kind, plural: kind.resource, shortNames: [...kind.shortNames], categories: [] })),
+      ...definitions
+        .filter((other) => other.metadata.name !== definition.metadata.name)
+        .flatMap((other) => (other.status?.acceptedNames ? [other.status.acceptedNames] : [])),
+    ];
   }
 
   #end(definition: CustomResourceDefinition): void {
     const of = { group: definition.spec.group, resource: definition.spec.names.plural };
-    const { finalizers = [] } = definition.metadata;
+    const { name, finalizers = [] } = definition.metadata;
     if (!finalizers.includes(cleanup)) return;
-    if (this.#space.kinds.byResource(of)) this.#space.deleteCollection(of, { matches: () => true });
-    if (this.#space.storage.scan(of).length > 0) return;
-    const left = finalizers.filter((finalizer) => finalizer !== cleanup);
-    this.#space.update({ ...definition, metadata: { ...definition.metadata, finalizers: left } }, { fieldManager });
+    // A definition whose name belongs to another kind has no objects: those of that name are not its own.
+    const isOwner =
+      isEstablished(definition) && this.#space.kinds.byResource(of)?.definitionUid === definition.metadata.uid;
+    let deletesLeft = deletesPerTurnMax;
+    for (const { key } of isOwner ? this.#space.storage.scan(of) : []) {
+      const object = this.#space.get(key);
+      if (!object || object.metadata.deletionTimestamp) continue;
+      if (deletesLeft-- === 0) {
+        this.#queue.add(name!);
+        return;
+      }
+      this.#space.delete(key, { propagationPolicy: 'Background', fieldManager });
+    }
+    if (isOwner && this.#space.storage.scan(of).length > 0) return;
+    const others = finalizers.filter((finalizer) => finalizer !== cleanup);
+    this.#space.update({ ...definition, metadata: { ...definition.metadata, finalizers: others } }, { fieldManager });
   }
 }

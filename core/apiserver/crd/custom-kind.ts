@@ -1,4 +1,5 @@
 /** A CustomResourceDefinition as a Kind of a space. Schemas are compiled when they are first needed, once. */
+import { CelError } from '../../match/cel/cel-error.ts';
 import type { JsonObject, KubeObject } from '../../object/meta.ts';
 import { formatApiVersion } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -10,11 +11,12 @@ import {
   type DefinitionColumn,
   type DefinitionNames,
   type DefinitionVersion,
+  type SchemaProps,
   schemaOf,
 } from './definition.ts';
 import { compareVersions } from './version-order.ts';
 
-/** The definition must have passed validateDefinition; a schema that does not compile throws when it is first used. */
+/** The definition must have passed definitionAdmission: what it lacks is not made up for here. */
 export function customKind(definition: CustomResourceDefinition): Kind {
   const { spec } = definition;
   const versions = spec.versions.filter((version) => version.served);
@@ -39,6 +41,7 @@ export function customKind(definition: CustomResourceDefinition): Kind {
     storageVersion: storage.name,
     subresources: subresources(storage),
     custom: true,
+    ...(definition.metadata.uid === undefined ? {} : { definitionUid: definition.metadata.uid }),
     schema: (version) => served(version).compiled().type,
     columns: (version) => served(version).columns,
     selectableFields: (version) => served(version).selectableFields,
@@ -60,13 +63,28 @@ function servedVersion({ spec }: CustomResourceDefinition, version: DefinitionVe
   let compiled: CompiledSchema | undefined;
   return {
     compiled: () => {
-      compiled ??= compileSchema(schema, typeName);
+      compiled ??= compile(schema, typeName);
       return compiled;
     },
     openapi: () => schema as JsonObject,
     columns: version.additionalPrinterColumns?.map(printerColumn) ?? [ageColumn],
     selectableFields: version.selectableFields?.map((field) => field.jsonPath) ?? [],
   };
+}
+
+/** A definition from before admission looked at it, or from elsewhere, may not compile: then its objects can't be written, and all else works. */
+function compile(schema: SchemaProps, typeName: string): CompiledSchema {
+  try {
+    return compileSchema(schema, typeName);
+  } catch (error) {
+    if (!(error instanceof CelError || error instanceof SyntaxError)) throw error;
+    throw new BanyanError(
+      'Internal',
+      `the schema of ${typeName} does not compile: ${error.message}`,
+      {},
+      { cause: error },
+    );
+  }
 }
 
 /** Conversion is None: only apiVersion changes. */

@@ -12,12 +12,16 @@ export interface AcceptedNames {
 
 /** A definition is served unless the CrdController has refused its names; one that it has not looked at yet is served at once. */
 export function isServed(definition: CustomResourceDefinition): boolean {
-  const condition = definition.status?.conditions?.find(({ type }) => type === 'NamesAccepted');
-  return condition?.status !== 'False' || definition.status?.conditions?.some(isEstablished) === true;
+  return conditionOf(definition, 'NamesAccepted') !== 'False' || isEstablished(definition);
 }
 
-function isEstablished(condition: { type: string; status: string }): boolean {
-  return condition.type === 'Established' && condition.status === 'True';
+/** Its names have been accepted: what is stored under them is its own. */
+export function isEstablished(definition: CustomResourceDefinition): boolean {
+  return conditionOf(definition, 'Established') === 'True';
+}
+
+function conditionOf(definition: CustomResourceDefinition, type: string): string | undefined {
+  return definition.status?.conditions?.find((condition) => condition.type === type)?.status;
 }
 
 /** `others`: the accepted names of the other definitions (and built-in kinds) of the same group. */

@@ -125,28 +125,40 @@ function listChecks(schema: SchemaProps): Check[] {
       }
     });
   }
-  if (schema.uniqueItems || schema['x-kubernetes-list-type'] === 'set') checks.push(uniqueCheck((item) => item));
+  if (schema.uniqueItems || schema['x-kubernetes-list-type'] === 'set')
+    checks.push(uniqueCheck(identityOf, (item) => item));
   if (schema['x-kubernetes-list-type'] === 'map') {
     const keys = schema['x-kubernetes-list-map-keys'] ?? [];
-    checks.push(uniqueCheck((item) => keyOf(item, keys)));
+    checks.push(uniqueCheck(keyIdentity(keys), (item) => keysOf(item, keys)));
   }
   return checks;
 }
 
-function uniqueCheck(identity: (item: unknown) => unknown): Check {
+/** `identity`: equal for equal items. `shown`: what of an item stands in a message. */
+function uniqueCheck(identity: (item: unknown) => unknown, shown: (item: unknown) => unknown): Check {
   return (value, path, causes) => {
     if (!Array.isArray(value) || value.length < 2) return;
     const seen = new Set<unknown>();
     for (let index = 0; index < value.length; index++) {
-      const identified = identity(value[index]);
-      const key = typeof identified === 'object' ? stableStringify(identified) : identified;
-      if (seen.has(key)) causes.push(duplicate(formatPath([...path, index]), identified));
+      const key = identity(value[index]);
+      if (seen.has(key)) causes.push(duplicate(formatPath([...path, index]), shown(value[index])));
       seen.add(key);
     }
   };
 }
 
-function keyOf(item: unknown, keys: readonly string[]): unknown {
+/** Scalars are themselves; a text can't be taken for something structured, which begins with a zero byte here. */
+function identityOf(item: unknown): unknown {
+  return typeof item === 'object' ? `\0${stableStringify(item)}` : item;
+}
+
+function keyIdentity(keys: readonly string[]): (item: unknown) => unknown {
+  const [only] = keys;
+  if (keys.length === 1 && only !== undefined) return (item) => (isRecord(item) ? identityOf(item[only]) : item);
+  return (item) => identityOf(keysOf(item, keys));
+}
+
+function keysOf(item: unknown, keys: readonly string[]): unknown {
   if (!isRecord(item)) return item;
   return Object.fromEntries(keys.filter((key) => Object.hasOwn(item, key)).map((key) => [key, item[key]]));
 }

@@ -9,6 +9,8 @@ import { stableStringify } from '../../object/canonical.ts';
 import type { KubeObject } from '../../object/meta.ts';
 import type { LabelSelector } from '../../object/selector.ts';
 import type { Cause } from '../../runtime/errors.ts';
+import { suggest } from '../../runtime/suggest.ts';
+import { definitionAdmission } from '../crd/definition-admission.ts';
 import { invalid } from '../crd/field-error.ts';
 import type { Admission, Kinds } from '../space.ts';
 import { invalid as invalidObject } from '../verbs/status-errors.ts';
@@ -16,11 +18,16 @@ import { edgeGroup } from './edge-kinds.ts';
 import type { DownsyncItem, EdgePlacementSpec } from './edge-placement.ts';
 import { inventoryGroup } from './inventory-kinds.ts';
 import { checkSelector, checkSelectors } from './label-selector-check.ts';
-import { nearest } from './nearest.ts';
 
-/** Looks only at kinds of the mesh, and only when what it looks at has changed: an old placement can always be edited and deleted. */
+/**
+ * For a space with kinds of the mesh: what is checked of these, and of CustomResourceDefinitions. It looks only at what has changed, so that an
+ * old placement can always be edited and deleted.
+ */
 export function ownKindsAdmission(kinds: Kinds): Admission {
-  return ({ operation, key, object, old, subresource }) => {
+  const admitDefinition = definitionAdmission(kinds);
+  return (request) => {
+    admitDefinition(request);
+    const { operation, key, object, old, subresource } = request;
     if (!object || operation === 'delete' || subresource !== undefined) return;
     const isPlacement = key.group === edgeGroup && key.resource === 'edgeplacements';
     const isLocation = key.group === inventoryGroup && key.resource === 'locations';
@@ -38,7 +45,7 @@ export const locationVariables = {
   properties: { map: 'string' },
 } as const;
 
-export function checkPlacement(spec: EdgePlacementSpec, old: EdgePlacementSpec | undefined, kinds: Kinds): Cause[] {
+function checkPlacement(spec: EdgePlacementSpec, old: EdgePlacementSpec | undefined, kinds: Kinds): Cause[] {
   const causes = checkSelectors(spec.locationSelectors, 'spec.locationSelectors');
   for (const list of ['downsync', 'upsync'] as const) {
     for (const [index, item] of (spec[list] ?? []).entries()) {
@@ -88,8 +95,8 @@ function checkResources(item: DownsyncItem, field: string, kinds: Kinds): Cause[
 }
 
 function unknownGroup(group: string, kinds: Kinds): string {
-  const groups = new Set(kinds.all().map((kind) => kind.group));
-  return `this space has no kind of API group ${JSON.stringify(group)}; ${suggestion(nearest(group, groups))}`;
+  const groups = [...new Set(kinds.all().map((kind) => kind.group))];
+  return `this space has no kind of API group ${JSON.stringify(group)}; ${suggestion(suggest(group, groups))}`;
 }
 
 function unknownResource(resource: string, group: string, resources: string[], kinds: Kinds): string {
@@ -98,7 +105,7 @@ function unknownResource(resource: string, group: string, resources: string[], k
   const asName = kinds.all().find((kind) => isNamed(kind, resource.toLowerCase()));
   const meant = elsewhere
     ? `did you mean apiGroup ${JSON.stringify(elsewhere.group)}? `
-    : suggestion(asName?.resource ?? nearest(resource, resources));
+    : suggestion(asName?.resource ?? suggest(resource, resources));
   return `this space has no resource of this plural name in ${where}; ${meant}`;
 }
 

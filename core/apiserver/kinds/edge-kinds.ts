@@ -18,7 +18,7 @@ import {
 export const edgeGroup = 'edge.banyan.io';
 
 /** What one object may hold of a list whose length grows with the tree; more goes into more objects. */
-export const sliceEntriesMax = 1000;
+const sliceEntriesMax = 1000;
 /** Rules of one kind in one placement: matching looks at each of them for each object. */
 const itemsMax = 64;
 
@@ -176,7 +176,7 @@ export const edgePlacementDefinition = definition({
   ],
 });
 
-export const singlePlacementSliceDefinition = definition({
+const singlePlacementSliceDefinition = definition({
   group: edgeGroup,
   names: { plural: 'singleplacementslices', kind: 'SinglePlacementSlice', shortNames: ['sps'] },
   description: 'A part of the places that a placement matches: one by one what this node knows, by subtree the rest.',

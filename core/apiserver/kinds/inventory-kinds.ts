@@ -17,7 +17,7 @@ import {
 
 export const inventoryGroup = 'inventory.banyan.io';
 
-export const locationDefinition = definition({
+const locationDefinition = definition({
   group: inventoryGroup,
   names: { plural: 'locations', kind: 'Location', shortNames: ['loc'] },
   description: 'A place where workloads may run. Selectors and customization see its labels and annotations.',
@@ -57,7 +57,7 @@ export const locationDefinition = definition({
   ],
 });
 
-export const syncTargetDefinition = definition({
+const syncTargetDefinition = definition({
   group: inventoryGroup,
   names: { plural: 'synctargets', kind: 'SyncTarget', shortNames: ['st'] },
   description: 'One edge cluster, as placement sees it. It has the name of the agent that serves it.',

@@ -16,6 +16,13 @@ const definitions: { readonly [type in SpaceType]: readonly CustomResourceDefini
   Cluster: [],
 };
 
+/** Every definition of the mesh's own kinds: for reference pages and for clusters that are to hold them. */
+export const ownDefinitions: readonly CustomResourceDefinition[] = [
+  ...edgeDefinitions,
+  ...inventoryDefinitions,
+  ...meshDefinitions,
+];
+
 const compiled = new Map<CustomResourceDefinition, Kind>();
 
 /** The same Kind objects each time: their schemas are compiled once per process. */

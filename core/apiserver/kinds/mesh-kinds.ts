@@ -2,13 +2,13 @@
 import type { SchemaProps } from '../crd/definition.ts';
 import { conditions, definition, integer, list, object, quantities, rule, string, time } from './schema-words.ts';
 
-export const meshGroup = 'mesh.banyan.io';
+const meshGroup = 'mesh.banyan.io';
 
 function count(description: string): SchemaProps {
   return integer(description, { minimum: 0 });
 }
 
-export const nodeDefinition = definition({
+const nodeDefinition = definition({
   group: meshGroup,
   names: { plural: 'nodes', kind: 'Node', shortNames: ['mn'] },
   description: 'A node of the mesh: this one, its agents, or a relay below it.',
@@ -44,7 +44,7 @@ export const nodeDefinition = definition({
   ],
 });
 
-export const mailboxDefinition = definition({
+const mailboxDefinition = definition({
   group: meshGroup,
   names: { plural: 'mailboxes', singular: 'mailbox', kind: 'Mailbox', listKind: 'MailboxList', shortNames: ['mb'] },
   description: 'What this node holds for one of its children.',
@@ -77,7 +77,7 @@ export const mailboxDefinition = definition({
   ],
 });
 
-export const spaceDefinition = definition({
+const spaceDefinition = definition({
   group: meshGroup,
   names: { plural: 'spaces', kind: 'Space', shortNames: ['sp'] },
   description: 'A logical Kubernetes API endpoint of this node, with its own objects.',

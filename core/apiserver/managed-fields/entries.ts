@@ -79,7 +79,7 @@ function compareText(a: string, b: string): number {
 }
 
 /** Updaters beyond this number are merged, the oldest first: programs with a new name for each run must not fill the object. The API server's limit. */
-export const updateManagersMax = 10;
+const updateManagersMax = 10;
 const bucket = 'ancient-changes';
 
 export function capUpdaters(entries: readonly Entry[]): readonly Entry[] {

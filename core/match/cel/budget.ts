@@ -17,14 +17,15 @@ export interface Budget {
  * For all rules of one object together: about 50 ms. Kubernetes allows ten million units an expression and a hundred
  * million an object, a second or so.
  */
-export const budgetSteps = 1_000_000;
+const budgetSteps = 1_000_000;
 
 export function defaultBudget(): Budget {
   return { remaining: budgetSteps };
 }
 
 export interface Guarded {
-  readonly names: ReadonlySet<string>;
+  /** Variables by name, with the fields of each that are named; undefined: used as a whole somewhere. */
+  readonly names: ReadonlyMap<string, ReadonlySet<string> | undefined>;
   run(bindings: Readonly<Record<string, unknown>>, budget: Budget): unknown;
 }
 
@@ -48,13 +49,13 @@ export function instrument(parsed: ParseResult): Guarded {
     state.budget.remaining -= steps;
     if (state.budget.remaining < 0) throw new CelError('cost', 'expression exceeds its cost limit');
   };
-  const names = new Set<string>();
   const tree: unknown = parsed.ast;
   renamePatterns(tree);
+  const names = usesOf(tree);
   const checked = parsed.check();
   if (!checked.valid)
     throw new CelError('type', checked.error?.summary ?? 'not an expression', { cause: checked.error });
-  wrap(tree, charge, names);
+  wrap(tree, charge);
   return {
     names,
     run(bindings, budget) {
@@ -87,9 +88,26 @@ function checkPattern(source: string): void {
   }
 }
 
-function wrap(tree: unknown, charge: (steps: number) => void, names: Set<string>): void {
+function usesOf(tree: unknown): Map<string, Set<string> | undefined> {
+  const uses = new Map<string, Set<string> | undefined>();
+  const ofField = new Set<Node>();
   eachNode(tree, (node) => {
-    if (node.op === 'id' && typeof node.args === 'string') names.add(node.args);
+    if (node.op === 'id' && typeof node.args === 'string') {
+      if (!ofField.has(node)) uses.set(node.args, undefined);
+      return;
+    }
+    if ((node.op !== '.' && node.op !== '.?') || !Array.isArray(node.args)) return;
+    const [of, field]: unknown[] = node.args;
+    if (!isNode(of) || of.op !== 'id' || typeof of.args !== 'string' || typeof field !== 'string') return;
+    ofField.add(of);
+    if (!uses.has(of.args)) uses.set(of.args, new Set());
+    uses.get(of.args)?.add(field);
+  });
+  return uses;
+}
+
+function wrap(tree: unknown, charge: (steps: number) => void): void {
+  eachNode(tree, (node) => {
     if (node.op === '+') wrapConcatenation(node, charge);
     const loop = node.meta.alternate;
     if (loop?.op === 'comprehension') wrapLoop(node, loop, charge);

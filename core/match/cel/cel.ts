@@ -34,9 +34,13 @@ export interface CelProgram {
   readonly source: string;
   /** Variables that the expression names. */
   readonly variables: ReadonlySet<string>;
+  /** The fields of a variable that the expression names; undefined: it uses the variable as a whole. Others need not be there. */
+  fieldsOf(variable: string): ReadonlySet<string> | undefined;
   /** Throws CelError of kind `evaluation` or `cost`. The budget is shared by all who are given it. */
   evaluate(bindings: Readonly<Record<string, CelValue>>, budget?: Budget): CelValue;
 }
+
+const nothing: ReadonlySet<string> = new Set();
 
 /** A longer expression is not a rule any more but a program. */
 const sourceCharactersMax = 16_384;
@@ -62,6 +66,7 @@ export function compileCel(
   return {
     source,
     variables: named,
+    fieldsOf: (variable) => (guarded.names.has(variable) ? guarded.names.get(variable) : nothing),
     evaluate(bindings, budget = defaultBudget()) {
       const value = run(() => guarded.run(bindings, budget) as CelValue);
       if (budget.remaining < 0) throw new CelError('cost', 'expression exceeds its cost limit');
@@ -82,7 +87,7 @@ function run(evaluate: () => CelValue): CelValue {
 
 function checkTypes(source: string, variables: Readonly<Record<string, CelType>>, result: string | undefined): void {
   const environment = baseEnvironment.clone();
-  const names = { environment, next: 0 };
+  const names: TypeNames = { environment, byType: new Map() };
   for (const [name, type] of Object.entries(variables)) environment.registerVariable(name, typeName(type, names));
   const checked = environment.check(source);
   if (!checked.valid) {
@@ -95,15 +100,24 @@ function checkTypes(source: string, variables: Readonly<Record<string, CelType>>
   }
 }
 
-function typeName(type: CelType, names: { environment: Environment; next: number }): string {
+/** One name for one type: values of the same declared type can be compared, `self == oldSelf`. */
+interface TypeNames {
+  readonly environment: Environment;
+  readonly byType: Map<CelType, string>;
+}
+
+function typeName(type: CelType, names: TypeNames): string {
   if (type === 'timestamp') return 'google.protobuf.Timestamp';
   if (type === 'duration') return 'google.protobuf.Duration';
   if (typeof type === 'string') return type;
   if ('list' in type) return `list<${typeName(type.list, names)}>`;
   if ('map' in type) return `map<string, ${typeName(type.map, names)}>`;
   if ('optional' in type) return `optional<${typeName(type.optional, names)}>`;
+  const known = names.byType.get(type);
+  if (known !== undefined) return known;
   const fields = Object.fromEntries(Object.entries(type.fields).map(([name, field]) => [name, typeName(field, names)]));
-  const name = `Object${names.next++}`;
+  const name = `Object${names.byType.size}`;
+  names.byType.set(type, name);
   names.environment.registerType(name, { fields });
   names.environment.registerOperator(`${name} == ${name}`, (a, b) => a === b);
   return name;

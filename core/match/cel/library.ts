@@ -45,18 +45,18 @@ define('list.sum(): dyn', (list: (bigint | number)[]) => {
     sum = typeof sum === 'bigint' && typeof item === 'bigint' ? sum + item : Number(sum) + Number(item);
   return sum;
 });
-define('list.min(): dyn', (list: Ordered[]) =>
-  nonEmpty(list, 'min').reduce((least, item) => (item < least ? item : least)),
-);
-define('list.max(): dyn', (list: Ordered[]) =>
-  nonEmpty(list, 'max').reduce((most, item) => (item > most ? item : most)),
-);
+define('list.min(): dyn', (list: Ordered[]) => first(list, 'min', (a, b) => a < b));
+define('list.max(): dyn', (list: Ordered[]) => first(list, 'max', (a, b) => a > b));
 define('list.indexOf(dyn): int', (list: unknown[], item: unknown) => BigInt(list.indexOf(item)));
 define('list.lastIndexOf(dyn): int', (list: unknown[], item: unknown) => BigInt(list.lastIndexOf(item)));
 
-function nonEmpty<T>(list: T[], name: string): T[] {
-  if (list.length === 0) throw new RangeError(`${name} called on empty list`);
-  return list;
+/** The item that stands before all others. */
+function first(list: Ordered[], name: string, isBefore: (a: Ordered, b: Ordered) => boolean): Ordered {
+  const [head, ...rest] = list;
+  if (head === undefined) throw new RangeError(`${name} called on empty list`);
+  let found = head;
+  for (const item of rest) if (isBefore(item, found)) found = item;
+  return found;
 }
 
 // ------------------------------------------------------------------------------------- regular expressions

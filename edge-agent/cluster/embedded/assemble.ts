@@ -1,6 +1,7 @@
 /** The embedded cluster on a store: its space, what every space has for its lifecycle, and the controllers of a cluster. */
 import { builtinKinds } from '../../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../../core/apiserver/crd/crd-controller.ts';
+import { definitionAdmission } from '../../../core/apiserver/crd/definition-admission.ts';
 import { SpaceKinds } from '../../../core/apiserver/kinds/space-kinds.ts';
 import { GarbageCollector } from '../../../core/apiserver/lifecycle/garbage-collector.ts';
 import { NamespaceController } from '../../../core/apiserver/lifecycle/namespace-controller.ts';
@@ -45,7 +46,7 @@ export function assembleCluster(options: AssembleOptions): AssembledCluster {
     clock,
     random,
     fields: fieldManager,
-    admissions: [clusterAdmission(() => space)],
+    admissions: [definitionAdmission(kinds), clusterAdmission(() => space)],
   });
   const shared = { space, clock, logger, schedule };
   const lifecycle = [new CrdController(shared), new NamespaceController(shared), new GarbageCollector(shared)];

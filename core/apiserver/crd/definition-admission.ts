@@ -1,0 +1,246 @@
+/**
+ * What makes a CustomResourceDefinition acceptable beyond the types of its fields: names, versions, schemas. A definition that is stored can
+ * be compiled; the messages are those of the API server.
+ */
+import { checkDnsSubdomain } from '../../object/names.ts';
+import type { Cause } from '../../runtime/errors.ts';
+import type { Admission, Kinds } from '../space.ts';
+import { invalid as invalidObject } from '../verbs/status-errors.ts';
+import {
+  type CustomResourceDefinition,
+  crdResource,
+  type DefinitionColumn,
+  type DefinitionSpec,
+  type DefinitionVersion,
+  isDefinition,
+  type SchemaProps,
+} from './definition.ts';
+import { duplicate, forbidden, invalid, notSupported, required } from './field-error.ts';
+import { checkStructural } from './structural.ts';
+
+/** Fills in defaults, in place, and throws Invalid. What has fields of the wrong type is left to validation. */
+export function definitionAdmission(kinds: Kinds): Admission {
+  return ({ operation, key, object, old, subresource }) => {
+    if (key.group !== crdResource.group || key.resource !== crdResource.resource) return;
+    if (!object || operation === 'delete' || subresource !== undefined || !isDefinition(object)) return;
+    const kind = kinds.byResource(crdResource);
+    if (!kind || kind.rules.validate(object, 'v1').length > 0) return;
+    fillIn(object.spec);
+    const causes = checkDefinition(object, old && isDefinition(old) ? old : undefined);
+    if (causes.length > 0) throw invalidObject(kind, key.name, causes);
+  };
+}
+
+export function checkDefinition(definition: CustomResourceDefinition, old?: CustomResourceDefinition): Cause[] {
+  const { spec } = definition;
+  const expected = `${spec.names?.plural}.${spec.group}`;
+  return [
+    ...(definition.metadata.name === expected
+      ? []
+      : [invalid('metadata.name', definition.metadata.name, 'must be spec.names.plural+"."+spec.group')]),
+    ...checkGroupAndScope(spec),
+    ...checkNames(spec),
+    ...checkVersions(spec),
+    ...checkConversion(spec),
+    ...(old ? checkUpdate(definition, old) : []),
+  ];
+}
+
+function fillIn(spec: DefinitionSpec): void {
+  const { names } = spec;
+  if (!names?.kind) return;
+  names.singular ||= names.kind.toLowerCase();
+  names.listKind ||= `${names.kind}List`;
+  spec.conversion ??= { strategy: 'None' };
+}
+
+function checkGroupAndScope({ group, scope, preserveUnknownFields }: DefinitionSpec): Cause[] {
+  const causes: Cause[] = [];
+  if (!group) causes.push(required('spec.group'));
+  else if (!group.includes('.')) causes.push(invalid('spec.group', group, 'should be a domain with at least one dot'));
+  else if (checkDnsSubdomain(group)) causes.push(invalid('spec.group', group, checkDnsSubdomain(group)!));
+  if (!scope) causes.push(required('spec.scope'));
+  else if (!['Cluster', 'Namespaced'].includes(scope))
+    causes.push(notSupported('spec.scope', scope, ['Cluster', 'Namespaced']));
+  if (preserveUnknownFields) {
+    const why =
+      'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead';
+    causes.push(invalid('spec.preserveUnknownFields', true, why));
+  }
+  return causes;
+}
+
+const dns1035 = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
+const dns1035Message =
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character";
+
+function isLabel(name: string): boolean {
+  return name.length <= 63 && dns1035.test(name);
+}
+
+function checkNames({ names }: DefinitionSpec): Cause[] {
+  if (!names) return [required('spec.names')];
+  const causes: Cause[] = [];
+  const check = (field: string, name: string | undefined, text: string, form: string) => {
+    if (!name) causes.push(required(field));
+    else if (!isLabel(form)) causes.push(invalid(field, name, text));
+  };
+  const mixed = `may have mixed case, but should otherwise match: ${dns1035Message}`;
+  check('spec.names.plural', names.plural, dns1035Message, names.plural ?? '');
+  check('spec.names.singular', names.singular, dns1035Message, names.singular ?? '');
+  check('spec.names.kind', names.kind, mixed, (names.kind ?? '').toLowerCase());
+  check('spec.names.listKind', names.listKind, mixed, (names.listKind ?? '').toLowerCase());
+  for (const list of ['shortNames', 'categories'] as const) {
+    for (const [index, name] of (names[list] ?? []).entries())
+      check(`spec.names.${list}[${index}]`, name, dns1035Message, name);
+  }
+  if (names.kind && names.kind === names.listKind) {
+    causes.push(invalid('spec.names.listKind', names.listKind, 'kind and listKind may not be the same'));
+  }
+  return causes;
+}
+
+function checkVersions({ versions }: DefinitionSpec): Cause[] {
+  if (!versions?.length) return [required('spec.versions', 'must have at least one version')];
+  const causes: Cause[] = [];
+  const seen = new Set<string>();
+  for (const [index, version] of versions.entries()) {
+    const field = `spec.versions[${index}]`;
+    if (!isLabel(version.name)) causes.push(invalid(`${field}.name`, version.name, dns1035Message));
+    if (seen.has(version.name)) causes.push(duplicate(`${field}.name`, version.name));
+    seen.add(version.name);
+    causes.push(...checkVersion(version, field));
+  }
+  if (versions.filter((version) => version.storage).length !== 1) {
+    causes.push(
+      invalid(
+        'spec.versions',
+        versions.map(({ name }) => name),
+        'must have exactly one version marked as storage version',
+      ),
+    );
+  }
+  return causes;
+}
+
+function checkVersion(version: DefinitionVersion, field: string): Cause[] {
+  const causes: Cause[] = [];
+  const schema = version.schema?.openAPIV3Schema;
+  if (version.deprecationWarning !== undefined && !version.deprecated) {
+    causes.push(
+      invalid(`${field}.deprecationWarning`, version.deprecationWarning, 'can only be set for deprecated versions'),
+    );
+  }
+  if (schema) causes.push(...checkStructural(schema, `${field}.schema.openAPIV3Schema`));
+  else causes.push(required(`${field}.schema.openAPIV3Schema`, 'schemas are required'));
+  for (const [index, column] of (version.additionalPrinterColumns ?? []).entries()) {
+    causes.push(...checkColumn(column, `${field}.additionalPrinterColumns[${index}]`));
+  }
+  causes.push(...checkScale(version, `${field}.subresources.scale`));
+  causes.push(...checkSelectable(version, schema ?? {}, `${field}.selectableFields`));
+  return causes;
+}
+
+const columnTypes = ['integer', 'number', 'string', 'boolean', 'date'];
+
+function checkColumn(column: DefinitionColumn, field: string): Cause[] {
+  const causes: Cause[] = [];
+  if (!column.name) causes.push(required(`${field}.name`));
+  if (!column.type) causes.push(required(`${field}.type`));
+  else if (!columnTypes.includes(column.type)) causes.push(notSupported(`${field}.type`, column.type, columnTypes));
+  if (!column.jsonPath) causes.push(required(`${field}.jsonPath`));
+  else if (!column.jsonPath.startsWith('.')) {
+    causes.push(invalid(`${field}.jsonPath`, column.jsonPath, 'must be a simple json path starting with .'));
+  }
+  return causes;
+}
+
+const simplePath = /^(\.[A-Za-z_][\w-]*)+$/;
+
+function checkScale({ subresources }: DefinitionVersion, field: string): Cause[] {
+  const scale = subresources?.scale;
+  if (!scale) return [];
+  const causes: Cause[] = [];
+  const check = (
+    name: 'specReplicasPath' | 'statusReplicasPath' | 'labelSelectorPath',
+    under: string[],
+    isNeeded: boolean,
+  ) => {
+    const path = scale[name];
+    if (!path) {
+      if (isNeeded) causes.push(required(`${field}.${name}`));
+    } else if (!simplePath.test(path) || !under.some((prefix) => path.startsWith(prefix))) {
+      causes.push(invalid(`${field}.${name}`, path, `should be a json path under ${under.join(' or ')}`));
+    }
+  };
+  check('specReplicasPath', ['.spec.'], true);
+  check('statusReplicasPath', ['.status.'], true);
+  check('labelSelectorPath', ['.spec.', '.status.'], false);
+  return causes;
+}
+
+/** Each is read from every object of a list: the API server's limit. */
+const selectableFieldsMax = 8;
+
+function checkSelectable({ selectableFields = [] }: DefinitionVersion, schema: SchemaProps, field: string): Cause[] {
+  const causes: Cause[] = [];
+  if (selectableFields.length > selectableFieldsMax) {
+    causes.push(invalid(field, selectableFields.length, `must have at most ${selectableFieldsMax} fields`));
+  }
+  for (const [index, { jsonPath }] of selectableFields.entries()) {
+    const at = `${field}[${index}].jsonPath`;
+    const names = simplePath.test(jsonPath ?? '') ? jsonPath.slice(1).split('.') : undefined;
+    let node: SchemaProps | undefined = names && schema;
+    for (const name of names ?? []) node = node?.properties?.[name];
+    if (names?.[0] === 'metadata') causes.push(invalid(at, jsonPath, 'must not point to fields in metadata'));
+    else if (!node) causes.push(invalid(at, jsonPath, 'is an invalid path: does not refer to a valid field'));
+    else if (!['string', 'integer', 'boolean'].includes(node.type ?? '')) {
+      causes.push(
+        invalid(
+          at,
+          jsonPath,
+          'must point to a field of type string, boolean or integer. Enum string fields and strings with formats are allowed.',
+        ),
+      );
+    }
+  }
+  return causes;
+}
+
+function checkConversion({ conversion }: DefinitionSpec): Cause[] {
+  const strategy = conversion?.strategy ?? 'None';
+  if (strategy === 'None') {
+    return conversion?.webhook
+      ? [forbidden('spec.conversion.webhook', 'should not be set when strategy is not set to Webhook')]
+      : [];
+  }
+  if (strategy === 'Webhook') {
+    return [
+      invalid(
+        'spec.conversion.strategy',
+        strategy,
+        'conversion by webhook is not offered here; use None, which changes apiVersion only',
+      ),
+    ];
+  }
+  return [notSupported('spec.conversion.strategy', strategy, ['None'])];
+}
+
+function checkUpdate({ spec }: CustomResourceDefinition, old: CustomResourceDefinition): Cause[] {
+  const causes: Cause[] = [];
+  const immutable = (field: string, value: string, before: string) => {
+    if (value !== before) causes.push(invalid(field, value, 'field is immutable'));
+  };
+  immutable('spec.group', spec.group, old.spec.group);
+  immutable('spec.names.plural', spec.names.plural, old.spec.names.plural);
+  if (old.status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True')) {
+    immutable('spec.scope', spec.scope, old.spec.scope);
+    immutable('spec.names.kind', spec.names.kind, old.spec.names.kind);
+  }
+  const names = new Set(spec.versions?.map((version) => version.name));
+  for (const [index, stored] of (old.status?.storedVersions ?? []).entries()) {
+    if (!names.has(stored))
+      causes.push(invalid(`status.storedVersions[${index}]`, stored, 'must appear in spec.versions'));
+  }
+  return causes;
+}
