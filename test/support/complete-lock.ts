@@ -1,0 +1,67 @@
+/**
+ * `npm run lock`: adds to package-lock.json the packages of other platforms that `npm install` left out. A registry that serves only
+ * some platforms makes npm forget the others, and `npm ci` then refuses the file everywhere. What is added names version and
+ * platform only, so a machine of that platform fetches it as usual.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+interface LockEntry {
+  version?: string;
+  dev?: boolean;
+  optional?: boolean;
+  os?: string[];
+  cpu?: string[];
+  libc?: string[];
+  optionalDependencies?: Record<string, string>;
+}
+
+const systems = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32'];
+const processors: Record<string, string> = {
+  arm: 'arm',
+  armv7: 'arm',
+  arm64: 'arm64',
+  ia32: 'ia32',
+  loong64: 'loong64',
+  mips64el: 'mips64el',
+  ppc64: 'ppc64',
+  ppc64le: 'ppc64',
+  powerpc64le: 'ppc64',
+  riscv64: 'riscv64',
+  s390x: 's390x',
+  wasm32: 'wasm32',
+  x64: 'x64',
+};
+
+const file = join(import.meta.dirname, '../../package-lock.json');
+const lock = JSON.parse(readFileSync(file, 'utf8')) as { packages: Record<string, LockEntry> };
+const added: string[] = [];
+for (const entry of Object.values(lock.packages)) {
+  for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
+    const key = `node_modules/${name}`;
+    if (lock.packages[key]) continue;
+    lock.packages[key] = {
+      version: version.replace(/^[~^]/, ''),
+      ...platformOf(name),
+      ...(entry.dev ? { dev: true } : {}),
+      optional: true,
+    };
+    added.push(name);
+  }
+}
+lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)));
+writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`);
+console.log(`${added.length} packages of other platforms added`);
+
+/** Platform packages say in their names what they are for. */
+function platformOf(name: string): { os?: string[]; cpu?: string[]; libc?: string[] } {
+  const words = name.split(/[/-]/);
+  const os = words.find((word) => systems.includes(word));
+  const cpu = words.map((word) => processors[word]).find((found) => found !== undefined);
+  const libc = words.includes('musl')
+    ? 'musl'
+    : words.includes('gnu') || words.includes('gnueabihf')
+      ? 'glibc'
+      : undefined;
+  return { ...(os ? { os: [os] } : {}), ...(cpu ? { cpu: [cpu] } : {}), ...(libc ? { libc: [libc] } : {}) };
+}
