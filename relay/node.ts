@@ -90,7 +90,7 @@ export class Node implements AsyncDisposable {
   #listener: Listener | undefined;
   #caughtUp: boolean;
   #everQuiet = false;
-  #wasReady = false;
+  #isReady = false;
 
   constructor(config: NodeConfig, ports: NodePorts) {
     this.#config = config;
@@ -332,7 +332,7 @@ export class Node implements AsyncDisposable {
       software,
       path: this.#config.path,
       feedsOf: (t, child, role) => this.#feedsOf(t, child, role),
-      ready: () => this.#isReady(),
+      ready: () => this.#isReady,
       applied: (t, child, changes) => this.#fromBelow(t, child, changes),
       committed: (child, changes) => this.#reportedChanged(child, changes),
       acknowledged: () => this.#reports.poke(),
@@ -392,14 +392,10 @@ export class Node implements AsyncDisposable {
     });
   }
 
-  /** Everything above has arrived and been worked off: what is missing in a mailbox is meant to be missing. */
-  #isReady(): boolean {
-    return this.#caughtUp && this.#everQuiet && this.#loop.quiet;
-  }
-
+  /** Once everything above has arrived and been worked off: what is missing in a mailbox is meant to be missing. It stays so while the store lives. */
   #checkReady(): void {
-    if (this.#wasReady || !this.#isReady()) return;
-    this.#wasReady = true;
+    if (this.#isReady || !this.#caughtUp || !this.#everQuiet || !this.#loop.quiet) return;
+    this.#isReady = true;
     this.#sessions.readyChanged();
   }
 

@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { admit, type SessionRecord } from '../../../../core/session/handshake.ts';
+import type { Hello } from '../../../../core/wire/generated/mesh.ts';
+
+const nonce = (byte: number) => Buffer.alloc(16, byte);
+const hello = (changes: Partial<Hello> = {}): Hello => ({
+  versionMin: 1,
+  versionMax: 1,
+  path: 'eu:paris',
+  role: 'relay',
+  bootCounter: 7,
+  bootNonce: nonce(1),
+  attachSequence: 0,
+  down: undefined,
+  downCreditBytes: 0,
+  maxFrameBytes: 0,
+  software: 'test',
+  ...changes,
+});
+const known: SessionRecord = {
+  sessionSequence: 3,
+  bootCounter: 7,
+  bootNonce: nonce(1).toString('hex'),
+  attachSequence: 0,
+};
+
+describe('the admission of a child', () => {
+  it('numbers its sessions', () => {
+    expect(admit(hello(), 'eu:paris', undefined)).toMatchObject({ admitted: true, record: { sessionSequence: 1 } });
+    expect(admit(hello(), 'eu:paris', known)).toMatchObject({ admitted: true, record: { sessionSequence: 4 } });
+  });
+
+  it('takes a child that has started again', () => {
+    expect(admit(hello({ bootCounter: 8, bootNonce: nonce(2) }), 'eu:paris', known)).toMatchObject({ admitted: true });
+  });
+
+  it('refuses an older start as a clone', () => {
+    const refused = admit(hello({ bootCounter: 6 }), 'eu:paris', known);
+    expect(refused).toMatchObject({ admitted: false, reason: 'clone' });
+    expect(refused).toHaveProperty('message', expect.stringContaining('an older start (6, known 7)'));
+  });
+
+  it('refuses another process with the same boot counter as a clone', () => {
+    expect(admit(hello({ bootNonce: nonce(9) }), 'eu:paris', known)).toMatchObject({
+      admitted: false,
+      reason: 'clone',
+    });
+  });
+
+  it('refuses a version that it does not speak, naming both ranges', () => {
+    const refused = admit(hello({ versionMin: 2, versionMax: 3 }), 'eu:paris', undefined);
+    expect(refused).toMatchObject({ admitted: false, reason: 'version' });
+    expect(refused).toHaveProperty('message', expect.stringContaining('versions 2 to 3, this parent 1 to 1'));
+  });
+
+  it('refuses a hello for another path than the certificate is for', () => {
+    expect(admit(hello({ path: 'eu:berlin' }), 'eu:paris', undefined)).toMatchObject({
+      admitted: false,
+      reason: 'path',
+    });
+  });
+});

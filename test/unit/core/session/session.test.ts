@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import type { Batch } from '../../../../core/feed/feed.ts';
+import {
+  beatEveryMs,
+  begin,
+  deathAfterMs,
+  type Effect,
+  type Input,
+  type SessionState,
+  step,
+  windowBytes,
+} from '../../../../core/session/session.ts';
+
+const start = { nowMs: 0, head: 0, sentFrom: 0, ready: true, cursor: 0, resumes: true, peerReady: true };
+const types = (effects: readonly Effect[]) => effects.map(({ type }) => type);
+const batch = (from: number, to: number, head = to): Batch => ({
+  entries: [],
+  from,
+  to,
+  head,
+  epoch: 'e',
+  incarnation: 'i',
+});
+
+function play(state: SessionState, inputs: readonly Input[], nowMs = 0) {
+  let effects: Effect[] = [];
+  for (const input of inputs) {
+    const stepped = step(state, input, nowMs);
+    state = stepped.state;
+    effects = [...effects, ...stepped.effects];
+  }
+  return { state, effects };
+}
+
+describe('an established session', () => {
+  it('begins with a beat that tells the head', () => {
+    expect(begin({ ...start, head: 5 }).effects[0]).toEqual({ type: 'sendBeat', head: 5, ready: true });
+  });
+
+  it('asks for one batch at a time and stops at the window', () => {
+    let { state } = begin(start);
+    const first = step(state, { type: 'produced', head: 100 }, 0);
+    expect(first.effects).toEqual([expect.objectContaining({ type: 'sendBatch', after: 0, head: 100 })]);
+    state = first.state;
+    const full = step(state, { type: 'sent', to: 50, bytes: windowBytes }, 0);
+    expect(full.effects).toEqual([]);
+    expect(types(step(full.state, { type: 'ack', cursor: 50 }, 0).effects)).toEqual(['acknowledged', 'sendBatch']);
+  });
+
+  it('acknowledges a batch only by the effect that flushes first', () => {
+    const { effects } = play(begin(start).state, [{ type: 'batch', batch: batch(0, 3) }]);
+    expect(types(effects)).toContain('applyThenAck');
+  });
+
+  it('has caught up when it has the head that a ready peer announced', () => {
+    const { state, effects } = play(begin(start).state, [{ type: 'beat', head: 3, ready: true }]);
+    expect(types(effects)).not.toContain('caughtUp');
+    expect(types(play(state, [{ type: 'batch', batch: batch(0, 3) }]).effects)).toEqual(['applyThenAck', 'caughtUp']);
+  });
+
+  it('does not reconcile before the peer is ready', () => {
+    const waiting = begin({ ...start, resumes: false, peerReady: false });
+    expect(types(waiting.effects)).not.toContain('startReconcile');
+    expect(types(step(waiting.state, { type: 'beat', head: 9, ready: true }, 0).effects)).toContain('startReconcile');
+  });
+
+  it.each<[string, Input]>([
+    ['an acknowledgement beyond the head', { type: 'ack', cursor: 99 }],
+    ['a batch that ends before it begins', { type: 'batch', batch: batch(5, 4) }],
+    ['a batch beyond its own head', { type: 'batch', batch: batch(0, 5, 4) }],
+    [
+      'a reconcile reply that nobody asked for',
+      { type: 'reply', reply: { round: 1, answers: [], entries: [], head: 0, epoch: '', incarnation: '' } },
+    ],
+    ['a second word on how the feed goes on', { type: 'resume', resumes: true }],
+  ])('ends at %s', (_what, input) => {
+    const { effects } = step(begin(start).state, input, 0);
+    expect(effects).toEqual([
+      expect.objectContaining({ type: 'close', error: expect.objectContaining({ code: 'Protocol' }) }),
+    ]);
+  });
+
+  it('beats when nothing else was sent, and dies of silence', () => {
+    const { state } = begin(start);
+    expect(types(step(state, { type: 'tick' }, beatEveryMs).effects)).toEqual(['sendBeat']);
+    expect(step(state, { type: 'tick' }, deathAfterMs).effects).toEqual([
+      expect.objectContaining({ type: 'close', error: expect.objectContaining({ code: 'Unavailable' }) }),
+    ]);
+    const alive = step(state, { type: 'alive' }, deathAfterMs - 1).state;
+    expect(types(step(alive, { type: 'tick' }, deathAfterMs).effects)).toEqual(['sendBeat']);
+  });
+});
