@@ -29,6 +29,8 @@ export const nodeConfigSchema = z.strictObject({
   spaces: z
     .array(z.strictObject({ name: z.string(), type: z.enum(['Workload', 'Inventory', 'System']).default('Workload') }))
     .default([]),
+  /** Names of the relays right below, as far as they are known beforehand: a node that lost its store waits for their word. */
+  relays: z.array(z.string()).default([]),
   /** Destinations that this node knows from the start; the inventory itself is objects of the system space. */
   inventory: z.array(inventoryEntrySchema).default([]),
 });

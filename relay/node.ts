@@ -90,7 +90,9 @@ export class Node implements AsyncDisposable {
   #listener: Listener | undefined;
   #caughtUp: boolean;
   #everQuiet = false;
-  #isReady = false;
+  /** Children to which everything that concerns them has been given. */
+  readonly #readyChildren = new Set<string>();
+  #hasHeardAll = false;
 
   constructor(config: NodeConfig, ports: NodePorts) {
     this.#config = config;
@@ -332,7 +334,7 @@ export class Node implements AsyncDisposable {
       software,
       path: this.#config.path,
       feedsOf: (t, child, role) => this.#feedsOf(t, child, role),
-      ready: () => this.#isReady,
+      ready: (child) => this.#readyChildren.has(child),
       applied: (t, child, changes) => this.#fromBelow(t, child, changes),
       committed: (child, changes) => this.#reportedChanged(child, changes),
       acknowledged: () => this.#reports.poke(),
@@ -389,14 +391,24 @@ export class Node implements AsyncDisposable {
         this.#caughtUp = true;
         this.#loop.poke();
       },
+      ready: () => this.#hasHeardAll,
     });
   }
 
-  /** Once everything above has arrived and been worked off: what is missing in a mailbox is meant to be missing. It stays so while the store lives. */
+  /**
+   * What is missing in a feed is meant to be missing, once everything above has arrived, the child has said what is below it, and
+   * all of that is worked off. The way up is ready when every relay that is known beforehand has spoken, however long that takes: until then
+   * the parent keeps what it was told before, and so goes on to send what the silent one needs. Both stay so while the node runs.
+   */
   #checkReady(): void {
-    if (this.#isReady || !this.#caughtUp || !this.#everQuiet || !this.#loop.quiet) return;
-    this.#isReady = true;
-    this.#sessions.readyChanged();
+    if (!this.#caughtUp || !this.#everQuiet || !this.#loop.quiet) return;
+    const before = this.#readyChildren.size;
+    for (const { name, role, labels } of this.#book.children.values())
+      if (role === 'agent' || labels) this.#readyChildren.add(name);
+    if (this.#readyChildren.size > before) this.#sessions.readyChanged();
+    if (this.#hasHeardAll || !this.#config.relays.every((name) => this.#readyChildren.has(name))) return;
+    this.#hasHeardAll = true;
+    this.#uplink?.readyChanged();
   }
 
   // ---------------------------------------------------------------------------------------------------------- API

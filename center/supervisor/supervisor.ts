@@ -151,6 +151,7 @@ export class Supervisor {
       mesh: { host: own.host, port: own.mesh },
       labels: node.labels,
       spaces: node.spaces,
+      relays: node.relays,
       inventory: node.inventory.map(({ name, labels, annotations, properties }) => ({
         name,
         labels,

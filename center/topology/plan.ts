@@ -8,6 +8,8 @@ export interface PlannedNode {
   readonly parent?: string;
   readonly labels: Record<string, string>;
   readonly spaces: readonly TopologySpace[];
+  /** Names of the relays right below this node. */
+  readonly relays: readonly string[];
   /** The clusters right below this node. */
   readonly inventory: readonly TopologyCluster[];
   readonly listen?: Listen | undefined;
@@ -16,6 +18,7 @@ export interface PlannedNode {
 export function planOf(topology: Topology): PlannedNode[] {
   const { center, relays, clusters } = topology;
   const below = (path: string) => clusters.filter((cluster) => cluster.parent === path);
+  const relaysBelow = (path: string) => relays.filter((relay) => relay.parent === path).map((relay) => relay.name);
   const depth = (path: string) => (path === '' ? 0 : path.split(':').length);
   const relayNodes = relays.map((relay): PlannedNode => {
     const path = childPath(relay.parent, relay.name);
@@ -25,6 +28,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       parent: relay.parent,
       labels: relay.labels,
       spaces: relay.spaces,
+      relays: relaysBelow(path),
       inventory: below(path),
       listen: relay.listen,
     };
@@ -35,6 +39,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       role: 'center',
       labels: center.labels,
       spaces: center.spaces,
+      relays: relaysBelow(''),
       inventory: below(''),
       listen: center.listen,
     },
@@ -46,6 +51,7 @@ export function planOf(topology: Topology): PlannedNode[] {
         parent: cluster.parent,
         labels: {},
         spaces: [],
+        relays: [],
         inventory: [],
       }),
     ),

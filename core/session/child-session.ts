@@ -38,6 +38,8 @@ export interface ChildSessionPorts {
   disconnected(reason: string): void;
   /** All that a ready parent had when it was asked is stored here. */
   caughtUp(): void;
+  /** What is missing in the up feed is meant to be missing. */
+  ready(): boolean;
 }
 
 const dialTimeoutMs = 10_000;
@@ -71,6 +73,10 @@ export class ChildSession {
     if (this.#flushing || !this.#runner) return;
     this.#flushing = true;
     queueMicrotask(() => this.#flush());
+  }
+
+  readyChanged(): void {
+    this.#runner?.ready(this.#ports.ready());
   }
 
   close(): void {
@@ -258,7 +264,7 @@ class Attempt {
       {
         head: Math.max(head, resumes ? up.cursor : 0),
         sentFrom: resumes ? up.cursor : undefined,
-        ready: true,
+        ready: this.#ports.ready(),
         cursor,
         resumes: welcome.downResumes,
         peerReady: welcome.ready,

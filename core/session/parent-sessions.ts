@@ -28,8 +28,8 @@ export interface ParentSessionsPorts {
   readonly software: string;
   /** The feeds of a child, by its name below this node; throws to refuse it. */
   feedsOf(t: Transaction, child: string, role: 'relay' | 'agent'): ChildFeeds;
-  /** This node has caught up with everything above it. */
-  ready(): boolean;
+  /** What is missing in the child's feed is meant to be missing: everything above has arrived, and all that concerns the child is worked off. */
+  ready(child: string): boolean;
   applied(t: Transaction, child: string, changes: readonly AppliedChange[]): void;
   committed(child: string, changes: readonly AppliedChange[]): void;
   acknowledged(child: string, cursor: number): void;
@@ -49,6 +49,8 @@ interface Opened extends ChildFeeds {
   readonly version: number;
   /** Of the child's feed when the session was opened. */
   readonly head: number;
+  /** Of this node for the child at that moment. */
+  readonly ready: boolean;
 }
 
 interface Attached {
@@ -124,8 +126,7 @@ export class ParentSessions {
   }
 
   readyChanged(): void {
-    const ready = this.#ports.ready();
-    for (const { runner } of this.#attached.values()) runner.ready(ready);
+    for (const [child, { runner }] of this.#attached) runner.ready(this.#ports.ready(child));
   }
 
   disconnect(child: string, reason: string): void {
@@ -197,20 +198,20 @@ export class ParentSessions {
       record: admission.record,
       version: admission.version,
       head: this.#ports.store.read((r) => producer.head(r)),
+      ready: this.#ports.ready(child),
     };
   }
 
   #begin(link: Link, child: string, hello: Hello, opened: Opened): SessionRunner {
     const { store, clock, log } = this.#ports;
-    const { producer, consumer, record, head } = opened;
+    const { producer, consumer, record, head, ready } = opened;
     this.#attached.get(child)?.runner.end(new BanyanError('Conflict', 'a newer session of this child took over'));
     const tuple = tupleFromWire(hello.down);
     const { resumes, up } = store.read((reader) => ({
       resumes: producer.resumable(reader, tuple),
       up: consumer.resume(reader),
     }));
-    const ready = this.#ports.ready();
-    link.send({ frame: { $case: 'welcome', value: this.#welcome(opened, up, resumes, ready) } });
+    link.send({ frame: { $case: 'welcome', value: this.#welcome(opened, up, resumes) } });
     let attached: Attached | undefined;
     const runner = new SessionRunner(
       {
@@ -242,17 +243,18 @@ export class ParentSessions {
     log.info({ child, transport: link.transport, resumes }, 'a child is attached');
     this.#ports.connected(child);
     this.wake(child);
+    if (this.#ports.ready(child) !== ready) runner.ready(!ready);
     return runner;
   }
 
-  #welcome(opened: Opened, up: ResumeTuple, downResumes: boolean, ready: boolean): Welcome {
+  #welcome(opened: Opened, up: ResumeTuple, downResumes: boolean): Welcome {
     return {
       version: opened.version,
       sessionSequence: opened.record.sessionSequence,
       up: tupleToWire(up),
       upCreditBytes: windowBytes,
       downResumes,
-      ready,
+      ready: opened.ready,
       maxFrameBytes,
       software: this.#ports.software,
       downEpoch: Buffer.from(opened.producer.epoch, 'hex'),

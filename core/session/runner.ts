@@ -83,8 +83,14 @@ export class SessionRunner {
     this.#input({ type: 'produced', head });
   }
 
+  /** Told together with a head that covers what made this side ready: with an older one, the peer would believe that it has all there is. */
   ready(ready: boolean): void {
-    this.#input({ type: 'ready', ready });
+    const { store, producer } = this.#ports;
+    const head = store.read((reader) => producer.head(reader));
+    this.#afterFlush(() => {
+      this.#input({ type: 'produced', head });
+      this.#input({ type: 'ready', ready });
+    });
   }
 
   alive(): void {

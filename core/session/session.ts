@@ -142,7 +142,7 @@ export function step(state: SessionState, input: Input, nowMs: number): Stepped 
     case 'resume':
       if (state.mode !== 'waitsForReady') return fail(state, 'a second word on how the feed goes on');
       if (input.resumes) return noteCaughtUp({ ...state, mode: 'resumed' });
-      return reconcileIfReady({ ...state, peerReady: true });
+      return reconcileIfReady(state);
     case 'goodbye':
       return withEffects(state, { type: 'close' });
     case 'alive':

@@ -50,6 +50,7 @@ export class Uplink {
       },
       disconnected() {},
       caughtUp() {},
+      ready: () => true,
     });
   }
 

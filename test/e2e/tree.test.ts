@@ -101,14 +101,26 @@ describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
     await until('the center is exact again', () => counts(space).available === 5);
   }, 120_000);
 
-  it('deletes nothing below a relay that lost its store', async () => {
-    const before = ['eu:paris:rivoli', 'eu:paris:bastille'].map((cluster) => greeting(cluster)!.metadata.uid);
-    expect(await tree.down()).toBe(0);
-    rmSync(join(tree.data, 'nodes', 'eu'), { recursive: true });
-    await tree.up();
-    await until('all are available again', () => counts(space).available === 5);
-    expect(['eu:paris:rivoli', 'eu:paris:bastille'].map((cluster) => greeting(cluster)!.metadata.uid)).toEqual(before);
-  }, 240_000);
+  it.each([[['eu']], [['eu:paris']], [['eu', 'eu:paris']]])(
+    'deletes nothing when %j lose their stores',
+    async (lost) => {
+      const uids = () => production.map((cluster) => greeting(cluster)?.metadata.uid);
+      const before = uids();
+      expect(await tree.down()).toBe(0);
+      for (const node of lost) rmSync(join(tree.data, 'nodes', node.replaceAll(':', '.')), { recursive: true });
+      await tree.up();
+      const round = `round=${lost.join('-')}`;
+      tree.ok(space, 'annotate', 'configmap', 'greeting', '-n', 'guestbook', round.replaceAll(':', '.'), '--overwrite');
+      await until('the change is everywhere', () =>
+        production.every(
+          (cluster) => greeting(cluster)?.metadata.annotations?.round === round.replaceAll(':', '.').slice(6),
+        ),
+      );
+      await until('all are available again', () => counts(space).available === 5);
+      expect(uids()).toEqual(before);
+    },
+    240_000,
+  );
 
   it('takes everything away with its placement', async () => {
     tree.ok(space, 'delete', 'epl', 'guestbook');

@@ -19,6 +19,7 @@ export class SessionPair {
   readonly up: AppliedChange[] = [];
   readonly said: string[] = [];
   parentReady = true;
+  childReady = true;
   cut = false;
   #seed = 1;
   parent!: ReturnType<SessionPair['startParent']>;
@@ -93,6 +94,7 @@ export class SessionPair {
       connected: () => this.said.push('child: connected'),
       disconnected: (reason) => this.said.push(`child: disconnected, ${reason}`),
       caughtUp: () => this.said.push('child: caught up'),
+      ready: () => this.childReady,
     });
     return { store, session, dialer, producer, consumer };
   }

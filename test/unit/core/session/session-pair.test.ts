@@ -74,6 +74,45 @@ describe('a child and its parent', () => {
     expect(pair.up.map((change) => change.key)).toEqual(['labels']);
   });
 
+  it('tell readiness only with a head that covers it', async () => {
+    const store = new MemoryStore({ manualFlush: true });
+    const pair = new SessionPair(store);
+    pair.parentReady = false;
+    pair.child.session.start();
+    await pair.run(10);
+    store.completeFlush();
+    await pair.run(50);
+    pair.put('a', '1');
+    pair.parentReady = true;
+    pair.parent.sessions.readyChanged();
+    await pair.run(50);
+    expect(pair.said).not.toContain('child: caught up');
+    store.completeFlush();
+    await pair.run(50);
+    expect(pair.said).toContain('child: caught up');
+    expect(pair.held()).toEqual({ a: '1' });
+  });
+
+  it('keep what an emptied child had said until it is ready', async () => {
+    const pair = new SessionPair();
+    pair.child.store.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
+    pair.child.session.start();
+    await pair.run(2000);
+    pair.child.session.close();
+    pair.childReady = false;
+    pair.child = pair.startChild(new MemoryStore());
+    const said = () =>
+      pair.parent.store.read((reader) => [...pair.parent.consumer.rows(reader)].filter(({ content }) => content))
+        .length;
+    pair.child.session.start();
+    await pair.run(5000);
+    expect(said()).toBe(1);
+    pair.childReady = true;
+    pair.child.session.readyChanged();
+    await pair.run(50);
+    expect(said()).toBe(0);
+  });
+
   it('keep what a child has while an emptied parent is not ready, and reconcile when it is', async () => {
     const pair = new SessionPair();
     for (let i = 0; i < 300; i++) pair.put(`k${i}`, 'x');
