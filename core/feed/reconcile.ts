@@ -71,12 +71,12 @@ function answerRange(reader: Reader, producer: FeedProducer, asked: RangeSummary
       parts: cut(asked.from, asked.to).map(([from, to]) => summarize(reader, producer, from, to)),
     };
   }
-  const items = rowsBetween(reader, producer, asked.from, asked.to).map((row) => ({
+  const items = Array.from(rowsBetween(reader, producer, asked.from, asked.to), (row) => ({
     keyHash: row.keyHash,
     contentHash: row.content!.hash,
     originRevision: row.originRevision,
   }));
-  return { kind: 'list', from: asked.from, to: asked.to, items: [...items] };
+  return { kind: 'list', from: asked.from, to: asked.to, items };
 }
 
 /** One reconciliation, the consumer's side. */

@@ -55,11 +55,20 @@ export class KeyQueue {
   #turn(): void {
     this.#isScheduled = false;
     // What is added meanwhile, also a key that has more work for itself, comes in the next turn.
-    for (const key of this.#keys.values().take(keysPerTurnMax).toArray()) {
+    for (const key of this.#first(keysPerTurnMax)) {
       this.#keys.delete(key);
       this.#workOn(key);
     }
     if (this.#keys.size > 0) this.#scheduleTurn();
+  }
+
+  #first(count: number): string[] {
+    const keys: string[] = [];
+    for (const key of this.#keys) {
+      if (keys.length === count) break;
+      keys.push(key);
+    }
+    return keys;
   }
 
   #workOn(key: string): void {

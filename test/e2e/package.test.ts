@@ -1,0 +1,45 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+/** The package as somebody else gets it: unpacked below `node_modules`, where Node strips no types, with lmdb as its only neighbour. */
+describe('the package of npm pack', () => {
+  const home = mkdtempSync(join(tmpdir(), 'banyan-package-'));
+  const installed = join(home, 'node_modules', 'banyan');
+  const command = () => join(installed, 'center', 'cli', 'bin.js');
+  const banyan = (...args: string[]) =>
+    spawnSync(process.execPath, [command(), ...args], { encoding: 'utf8', cwd: home });
+
+  beforeAll(() => {
+    const packed = spawnSync('npm', ['pack', '--silent', '--pack-destination', home], { encoding: 'utf8' });
+    expect(packed.status, packed.stderr).toBe(0);
+    mkdirSync(installed, { recursive: true });
+    const archive = join(home, packed.stdout.trim().split('\n').at(-1)!);
+    expect(spawnSync('tar', ['-xzf', archive, '--strip-components=1', '-C', installed]).status).toBe(0);
+    symlinkSync(resolve('node_modules/lmdb'), join(home, 'node_modules', 'lmdb'));
+  }, 120_000);
+  afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+  it('has its command, which knows its version', () => {
+    const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string };
+    expect(banyan('--version').stdout.trim()).toBe(version);
+  });
+
+  it('runs the example tree until it is available everywhere, and ends on SIGTERM with exit code 0', async () => {
+    const demo = spawn(process.execPath, [command(), 'demo'], { cwd: home });
+    let output = '';
+    const ended = new Promise<number | null>((done) => demo.once('exit', done));
+    const shown = new Promise<void>((done) => {
+      for (const stream of [demo.stdout, demo.stderr])
+        stream.on('data', (chunk: Buffer) => {
+          output += chunk.toString();
+          if (output.includes('Ctrl-C ends')) done();
+        });
+    });
+    await Promise.race([shown, ended]);
+    demo.kill('SIGTERM');
+    expect({ code: await ended, output }).toMatchObject({ code: 0, output: expect.stringContaining('available 5/5') });
+  }, 120_000);
+});

@@ -1,0 +1,33 @@
+/**
+ * What `npm pack` ships: one bundled file of JavaScript per program, side by side in `dist/`, since Node does not strip types below
+ * `node_modules`. Only lmdb stays outside: it is native and finds its binary by its own path.
+ */
+import { cpSync, rmSync } from 'node:fs';
+import { build } from 'esbuild';
+
+const out = 'dist';
+
+rmSync(out, { recursive: true, force: true });
+await build({
+  entryPoints: {
+    banyan: 'center/cli/banyan.ts',
+    center: 'center/main.ts',
+    relay: 'relay/main.ts',
+    agent: 'edge-agent/main.ts',
+  },
+  outdir: out,
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  external: ['lmdb'],
+  sourcemap: 'linked',
+  sourcesContent: false,
+  legalComments: 'linked',
+  logLevel: 'warning',
+  // Bundled CommonJS asks for built-in modules with `require`, which an ES module does not have.
+  banner: {
+    js: "import { createRequire as createRequireOfBundle } from 'node:module'; const require = createRequireOfBundle(import.meta.url);",
+  },
+});
+cpSync('core/apiserver/builtin/generated/types.json', `${out}/generated/types.json`);
