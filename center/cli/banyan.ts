@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 /** The `banyan` command. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
