@@ -3,10 +3,8 @@
  * a parent. Read it as the list of what is connected to what; each part says in its own file what it does.
  */
 import { ApiServer } from '../core/apiserver/http/api-server.ts';
-import type { Space } from '../core/apiserver/space.ts';
-import type { StorageEvent } from '../core/apiserver/storage.ts';
 import { FeedConsumer } from '../core/feed/consumer.ts';
-import type { AppliedChange, Table } from '../core/feed/feed.ts';
+import type { AppliedChange } from '../core/feed/feed.ts';
 import { FeedProducer } from '../core/feed/producer.ts';
 import { hash128 } from '../core/object/hash.ts';
 import type { Labels } from '../core/object/selector.ts';
@@ -31,26 +29,20 @@ import type { Listener } from '../core/wire/link.ts';
 import type { NodeConfig } from './config.ts';
 import { Gather } from './gather/gather.ts';
 import { Reporter } from './gather/reporter.ts';
+import { Slices } from './gather/slices.ts';
 import { StatusWriter } from './gather/status-writer.ts';
 import { Mailboxes } from './mailbox/mailboxes.ts';
 import { ChildBook } from './schedule/child-book.ts';
 import { markDirty } from './schedule/dirty.ts';
-import { Inventory } from './schedule/inventory.ts';
 import { ScheduleLoop } from './schedule/loop.ts';
 import { Placements } from './schedule/placements.ts';
 import { attributesOf, noteSourceChange, Scheduler } from './schedule/schedule.ts';
 import { seedInventory } from './schedule/seed-inventory.ts';
-import {
-  type OpenSpace,
-  openSpace,
-  openWorkloadSpace,
-  type SpacePorts,
-  type WorkloadSpace,
-} from './spaces/own-spaces.ts';
+import { NodeSpaces } from './spaces/node-spaces.ts';
 import { Views } from './spaces/views.ts';
 import { inheritedBelow } from './tree/inherited-labels.ts';
-import { objectName } from './tree/node-objects.ts';
 import { NodeReports } from './tree/node-reports.ts';
+import { Readiness } from './tree/readiness.ts';
 import { userOfCertificate } from './users.ts';
 
 export interface NodePorts {
@@ -70,8 +62,7 @@ export class Node implements AsyncDisposable {
   readonly #config: NodeConfig;
   readonly #ports: NodePorts;
   readonly #identity: NodeIdentity;
-  readonly #system: OpenSpace;
-  readonly #spaces = new Map<string, WorkloadSpace>();
+  readonly #spaces: NodeSpaces;
   readonly #upstream: FeedConsumer;
   readonly #outbox: FeedProducer;
   readonly #mailboxes: Mailboxes;
@@ -82,50 +73,53 @@ export class Node implements AsyncDisposable {
   readonly #gather: Gather;
   readonly #reporter: Reporter;
   readonly #statuses: StatusWriter;
+  readonly #slices: Slices;
   readonly #views: Views;
   readonly #sessions: ParentSessions;
   readonly #reports: NodeReports;
   readonly #uplink: ChildSession | undefined;
   readonly #api: ApiServer;
   #listener: Listener | undefined;
-  #caughtUp: boolean;
-  #everQuiet = false;
-  /** Children to which everything that concerns them has been given. */
-  readonly #readyChildren = new Set<string>();
-  #hasHeardAll = false;
+  readonly #readiness: Readiness;
 
   constructor(config: NodeConfig, ports: NodePorts) {
     this.#config = config;
     this.#ports = ports;
     const { store, clock, random, log } = ports;
     this.#identity = store.write((t) => beginBoot(t, clock, random));
-    this.#caughtUp = config.parent === undefined || this.#identity.caughtUp;
     const { bootNonce } = this.#identity;
     this.#upstream = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
     this.#outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
     this.#mailboxes = new Mailboxes(store, random, bootNonce);
-    let inventory: Inventory | undefined;
-    const spacePorts: SpacePorts = { store, clock, random, log, soon: ports.soon };
-    this.#system = openSpace(spacePorts, 'system', 'System', (t, event) => {
-      for (const name of inventory?.note(event) ?? []) markDirty(t, 'child', name);
-    });
-    inventory = new Inventory(this.#system.storage);
-    this.#system.storage.subscribe((events) => this.#systemChanged(events));
+    this.#spaces = new NodeSpaces({ store, clock, random, log, soon: ports.soon }, config, () => this.#loop.poke());
     this.#book = new ChildBook({
-      inventory,
+      inventory: this.#spaces.inventory,
       mailboxes: this.#mailboxes,
       outbox: this.#outbox,
       inherited: () => this.#inherited(),
       path: config.path,
     });
     this.#scheduler = new Scheduler({
-      tableOf: (source) => this.#tableOf(source),
+      tableOf: (source) => this.#spaces.tableOf(source) ?? this.#upstream,
       mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
       children: this.#book.children,
       placements: this.#placements,
-      refreshChild: (t, name) => this.#book.refresh(t, name),
+      refreshChild: (t, name) => {
+        this.#reports.poke(name);
+        return this.#book.refresh(t, name);
+      },
     });
     this.#loop = this.#makeLoop();
+    this.#readiness = new Readiness(
+      {
+        children: this.#book.children,
+        relays: config.relays,
+        quiet: () => this.#loop.quiet,
+        downChanged: () => this.#sessions.readyChanged(),
+        upChanged: () => this.#uplink?.readyChanged(),
+      },
+      config.parent === undefined || this.#identity.caughtUp,
+    );
     this.#gather = new Gather({
       placements: this.#placements,
       children: this.#book.children,
@@ -140,9 +134,17 @@ export class Node implements AsyncDisposable {
       placements: this.#placements,
       outbox: this.#outbox,
       children: this.#book.children,
-      ownSpace: (source) => this.#ownSpace(source),
-      tableOf: (source) => this.#tableOf(source),
+      ownSpace: (source) => this.#spaces.own(source),
+      tableOf: (source) => this.#spaces.tableOf(source) ?? this.#upstream,
       reportedOf: (child) => this.#mailboxes.get(child)?.reported,
+    });
+    this.#slices = new Slices({
+      path: config.path,
+      clock,
+      placements: this.#placements,
+      children: this.#book.children,
+      ownSpace: (source) => this.#spaces.own(source),
+      expected: (id, child) => this.#gather.expected(id, child),
     });
     this.#reporter = new Reporter({ clock, soon: ports.soon, report: (ids) => this.#report(ids) });
     this.#views = new Views({
@@ -152,23 +154,25 @@ export class Node implements AsyncDisposable {
       mailboxes: this.#mailboxes,
       upstream: this.#upstream,
       statusOf: (reader, id) => this.#statuses.statusOf(reader, id),
-      isOwn: (source) => this.#ownSpace(source) !== undefined,
+      isOwn: (source) => this.#spaces.own(source) !== undefined,
     });
     this.#sessions = this.#makeSessions();
     this.#uplink = this.#makeUplink();
     this.#api = this.#makeApi();
     this.#reports = new NodeReports({
-      space: this.#system.space,
+      space: this.#spaces.system,
       path: config.path,
       software: ports.software,
       clock,
       children: this.#book.children,
       mailboxes: this.#mailboxes,
       store,
+      outbox: this.#outbox,
       connection: (child) => this.#sessions.status(child),
       attached: () => this.#uplink?.connected,
+      told: () => this.#uplink?.wake(),
     });
-    for (const { name, type } of config.spaces) if (type === 'Workload') this.#openSpace(spacePorts, name);
+    for (const { name, space } of this.#spaces.workloads()) this.#api.mount(`/spaces/${name}`, space);
   }
 
   /** Serves when it returns; what was left to do at the last end is taken up first. */
@@ -177,13 +181,15 @@ export class Node implements AsyncDisposable {
     const { mesh, path, inventory } = this.#config;
     store.write((t) => this.#book.load(t));
     store.read((reader) => this.#scheduler.load(reader));
-    seedInventory(this.#system.space, inventory);
-    this.#showSpaces();
+    seedInventory(this.#spaces.system, inventory);
     await store.flushed();
     this.#listener = await listenGrpc({ ...mesh, credentials, log, accept: (link) => this.#sessions.accept(link) });
     const url = await this.#api.listen();
     this.#loop.poke();
-    for (const placement of this.#placements.all()) this.#reporter.mark(placement.id);
+    for (const { id } of this.#placements.all()) {
+      this.#reporter.mark(id);
+      this.#slices.mark(id);
+    }
     this.#uplink?.start();
     this.#reports.start();
     log.info({ path, url, meshAddress: this.#listener.address }, 'the node serves');
@@ -193,43 +199,14 @@ export class Node implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#loop.stop();
     this.#reporter.stop();
+    this.#slices.stop();
     this.#reports.stop();
     this.#uplink?.close();
     this.#sessions.close();
     await this.#listener?.[Symbol.asyncDispose]();
     await this.#api[Symbol.asyncDispose]();
-    for (const space of this.#spaces.values()) space.close();
-    this.#system.close();
+    this.#spaces.close();
     await this.#ports.store.flushed();
-  }
-
-  // --------------------------------------------------------------------------------------------------- spaces
-
-  #openSpace(ports: SpacePorts, name: string): void {
-    const source = `${objectName(this.#config.path)}.${name}`;
-    const opened = openWorkloadSpace(ports, name, source, () => this.#loop.poke());
-    this.#spaces.set(source, opened);
-    this.#api.mount(`/spaces/${name}`, opened.space);
-  }
-
-  #showSpaces(): void {
-    const { space } = this.#system;
-    for (const { name, type } of this.#config.spaces) {
-      const object = { apiVersion: 'mesh.banyan.io/v1alpha1', kind: 'Space', metadata: { name }, spec: { type } };
-      if (!space.get(space.keyOf(object))) space.create(object);
-    }
-  }
-
-  #ownSpace(source: string): Space | undefined {
-    return this.#spaces.get(source)?.space;
-  }
-
-  #tableOf(source: string): Table {
-    return this.#spaces.get(source)?.table ?? this.#upstream;
-  }
-
-  #systemChanged(events: readonly StorageEvent[]): void {
-    if (events.some(({ object }) => object.key.group === 'inventory.banyan.io')) this.#loop.poke();
   }
 
   // -------------------------------------------------------------------------------------------------- the way down
@@ -241,21 +218,19 @@ export class Node implements AsyncDisposable {
       log,
       scheduler: this.#scheduler,
       soon,
-      selections: () => [...this.#spaces.values()].map(({ selection }) => selection),
+      selections: () => this.#spaces.selections(),
       stepped: ({ touched, changed }) => {
         for (const child of touched) this.#sessions.wake(child);
         for (const id of changed) {
           store.read((reader) => this.#gather.refresh(reader, id));
           this.#reporter.mark(id);
+          this.#slices.mark(id);
         }
         this.#uplink?.wake();
         this.#views.mailboxesChanged(touched);
-        this.#reports.poke();
+        this.#reports.poke(...touched);
       },
-      idle: () => {
-        this.#everQuiet = true;
-        this.#checkReady();
-      },
+      idle: () => this.#readiness.idle(),
       failed: (error) => this.#ports.fatal(error),
     });
   }
@@ -283,6 +258,7 @@ export class Node implements AsyncDisposable {
 
   #fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     if (changes.some(({ key }) => parseEntryKey(key)?.type === 'labels')) markDirty(t, 'child', child);
+    this.#reports.pass(t, child, changes);
   }
 
   #reportedChanged(child: string, changes: readonly AppliedChange[]): void {
@@ -296,11 +272,12 @@ export class Node implements AsyncDisposable {
       if (entry?.type === 'labels') this.#loop.poke();
     }
     store.read((reader) => {
-      for (const id of ids) this.#gather.childChanged(reader, id, child);
+      for (const id of ids) if (this.#gather.childChanged(reader, id, child)) this.#slices.mark(id);
     });
     for (const id of ids) this.#reporter.mark(id);
     this.#views.reportedChanged(child, changes);
-    this.#reports.poke();
+    this.#reports.reportedChanged(child, changes);
+    this.#uplink?.wake();
   }
 
   #connectionChanged(child: string): void {
@@ -310,7 +287,7 @@ export class Node implements AsyncDisposable {
         this.#reporter.mark(id);
       }
     });
-    this.#reports.poke();
+    this.#reports.connectionChanged(child);
   }
 
   #report(ids: readonly PlacementId[]): void {
@@ -334,10 +311,10 @@ export class Node implements AsyncDisposable {
       software,
       path: this.#config.path,
       feedsOf: (t, child, role) => this.#feedsOf(t, child, role),
-      ready: (child) => this.#readyChildren.has(child),
+      ready: (child) => this.#readiness.down(child),
       applied: (t, child, changes) => this.#fromBelow(t, child, changes),
       committed: (child, changes) => this.#reportedChanged(child, changes),
-      acknowledged: () => this.#reports.poke(),
+      acknowledged: (child) => this.#reports.poke(child),
       connected: (child) => this.#connectionChanged(child),
       disconnected: (child) => this.#connectionChanged(child),
     });
@@ -388,27 +365,11 @@ export class Node implements AsyncDisposable {
       disconnected: () => this.#reports.poke(),
       caughtUp: () => {
         store.write((t) => markCaughtUp(t));
-        this.#caughtUp = true;
+        this.#readiness.caughtUp();
         this.#loop.poke();
       },
-      ready: () => this.#hasHeardAll,
+      ready: () => this.#readiness.up,
     });
-  }
-
-  /**
-   * What is missing in a feed is meant to be missing, once everything above has arrived, the child has said what is below it, and
-   * all of that is worked off. The way up is ready when every relay that is known beforehand has spoken, however long that takes: until then
-   * the parent keeps what it was told before, and so goes on to send what the silent one needs. Both stay so while the node runs.
-   */
-  #checkReady(): void {
-    if (!this.#caughtUp || !this.#everQuiet || !this.#loop.quiet) return;
-    const before = this.#readyChildren.size;
-    for (const { name, role, labels } of this.#book.children.values())
-      if (role === 'agent' || labels) this.#readyChildren.add(name);
-    if (this.#readyChildren.size > before) this.#sessions.readyChanged();
-    if (this.#hasHeardAll || !this.#config.relays.every((name) => this.#readyChildren.has(name))) return;
-    this.#hasHeardAll = true;
-    this.#uplink?.readyChanged();
   }
 
   // ---------------------------------------------------------------------------------------------------------- API
@@ -422,17 +383,11 @@ export class Node implements AsyncDisposable {
       clock,
       log,
       authenticate: userOfCertificate,
-      notReady: () => this.#notReady(),
+      notReady: () => this.#readiness.notReady(),
       metrics,
     });
-    api.mount('', this.#system.space);
+    api.mount('', this.#spaces.system);
     api.resolveWith((prefix) => this.#views.resolve(prefix));
     return api;
-  }
-
-  #notReady(): string | undefined {
-    if (!this.#caughtUp) return 'waiting for the parent';
-    if (!this.#everQuiet) return 'working off what was left to do';
-    return undefined;
   }
 }

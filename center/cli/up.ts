@@ -86,8 +86,7 @@ export async function startTree(
   try {
     await supervisor.ready(options.timeoutSeconds * 1000);
   } catch (error) {
-    await supervisor.end();
-    removeFile(data.supervisor);
+    await endTree(supervisor, data);
     throw error;
   }
   return { supervisor, data, readyMs: systemClock.monotonicMs() - startedMs };
@@ -109,7 +108,8 @@ export async function up(options: UpOptions, say: (line: string) => void): Promi
 
 export async function endTree(supervisor: Supervisor, data: DataDirectory): Promise<number> {
   await supervisor.end();
-  removeFile(data.supervisor);
+  // The directory may have been emptied and taken by another tree meanwhile.
+  if (readJson<{ pid: number }>(data.supervisor)?.pid === process.pid) removeFile(data.supervisor);
   return exitCode.done;
 }
 

@@ -101,3 +101,20 @@ export interface StateAttributes {
   readonly reason?: string;
   readonly message?: string;
 }
+
+/** What a node tells of itself in `node/PATH`; its parent adds session and lag when it hands a relay's entry on. */
+export interface NodeAttributes {
+  readonly role: 'relay' | 'agent';
+  readonly version: string;
+  /** Of a relay: its own children, and the relays and agents anywhere below it. */
+  readonly children?: number;
+  readonly relays?: number;
+  readonly agents?: number;
+  readonly session?: { readonly state: 'Connected' | 'Disconnected'; readonly since?: string };
+  readonly lag?: { readonly entries: number };
+  /** Of an agent: how its cluster describes itself. */
+  readonly kubernetesVersion?: string;
+  readonly nodes?: number;
+  readonly capacity?: Readonly<Record<string, string>>;
+  readonly allocatable?: Readonly<Record<string, string>>;
+}

@@ -58,13 +58,20 @@ export class Gather {
     return tree;
   }
 
-  /** One child's contribution to one placement anew. */
-  childChanged(reader: Reader, id: PlacementId, child: string): void {
+  /** One child's contribution to one placement anew; true when it has another number of destinations now. */
+  childChanged(reader: Reader, id: PlacementId, child: string): boolean {
     const placement = this.#ports.placements.get(id);
     const tree = this.#trees.get(id);
-    if (!placement || !tree) return;
+    if (!placement || !tree) return false;
+    const before = this.expected(id, child);
     if (placement.children.has(child)) this.#place(reader, tree, placement, child);
     else tree.delete(child);
+    return this.expected(id, child) !== before;
+  }
+
+  /** Destinations of a placement at or below a child. */
+  expected(id: PlacementId, child: string): number {
+    return this.#trees.get(id)?.get(child)?.counts.expected ?? 0;
   }
 
   #place(reader: Reader, tree: SegmentTree<Partial>, placement: Placement, name: string): void {

@@ -104,6 +104,7 @@ export class ChildBook {
       .locationsOf(name, this.#ports.inherited())
       .map(({ name: location, labels, object, syncTarget }) => ({
         location,
+        syncTargetUid: syncTarget.metadata.uid ?? '',
         labels,
         evaluate: (expression) =>
           locationExpression(expression, { location: withLabels(object, labels), syncTarget, path }),

@@ -14,6 +14,7 @@ export type ChildRole = 'relay' | 'agent';
 /** One Location that selects the child's SyncTarget. */
 export interface Destination {
   readonly location: string;
+  readonly syncTargetUid: string;
   /** Own labels over inherited ones. */
   readonly labels: Labels;
   /** Whether an expression is true here; absent when the placement has none. */
@@ -46,6 +47,11 @@ export function matchChild(placement: Placement, child: Child): Match {
   const matches = selectors.some((selector) => mayMatch(selector, summary));
   if (!matches) return { matches, expected: 0 };
   return { matches, expected: placement.locationExpression ? undefined : countMatching(selectors, summary) };
+}
+
+/** Of an agent: the Locations through which the placement reaches it. */
+export function matchingDestinations(placement: Placement, child: Child): Destination[] {
+  return child.destinations.filter((destination) => matchesDestination(placement, destination));
 }
 
 function matchesDestination(placement: Placement, destination: Destination): boolean {

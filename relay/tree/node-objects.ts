@@ -1,19 +1,24 @@
 /**
- * What a node shows of itself and its neighbours as Node and Mailbox objects in its system space. Written when something changed, at
- * most once an interval: people and scripts look at them, nothing in the mesh depends on them.
+ * Node and Mailbox objects of the system space: what a node shows of itself and of the tree below it. People and scripts look at them,
+ * nothing in the mesh depends on them.
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
-import type { KubeObject } from '../../core/object/meta.ts';
+import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
+import type { Condition, KubeObject } from '../../core/object/meta.ts';
+
+export type NodeRole = 'Center' | 'Relay' | 'Agent';
+export type SessionState = 'Connected' | 'Disconnected' | 'Unknown';
 
 export interface NodeStatus {
   readonly version: string;
   /** Of the session with the parent; the root has none. */
-  readonly session?: { readonly state: 'Connected' | 'Disconnected'; readonly since?: string };
+  readonly session?: { readonly state: SessionState; readonly since?: string };
   readonly lag?: { readonly entries: number };
-  /** Destinations at and below the node. */
-  readonly agents: number;
   readonly children?: number;
+  readonly relays?: number;
+  /** Destinations at and below the node. */
+  readonly agents?: number;
 }
 
 export interface MailboxStatus {
@@ -23,8 +28,6 @@ export interface MailboxStatus {
   readonly backlogBytes: number;
 }
 
-export type NodeRole = 'Center' | 'Relay' | 'Agent';
-
 const apiVersion = 'mesh.banyan.io/v1alpha1';
 
 /** A name of Kubernetes for a path: `eu.paris`, `center`. */
@@ -32,8 +35,13 @@ export function objectName(path: string): string {
   return path === '' ? 'center' : path.replaceAll(':', '.');
 }
 
-export function showNode(space: Space, path: string, role: NodeRole, status: NodeStatus): void {
-  show(space, { apiVersion, kind: 'Node', metadata: { name: objectName(path) }, spec: { path, role }, status });
+export function childPath(path: string, child: string): string {
+  return path === '' ? child : `${path}:${child}`;
+}
+
+export function showNode(space: Space, path: string, role: NodeRole, status: NodeStatus, wallMs: number): void {
+  const node = { apiVersion, kind: 'Node', metadata: { name: objectName(path) }, spec: { path, role } };
+  show(space, { ...node, status }, readiness(status.session?.state), wallMs);
 }
 
 export function showMailbox(space: Space, child: string, path: string, status: MailboxStatus): void {
@@ -45,10 +53,34 @@ export function hide(space: Space, kind: 'Node' | 'Mailbox', name: string): void
   if (space.get(key)) space.delete(key);
 }
 
+function readiness(state: SessionState | undefined): NewCondition {
+  const type = 'Ready';
+  switch (state) {
+    case undefined:
+      return { type, status: 'True', reason: 'Serving', message: 'the node serves; it has no parent' };
+    case 'Connected':
+      return { type, status: 'True', reason: state, message: 'the session with the parent is established' };
+    case 'Disconnected':
+      return { type, status: 'False', reason: state, message: 'there is no session with the parent' };
+    case 'Unknown':
+      return {
+        type,
+        status: 'Unknown',
+        reason: 'NotReachable',
+        message: 'a node between here and there is not connected',
+      };
+  }
+}
+
 /** Creates the object, or brings its status to what it is now; an unchanged status is no write. */
-function show(space: Space, object: KubeObject): void {
+export function show(space: Space, object: KubeObject, condition?: NewCondition, wallMs = 0): void {
   const key = space.keyOf(object);
   const before = space.get(key) ?? space.create(object);
-  if (stableStringify(before.status ?? {}) === stableStringify(object.status)) return;
-  space.update({ ...before, status: object.status }, { subresource: 'status' });
+  const conditions = (before.status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
+  const status = {
+    ...(object.status as object),
+    ...(condition ? { conditions: withCondition(conditions, condition, timestamp(wallMs)) } : {}),
+  };
+  if (stableStringify(before.status ?? {}) === stableStringify(status)) return;
+  space.update({ ...before, status }, { subresource: 'status' });
 }

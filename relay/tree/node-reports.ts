@@ -1,12 +1,21 @@
-/** Keeps the Node and Mailbox objects of the system space at what they say, at most once an interval. */
+/**
+ * Keeps the Node, Mailbox and SyncTarget objects of the system space at what they say, and tells the parent of this node and of its
+ * child relays. At most once an interval, and only of children of which something changed.
+ */
 import type { Space } from '../../core/apiserver/space.ts';
+import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { SessionStatus } from '../../core/session/parent-sessions.ts';
-import type { Store } from '../../core/store/store.ts';
-import type { Mailboxes } from '../mailbox/mailboxes.ts';
+import { text } from '../../core/store/bytes.ts';
+import type { Store, Transaction } from '../../core/store/store.ts';
+import { type NodeAttributes, nodeKey } from '../../core/wire/entries.ts';
+import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import type { Child } from '../schedule/children.ts';
-import { hide, objectName, showMailbox, showNode } from './node-objects.ts';
+import { Descendants } from './descendants.ts';
+import { childPath, hide, objectName, showMailbox, showNode } from './node-objects.ts';
+import { showLocations, showSyncTarget } from './sync-target-status.ts';
 
 export interface NodeReportsPorts {
   readonly space: Space;
@@ -16,31 +25,52 @@ export interface NodeReportsPorts {
   readonly store: Store;
   readonly children: ReadonlyMap<string, Child>;
   readonly mailboxes: Mailboxes;
+  readonly outbox: Producer;
   connection(child: string): SessionStatus;
   /** Whether the node is attached to its parent; undefined for the root. */
   attached(): boolean | undefined;
+  /** The outbox has something new. */
+  told(): void;
 }
 
 /** People look at these objects; a second is what they notice. */
 const intervalMs = 1_000;
+/** Children looked at in one run: some milliseconds, so that a thousand that come back at once do not stop the node. */
+const childrenPerRun = 200;
+/** A lag that changes all the time is no news for those above. */
+const lagEveryMs = 30_000;
 
 export class NodeReports {
   readonly #ports: NodeReportsPorts;
-  readonly #shown = new Set<string>();
+  readonly #descendants: Descendants;
+  readonly #dirty = new Set<string>();
+  readonly #toldLag = new Map<string, { entries: number; atMs: number }>();
   #timer: Timer | undefined;
+  #lagTimer: Timer | undefined;
   #started = false;
 
   constructor(ports: NodeReportsPorts) {
     this.#ports = ports;
+    const { space, path, outbox, mailboxes } = ports;
+    this.#descendants = new Descendants({
+      space,
+      path,
+      outbox,
+      reportedOf: (child) => mailboxes.get(child)?.reported,
+      isConnected: (child) => ports.connection(child).connected,
+    });
   }
 
   start(): void {
     this.#started = true;
+    for (const child of this.#ports.children.keys()) this.#dirty.add(child);
+    this.#ports.store.read((reader) => this.#descendants.load(reader));
     this.#run();
   }
 
-  /** Something may have changed. */
-  poke(): void {
+  /** Something may have changed with these children, or with the node itself. */
+  poke(...children: string[]): void {
+    for (const child of children) this.#dirty.add(child);
     if (!this.#started || this.#timer) return;
     this.#timer = this.#ports.clock.after(intervalMs, () => {
       this.#timer = undefined;
@@ -48,67 +78,135 @@ export class NodeReports {
     });
   }
 
+  connectionChanged(child: string): void {
+    this.#descendants.connectionChanged(child);
+    this.poke(child);
+  }
+
+  /** In the transaction that applies what a child said. */
+  pass(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
+    this.#descendants.pass(t, child, changes);
+  }
+
+  /** After that commit. */
+  reportedChanged(child: string, changes: readonly AppliedChange[]): void {
+    this.#descendants.note(child, changes);
+    this.poke(child);
+  }
+
   stop(): void {
     this.#started = false;
     this.#timer?.stop();
+    this.#lagTimer?.stop();
   }
 
   #run(): void {
-    const { space, path, software, children, mailboxes } = this.#ports;
+    const { space, path, clock, outbox, store, software } = this.#ports;
+    let left = childrenPerRun;
+    for (const name of this.#dirty) {
+      if (left-- === 0) break;
+      this.#dirty.delete(name);
+      this.#showChild(name);
+    }
+    const counts = this.#counts();
     const attached = this.#ports.attached();
-    showNode(space, path, path === '' ? 'Center' : 'Relay', {
-      version: software,
-      ...(attached === undefined ? {} : { session: { state: attached ? 'Connected' : 'Disconnected' } }),
-      agents: this.#destinations(),
-      children: children.size,
-    });
-    const gone = new Set(this.#shown);
-    for (const child of children.values()) {
-      const mailbox = mailboxes.get(child.name);
-      if (!mailbox) continue;
-      gone.delete(child.name);
-      this.#shown.add(child.name);
-      this.#showChild(child, mailbox);
+    const session =
+      attached === undefined
+        ? {}
+        : { session: { state: attached ? ('Connected' as const) : ('Disconnected' as const) } };
+    const role = path === '' ? 'Center' : 'Relay';
+    showNode(space, path, role, { version: software, ...session, ...counts }, clock.wallMs());
+    this.#descendants.show(clock.wallMs());
+    if (path !== '') {
+      const own: NodeAttributes = { role: 'relay', version: software, ...counts };
+      if (store.write((t) => outbox.put(t, entryOf(path, own), 0))) this.#ports.told();
     }
-    for (const name of gone) {
-      this.#shown.delete(name);
-      hide(space, 'Mailbox', name);
-      hide(space, 'Node', objectName(this.#pathOf(name)));
-    }
+    if (this.#dirty.size > 0) this.poke();
   }
 
-  #showChild(child: Child, mailbox: NonNullable<ReturnType<Mailboxes['get']>>): void {
-    const { space, store, connection, clock } = this.#ports;
-    const { connected, connectedSinceMs } = connection(child.name);
-    const { head, acknowledged, backlog } = store.read((reader) => ({
+  #showChild(name: string): void {
+    const { space, path, children, mailboxes, store } = this.#ports;
+    const child = children.get(name);
+    const mailbox = mailboxes.get(name);
+    const at = childPath(path, name);
+    if (!child || !mailbox) {
+      hide(space, 'Mailbox', name);
+      hide(space, 'Node', objectName(at));
+      return;
+    }
+    const { head, acknowledged, backlog, said } = store.read((reader) => ({
       head: mailbox.producer.head(reader),
       acknowledged: mailbox.producer.acknowledged(reader),
       backlog: mailbox.producer.backlog(reader),
+      said: this.#descendants.told(reader, name, at),
     }));
-    const path = this.#pathOf(child.name);
-    const since =
-      connectedSinceMs === undefined ? {} : { since: timestamp(Math.min(connectedSinceMs, clock.wallMs())) };
-    showNode(space, path, child.role === 'agent' ? 'Agent' : 'Relay', {
-      version: this.#ports.software,
-      session: { state: connected ? 'Connected' : 'Disconnected', ...since },
-      lag: { entries: backlog.entries },
-      agents: child.role === 'agent' ? 1 : (child.labels?.leaves ?? 0),
-    });
-    showMailbox(space, child.name, path, {
-      head,
-      acknowledged,
-      backlogEntries: backlog.entries,
-      backlogBytes: backlog.bytes,
-    });
+    const { entries: backlogEntries, bytes: backlogBytes } = backlog;
+    showMailbox(space, name, at, { head, acknowledged, backlogEntries, backlogBytes });
+    this.#showSession(child, mailbox, said, backlogEntries);
   }
 
-  #destinations(): number {
-    let sum = 0;
-    for (const child of this.#ports.children.values()) sum += child.role === 'agent' ? 1 : (child.labels?.leaves ?? 0);
-    return sum;
+  #showSession(child: Child, mailbox: Mailbox, said: NodeAttributes | undefined, lagEntries: number): void {
+    const { space, path, clock, connection, store, outbox } = this.#ports;
+    const { connected, connectedSinceMs } = connection(child.name);
+    const wallMs = clock.wallMs();
+    const since = connectedSinceMs === undefined ? {} : { since: timestamp(Math.min(connectedSinceMs, wallMs)) };
+    const session = { state: connected ? ('Connected' as const) : ('Disconnected' as const), ...since };
+    const at = childPath(path, child.name);
+    const version = said?.version ?? '';
+    const lag = { entries: lagEntries };
+    if (child.role === 'agent') {
+      showNode(space, at, 'Agent', { version, session, lag, agents: 1 }, wallMs);
+      showSyncTarget(space, child.name, path, said, connected, wallMs);
+      showLocations(space, child, this.#ports.children, (name) => connection(name).connected);
+      return;
+    }
+    const { children = 0, relays = 0 } = said ?? {};
+    const counts = { children, relays, agents: child.labels?.leaves ?? 0 };
+    showNode(space, at, 'Relay', { version, session, lag, ...counts }, wallMs);
+    if (path === '') return;
+    const above = {
+      role: mailbox.role,
+      version,
+      ...counts,
+      session,
+      lag: { entries: this.#steadyLag(child.name, lagEntries) },
+    };
+    if (store.write((t) => outbox.put(t, entryOf(at, above), 0))) this.#ports.told();
   }
 
-  #pathOf(child: string): string {
-    return this.#ports.path === '' ? child : `${this.#ports.path}:${child}`;
+  #steadyLag(child: string, entries: number): number {
+    const nowMs = this.#ports.clock.monotonicMs();
+    const told = this.#toldLag.get(child);
+    if (told?.entries === entries) return entries;
+    if (!told || nowMs - told.atMs >= lagEveryMs) {
+      this.#toldLag.set(child, { entries, atMs: nowMs });
+      return entries;
+    }
+    this.#lagTimer ??= this.#ports.clock.after(lagEveryMs, () => {
+      this.#lagTimer = undefined;
+      this.poke(...this.#toldLag.keys());
+    });
+    return told.entries;
   }
+
+  #counts(): { children: number; relays: number; agents: number } {
+    const { children, path, mailboxes, store } = this.#ports;
+    let [relays, agents] = [0, 0];
+    store.read((reader) => {
+      for (const { name, role, labels } of children.values()) {
+        if (role === 'agent') {
+          agents++;
+          continue;
+        }
+        agents += labels?.leaves ?? 0;
+        const said = mailboxes.get(name) && this.#descendants.told(reader, name, childPath(path, name));
+        relays += 1 + (said?.relays ?? 0);
+      }
+    });
+    return { children: children.size, relays, agents };
+  }
+}
+
+function entryOf(path: string, node: NodeAttributes) {
+  return { key: nodeKey(path), attributes: text(stableStringify(node)), body: new Uint8Array(0) };
 }

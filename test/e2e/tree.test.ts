@@ -40,6 +40,45 @@ describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
     expect(counts('space/us/center.retail')).toMatchObject({ expected: 1, available: 1 });
   });
 
+  it('shows what matches one by one where the inventory is its own, counted where it is not', async () => {
+    interface Slice {
+      destinations: { path: string; syncTargetUID: string }[];
+      subtrees: { path: string; matched: number }[];
+    }
+    await until('the slice is written', () => tree.json<Slice>(space, 'sps', 'guestbook-0') !== undefined);
+    const { destinations, subtrees } = tree.json<Slice>(space, 'sps', 'guestbook-0')!;
+    const { uid } = tree.json<Shown>('node/center', 'synctarget', 'hq')!.metadata;
+    expect(destinations).toMatchObject([{ path: 'hq', syncTargetUID: uid }]);
+    expect(subtrees).toMatchObject([
+      { path: 'eu', matched: 3 },
+      { path: 'us', matched: 1 },
+    ]);
+  });
+
+  it('shows the relays below a node, and the agents of its own, with their sessions', async () => {
+    interface Nodes {
+      items: { spec: { path: string; role: string }; status?: { session?: { state: string }; agents?: number } }[];
+    }
+    const shown = () => tree.json<Nodes>('node/center', 'nodes.mesh.banyan.io')?.items ?? [];
+    const agentsOf = (path: string) => shown().find(({ spec }) => spec.path === path)?.status?.agents;
+    await until('deeper relays are told of', () => agentsOf('eu:paris') === 2 && agentsOf('eu') === 4);
+    expect(new Set(shown().map(({ spec }) => spec.path))).toEqual(
+      new Set(['', 'eu', 'us', 'eu:paris', 'eu:berlin', 'hq']),
+    );
+    process.kill(tree.pid('eu'), 'SIGSTOP');
+    tree.kill('center');
+    try {
+      await until('nothing is known below a relay that is away', () =>
+        shown().some(({ spec, status }) => spec.path === 'eu:paris' && status?.session?.state === 'Unknown'),
+      );
+    } finally {
+      process.kill(tree.pid('eu'), 'SIGCONT');
+    }
+    await until('it is known again', () =>
+      shown().some(({ spec, status }) => spec.path === 'eu:paris' && status?.session?.state === 'Connected'),
+    );
+  }, 120_000);
+
   it('keeps mailboxes readable and not writable', () => {
     expect(tree.json('mailbox/eu:paris:rivoli', 'deployment', 'frontend', '-n', 'guestbook')).toBeDefined();
     expect(

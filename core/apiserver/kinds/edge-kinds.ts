@@ -18,7 +18,7 @@ import {
 export const edgeGroup = 'edge.banyan.io';
 
 /** What one object may hold of a list whose length grows with the tree; more goes into more objects. */
-const sliceEntriesMax = 1000;
+export const sliceEntriesMax = 1000;
 /** Rules of one kind in one placement: matching looks at each of them for each object. */
 const itemsMax = 64;
 

@@ -19,7 +19,9 @@ const nodeDefinition = definition({
   status: object('How it is.', {
     version: string('Version of the program.'),
     session: object('The session with its parent.', {
-      state: string('Whether it is connected.', { enum: ['Connected', 'Disconnected', 'Never'] }),
+      state: string('Whether it is connected; Unknown while a node between here and there is not.', {
+        enum: ['Connected', 'Disconnected', 'Unknown'],
+      }),
       sequence: count('Number of the session; grows with each.'),
       since: time('When the state began.'),
     }),

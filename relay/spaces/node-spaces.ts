@@ -1,0 +1,68 @@
+/** All spaces of one node: the system space with its inventory, and the workload spaces that its configuration names. */
+import type { Space } from '../../core/apiserver/space.ts';
+import type { Table } from '../../core/feed/feed.ts';
+import type { NodeConfig } from '../config.ts';
+import { markDirty } from '../schedule/dirty.ts';
+import { Inventory } from '../schedule/inventory.ts';
+import { objectName } from '../tree/node-objects.ts';
+import { type OpenSpace, openSpace, openWorkloadSpace, type SpacePorts, type WorkloadSpace } from './own-spaces.ts';
+import type { Selection } from './selection.ts';
+
+export class NodeSpaces {
+  readonly inventory: Inventory;
+  readonly #system: OpenSpace;
+  /** By source: `center.retail`. */
+  readonly #workload = new Map<string, WorkloadSpace>();
+
+  /** `changed` is told after each commit that leaves work for the scheduler. */
+  constructor(ports: SpacePorts, { path, spaces }: Pick<NodeConfig, 'path' | 'spaces'>, changed: () => void) {
+    let inventory: Inventory | undefined;
+    this.#system = openSpace(ports, 'system', 'System', (t, event) => {
+      for (const name of inventory?.note(event) ?? []) markDirty(t, 'child', name);
+    });
+    inventory = new Inventory(this.#system.storage);
+    this.inventory = inventory;
+    this.#system.storage.subscribe((events) => {
+      if (events.some(({ object }) => object.key.group === 'inventory.banyan.io')) changed();
+    });
+    for (const { name, type } of spaces) {
+      if (type === 'Workload') {
+        const source = `${objectName(path)}.${name}`;
+        this.#workload.set(source, openWorkloadSpace(ports, name, source, changed));
+      }
+      this.#show(name, type);
+    }
+  }
+
+  get system(): Space {
+    return this.#system.space;
+  }
+
+  *workloads(): Generator<{ name: string; space: Space }> {
+    for (const { space } of this.#workload.values()) yield { name: space.name, space };
+  }
+
+  *selections(): Generator<Selection> {
+    for (const { selection } of this.#workload.values()) yield selection;
+  }
+
+  /** The workload space that a source names; undefined for sources above. */
+  own(source: string): Space | undefined {
+    return this.#workload.get(source)?.space;
+  }
+
+  tableOf(source: string): Table | undefined {
+    return this.#workload.get(source)?.table;
+  }
+
+  close(): void {
+    for (const space of this.#workload.values()) space.close();
+    this.#system.close();
+  }
+
+  #show(name: string, type: string): void {
+    const { space } = this.#system;
+    const object = { apiVersion: 'mesh.banyan.io/v1alpha1', kind: 'Space', metadata: { name }, spec: { type } };
+    if (!space.get(space.keyOf(object))) space.create(object);
+  }
+}

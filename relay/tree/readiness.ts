@@ -1,0 +1,64 @@
+/**
+ * Readiness, both ways: what is missing in a feed is meant to be missing once everything above has arrived, the child has said what is
+ * below it, and all of that is worked off. The way up is ready when every relay that is known beforehand has spoken, however long that takes:
+ * until then the parent keeps what it was told before, and so goes on to send what the silent one needs. Both stay so while the node runs.
+ */
+import type { Child } from '../schedule/children.ts';
+
+export interface ReadinessPorts {
+  readonly children: ReadonlyMap<string, Child>;
+  /** Names of the relays right below that the configuration knows. */
+  readonly relays: readonly string[];
+  /** Nothing is left to schedule. */
+  quiet(): boolean;
+  downChanged(): void;
+  upChanged(): void;
+}
+
+export class Readiness {
+  readonly #ports: ReadinessPorts;
+  readonly #readyChildren = new Set<string>();
+  #caughtUp: boolean;
+  #everQuiet = false;
+  #heardAll = false;
+
+  constructor(ports: ReadinessPorts, caughtUp: boolean) {
+    this.#ports = ports;
+    this.#caughtUp = caughtUp;
+  }
+
+  /** For the child's feed. */
+  down(child: string): boolean {
+    return this.#readyChildren.has(child);
+  }
+
+  /** For the feed to the parent. */
+  get up(): boolean {
+    return this.#heardAll;
+  }
+
+  /** Why the node is not ready to serve, for its probe. */
+  notReady(): string | undefined {
+    if (!this.#caughtUp) return 'waiting for the parent';
+    return this.#everQuiet ? undefined : 'working off what was left to do';
+  }
+
+  /** Everything that a ready parent had is stored here. */
+  caughtUp(): void {
+    this.#caughtUp = true;
+  }
+
+  idle(): void {
+    this.#everQuiet = true;
+    const { children, relays, quiet, downChanged, upChanged } = this.#ports;
+    if (!this.#caughtUp || !quiet()) return;
+    const before = this.#readyChildren.size;
+    for (const { name, role, labels } of children.values()) {
+      if (role === 'agent' || labels) this.#readyChildren.add(name);
+    }
+    if (this.#readyChildren.size > before) downChanged();
+    if (this.#heardAll || !relays.every((name) => this.#readyChildren.has(name))) return;
+    this.#heardAll = true;
+    upChanged();
+  }
+}

@@ -1,0 +1,65 @@
+/** The status of a SyncTarget: what its agent says of the cluster, and whether it is connected here; and of a Location: how many it has. */
+import type { Space } from '../../core/apiserver/space.ts';
+import { timestamp } from '../../core/object/conditions.ts';
+import type { NodeAttributes } from '../../core/wire/entries.ts';
+import type { Child } from '../schedule/children.ts';
+import { locationResource, syncTargetResource } from '../schedule/inventory.ts';
+import { show } from './node-objects.ts';
+
+/**
+ * `lastHeartbeatTime` moves when the connection begins or ends, not with each beat: a write a minute for every agent would tell nothing
+ * that the condition does not.
+ */
+export function showSyncTarget(
+  space: Space,
+  name: string,
+  nodePath: string,
+  said: NodeAttributes | undefined,
+  connected: boolean,
+  wallMs: number,
+): void {
+  const object = space.get({ ...syncTargetResource, namespace: '', name });
+  if (!object || object.metadata.deletionTimestamp !== undefined) return;
+  const before = (object.status ?? {}) as {
+    lastHeartbeatTime?: string;
+    conditions?: { type: string; status: string }[];
+  };
+  const was = before.conditions?.find(({ type }) => type === 'Ready')?.status;
+  const now = connected ? 'True' : 'False';
+  const heard = was === now || (!connected && was === undefined) ? before.lastHeartbeatTime : timestamp(wallMs);
+  const { capacity, allocatable } = said ?? {};
+  const status = {
+    ...(capacity ? { capacity } : {}),
+    ...(allocatable ? { allocatable } : {}),
+    ...(heard === undefined ? {} : { lastHeartbeatTime: heard }),
+    ...(connected ? { attachedTo: nodePath } : {}),
+    ...(before.conditions ? { conditions: before.conditions } : {}),
+  };
+  const message = connected ? 'the agent is connected' : 'the agent is not connected';
+  const reason = connected ? 'Connected' : 'Disconnected';
+  show(space, { ...object, status }, { type: 'Ready', status: now, reason, message }, wallMs);
+}
+
+/** Of the Locations that select an agent's SyncTarget, when its connection or its spec has changed. */
+export function showLocations(
+  space: Space,
+  agent: Child,
+  children: ReadonlyMap<string, Child>,
+  isConnected: (child: string) => boolean,
+): void {
+  for (const { location } of agent.destinations) {
+    const object = space.get({ ...locationResource, namespace: '', name: location });
+    if (!object || object.metadata.deletionTimestamp !== undefined) continue;
+    const instances = [...children.values()].filter(({ destinations }) =>
+      destinations.some((destination) => destination.location === location),
+    );
+    const available = instances.filter(({ name }) => isConnected(name) && isSchedulable(space, name));
+    const counts = { instances: instances.length, availableInstances: available.length };
+    show(space, { ...object, status: { ...(object.status as object | undefined), ...counts } });
+  }
+}
+
+function isSchedulable(space: Space, syncTarget: string): boolean {
+  const spec = space.get({ ...syncTargetResource, namespace: '', name: syncTarget })?.spec;
+  return (spec as { unschedulable?: boolean } | undefined)?.unschedulable !== true;
+}
