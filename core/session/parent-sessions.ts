@@ -276,7 +276,7 @@ export class ParentSessions {
     this.#attached.delete(child);
     this.#lostAtMs.set(child, this.#ports.clock.monotonicMs());
     const reason = error ? describeError(error) : 'ended in order';
-    this.#ports.log.info({ child, reason }, 'a child is detached');
+    this.#ports.log.info({ child, reason, entries: attached.runner.entries }, 'a child is detached');
     this.#ports.disconnected(child, reason);
   }
 

@@ -62,6 +62,8 @@ export class SessionRunner {
   /** The transport's buffer is full: batches wait, control frames do not. */
   #congested = false;
   #waiting: (Effect & { type: 'sendBatch' }) | undefined;
+  /** Entries with their contents, in batches and in reconciliations: what the session cost. */
+  readonly #entries = { sent: 0, received: 0 };
 
   constructor(ports: RunnerPorts, start: Omit<Start, 'nowMs'>) {
     this.#ports = ports;
@@ -72,6 +74,10 @@ export class SessionRunner {
 
   get state(): SessionState {
     return this.#state;
+  }
+
+  get entries(): { readonly sent: number; readonly received: number } {
+    return this.#entries;
   }
 
   producerHead(reader: Reader): number {
@@ -170,6 +176,7 @@ export class SessionRunner {
         const { store, producer, produces } = this.#ports;
         const reply = store.read((reader) => answer(reader, producer, effect.request, effect.head));
         // The rows may be newer than the durable head: they are sent when they are durable too.
+        this.#entries.sent += reply.entries.length;
         return this.#afterFlush(() => this.#send(replyFrame(produces, reply)));
       }
       case 'caughtUp':
@@ -188,6 +195,7 @@ export class SessionRunner {
     const limits = { maxBytes: effect.maxBytes, maxEntries: batchEntries };
     const batch = store.read((reader) => producer.batch(reader, effect.after, effect.head, limits));
     if (!batch) return;
+    this.#entries.sent += batch.entries.length;
     this.#send(batchFrame(produces, batch));
     const bytes = batch.entries.reduce(
       (sum, { content }) => sum + 64 + (content ? content.body.length + content.attributes.length : 0),
@@ -198,6 +206,7 @@ export class SessionRunner {
 
   #apply(batch: Batch): void {
     const { store, consumer } = this.#ports;
+    this.#entries.received += batch.entries.length;
     this.#commit((t) => consumer.apply(t, batch));
     this.#afterFlush(() => {
       const cursor = batch.to;
@@ -217,6 +226,7 @@ export class SessionRunner {
   #absorb(reply: ReconcileReply): void {
     const reconciliation = this.#reconciliation;
     if (!reconciliation) return;
+    this.#entries.received += reply.entries.length;
     this.#commit((t) => reconciliation.absorb(t, reply));
     this.#askNext();
   }

@@ -69,7 +69,7 @@ describe.skipIf(withoutKubectl)(`a tree under kill -9 while objects change every
     const found = await api.list(`cluster/${cluster}`, '/api/v1/namespaces/guestbook/configmaps');
     return new Map(found.map((object) => [object.metadata.name!, object]));
   };
-  const valueOf = (object: KubeObject | undefined) => (object?.data as { value?: string } | undefined)?.value;
+  const dataOf = (object: KubeObject | undefined) => (object?.data as { value?: string } | undefined)?.value;
   const all = (value: (i: number) => string | undefined) => Array.from({ length: objects }, (_, i) => value(i));
   /** How often a child began a session, by the log of its parent. */
   const attached = (parent: string, child: string) =>
@@ -108,7 +108,7 @@ describe.skipIf(withoutKubectl)(`a tree under kill -9 while objects change every
     for (const cluster of clusters)
       await eventually(`${cluster} holds the last state`, async () => {
         const map = await held(cluster).catch(() => new Map<string, KubeObject>());
-        return all((i) => valueOf(map.get(`c${i}`))).every((value, i) => value === `last ${i}`);
+        return all((i) => dataOf(map.get(`c${i}`))).every((value, i) => value === `last ${i}`);
       });
     expect(await uids()).toEqual(before);
     expect([...(await held('eu:berlin:lab')).keys()]).toEqual([]);

@@ -10,7 +10,9 @@ import {
   apiVersions,
   kubernetesVersion,
 } from '../discovery/discovery.ts';
-import { openapiDocument, openapiIndex, openapiV2 } from '../openapi/openapi-v3.ts';
+import { openapiV2 } from '../openapi/openapi-v2.ts';
+import { encodeOpenapiV2, openapiV2Asked, openapiV2ContentType } from '../openapi/openapi-v2-protobuf.ts';
+import { openapiDocument, openapiIndex } from '../openapi/openapi-v3.ts';
 import { selectionOf } from '../selection/selection.ts';
 import type { Kind, Space } from '../space.ts';
 import { type Listing, listBytes, oneBytes } from './lists.ts';
@@ -79,10 +81,18 @@ export class SpaceHandler {
       case 'openapi-v3-document':
         return found(openapiDocument(kinds, route.group, route.version));
       case 'openapi-v2':
-        return found(openapiV2(kinds));
+        return this.#openapiV2(header(request, 'accept') ?? '');
       default:
         throw new BanyanError('NotFound', 'the server could not find the requested resource');
     }
+  }
+
+  /** Made for each request: few ask, and no node should hold a megabyte for each of its spaces. */
+  #openapiV2(accept: string): ApiResponse {
+    const document = openapiV2(this.space.kinds);
+    if (!accept.includes(openapiV2Asked) && !accept.includes(openapiV2ContentType)) return jsonResponse(200, document);
+    const body = Buffer.from(encodeOpenapiV2(document));
+    return { status: 200, headers: { 'content-type': openapiV2ContentType }, body };
   }
 
   #kindOf({ of, version }: ResourceRoute): Kind {

@@ -3,7 +3,6 @@
  * their kind, and the operations with `x-kubernetes-group-version-kind` and the fieldValidation parameter.
  */
 import { hash128 } from '../../object/hash.ts';
-import { formatApiVersion } from '../../object/meta.ts';
 import { groupVersions } from '../discovery/discovery.ts';
 import type { Field, FieldType, ObjectType } from '../schema.ts';
 import type { Kind, Kinds } from '../space.ts';
@@ -152,26 +151,4 @@ function pathsOf(kind: Kind, version: string, schema: string): [string, object][
       },
     ],
   ];
-}
-
-/** `/openapi/v2` in the words of `formatApiVersion`: the operations alone, which is what older clients check. */
-export function openapiV2(kinds: Kinds): object {
-  const paths: Record<string, object> = {};
-  for (const kind of kinds.all()) {
-    for (const version of kind.versions) {
-      const path = `/${openapiPath(kind.group, version)}${kind.namespaced ? '/namespaces/{namespace}' : ''}/${kind.resource}/{name}`;
-      paths[path] = {
-        patch: {
-          operationId: `patch ${formatApiVersion(kind.group, version)} ${kind.kind}`,
-          'x-kubernetes-group-version-kind': { group: kind.group, version, kind: kind.kind },
-          parameters: [
-            { name: 'dryRun', in: 'query', type: 'string', uniqueItems: true },
-            { name: 'fieldValidation', in: 'query', type: 'string', uniqueItems: true },
-          ],
-          responses: { 200: { description: 'OK' } },
-        },
-      };
-    }
-  }
-  return { swagger: '2.0', info: { title: 'Kubernetes', version: 'unversioned' }, paths, definitions: {} };
 }

@@ -1,0 +1,93 @@
+/**
+ * An OpenAPI v2 document in the only encoding that kubectl reads it in. Field numbers are those of the message `openapi.v2.Document`:
+ * https://github.com/google/gnostic-models/blob/v0.7.0/openapiv2/OpenAPIv2.proto
+ */
+import { BinaryWriter } from '@bufbuild/protobuf/wire';
+import type { DocumentV2, OperationV2, SchemaV2 } from './openapi-v2.ts';
+
+/** What clients ask for; `@` may not stand in a media type, so the answer has a dot there, as that of Kubernetes. */
+export const openapiV2Asked = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
+export const openapiV2ContentType = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+
+type Write = (writer: BinaryWriter) => void;
+
+export function encodeOpenapiV2({ swagger, info, paths, definitions }: DocumentV2): Uint8Array {
+  const writer = new BinaryWriter();
+  text(writer, 1, swagger);
+  message(writer, 2, (w) => {
+    text(w, 1, info.title);
+    text(w, 2, info.version);
+  });
+  message(writer, 8, (w) => {
+    for (const [path, { patch }] of Object.entries(paths))
+      named(w, 2, path, (item) => message(item, 8, (o) => operation(o, patch)));
+  });
+  message(writer, 9, (w) => {
+    for (const [name, of] of Object.entries(definitions)) named(w, 1, name, (value) => schema(value, of));
+  });
+  return writer.finish();
+}
+
+function operation(writer: BinaryWriter, { operationId, parameters, ...rest }: OperationV2): void {
+  text(writer, 5, operationId);
+  for (const { name, in: place, type } of parameters) {
+    // ParametersItem > Parameter > NonBodyParameter > QueryParameterSubSchema.
+    nested(writer, [8, 1, 2, 3], (w) => {
+      text(w, 2, place);
+      text(w, 4, name);
+      text(w, 6, type);
+    });
+  }
+  nested(writer, [9, 1], (w) => {
+    text(w, 1, '200');
+    nested(w, [2, 1], (response) => text(response, 1, 'OK'));
+  });
+  extensions(writer, 13, rest);
+}
+
+function schema(writer: BinaryWriter, of: SchemaV2): void {
+  const { $ref, format, description, required, additionalProperties, type, items, properties, ...rest } = of;
+  if ($ref !== undefined) text(writer, 1, $ref);
+  if (format !== undefined) text(writer, 2, format);
+  if (description !== undefined) text(writer, 4, description);
+  for (const name of required ?? []) text(writer, 19, name);
+  if (additionalProperties) nested(writer, [21, 1], (w) => schema(w, additionalProperties));
+  if (type !== undefined) message(writer, 22, (w) => text(w, 1, type));
+  if (items) nested(writer, [23, 1], (w) => schema(w, items));
+  if (properties) {
+    message(writer, 25, (w) => {
+      for (const [name, property] of Object.entries(properties)) named(w, 1, name, (value) => schema(value, property));
+    });
+  }
+  extensions(writer, 31, rest);
+}
+
+/** Each is a NamedAny whose value is YAML, which JSON is. */
+function extensions(writer: BinaryWriter, field: number, values: object): void {
+  for (const [name, value] of Object.entries(values)) {
+    if (name.startsWith('x-')) named(writer, field, name, (w) => text(w, 2, JSON.stringify(value)));
+  }
+}
+
+function named(writer: BinaryWriter, field: number, name: string, value: Write): void {
+  message(writer, field, (w) => {
+    text(w, 1, name);
+    message(w, 2, value);
+  });
+}
+
+function nested(writer: BinaryWriter, fields: readonly number[], write: Write): void {
+  const [field, ...rest] = fields;
+  if (field === undefined) write(writer);
+  else message(writer, field, (w) => nested(w, rest, write));
+}
+
+function message(writer: BinaryWriter, field: number, write: Write): void {
+  writer.tag(field, 2).fork();
+  write(writer);
+  writer.join();
+}
+
+function text(writer: BinaryWriter, field: number, value: string): void {
+  writer.tag(field, 2).string(value);
+}

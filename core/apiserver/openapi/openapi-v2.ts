@@ -1,0 +1,107 @@
+/**
+ * OpenAPI v2 of a space, for what clients still take from it: kubectl validates `kind: List` by its definitions, and looks there for the
+ * fieldValidation parameter of kinds that it does not find in v3. Built from the same types as v3, one document for all group versions.
+ */
+
+import { groupVersions } from '../discovery/discovery.ts';
+import type { Kinds } from '../space.ts';
+import { openapiDocument, openapiPath } from './openapi-v3.ts';
+
+export interface SchemaV2 {
+  readonly $ref?: string;
+  readonly type?: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly required?: readonly string[];
+  readonly items?: SchemaV2;
+  readonly additionalProperties?: SchemaV2;
+  readonly properties?: Readonly<Record<string, SchemaV2>>;
+  readonly [extension: `x-${string}`]: unknown;
+}
+
+export interface OperationV2 {
+  readonly operationId: string;
+  readonly parameters: readonly { readonly name: string; readonly in: 'query'; readonly type: string }[];
+  readonly 'x-kubernetes-action': string;
+  readonly 'x-kubernetes-group-version-kind': object;
+}
+
+export interface DocumentV2 {
+  readonly swagger: '2.0';
+  readonly info: { readonly title: string; readonly version: string };
+  readonly paths: Readonly<Record<string, { readonly patch: OperationV2 }>>;
+  readonly definitions: Readonly<Record<string, SchemaV2>>;
+}
+
+/** As the v3 documents have it. */
+type SchemaV3 = { readonly [name: string]: unknown };
+
+export function openapiV2(kinds: Kinds): DocumentV2 {
+  const definitions: Record<string, SchemaV2> = {};
+  for (const [group, versions] of groupVersions(kinds)) {
+    for (const version of versions) {
+      const document = openapiDocument(kinds, group, version) as { components: { schemas: Record<string, SchemaV3> } };
+      for (const [name, schema] of Object.entries(document.components.schemas)) definitions[name] = asV2(schema, true);
+    }
+  }
+  return { swagger: '2.0', info: { title: 'Kubernetes', version: 'unversioned' }, paths: pathsOf(kinds), definitions };
+}
+
+function pathsOf(kinds: Kinds): DocumentV2['paths'] {
+  const paths: Record<string, { patch: OperationV2 }> = {};
+  for (const { group, versions, namespaced, resource, kind } of kinds.all()) {
+    for (const version of versions) {
+      const path = `/${openapiPath(group, version)}${namespaced ? '/namespaces/{namespace}' : ''}/${resource}/{name}`;
+      const patch = {
+        operationId: `patch ${group}/${version} ${kind}`,
+        'x-kubernetes-action': 'patch',
+        'x-kubernetes-group-version-kind': { group, version, kind },
+        parameters: ['dryRun', 'fieldManager', 'fieldValidation'].map(queryParameter),
+      };
+      paths[path] = { patch };
+    }
+  }
+  return paths;
+}
+
+function queryParameter(name: string) {
+  return { name, in: 'query' as const, type: 'string' };
+}
+
+/** What v2 can't say (oneOf, null, several types) is left open: a schema without a type accepts everything. */
+function asV2(schema: SchemaV3, isRoot = false): SchemaV2 {
+  const target = reference(schema);
+  if (target !== undefined) return { $ref: `#/definitions/${target.slice('#/components/schemas/'.length)}` };
+  const { type, format, description, required, items, properties, additionalProperties } = schema;
+  const isOpen = schema['x-kubernetes-preserve-unknown-fields'] === true && !isRoot;
+  if (schema['x-kubernetes-int-or-string'] === true || format === 'int-or-string')
+    return { type: 'string', format: 'int-or-string' };
+  if (isOpen || typeof type !== 'string' || schema.nullable === true) return extensions(schema);
+  return {
+    type,
+    ...(typeof format === 'string' ? { format } : {}),
+    ...(typeof description === 'string' ? { description } : {}),
+    ...(Array.isArray(required) ? { required: required as string[] } : {}),
+    ...(isSchema(items) ? { items: asV2(items) } : {}),
+    ...(isSchema(additionalProperties) ? { additionalProperties: asV2(additionalProperties) } : {}),
+    ...(isSchema(properties) ? { properties: propertiesOf(properties) } : {}),
+    ...extensions(schema),
+  };
+}
+
+function propertiesOf(properties: SchemaV3): Record<string, SchemaV2> {
+  return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, asV2(schema as SchemaV3)]));
+}
+
+function reference(schema: SchemaV3): string | undefined {
+  const [only] = Array.isArray(schema.allOf) && schema.allOf.length === 1 ? (schema.allOf as SchemaV3[]) : [schema];
+  return typeof only?.$ref === 'string' ? only.$ref : undefined;
+}
+
+function isSchema(value: unknown): value is SchemaV3 {
+  return typeof value === 'object' && value !== null;
+}
+
+function extensions(schema: SchemaV3): SchemaV2 {
+  return Object.fromEntries(Object.entries(schema).filter(([name]) => name.startsWith('x-kubernetes-')));
+}
