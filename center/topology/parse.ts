@@ -12,18 +12,18 @@ const space = z.strictObject({
 const port = z.number().int().min(1).max(65_535);
 const listen = z.strictObject({
   host: z.string().default('127.0.0.1'),
-  apiPort: port.optional(),
-  meshPort: port.optional(),
+  apiPort: port.optional().describe('Of the Kubernetes API; a free one if left out.'),
+  meshPort: port.optional().describe('Where children attach; a free one if left out.'),
 });
 const link = z.strictObject({
   transport: z.enum(['auto', 'grpc']).default('auto'),
   proxy: z.never({ error: 'links through a proxy are not supported by this version; leave the key out' }).optional(),
 });
 const relay = z.strictObject({
-  name: z.string(),
-  parent: z.string().default(''),
-  labels: strings.default({}),
-  spaces: z.array(space).default([]),
+  name: z.string().describe("The last part of the relay's path."),
+  parent: z.string().default('').describe('Path of the node above, such as eu:paris; the center if left out.'),
+  labels: strings.default({}).describe('Inherited by the Locations below, unless they set the key themselves.'),
+  spaces: z.array(space).default([]).describe('Kubernetes API endpoints of their own at this relay.'),
   replicas: z
     .literal(1, { error: 'siblings are not supported by this version: use 1 or leave the key out' })
     .default(1),
@@ -31,11 +31,11 @@ const relay = z.strictObject({
   listen: listen.optional(),
 });
 const cluster = z.strictObject({
-  name: z.string(),
-  parent: z.string().default(''),
-  labels: strings.default({}),
-  annotations: strings.default({}),
-  properties: strings.default({}),
+  name: z.string().describe('Of the cluster, its agent, its Location and its SyncTarget.'),
+  parent: z.string().default('').describe('Path of the node above; the center if left out.'),
+  labels: strings.default({}).describe('Labels of the Location: what placements select by.'),
+  annotations: strings.default({}).describe('Annotations of the Location.'),
+  properties: strings.default({}).describe('Properties of the SyncTarget.'),
   link: link.optional(),
   provider: z
     .strictObject({
@@ -46,7 +46,7 @@ const cluster = z.strictObject({
     })
     .default({ embedded: {} }),
 });
-const file = z.strictObject({
+export const topologySchema = z.strictObject({
   apiVersion: z.literal('banyan.io/v1alpha1'),
   kind: z.literal('Topology'),
   metadata: z.strictObject({ name: z.string() }),
@@ -77,7 +77,7 @@ export function parseTopology(text: string): ParseResult {
     };
   }
   const at = (path: readonly PropertyKey[]) => lineOf(document.contents as Node | null, path, lines);
-  const parsed = file.safeParse(document.toJS({ maxAliasCount: aliasesMax }));
+  const parsed = topologySchema.safeParse(document.toJS({ maxAliasCount: aliasesMax }));
   if (!parsed.success) return { problems: parsed.error.issues.flatMap((issue) => problemsOf(issue, at)) };
   const { metadata, spec } = parsed.data;
   const topology: Topology = { name: metadata.name, ...spec };
@@ -109,7 +109,7 @@ function problemsOf(issue: z.core.$ZodIssue, at: Locate): Problem[] {
 
 /** The keys that the schema has at a path of the file. */
 function knownKeys(path: readonly PropertyKey[]): string[] {
-  let schema: z.core.$ZodType | undefined = file;
+  let schema: z.core.$ZodType | undefined = topologySchema;
   for (const part of path) {
     schema = unwrap(schema);
     if (schema instanceof z.ZodObject) schema = schema.shape[part as string] as z.core.$ZodType | undefined;

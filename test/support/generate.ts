@@ -6,6 +6,8 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { topologySchema } from '../../center/topology/parse.ts';
 
 interface Generator {
   /** What the files are made from, for messages. */
@@ -16,7 +18,10 @@ interface Generator {
 
 const root = join(import.meta.dirname, '../..');
 /** New generators stand at the end of this list. */
-const generators: readonly Generator[] = [{ source: 'proto/mesh.proto', generate: generateFrames }];
+const generators: readonly Generator[] = [
+  { source: 'proto/mesh.proto', generate: generateFrames },
+  { source: 'center/topology/parse.ts', generate: generateTopologySchema },
+];
 
 const check = process.argv.includes('--check');
 const directory = mkdtempSync(join(tmpdir(), 'banyan-generate-'));
@@ -56,6 +61,15 @@ function generateFrames(out: string): readonly string[] {
   );
   const path = join(out, file);
   writeFileSync(path, withoutCopies(readFileSync(path, 'utf8')));
+  return [file];
+}
+
+/** For editors: `# yaml-language-server: $schema=…` completes and checks a topology while it is written. */
+function generateTopologySchema(out: string): readonly string[] {
+  const file = 'docs/reference/topology.schema.json';
+  const schema = z.toJSONSchema(topologySchema, { io: 'input', unrepresentable: 'any' });
+  mkdirSync(dirname(join(out, file)), { recursive: true });
+  writeFileSync(join(out, file), `${JSON.stringify(schema, undefined, 2)}\n`);
   return [file];
 }
 

@@ -1,0 +1,13 @@
+// Stock kubectl of the version that the tests speak of, for machines that have Go but no kubectl.
+package main
+
+import (
+	"os"
+
+	"k8s.io/component-base/cli"
+	"k8s.io/kubectl/pkg/cmd"
+)
+
+func main() {
+	os.Exit(cli.Run(cmd.NewDefaultKubectlCommand()))
+}
