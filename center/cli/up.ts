@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { DataDirectory, readJson, removeFile, writeWhole } from '../supervisor/data-directory.ts';
+import { endOrphans } from '../supervisor/orphans.ts';
 import { assignPorts } from '../supervisor/ports.ts';
 import { Supervisor } from '../supervisor/supervisor.ts';
 import { ensureTreePki } from '../supervisor/tree-pki.ts';
@@ -61,6 +62,8 @@ export async function startTree(
   }
   const startedMs = systemClock.monotonicMs();
   const nodes = planOf(topology);
+  const orphans = await endOrphans(data, systemClock);
+  if (orphans.length > 0) say(`ended ${orphans.length} nodes of an earlier run whose supervisor had died`);
   let ports: Awaited<ReturnType<typeof assignPorts>>;
   try {
     mkdirSync(data.root, { recursive: true, mode: 0o700 });
@@ -119,7 +122,12 @@ export async function down(
 ): Promise<number> {
   const data = dataOf(options);
   const pid = runningSupervisor(data);
-  if (pid === undefined) throw new UsageError(`${data.root}: no tree runs here`);
+  if (pid === undefined) {
+    const orphans = await endOrphans(data, systemClock);
+    if (orphans.length === 0) throw new UsageError(`${data.root}: no tree runs here`);
+    say(`ended ${orphans.length} nodes whose supervisor had died`);
+    return exitCode.done;
+  }
   process.kill(pid, 'SIGTERM');
   const deadline = systemClock.monotonicMs() + 30_000;
   while (runningSupervisor(data) !== undefined) {
@@ -127,6 +135,8 @@ export async function down(
       throw new BanyanError('Timeout', `process ${pid} has not ended within 30 s; see ${data.root}/logs`);
     await new Promise((done) => setTimeout(done, 50));
   }
+  // One that was killed meanwhile has left its nodes behind.
+  await endOrphans(data, systemClock);
   say('ended');
   return exitCode.done;
 }

@@ -37,8 +37,13 @@ export class DataDirectory {
     return join(this.root, 'config', `${fileName(path)}.yaml`);
   }
 
+  /** A file for each node that runs, with its process. */
+  get run(): string {
+    return join(this.root, 'run');
+  }
+
   status(path: string): string {
-    return join(this.root, 'run', `${fileName(path)}.json`);
+    return join(this.run, `${fileName(path)}.json`);
   }
 
   /** What the node itself keeps; the only thing that is not made anew when it is lost. */

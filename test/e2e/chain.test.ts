@@ -82,6 +82,18 @@ describe.skipIf(withoutKubectl)(`a chain of five levels${why}`, () => {
     await tree.up('--no-restart');
   }, 240_000);
 
+  it('goes on when its supervisor dies, and is taken over by the next', async () => {
+    const before = clusters.map((cluster) => greeting(cluster)!.metadata.uid);
+    await tree.loseSupervisor();
+    tree.ok('space/a:b/ops', 'annotate', 'cm', 'greeting', '-n', 'guestbook', 'without=supervisor');
+    await until('the change is there', () =>
+      clusters.every((cluster) => greeting(cluster)?.metadata.annotations?.without === 'supervisor'),
+    );
+    await tree.up('--no-restart');
+    await until('all are available', () => summary('a:b/ops').available === 2);
+    expect(clusters.map((cluster) => greeting(cluster)!.metadata.uid)).toEqual(before);
+  }, 120_000);
+
   it('has an agent without any parent put back what was deleted on its cluster', async () => {
     tree.kill('a:b:c:d');
     const config = join(tree.data, 'config', 'a.b.c.d.deep.yaml');

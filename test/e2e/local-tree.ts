@@ -69,6 +69,14 @@ export class LocalTree {
     rmSync(this.data, { recursive: true, force: true });
   }
 
+  /** As if the terminal had been lost: kill -9 of the supervisor alone. */
+  async loseSupervisor(): Promise<void> {
+    const child = this.#process!;
+    const ended = new Promise((done) => child.once('exit', done));
+    child.kill('SIGKILL');
+    await ended;
+  }
+
   /** The present process of a node, by its path; the center is `center`. */
   pid(path: string): number {
     const { nodes } = JSON.parse(readFileSync(this.#readyFile, 'utf8')) as { nodes: { path: string; pid: number }[] };
