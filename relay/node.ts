@@ -326,7 +326,7 @@ export class Node implements AsyncDisposable {
     if (known && known.role !== role) {
       throw new BanyanError(
         'AlreadyExists',
-        `the name "${child}" is taken by a ${known.role}: give this ${role} another name`,
+        `the name "${child}" is taken by ${known.role === 'agent' ? 'an agent' : 'a relay'}: give this ${role} another name`,
       );
     }
     if (!known && role === 'agent') {

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 const program = join(root, 'center/cli/banyan.ts');
@@ -22,7 +22,7 @@ export class LocalTree {
   #process: ChildProcess | undefined;
 
   constructor(topology: string) {
-    this.#topology = join(root, topology);
+    this.#topology = resolve(root, topology);
   }
 
   async up(...args: string[]): Promise<void> {
