@@ -95,6 +95,39 @@ describe.skipIf(withoutKubectl)(`a tree of processes${why}`, () => {
     await until('five are expected', () => counts(space).expected === 5 && counts(space).available === 5);
   });
 
+  it('writes exact status into the object while one destination matches in all, and takes it back', async () => {
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'single' } };
+    const metadata = { name: 'exact', namespace: 'single' };
+    const template = { metadata: { labels: { a: 'b' } }, spec: { containers: [{ name: 'c', image: 'web:1' }] } };
+    const deployment = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata,
+      spec: { replicas: 2, selector: { matchLabels: { a: 'b' } }, template },
+    };
+    const placement = {
+      apiVersion: 'edge.banyan.io/v1alpha1',
+      kind: 'EdgePlacement',
+      metadata: { name: 'single' },
+      spec: {
+        locationSelectors: [{ matchLabels: { single: 'yes' } }],
+        downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['single'] }],
+        wantSingletonReportedState: true,
+      },
+    };
+    for (const object of [namespace, deployment, placement]) expect(tree.apply(space, object).code).toBe(0);
+    const ready = () =>
+      tree.json<{ status?: { readyReplicas?: number } }>(space, 'deployment', 'exact', '-n', 'single')?.status
+        ?.readyReplicas;
+    tree.ok('node/eu:paris', 'label', 'location', 'rivoli', 'single=yes');
+    await until('the only destination tells', () => ready() === 2);
+    tree.ok('node/us', 'label', 'location', 'market', 'single=yes');
+    await until('two tell nothing exact', () => ready() === undefined);
+    tree.ok('node/eu:paris', 'label', 'location', 'rivoli', 'single-');
+    await until('the other one tells', () => ready() === 2);
+    tree.ok(space, 'delete', 'epl', 'single');
+  }, 120_000);
+
   it('goes through kill -9 of every node without making any object anew', async () => {
     const before = production.map((cluster) => greeting(cluster)!.metadata.uid);
     for (const [i, node] of ['center', 'eu', 'us', 'eu:paris', 'eu:berlin', 'eu:paris:rivoli'].entries()) {
