@@ -12,7 +12,8 @@ interface Kubeconfig {
   readonly 'current-context'?: string;
 }
 
-const timeoutMs = 10_000;
+/** Everything is local or one hop away: longer means that nobody is there. */
+const timeoutMs = 5_000;
 
 export class ApiClient {
   readonly #config: Kubeconfig;
@@ -79,7 +80,7 @@ export class ApiClient {
     send?: { method: string; contentType: string; body: string },
   ): Promise<{ status: number; body: string }> {
     const headers = { accept: 'application/json', ...(send ? { 'content-type': send.contentType } : {}) };
-    const options = { agent: this.#agent, timeout: timeoutMs, method: send?.method ?? 'GET', headers };
+    const options = { agent: this.#agent, method: send?.method ?? 'GET', headers };
     return new Promise((resolve, reject) => {
       const asked = request(`${this.#server(context)}${path}`, options, (response) => {
         const chunks: Buffer[] = [];
@@ -87,7 +88,9 @@ export class ApiClient {
         response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
         response.on('error', reject);
       });
-      asked.on('timeout', () => asked.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)));
+      // Over all: a timeout of the socket begins anew with every step of the connection.
+      const timer = setTimeout(() => asked.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
+      asked.on('close', () => clearTimeout(timer));
       asked.on('error', (error) => {
         reject(
           new BanyanError(

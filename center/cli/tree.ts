@@ -22,19 +22,30 @@ export interface TreeRow {
   readonly session: string;
   readonly lag: string;
   readonly below: string;
+  /** Whose word it is: the parent's before the node's own, any before none. */
+  readonly rank: number;
 }
 
-/** Rows from `root` downwards: the relays whose API the kubeconfig knows are asked, agents come from their parent. */
+/** Rows from `root` downwards. Every node of the kubeconfig is asked; of a child, its parent's word on session and lag counts. */
 export async function treeRows(api: ApiClient, root: string): Promise<TreeRow[]> {
   const relays = api
     .contexts()
     .filter((name) => name.startsWith('node/'))
     .map((name) => name.slice('node/'.length))
     .map((name) => (name === 'center' ? '' : name))
-    .filter((path) => root === '' || path === root || path.startsWith(`${root}:`))
-    .sort();
-  const rows = await Promise.all(relays.map((path) => rowsOf(api, path, depthOf(path) - depthOf(root))));
-  return rows.flat().sort((a, b) => (a.path < b.path ? -1 : 1));
+    .filter((path) => isAtOrBelow(path, root));
+  const rows = new Map<string, TreeRow>();
+  for (const seen of await Promise.all(relays.map((path) => rowsOf(api, path, depthOf(root))))) {
+    for (const row of seen) {
+      const known = rows.get(row.path);
+      if (!known || row.rank > known.rank) rows.set(row.path, row);
+    }
+  }
+  return [...rows.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+function isAtOrBelow(path: string, root: string): boolean {
+  return root === '' || path === root || path.startsWith(`${root}:`);
 }
 
 export function formatTree(rows: readonly TreeRow[]): string {
@@ -50,30 +61,32 @@ export function formatTree(rows: readonly TreeRow[]): string {
   );
 }
 
-async function rowsOf(api: ApiClient, path: string, depth: number): Promise<TreeRow[]> {
+async function rowsOf(api: ApiClient, path: string, rootDepth: number): Promise<TreeRow[]> {
   const context = `node/${path === '' ? 'center' : path}`;
-  let nodes: KubeObject[];
   try {
-    nodes = await api.list(context, '/apis/mesh.banyan.io/v1alpha1/nodes');
+    const nodes = await api.list(context, '/apis/mesh.banyan.io/v1alpha1/nodes');
+    return nodes.flatMap((node) => {
+      const shown = (node.spec as NodeSpec | undefined)?.path ?? '';
+      if (shown === path) return [rowOf(node, rootDepth, 1)];
+      return parentOf(shown) === path ? [rowOf(node, rootDepth, 2)] : [];
+    });
   } catch (error) {
-    return [{ path, depth, role: 'Relay', session: `unreachable: ${describeError(error)}`, lag: '', below: '' }];
+    const session = `unreachable: ${describeError(error)}`;
+    return [{ path, depth: depthOf(path) - rootDepth, role: 'Relay', session, lag: '', below: '', rank: 0 }];
   }
-  const specOf = (node: KubeObject) => (node.spec ?? {}) as NodeSpec;
-  const own = nodes.find((node) => (specOf(node).path ?? '') === path);
-  const agents = nodes.filter((node) => specOf(node).role === 'Agent' && parentOf(specOf(node).path ?? '') === path);
-  return [...(own ? [rowOf(own, depth)] : []), ...agents.map((agent) => rowOf(agent, depth + 1))];
 }
 
-function rowOf(node: KubeObject, depth: number): TreeRow {
+function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
   const { path = '', role = '' } = (node.spec ?? {}) as NodeSpec;
   const { session, lag, agents } = (node.status ?? {}) as NodeStatus;
   return {
     path,
-    depth,
+    depth: depthOf(path) - rootDepth,
     role,
     session: session?.state ?? '',
     lag: lag?.entries === undefined ? '' : String(lag.entries),
     below: agents === undefined ? '' : String(agents),
+    rank,
   };
 }
 
