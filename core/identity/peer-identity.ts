@@ -1,20 +1,51 @@
 /** Who a certificate of the tree says its holder is: `spiffe://TREE/node/ROLE/a/b/c`; the center has no path behind its role. */
 import { X509Certificate } from 'node:crypto';
+import { checkDnsLabel } from '../object/names.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { PeerIdentity } from '../wire/link.ts';
 
 const roles = ['center', 'relay', 'agent'] as const;
+const scheme = 'spiffe://';
+
+/** What a trust domain is written with: https://github.com/spiffe/spiffe/blob/main/standards/SPIFFE-ID.md, section 2.1. */
+const trustDomain = /^[a-z0-9._-]+$/;
 
 export function spiffeId(tree: string, { role, path }: PeerIdentity): string {
-  return `spiffe://${tree}/node/${role}${path === '' ? '' : `/${path.replaceAll(':', '/')}`}`;
+  return `${scheme}${tree}/node/${role}${path === '' ? '' : `/${path.replaceAll(':', '/')}`}`;
 }
 
-/** Throws Unauthorized for a certificate that names no node. */
+/** Throws Unauthorized, with what is wrong, for a certificate that does not name exactly one node. */
 export function identityOfCertificate(der: Uint8Array): PeerIdentity {
-  const names = new X509Certificate(der).subjectAltName ?? '';
-  const uri = /URI:spiffe:\/\/[^/,]+\/node\/([a-z]+)((?:\/[^/,]+)*)/.exec(names);
-  const role = roles.find((known) => known === uri?.[1]);
-  if (!uri || !role)
-    throw new BanyanError('Unauthorized', `the certificate names no node of a tree (${names || 'no names'})`);
-  return { role, path: uri[2]!.slice(1).replaceAll('/', ':') };
+  const names = new X509Certificate(der).subjectAltName;
+  // Node quotes and escapes what could be taken for a separator, so that no name can pretend to be two.
+  const uris = (names?.split(', ') ?? []).filter((name) => name.startsWith('URI:')).map((name) => name.slice(4));
+  if (uris.length === 0)
+    throw unauthorized(`the certificate names no node of a tree (${names ?? 'it has no alternative names'})`);
+  if (uris.length > 1) throw unauthorized(`the certificate names more than one identity: ${uris.join(', ')}`);
+  return identityOfSpiffeId(uris[0]!);
+}
+
+/**
+ * The reverse of `spiffeId`, for what comes from outside: a node's names are labels, so nothing but what this product would write is
+ * accepted, and no two texts mean one node. Throws Unauthorized.
+ */
+export function identityOfSpiffeId(id: string): PeerIdentity {
+  const wrong = (what: string) => unauthorized(`the certificate is for ${id}, which is no node of a tree: ${what}`);
+  if (!id.startsWith(scheme)) throw wrong(`it does not begin with ${scheme}`);
+  const [tree, node, named, ...names] = id.slice(scheme.length).split('/');
+  if (!trustDomain.test(tree!)) throw wrong(`"${tree}" is no name of a tree`);
+  if (node !== 'node') throw wrong('its path does not begin with /node/');
+  const role = roles.find((known) => known === named);
+  if (!role) throw wrong(`"${named ?? ''}" is none of the roles ${roles.join(', ')}`);
+  if (role === 'center' && names.length > 0) throw wrong('the center has no path');
+  if (role !== 'center' && names.length === 0) throw wrong(`a path has to follow the role ${role}`);
+  for (const name of names) {
+    const reason = checkDnsLabel(name);
+    if (reason) throw wrong(`"${name}" in its path: ${reason}`);
+  }
+  return { role, path: names.join(':') };
+}
+
+function unauthorized(message: string): BanyanError {
+  return new BanyanError('Unauthorized', message);
 }
