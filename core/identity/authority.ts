@@ -4,6 +4,7 @@
  */
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
+import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -35,13 +36,15 @@ export async function createAuthority(tree: string, { clock, random }: Issuing):
   const keys = await generateKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serial(random),
-    name: `CN=banyan ${tree}`,
+    name: distinguishedName(`banyan ${tree}`),
     ...validity(clock, authorityDays),
     signingAlgorithm: algorithm,
     keys,
     extensions: [
       new x509.BasicConstraintsExtension(true, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      // By these, one authority is told from its successor of the same name.
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   });
   return { certPem: certificate.toString('pem'), keyPem: await exportKey(keys.privateKey) };
@@ -53,15 +56,14 @@ export function issueNode(
   node: PeerIdentity & { readonly tree: string; readonly hosts: readonly string[] },
   issuing: Issuing,
 ): Promise<KeyAndCertificate> {
-  const isAddress = (host: string) => /^[\d.]+$|:/.test(host);
   const names: x509.JsonGeneralNames = [
     { type: 'url', value: spiffeId(node.tree, node) },
-    ...node.hosts.map((host) => ({ type: isAddress(host) ? ('ip' as const) : ('dns' as const), value: host })),
+    ...node.hosts.map((host) => ({ type: isIP(host) ? ('ip' as const) : ('dns' as const), value: host })),
   ];
   const usages = [x509.ExtendedKeyUsage.serverAuth, x509.ExtendedKeyUsage.clientAuth];
   return issue(
     authority,
-    [{ CN: [node.path === '' ? 'center' : node.path] }],
+    distinguishedName(node.path === '' ? 'center' : node.path),
     usages,
     [new x509.SubjectAlternativeNameExtension(names)],
     issuing,
@@ -74,13 +76,13 @@ export function issueUser(
   user: { readonly name: string; readonly groups: readonly string[] },
   issuing: Issuing,
 ): Promise<KeyAndCertificate> {
-  const subject = [...user.groups.map((group) => ({ O: [group] })), { CN: [user.name] }];
+  const subject = distinguishedName(user.name, user.groups);
   return issue(authority, subject, [x509.ExtendedKeyUsage.clientAuth], [], issuing);
 }
 
 async function issue(
   authority: KeyAndCertificate,
-  subject: x509.JsonName,
+  subject: x509.Name,
   usages: readonly string[],
   extensions: readonly x509.Extension[],
   { clock, random }: Issuing,
@@ -90,7 +92,8 @@ async function issue(
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serial(random),
     subject,
-    issuer: issuer.subject,
+    // As it is, not as text: Go compares the bytes of both names.
+    issuer: issuer.subjectName,
     ...validity(clock, leafDays),
     signingAlgorithm: algorithm,
     publicKey: keys.publicKey,
@@ -99,10 +102,16 @@ async function issue(
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension([...usages]),
+      await x509.AuthorityKeyIdentifierExtension.create(issuer),
       ...extensions,
     ],
   });
   return { certPem: certificate.toString('pem'), keyPem: await exportKey(keys.privateKey) };
+}
+
+/** Typed values: a plain string would be read in the syntax of names, where quotes cut it and a leading # makes it hexadecimal. */
+function distinguishedName(name: string, groups: readonly string[] = []): x509.Name {
+  return new x509.Name([...groups.map((group) => ({ O: [{ utf8String: group }] })), { CN: [{ utf8String: name }] }]);
 }
 
 function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
