@@ -10,8 +10,13 @@ const scheme = 'spiffe://';
 /** What a trust domain is written with: https://github.com/spiffe/spiffe/blob/main/standards/SPIFFE-ID.md, section 2.1. */
 const trustDomain = /^[a-z0-9._-]+$/;
 
+/** Throws Invalid for a tree or a node whose name can't be told from its identity. */
 export function spiffeId(tree: string, { role, path }: PeerIdentity): string {
-  return `${scheme}${tree}/node/${role}${path === '' ? '' : `/${path.replaceAll(':', '/')}`}`;
+  const id = `${scheme}${tree}/node/${role}${path === '' ? '' : `/${path.replaceAll(':', '/')}`}`;
+  const read = readSpiffeId(id);
+  const wrong = typeof read === 'string' ? read : read.role !== role || read.path !== path ? 'a slash in a name' : '';
+  if (wrong) throw new BanyanError('Invalid', `${role} "${path}" of tree "${tree}": ${wrong}`);
+  return id;
 }
 
 /** Throws Unauthorized, with what is wrong, for a certificate that does not name exactly one node. */
@@ -25,23 +30,26 @@ export function identityOfCertificate(der: Uint8Array): PeerIdentity {
   return identityOfSpiffeId(uris[0]!);
 }
 
-/**
- * The reverse of `spiffeId`, for what comes from outside: a node's names are labels, so nothing but what this product would write is
- * accepted, and no two texts mean one node. Throws Unauthorized.
- */
+/** The reverse of `spiffeId`, for what comes from outside. Throws Unauthorized. */
 export function identityOfSpiffeId(id: string): PeerIdentity {
-  const wrong = (what: string) => unauthorized(`the certificate is for ${id}, which is no node of a tree: ${what}`);
-  if (!id.startsWith(scheme)) throw wrong(`it does not begin with ${scheme}`);
+  const read = readSpiffeId(id);
+  if (typeof read !== 'string') return read;
+  throw unauthorized(`the certificate is for ${id}, which is no node of a tree: ${read}`);
+}
+
+/** A node, or what is wrong. A node's names are labels, so no two texts mean one node, and nothing has to be decoded. */
+function readSpiffeId(id: string): PeerIdentity | string {
+  if (!id.startsWith(scheme)) return `it does not begin with ${scheme}`;
   const [tree, node, named, ...names] = id.slice(scheme.length).split('/');
-  if (!trustDomain.test(tree!)) throw wrong(`"${tree}" is no name of a tree`);
-  if (node !== 'node') throw wrong('its path does not begin with /node/');
+  if (!trustDomain.test(tree!)) return `"${tree}" is no name of a tree: it may have a-z, 0-9, '.', '_' and '-'`;
+  if (node !== 'node') return 'its path does not begin with /node/';
   const role = roles.find((known) => known === named);
-  if (!role) throw wrong(`"${named ?? ''}" is none of the roles ${roles.join(', ')}`);
-  if (role === 'center' && names.length > 0) throw wrong('the center has no path');
-  if (role !== 'center' && names.length === 0) throw wrong(`a path has to follow the role ${role}`);
+  if (!role) return `"${named ?? ''}" is none of the roles ${roles.join(', ')}`;
+  if (role === 'center' && names.length > 0) return 'the center has no path';
+  if (role !== 'center' && names.length === 0) return `a path has to follow the role ${role}`;
   for (const name of names) {
     const reason = checkDnsLabel(name);
-    if (reason) throw wrong(`"${name}" in its path: ${reason}`);
+    if (reason) return `"${name}" in its path: ${reason}`;
   }
   return { role, path: names.join(':') };
 }

@@ -34,6 +34,19 @@ describe('a SPIFFE identity', () => {
     expect(identityOfSpiffeId('spiffe://shop/node/center')).toEqual({ role: 'center', path: '' });
   });
 
+  it.each([
+    ['My Tree', { role: 'agent', path: 'eu' }, 'agent "eu" of tree "My Tree": "My Tree" is no name of a tree'],
+    ['shop/node/center', { role: 'agent', path: 'eu' }, '"shop/node/center": the center has no path'],
+    ['shop/node/agent', { role: 'agent', path: 'eu' }, '"shop/node/agent": a slash in a name'],
+    ['shop', { role: 'agent', path: 'eu::kid' }, 'agent "eu::kid" of tree "shop": "" in its path'],
+    ['shop', { role: 'agent', path: 'eu/kid' }, 'agent "eu/kid" of tree "shop": a slash in a name'],
+    ['shop', { role: 'relay', path: '' }, 'relay "" of tree "shop": a path has to follow the role relay'],
+  ] as const)('is not made for what could not be read back: tree %s, %o', (tree, identity, reason) => {
+    const error = refusal(() => spiffeId(tree, identity));
+    expect(error.code).toBe('Invalid');
+    expect(error.message).toContain(reason);
+  });
+
   it('that is read is the only text for its node', () => {
     const piece = fc.constantFrom('spiffe:', 'shop', 'node', 'center', 'agent', 'eu', 'a:b', 'A', '', '.', '..', '%61');
     fc.assert(
