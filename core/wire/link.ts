@@ -16,7 +16,8 @@ export interface Link {
   readonly transport: string;
   /**
    * Queues a frame for sending, in order. False: the transport's own buffer is full; wait for `onDrain` before sending more data
-   * frames (control frames may still be sent). Throws nothing; a broken link tells by `onClose`.
+   * frames (control frames may still be sent). Throws nothing; a broken link tells by `onClose`, one that was ended by a frame over the
+   * limit as well.
    */
   send(frame: Frame): boolean;
   /** Sends what is queued, then closes. The reason reaches the other side's log where the transport can carry it. */
@@ -31,7 +32,7 @@ export interface LinkEvents {
   /** Any bytes count as life, also those of an unfinished frame. */
   onBytes(count: number): void;
   onDrain(): void;
-  /** Once, last. `error` is absent when the peer closed in order. */
+  /** Once, last, also after `close` of this side. `error` is absent when either side closed in order. */
   onClose(error?: Error): void;
 }
 

@@ -1,5 +1,62 @@
-/** Frames to send over links. */
+/** The events of a link, kept, with promises for what a test waits for; and frames to send. */
 import type { Frame } from '../../core/wire/generated/mesh.ts';
+import type { LinkEvents } from '../../core/wire/link.ts';
+
+export class LinkLog implements LinkEvents {
+  readonly frames: Frame[] = [];
+  readonly closes: (Error | undefined)[] = [];
+  /** Every event in its order, by name. */
+  readonly order: ('frame' | 'bytes' | 'drain' | 'close')[] = [];
+  bytes = 0;
+  drains = 0;
+  #waiting: { done: () => boolean; resolve: () => void }[] = [];
+
+  onFrame(frame: Frame): void {
+    this.frames.push(frame);
+    this.#told('frame');
+  }
+
+  onBytes(count: number): void {
+    this.bytes += count;
+    this.#told('bytes');
+  }
+
+  onDrain(): void {
+    this.drains++;
+    this.#told('drain');
+  }
+
+  onClose(error?: Error): void {
+    this.closes.push(error);
+    this.#told('close');
+  }
+
+  /** Resolves as soon as `done` holds after an event. */
+  until(done: (log: this) => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      this.#waiting.push({ done: () => done(this), resolve });
+      this.#check();
+    });
+  }
+
+  async closed(): Promise<Error | undefined> {
+    await this.until((log) => log.closes.length > 0);
+    return this.closes[0];
+  }
+
+  #told(event: 'frame' | 'bytes' | 'drain' | 'close'): void {
+    this.order.push(event);
+    this.#check();
+  }
+
+  #check(): void {
+    this.#waiting = this.#waiting.filter(({ done, resolve }) => {
+      if (!done()) return true;
+      resolve();
+      return false;
+    });
+  }
+}
 
 export function beat(sequence: number): Frame {
   const value = { sequence, head: 0, purgeRevision: 0, rootWatermark: 0, rootAgeMs: 0, ready: true };
@@ -13,4 +70,8 @@ export function data(bytes: Buffer): Frame {
 /** A data frame of that many encoded bytes, more than 2 MiB: of these, a tag and a length of 4 bytes each for the frame and the data, and the stream are 12. */
 export function dataOfFrameBytes(length: number): Frame {
   return data(Buffer.alloc(length - 12));
+}
+
+export function sequenceOf({ frame }: Frame): number {
+  return frame?.$case === 'beat' ? frame.value.sequence : -1;
 }

@@ -7,11 +7,19 @@ import type { Accept, Dialer, Link, LinkEvents, PeerIdentity } from '../link.ts'
 
 export interface MemoryNetwork {
   readonly clock: Clock;
+  /** From one end to the other. */
   readonly delayMs: number;
+  /** Bytes under way from which `send` returns false, until half of them have arrived; absent: it never does. */
+  readonly bufferBytes?: number;
   /** Says no: the dial fails. */
   isCut(): boolean;
   /** Told of each frame that goes through; false loses the connection instead. */
   passes?(frame: Frame, from: 'child' | 'parent'): boolean;
+}
+
+export interface MemoryDialer extends Dialer {
+  /** Breaks every connection that is open: both ends learn of it, what was under way is lost. */
+  cut(): void;
 }
 
 /** A dialer whose connections end at `accept`, as `child` seen from the parent `parent`. */
@@ -20,21 +28,20 @@ export function memoryDialer(
   child: PeerIdentity,
   parent: PeerIdentity,
   accept: Accept,
-): Dialer & { cut(): void } {
-  const open = new Set<() => void>();
+): MemoryDialer {
+  const open = new Set<MemoryLink>();
   return {
     async dial(events) {
       if (network.isCut()) throw new BanyanError('Unavailable', 'the network is cut');
-      const childEnd = new MemoryLink(parent, network, 'child');
-      const parentEnd = new MemoryLink(child, network, 'parent');
+      const childEnd: MemoryLink = new MemoryLink(parent, network, 'child', () => open.delete(childEnd));
+      const parentEnd = new MemoryLink(child, network, 'parent', () => {});
       childEnd.connect(parentEnd, events);
       parentEnd.connect(childEnd, accept(parentEnd));
-      open.add(() => childEnd.lose());
+      open.add(childEnd);
       return childEnd;
     },
     cut() {
-      for (const lose of open) lose();
-      open.clear();
+      for (const link of open) link.lose();
     },
   };
 }
@@ -44,14 +51,18 @@ class MemoryLink implements Link {
   readonly transport = 'memory';
   readonly #network: MemoryNetwork;
   readonly #side: 'child' | 'parent';
+  readonly #forget: () => void;
   #other: MemoryLink | undefined;
   #events: LinkEvents | undefined;
-  #closed = false;
+  #state: 'open' | 'closing' | 'closed' = 'open';
+  #underWayBytes = 0;
+  #full = false;
 
-  constructor(peer: PeerIdentity, network: MemoryNetwork, side: 'child' | 'parent') {
+  constructor(peer: PeerIdentity, network: MemoryNetwork, side: 'child' | 'parent', forget: () => void) {
     this.peer = peer;
     this.#network = network;
     this.#side = side;
+    this.#forget = forget;
   }
 
   connect(other: MemoryLink, events: LinkEvents): void {
@@ -60,42 +71,68 @@ class MemoryLink implements Link {
   }
 
   send(frame: Frame): boolean {
-    if (this.#closed) return false;
-    if (this.#network.passes && !this.#network.passes(frame, this.#side)) {
+    if (this.#state !== 'open') return false;
+    if (this.#network.passes?.(frame, this.#side) === false) {
       this.lose();
       return false;
     }
-    const bytes = encodeFrame(frame);
-    this.#network.clock.after(this.#network.delayMs, () => this.#other?.receive(bytes));
-    return true;
+    let bytes: Uint8Array;
+    try {
+      bytes = encodeFrame(frame);
+    } catch (error) {
+      if (!(error instanceof BanyanError)) throw error;
+      this.lose(error);
+      return false;
+    }
+    this.#underWayBytes += bytes.length;
+    this.#afterDelay(() => this.#arrived(bytes));
+    this.#full ||= this.#underWayBytes >= (this.#network.bufferBytes ?? Number.POSITIVE_INFINITY);
+    return !this.#full;
   }
 
   close(_reason: string): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#network.clock.after(this.#network.delayMs, () => this.#other?.closed());
+    if (this.#state !== 'open') return;
+    this.#state = 'closing';
+    this.#afterDelay(() => {
+      this.#other?.end();
+      this.end();
+    });
   }
 
   queuedBytes(): number {
-    return 0;
+    return this.#underWayBytes;
+  }
+
+  /** The connection breaks. */
+  lose(error = new BanyanError('Unavailable', 'the connection broke')): void {
+    this.#other?.end(error);
+    this.end(error);
+  }
+
+  /** Told a little later, since what is told may run in the middle of a send. */
+  end(error?: Error): void {
+    if (this.#state === 'closed') return;
+    const told = this.#state === 'closing' ? undefined : error;
+    this.#state = 'closed';
+    this.#forget();
+    this.#network.clock.after(0, () => this.#events?.onClose(told));
   }
 
   receive(bytes: Uint8Array): void {
-    if (this.#closed) return;
+    if (this.#state !== 'open') return;
     this.#events?.onBytes(bytes.length);
     this.#events?.onFrame(decodeFrame(bytes));
   }
 
-  closed(error?: Error): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    this.#events?.onClose(error);
+  #arrived(bytes: Uint8Array): void {
+    this.#underWayBytes -= bytes.length;
+    this.#other?.receive(bytes);
+    if (!this.#full || this.#underWayBytes > this.#network.bufferBytes! / 2 || this.#state !== 'open') return;
+    this.#full = false;
+    this.#events?.onDrain();
   }
 
-  /** The connection breaks: both ends learn of it, what was under way is lost. */
-  lose(): void {
-    const error = new BanyanError('Unavailable', 'the connection broke');
-    this.#other?.closed(error);
-    this.closed(error);
+  #afterDelay(then: () => void): void {
+    this.#network.clock.after(this.#network.delayMs, then);
   }
 }
