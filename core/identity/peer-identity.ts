@@ -1,5 +1,6 @@
 /** Who a certificate of the tree says its holder is: `spiffe://TREE/node/ROLE/a/b/c`; the center has no path behind its role. */
 import { X509Certificate } from 'node:crypto';
+import type { TLSSocket } from 'node:tls';
 import { checkDnsLabel } from '../object/names.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { PeerIdentity } from '../wire/link.ts';
@@ -56,4 +57,26 @@ function readSpiffeId(id: string): PeerIdentity | string {
 
 function unauthorized(message: string): BanyanError {
   return new BanyanError('Unauthorized', message);
+}
+
+/**
+ * The node at the other end of a connection, whose handshake was told to let every certificate through (`rejectUnauthorized: false`), so
+ * that a wrong one can be refused in words. Throws Unauthorized.
+ */
+export function identityOfPeer(
+  socket: Pick<TLSSocket, 'authorized' | 'authorizationError' | 'getPeerX509Certificate'>,
+): PeerIdentity {
+  const certificate = socket.getPeerX509Certificate();
+  if (!certificate) throw unauthorized('no certificate was presented; a node needs one of this tree');
+  if (!socket.authorized) throw unauthorized(describeMistrust(certificate, String(socket.authorizationError)));
+  return identityOfCertificate(certificate.raw);
+}
+
+/** `reason` is one of OpenSSL's names of verification errors: https://docs.openssl.org/master/man3/X509_STORE_CTX_get_error/ */
+function describeMistrust({ subjectAltName, subject, validFrom, validTo }: X509Certificate, reason: string): string {
+  const whose = `the certificate ${subjectAltName?.split(', ').find((name) => name.startsWith('URI:')) ?? subject}`;
+  if (reason === 'CERT_HAS_EXPIRED') return `${whose} expired on ${validTo}: issue a new one`;
+  if (reason === 'CERT_NOT_YET_VALID')
+    return `${whose} is valid only from ${validFrom}: compare the clocks of both ends`;
+  return `${whose} was not signed by the authority of this tree (${reason}): check that both nodes belong to one tree`;
 }

@@ -4,10 +4,20 @@ import { maxFrameBytes } from '../frames.ts';
 /** 64 KB, HTTP/2's default, gives 0.64 MB/s at a round trip of 100 ms; 4 MiB fill 100 Mbit/s at 300 ms. */
 export const flowControlWindowBytes = 4 * 1024 * 1024;
 
+/** Frames a little over the limit still come in, so that it is the link that refuses them, in its own words. */
+const slackBytes = 64 * 1024;
+
+/** No keepalive: its pings wait behind bulk data on a thin line, and grpc-js would break the line for it. Beats and bytes are life. */
 export const channelOptions = {
-  'grpc.max_receive_message_length': maxFrameBytes + 1024,
-  'grpc.max_send_message_length': maxFrameBytes + 1024,
+  'grpc.max_receive_message_length': maxFrameBytes + slackBytes,
+  // The link looks before.
+  'grpc.max_send_message_length': -1,
   'grpc.enable_retries': 0,
+  'grpc.enable_channelz': 0,
+  // Otherwise each dial asks the DNS for a TXT record with settings of retries and balancing.
+  'grpc.service_config_disable_resolution': 1,
+  // One connection a link, which nobody shares.
   'grpc.use_local_subchannel_pool': 1,
+  // grpc-js heeds it on the child's side; server-window.ts does the parent's.
   'grpc-node.flow_control_window': flowControlWindowBytes,
 } as const;

@@ -1,112 +1,116 @@
 /** The child's side: one connection and one call to the parent, whose certificate must name the parent's path. */
-import { Client, type ClientDuplexStream, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js';
-import { identityOfCertificate } from '../../identity/peer-identity.ts';
+import { Client, type ClientDuplexStream, Metadata, type ServiceError, type StatusObject, status } from '@grpc/grpc-js';
 import type { Clock } from '../../runtime/clock.ts';
-import { BanyanError, describeError, type ErrorCode } from '../../runtime/errors.ts';
+import { BanyanError } from '../../runtime/errors.ts';
 import type { Dialer, Link, LinkEvents, PeerIdentity } from '../link.ts';
+import { errorOfCall } from './call-status.ts';
 import { channelOptions } from './channel-options.ts';
-import { GrpcLink, sessionMethod } from './grpc-link.ts';
+import { GrpcLink } from './grpc-link.ts';
 import type { NodeCredentials } from './grpc-listener.ts';
+import { asBytes, sessionMethod } from './session-method.ts';
+import { secureContextOf, TlsChannel } from './tls-channel.ts';
 
 export interface DialOptions {
   /** host:port */
   readonly address: string;
+  /** Empty: the center. */
   readonly parentPath: string;
   readonly credentials: NodeCredentials;
   readonly clock: Clock;
 }
 
-const identity = (bytes: Buffer) => bytes;
+type Call = ClientDuplexStream<Buffer, Buffer>;
 
-export function grpcDialer(options: DialOptions): Dialer {
-  return { dial: (events, timeoutMs) => dial(options, events, timeoutMs) };
-}
-
-async function dial(
-  { address, parentPath, credentials: own, clock }: DialOptions,
-  events: LinkEvents,
-  timeoutMs: number,
-): Promise<Link> {
-  let refusal: BanyanError | undefined;
-  const secure = credentials.createSsl(own.caPem, own.keyPem, own.certPem, {
-    checkServerIdentity: (_host, certificate) => {
-      refusal = wrongParent(certificate.raw, parentPath);
-      return refusal;
-    },
-  });
-  // A server name must not be an address; who answers is told by its SPIFFE identity, so any name does.
-  const client = new Client(address, secure, { ...channelOptions, 'grpc.ssl_target_name_override': 'banyan.parent' });
-  try {
-    await connected(client, clock.wallMs() + timeoutMs);
-  } catch (error) {
-    client.close();
-    throw refusal ?? dialError(address, error);
-  }
-  const call: ClientDuplexStream<Buffer, Buffer> = client.makeBidiStreamRequest(
-    sessionMethod,
-    identity,
-    identity,
-    new Metadata(),
-  );
-  const peer: PeerIdentity = { path: parentPath, role: parentPath === '' ? 'center' : 'relay' };
-  const link = new GrpcLink(peer, call, () => call.end());
-  link.start({
-    ...wrapped(events),
-    onClose(error) {
-      // A call that was ended in order leaves the connection open for the next one, which the session will not make here.
-      setImmediate(() => {
+export function grpcDialer({ address, parentPath, credentials, clock }: DialOptions): Dialer {
+  const context = secureContextOf(credentials);
+  const host = address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '');
+  return {
+    async dial(events, timeoutMs) {
+      const channel = new TlsChannel(context, host, (peer) => notTheParent(peer, parentPath, address));
+      const client = new Client(address, channel, channelOptions);
+      const call: Call = client.makeBidiStreamRequest(sessionMethod, asBytes, asBytes, new Metadata());
+      const hangUp = () => {
+        // The connection first: node:http2 would end the stream before it resets it, which looks like an end in order for a while.
+        channel.close();
         call.cancel();
         client.close();
-      });
-      events.onClose(error && dialError(address, error));
+      };
+      try {
+        await accepted(call, address, clock, timeoutMs);
+      } catch (error) {
+        hangUp();
+        throw channel.refusal ?? (error instanceof BanyanError ? error : errorOfCall(address, error as ServiceError));
+      }
+      return linkOf({ call, channel, address, clock, hangUp }, events);
     },
+  };
+}
+
+interface Connected {
+  readonly call: Call;
+  readonly channel: TlsChannel;
+  readonly address: string;
+  readonly clock: Clock;
+  hangUp(): void;
+}
+
+function linkOf({ call, channel, address, clock, hangUp }: Connected, events: LinkEvents): Link {
+  const link = new GrpcLink({
+    peer: channel.peer!,
+    clock,
+    call: {
+      write: (bytes, taken) => call.write(bytes, taken),
+      end: () => call.end(),
+      // A client's call has no trailers: the parent sees it broken off, and the reason is in this side's log.
+      abort: hangUp,
+      bytesRead: () => channel.bytesRead(),
+    },
+  });
+  let inOrder = false;
+  call.on('status', ({ code }: StatusObject) => {
+    inOrder = code === status.OK;
+  });
+  // The status may come before the last frames are read; the end comes after them.
+  call.on('end', () => {
+    if (!inOrder) return;
+    link.ended();
+    hangUp();
+  });
+  call.on('error', (error: ServiceError) => {
+    link.failed(errorOfCall(address, error));
+    hangUp();
+  });
+  // Not in this turn: the caller has the link before its first frame.
+  setImmediate(() => {
+    link.start(events);
+    call.on('data', (bytes: Buffer) => link.received(bytes));
   });
   return link;
 }
 
-function wrapped(events: LinkEvents): LinkEvents {
-  return {
-    onFrame: (frame) => events.onFrame(frame),
-    onBytes: (count) => events.onBytes(count),
-    onDrain: () => events.onDrain(),
-    onClose: (error) => events.onClose(error),
-  };
-}
-
-/** grpc-js takes a deadline as wall time. */
-function connected(client: Client, deadlineMs: number): Promise<void> {
+/** The parent sends its headers when it has accepted the call. */
+function accepted(call: Call, address: string, clock: Clock, timeoutMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    client.waitForReady(deadlineMs, (error) => (error ? reject(error) : resolve()));
+    const timer = clock.after(timeoutMs, () => {
+      reject(new BanyanError('Unavailable', `${address}: no answer within ${timeoutMs} ms`));
+    });
+    call.once('metadata', () => {
+      timer.stop();
+      resolve();
+    });
+    // Stays: a call that is broken off emits an error too.
+    call.on('error', (error) => {
+      timer.stop();
+      reject(error);
+    });
   });
 }
 
-function wrongParent(certificate: Uint8Array, parentPath: string): BanyanError | undefined {
-  try {
-    const { path, role } = identityOfCertificate(certificate);
-    if (path === parentPath && role !== 'agent') return undefined;
-    return new BanyanError(
-      'Unauthorized',
-      `who answers is ${role} "${path}", not the parent "${parentPath}": check parent.address`,
-    );
-  } catch (error) {
-    return error instanceof BanyanError ? error : new BanyanError('Unauthorized', describeError(error));
-  }
-}
-
-function dialError(address: string, cause: unknown): BanyanError {
-  if (cause instanceof BanyanError) return cause;
-  const { code, details, message } = cause as Partial<ServiceError>;
-  const codes: Partial<Record<number, ErrorCode>> = {
-    [status.UNAUTHENTICATED]: 'Unauthorized',
-    [status.PERMISSION_DENIED]: 'Forbidden',
-    [status.INVALID_ARGUMENT]: 'Protocol',
-    [status.ALREADY_EXISTS]: 'AlreadyExists',
-    [status.NOT_FOUND]: 'NotFound',
-  };
+function notTheParent({ path, role }: PeerIdentity, parentPath: string, address: string): BanyanError | undefined {
+  if (path === parentPath && role !== 'agent') return undefined;
+  const meant = parentPath === '' ? 'the center' : `the relay "${parentPath}"`;
   return new BanyanError(
-    codes[code ?? -1] ?? 'Unavailable',
-    `${address}: ${details || message || 'no connection'}`,
-    {},
-    { cause },
+    'Unauthorized',
+    `${address} is the ${role} "${path}", not ${meant}: check the parent's address and path in the configuration`,
   );
 }

@@ -1,82 +1,178 @@
-/** A link on one bidirectional call, of either side: frames as bytes, back-pressure, one close. */
+/** A link on one bidirectional call, of either side: frames as bytes, back-pressure in bytes, signs of life, one close. */
+import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { decodeFrame, encodeFrame } from '../frames.ts';
 import type { Frame } from '../generated/mesh.ts';
 import type { Link, LinkEvents, PeerIdentity } from '../link.ts';
 
-/** What client and server calls of grpc-js have in common. */
+/** The link's own end of a call; what comes from the other end is given to `received`, `ended` and `failed` of the link. */
 export interface FrameCall {
-  write(bytes: Buffer): boolean;
-  on(event: 'data', listener: (bytes: Buffer) => void): unknown;
-  on(event: 'drain' | 'end' | 'cancelled' | 'close', listener: () => void): unknown;
-  on(event: 'error', listener: (error: Error) => void): unknown;
-  readonly writableLength: number;
+  /** `taken` is called when the bytes have left this process's queue. */
+  write(bytes: Buffer, taken: () => void): void;
+  /** Ends this side after what is queued. gRPC has no place for a reason there: the session says goodbye before. */
+  end(): void;
+  /** Breaks the call off; the error reaches the peer if the side can tell it. */
+  abort(error: BanyanError): void;
+  /** Bytes that came over the connection so far, of whatever kind. */
+  bytesRead(): number;
 }
 
-export const sessionMethod = '/banyan.mesh.v1.Mesh/Session';
+export interface GrpcLinkOptions {
+  readonly peer: PeerIdentity;
+  readonly call: FrameCall;
+  readonly clock: Clock;
+}
+
+/** Four batches of 64 KB: enough to keep a line busy between two turns of the event loop, and 256 MB for a thousand stuck children. */
+const sendBufferBytes = 256 * 1024;
+/** Control frames are sent whatever is queued; a session that queues this much of them is broken. */
+const sendQueueBytesMax = 64 * 1024 * 1024;
+/** How long the other side may take to end its half of a call. */
+const closeWithinMs = 3_000;
+/** How often the arrival of an unfinished frame is looked for: a thirtieth of what a session takes for death. */
+const lookEveryMs = 2_000;
+/**
+ * Bytes between two looks that count as life. Pings and window updates of a gateway in between, some 40 bytes each, say nothing of the
+ * peer; half a kilobyte in 2 s is a frame under way even at 2 kbit/s.
+ */
+const lifeBytes = 512;
 
 export class GrpcLink implements Link {
   readonly peer: PeerIdentity;
   readonly transport = 'grpc';
   readonly #call: FrameCall;
-  readonly #end: () => void;
+  readonly #clock: Clock;
   #events: LinkEvents | undefined;
-  #closed = false;
+  #queuedBytes = 0;
+  /** `send` has returned false, and `onDrain` is owed. */
+  #full = false;
+  #state: 'open' | 'closing' | 'closed' = 'open';
+  #outcome: { readonly error?: Error } | undefined;
+  #timer: Timer | undefined;
+  #readBytes = 0;
+  #framedBytes = 0;
 
-  /** `end` closes this side in the way of the side's call. */
-  constructor(peer: PeerIdentity, call: FrameCall, end: () => void) {
+  constructor({ peer, call, clock }: GrpcLinkOptions) {
     this.peer = peer;
     this.#call = call;
-    this.#end = end;
+    this.#clock = clock;
   }
 
+  /** From now on events are told, also the end if it has come already. */
   start(events: LinkEvents): void {
     this.#events = events;
-    this.#call.on('data', (bytes) => this.#receive(bytes));
-    this.#call.on('drain', () => this.#events?.onDrain());
-    this.#call.on('error', (error) => this.closed(error));
-    this.#call.on('cancelled', () => this.closed(new BanyanError('Unavailable', 'the connection is gone')));
-    this.#call.on('end', () => {
-      this.#end();
-      this.closed();
-    });
-    this.#call.on('close', () => this.closed());
+    this.#readBytes = this.#call.bytesRead();
+    if (this.#outcome) return this.#tellClose();
+    if (this.#state !== 'open') return;
+    this.#lookLater();
+    // What was sent before may have left by now.
+    this.#tellDrain();
   }
 
   send(frame: Frame): boolean {
-    if (this.#closed) return false;
-    return this.#call.write(encodeFrame(frame));
+    if (this.#state !== 'open') return false;
+    let bytes: Buffer;
+    try {
+      bytes = encodeFrame(frame);
+    } catch (error) {
+      if (!(error instanceof BanyanError)) throw error;
+      this.#abort(error);
+      return false;
+    }
+    this.#queuedBytes += bytes.length;
+    this.#call.write(bytes, () => this.#taken(bytes.length));
+    if (this.#queuedBytes > sendQueueBytesMax) {
+      this.#abort(new BanyanError('Unavailable', `the peer takes nothing: ${this.#queuedBytes} bytes wait to be sent`));
+      return false;
+    }
+    this.#full ||= this.#queuedBytes >= sendBufferBytes;
+    return !this.#full;
   }
 
-  close(_reason: string): void {
-    if (this.#closed) return;
-    this.#end();
-    this.closed();
+  close(reason: string): void {
+    if (this.#state !== 'open') return;
+    this.#state = 'closing';
+    this.#timer?.stop();
+    this.#call.end();
+    this.#timer = this.#clock.after(closeWithinMs, () => {
+      this.#call.abort(new BanyanError('Unavailable', `${reason}; not ended by the peer within ${closeWithinMs} ms`));
+      this.#closed();
+    });
   }
 
   queuedBytes(): number {
-    return this.#call.writableLength;
+    return this.#queuedBytes;
   }
 
-  /** Tells the session once, whatever happens first. */
-  closed(error?: Error): void {
-    if (this.#closed) return;
-    this.#closed = true;
-    const events = this.#events;
-    setImmediate(() => events?.onClose(error));
-  }
+  // ------------------------------------------------------------------------------------------ from the other end
 
-  #receive(bytes: Buffer): void {
-    if (this.#closed) return;
+  received(bytes: Buffer): void {
+    if (this.#state !== 'open') return;
+    this.#framedBytes += bytes.length;
     this.#events?.onBytes(bytes.length);
     let frame: Frame;
     try {
       frame = decodeFrame(bytes);
     } catch (error) {
-      this.#end();
-      this.closed(error as Error);
+      if (!(error instanceof BanyanError)) throw error;
+      this.#abort(error);
       return;
     }
     this.#events?.onFrame(frame);
+  }
+
+  /** The peer has ended in order. */
+  ended(): void {
+    if (this.#state === 'open') this.#call.end();
+    this.#closed();
+  }
+
+  /** The call or the connection below it broke. */
+  failed(error: Error): void {
+    this.#closed(this.#state === 'closing' ? undefined : error);
+  }
+
+  // ------------------------------------------------------------------------------------------------------ helpers
+
+  #taken(bytes: number): void {
+    this.#queuedBytes -= bytes;
+    if (this.#events && this.#state === 'open') this.#tellDrain();
+  }
+
+  #tellDrain(): void {
+    if (!this.#full || this.#queuedBytes > sendBufferBytes / 2) return;
+    this.#full = false;
+    this.#events?.onDrain();
+  }
+
+  #abort(error: BanyanError): void {
+    this.#call.abort(error);
+    this.#closed(error);
+  }
+
+  #closed(error?: Error): void {
+    if (this.#state === 'closed') return;
+    this.#state = 'closed';
+    this.#timer?.stop();
+    this.#outcome = error ? { error } : {};
+    if (this.#events) this.#tellClose();
+  }
+
+  /** Later, since what is told may run in the middle of a send. */
+  #tellClose(): void {
+    const { error } = this.#outcome!;
+    const events = this.#events!;
+    setImmediate(() => events.onClose(error));
+  }
+
+  #lookLater(): void {
+    this.#timer = this.#clock.after(lookEveryMs, () => {
+      const read = this.#call.bytesRead();
+      const unframed = read - this.#readBytes - this.#framedBytes;
+      this.#readBytes = read;
+      this.#framedBytes = 0;
+      this.#lookLater();
+      if (unframed > lifeBytes) this.#events?.onBytes(unframed);
+    });
   }
 }

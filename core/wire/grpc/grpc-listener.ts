@@ -1,12 +1,25 @@
-/** The parent's side: accepts calls from children that hold a certificate of this tree. */
-import { Server, ServerCredentials, type ServerDuplexStream, status } from '@grpc/grpc-js';
-import { identityOfCertificate } from '../../identity/peer-identity.ts';
-import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
+/**
+ * The parent's side: accepts calls from children that hold a certificate of this tree. TLS is ours and grpc-js gets the finished
+ * connections, so that it is 1.3 at least, and so that a child with a wrong certificate learns in words what is wrong instead of seeing
+ * its connection break: it gets as far as its first call, which is answered with the refusal.
+ */
+import type { AddressInfo, Socket } from 'node:net';
+import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
+import { type ConnectionInjector, Metadata, Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
+import { identityOfCertificate, identityOfPeer } from '../../identity/peer-identity.ts';
+import { type Clock, systemClock } from '../../runtime/clock.ts';
+import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import type { Accept, Listener } from '../link.ts';
+import { maxFrameBytes } from '../frames.ts';
+import type { Accept, Listener, PeerIdentity } from '../link.ts';
+import { statusOf } from './call-status.ts';
 import { channelOptions } from './channel-options.ts';
-import { GrpcLink, sessionMethod } from './grpc-link.ts';
+import { GrpcLink } from './grpc-link.ts';
+import { openServerWindows } from './server-window.ts';
+import { meshService } from './session-method.ts';
+import { alpnProtocols, tlsVersionMin } from './tls-channel.ts';
 
+/** PEM: the authority that is trusted, and the node's own certificate and key. */
 export interface NodeCredentials {
   readonly caPem: Buffer;
   readonly certPem: Buffer;
@@ -15,63 +28,220 @@ export interface NodeCredentials {
 
 export interface ListenOptions {
   readonly host: string;
+  /** 0 takes a free one. */
   readonly port: number;
   readonly credentials: NodeCredentials;
   readonly accept: Accept;
   readonly log: Logger;
+  readonly clock?: Clock;
 }
 
-/** How long calls may take to end in order before the port is closed on them. */
+/** How long links may take to end in order before their connections are destroyed. */
 const drainMs = 2_000;
-const identity = (bytes: Buffer) => bytes;
+/** A connection that is still in its handshake, or on which no session was begun, after this is closed. */
+const sessionWithinMs = 10_000;
+/** How long the other side has to read why its call ended, and to hang up. */
+const lingerMs = 2_000;
 
-export async function listenGrpc({ host, port, credentials, accept, log }: ListenOptions): Promise<Listener> {
-  const server = new Server(channelOptions);
-  const session = {
-    path: sessionMethod,
-    requestStream: true,
-    responseStream: true,
-    requestSerialize: identity,
-    requestDeserialize: identity,
-    responseSerialize: identity,
-    responseDeserialize: identity,
-  } as const;
-  server.addService(
-    { session },
-    {
-      session: (call: ServerDuplexStream<Buffer, Buffer>) => receive(call, accept, log),
-    },
-  );
-  const { caPem, certPem, keyPem } = credentials;
-  const secure = ServerCredentials.createSsl(caPem, [{ private_key: keyPem, cert_chain: certPem }], true);
-  const bound = await new Promise<number>((resolve, reject) => {
-    server.bindAsync(`${host}:${port}`, secure, (error, actual) =>
-      error ? reject(cannotListen(host, port, error)) : resolve(actual),
-    );
-  });
-  return {
-    address: `${host}:${bound}`,
-    async [Symbol.asyncDispose]() {
-      const drained = new Promise<void>((resolve) => server.tryShutdown(() => resolve()));
-      const late = new Promise<void>((resolve) => setTimeout(resolve, drainMs).unref());
-      await Promise.race([drained, late]);
-      server.forceShutdown();
-    },
-  };
+export async function listenGrpc(options: ListenOptions): Promise<Listener> {
+  const server = new MeshServer(options);
+  await server.listen(options.host, options.port);
+  return server;
 }
 
-function receive(call: ServerDuplexStream<Buffer, Buffer>, accept: Accept, log: Logger): void {
-  let link: GrpcLink | undefined;
-  try {
-    const certificate = call.getAuthContext().sslPeerCertificate?.raw;
-    if (!certificate) throw new BanyanError('Unauthorized', 'no certificate came with the connection');
-    link = new GrpcLink(identityOfCertificate(certificate), call, () => call.end());
-    link.start(accept(link));
-  } catch (error) {
-    const code = error instanceof BanyanError ? errorTable[error.code].grpc : status.INTERNAL;
-    log.warn({ peer: call.getPeer(), reason: describeError(error) }, 'a child was refused');
-    call.emit('error', { code, details: describeError(error) });
+interface Connection {
+  readonly socket: TLSSocket;
+  readonly remote: string;
+  /** Its first call has come: a connection carries one session, or one refusal. */
+  used: boolean;
+  ending: boolean;
+  link?: GrpcLink;
+  error?: Error;
+}
+
+class MeshServer implements Listener {
+  readonly #accept: Accept;
+  readonly #log: Logger;
+  readonly #clock: Clock;
+  readonly #tls: TlsServer;
+  readonly #grpc = new Server(channelOptions);
+  readonly #injector: ConnectionInjector;
+  /** All of the port, also those in their handshake. */
+  readonly #sockets = new Set<Socket>();
+  /** By remote address and port, which is what a call says of its connection. */
+  readonly #connections = new Map<string, Connection>();
+  address = '';
+
+  constructor({ credentials, accept, log, clock = systemClock }: ListenOptions) {
+    this.#accept = accept;
+    this.#log = log;
+    this.#clock = clock;
+    openServerWindows();
+    this.#grpc.addService(meshService, { session: (call: ServerDuplexStream<Buffer, Buffer>) => this.#session(call) });
+    this.#injector = this.#grpc.createConnectionInjector(ServerCredentials.createInsecure());
+    this.#tls = createServer({
+      ca: credentials.caPem,
+      cert: credentials.certPem,
+      key: credentials.keyPem,
+      minVersion: tlsVersionMin,
+      ALPNProtocols: alpnProtocols,
+      requestCert: true,
+      rejectUnauthorized: false,
+      handshakeTimeout: sessionWithinMs,
+      noDelay: true,
+    });
+    this.#tls.on('connection', (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once('close', () => this.#sockets.delete(socket));
+    });
+    this.#tls.on('secureConnection', (socket) => this.#connected(socket));
+    this.#tls.on('tlsClientError', (error, socket) => this.#refused(remoteOf(socket), error));
   }
+
+  async listen(host: string, port: number): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#tls.once('error', (error) => reject(cannotListen(host, port, error)));
+      this.#tls.listen(port, host, resolve);
+    });
+    this.#tls.on('error', (error) => this.#log.error({ reason: error.message }, 'the listener for children failed'));
+    const bound = this.#tls.address() as AddressInfo;
+    this.address = `${host.includes(':') ? `[${host}]` : host}:${bound.port}`;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = new Promise<void>((resolve) => this.#tls.close(() => resolve()));
+    const links = [...this.#connections.values()].flatMap(({ link }) => link ?? []);
+    for (const link of links) link.close('the parent ends');
+    if (links.length === 0) this.#destroySockets();
+    const timer = this.#clock.after(drainMs, () => this.#destroySockets());
+    await closed;
+    timer.stop();
+    this.#injector.destroy();
+    this.#grpc.forceShutdown();
+  }
+
+  #destroySockets(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  // ---------------------------------------------------------------------------------------------------- a connection
+
+  #connected(socket: TLSSocket): void {
+    const remote = remoteOf(socket);
+    // A translator of addresses may use a port twice for two addresses of this node; calls could not be told apart.
+    if (this.#connections.has(remote)) {
+      socket.destroy();
+      return this.#refused(remote, new Error('another connection comes from the same address and port'));
+    }
+    const connection: Connection = { socket, remote, used: false, ending: false };
+    this.#connections.set(remote, connection);
+    const timer = this.#clock.after(sessionWithinMs, () => {
+      if (!connection.link) socket.destroy(new Error(`no session was begun within ${sessionWithinMs} ms`));
+    });
+    socket.once('error', (error) => {
+      connection.error = error;
+    });
+    socket.once('close', () => {
+      timer.stop();
+      this.#connections.delete(remote);
+      if (!connection.used) this.#refused(remote, whyUnused(connection));
+    });
+    this.#injector.injectConnection(socket);
+  }
+
+  #session(call: ServerDuplexStream<Buffer, Buffer>): void {
+    const connection = this.#connections.get(call.getPeer());
+    // Who was refused may not go on asking; who has a session has said all it may say outside of it.
+    if (!connection || connection.used) {
+      call.emit('error', statusOf(new BanyanError('Protocol', 'a second session on one connection')));
+      connection?.socket.destroy();
+      return;
+    }
+    connection.used = true;
+    try {
+      const link = this.#linkOf(call, connection, identityOfCall(call, connection.socket));
+      const events = this.#accept(link);
+      connection.link = link;
+      call.sendMetadata(new Metadata());
+      link.start(events);
+      call.on('data', (bytes: Buffer) => link.received(bytes));
+    } catch (error) {
+      this.#refused(connection.remote, error);
+      call.emit('error', statusOf(error));
+      this.#endLater(connection);
+    }
+  }
+
+  #linkOf(call: ServerDuplexStream<Buffer, Buffer>, connection: Connection, peer: PeerIdentity): GrpcLink {
+    const { socket, remote } = connection;
+    const link = new GrpcLink({
+      peer,
+      clock: this.#clock,
+      call: {
+        write: (bytes, taken) => call.write(bytes, taken),
+        end: () => call.end(),
+        abort: (error) => {
+          this.#log.warn({ child: peer.path, remote, code: error.code, reason: error.message }, 'a link is broken off');
+          call.emit('error', statusOf(error));
+          this.#endLater(connection);
+        },
+        bytesRead: () => socket.bytesRead,
+      },
+    });
+    const broke = () => {
+      link.failed(new BanyanError('Unavailable', whyCancelled(connection)));
+      this.#endLater(connection);
+    };
+    call.on('cancelled', broke);
+    // A stream that is torn off ends too, and is told to be cancelled some turns later; at once when something is to be sent on it.
+    call.on('end', () => {
+      call.sendMetadata(new Metadata());
+      setImmediate(() => {
+        if (call.cancelled) return broke();
+        link.ended();
+        this.#endLater(connection);
+      });
+    });
+    return link;
+  }
+
+  #endLater(connection: Connection): void {
+    if (connection.ending) return;
+    connection.ending = true;
+    this.#clock.after(lingerMs, () => connection.socket.destroy());
+  }
+
+  #refused(remote: string, error: unknown): void {
+    this.#log.warn({ remote, reason: describeError(error) }, 'a child was refused');
+  }
+}
+
+/** From the connection of the call itself. grpc-js gives no certificate that does not belong to the tree: then it is asked why. */
+function identityOfCall(call: ServerDuplexStream<Buffer, Buffer>, socket: TLSSocket): PeerIdentity {
+  const certificate = call.getAuthContext().sslPeerCertificate;
+  return certificate ? identityOfCertificate(certificate.raw) : identityOfPeer(socket);
+}
+
+function whyUnused({ socket, error }: Connection): Error {
+  if (error) return error;
+  try {
+    identityOfPeer(socket);
+  } catch (refusal) {
+    if (refusal instanceof BanyanError) return refusal;
+    throw refusal;
+  }
+  // Usually a child of another tree, whose own certificate this node would have refused as well.
+  return new Error('it closed the connection without opening a session: it may not trust the certificate of this node');
+}
+
+/** grpc-js says no more than that the call is over. */
+function whyCancelled({ socket }: Connection): string {
+  if (socket.destroyed) return 'the connection broke';
+  return `the child broke the call off, or sent a frame far over the limit of ${maxFrameBytes} bytes`;
+}
+
+function remoteOf({ remoteAddress, remotePort }: TLSSocket): string {
+  return `${remoteAddress}:${remotePort}`;
 }
 
 function cannotListen(host: string, port: number, cause: Error): BanyanError {

@@ -1,0 +1,46 @@
+/** What a refusal is on the wire: gRPC's status and message, and the product's own code in the trailers, since several codes share a status. */
+import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
+import { BanyanError, describeError, type ErrorCode, errorTable } from '../../runtime/errors.ts';
+
+/** A trailer, ASCII. */
+const codeKey = 'banyan-code';
+
+export interface CallStatus {
+  readonly code: number;
+  readonly details: string;
+  readonly metadata: Metadata;
+}
+
+export function statusOf(error: unknown): CallStatus {
+  const metadata = new Metadata();
+  const code = error instanceof BanyanError ? error.code : 'Internal';
+  metadata.set(codeKey, code);
+  return { code: errorTable[code].grpc, details: describeError(error), metadata };
+}
+
+/** The error with which a call to `address` ended. */
+export function errorOfCall(address: string, cause: ServiceError): BanyanError {
+  const words = cause.details.replace(/^No connection established\. Last error: (Error: )?/, '');
+  return new BanyanError(codeOf(cause), `${address}: ${words || 'the connection broke'}`, {}, { cause });
+}
+
+/** Without a code of the product it is grpc-js, or something in between, that speaks. */
+function codeOf({ code, metadata }: ServiceError): ErrorCode {
+  const told = metadata?.get(codeKey)[0];
+  if (typeof told === 'string' && isErrorCode(told)) return told;
+  switch (code) {
+    case status.UNAUTHENTICATED:
+      return 'Unauthorized';
+    case status.RESOURCE_EXHAUSTED:
+      return 'TooLarge';
+    case status.UNIMPLEMENTED:
+    case status.INTERNAL:
+      return 'Protocol';
+    default:
+      return 'Unavailable';
+  }
+}
+
+function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(errorTable, text);
+}
