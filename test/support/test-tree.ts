@@ -2,7 +2,7 @@
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
-import { createAuthority, issueNode, type KeyAndCertificate } from '../../core/identity/authority.ts';
+import { createAuthority, issueNode, issueUser, type KeyAndCertificate } from '../../core/identity/authority.ts';
 import { type Clock, systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import type { NodeCredentials } from '../../core/wire/grpc/grpc-listener.ts';
@@ -25,6 +25,10 @@ export class TestTree {
   async credentials(path: string, role: PeerIdentity['role'], clock: Clock = systemClock): Promise<NodeCredentials> {
     const node = { tree: this.name, path, role, hosts: ['127.0.0.1', 'localhost'] };
     return this.with(await issueNode(this.authority, node, { clock, random: systemRandom }));
+  }
+
+  user(name: string): Promise<KeyAndCertificate> {
+    return issueUser(this.authority, { name, groups: [] }, { clock: systemClock, random: systemRandom });
   }
 
   /** Any certificate and key, trusting this tree. */

@@ -100,6 +100,11 @@ export class GrpcLink implements Link {
     });
   }
 
+  /** Neither side has ended it, and nothing has broken it. */
+  get isOpen(): boolean {
+    return this.#state === 'open';
+  }
+
   queuedBytes(): number {
     return this.#queuedBytes;
   }

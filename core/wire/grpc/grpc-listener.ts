@@ -189,7 +189,9 @@ class MeshServer implements Listener {
       },
     });
     const broke = () => {
-      link.failed(new BanyanError('Unavailable', whyCancelled(connection)));
+      const reason = whyCancelled(connection);
+      if (link.isOpen && !socket.destroyed) this.#log.warn({ child: peer.path, remote, reason }, 'a link is over');
+      link.failed(new BanyanError('Unavailable', reason));
       this.#endLater(connection);
     };
     call.on('cancelled', broke);
@@ -241,7 +243,7 @@ function whyCancelled({ socket }: Connection): string {
 }
 
 function remoteOf({ remoteAddress, remotePort }: TLSSocket): string {
-  return `${remoteAddress}:${remotePort}`;
+  return remoteAddress === undefined ? 'gone already' : `${remoteAddress}:${remotePort}`;
 }
 
 function cannotListen(host: string, port: number, cause: Error): BanyanError {
