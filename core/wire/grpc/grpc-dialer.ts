@@ -1,5 +1,5 @@
 /** The child's side: one connection and one call to the parent, whose certificate must name the parent's path. */
-import { Client, type ClientDuplexStream, Metadata, type ServiceError, type StatusObject, status } from '@grpc/grpc-js';
+import { Client, type ClientDuplexStream, Metadata, type ServiceError } from '@grpc/grpc-js';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { Dialer, Link, LinkEvents, PeerIdentity } from '../link.ts';
@@ -29,6 +29,11 @@ export function grpcDialer({ address, parentPath, credentials, clock }: DialOpti
       const channel = new TlsChannel(context, host, (peer) => notTheParent(peer, parentPath, address));
       const client = new Client(address, channel, channelOptions);
       const call: Call = client.makeBidiStreamRequest(sessionMethod, asBytes, asBytes, new Metadata());
+      // Stays, since a call that is broken off emits an error too, and one may come before the link is made.
+      let failure: Error | undefined;
+      call.on('error', (error) => {
+        failure = error;
+      });
       const hangUp = () => {
         // The connection first: node:http2 would end the stream before it resets it, which looks like an end in order for a while.
         channel.close();
@@ -41,7 +46,7 @@ export function grpcDialer({ address, parentPath, credentials, clock }: DialOpti
         hangUp();
         throw channel.refusal ?? (error instanceof BanyanError ? error : errorOfCall(address, error as ServiceError));
       }
-      return linkOf({ call, channel, address, clock, hangUp }, events);
+      return linkOf({ call, channel, address, clock, failure, hangUp }, events);
     },
   };
 }
@@ -51,10 +56,11 @@ interface Connected {
   readonly channel: TlsChannel;
   readonly address: string;
   readonly clock: Clock;
+  readonly failure: Error | undefined;
   hangUp(): void;
 }
 
-function linkOf({ call, channel, address, clock, hangUp }: Connected, events: LinkEvents): Link {
+function linkOf({ call, channel, address, clock, failure, hangUp }: Connected, events: LinkEvents): Link {
   const link = new GrpcLink({
     peer: channel.peer!,
     clock,
@@ -66,20 +72,17 @@ function linkOf({ call, channel, address, clock, hangUp }: Connected, events: Li
       bytesRead: () => channel.bytesRead(),
     },
   });
-  let inOrder = false;
-  call.on('status', ({ code }: StatusObject) => {
-    inOrder = code === status.OK;
-  });
-  // The status may come before the last frames are read; the end comes after them.
+  const broke = (error: Error) => {
+    link.failed(errorOfCall(address, error as ServiceError));
+    hangUp();
+  };
+  // An error comes before the end, and leaves nothing to tell there.
+  call.on('error', broke);
   call.on('end', () => {
-    if (!inOrder) return;
     link.ended();
     hangUp();
   });
-  call.on('error', (error: ServiceError) => {
-    link.failed(errorOfCall(address, error));
-    hangUp();
-  });
+  if (failure) broke(failure);
   // Not in this turn: the caller has the link before its first frame.
   setImmediate(() => {
     link.start(events);
@@ -98,8 +101,7 @@ function accepted(call: Call, address: string, clock: Clock, timeoutMs: number):
       timer.stop();
       resolve();
     });
-    // Stays: a call that is broken off emits an error too.
-    call.on('error', (error) => {
+    call.once('error', (error) => {
       timer.stop();
       reject(error);
     });

@@ -240,6 +240,20 @@ describe('a dialer', () => {
     expect(log.closes).toHaveLength(1);
   });
 
+  it('learns of an end that comes together with the acceptance', async () => {
+    const server = createSecureServer(tlsOf(relay));
+    server.on('stream', (stream: ServerHttp2Stream) => {
+      stream.on('error', () => {});
+      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '16', 'grpc-message': 'not any more' }));
+      stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+      stream.end();
+    });
+    const address = await listening(server);
+    const log = new LinkLog();
+    await dial(address, {}, log);
+    expect(await log.closed()).toMatchObject({ code: 'Unauthorized', message: `${address}: not any more` });
+  });
+
   it('opens its receive window for the stream and for the connection', async () => {
     const { address, call } = await rudeParent();
     await dial(address);
