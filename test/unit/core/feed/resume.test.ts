@@ -1,0 +1,110 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { ResumeTuple } from '../../../../core/feed/feed.ts';
+import { ConsumerEnd, ProducerEnd, resumes, sync } from './feed-support.ts';
+
+/**
+ * A producer in its second incarnation: the first one ended at revision 4, the second has come to 7, and the tombstone at 3 was
+ * purged. Each rule is broken on a tuple that satisfies all others.
+ */
+describe('a consumer goes on from its cursor', () => {
+  let producer: ProducerEnd;
+  let good: ResumeTuple;
+  let first: string;
+
+  beforeEach(() => {
+    producer = new ProducerEnd();
+    first = producer.feed.incarnation;
+    producer.put('a', '1');
+    producer.put('b', '1');
+    producer.remove('a');
+    producer.put('c', '1');
+    producer.acknowledge(3);
+    producer.restart();
+    for (const key of ['d', 'e', 'f']) producer.put(key, '1');
+    good = { epoch: producer.feed.epoch, incarnation: producer.feed.incarnation, cursor: 5, seenHead: 6 };
+    expect([producer.head, producer.purgeRevision]).toEqual([7, 3]);
+  });
+
+  it('if its epoch and incarnation are known and its cursor lies between the purged and the announced', () => {
+    expect(resumes(producer, good)).toBe(true);
+    expect(resumes(producer, { ...good, cursor: 3, seenHead: 7 })).toBe(true);
+    expect(resumes(producer, { ...good, incarnation: first, cursor: 4, seenHead: 4 })).toBe(true);
+  });
+
+  it('if it has never attached, whatever was purged', () => {
+    expect(resumes(producer, new ConsumerEnd().tuple)).toBe(true);
+  });
+
+  it('not if its epoch is another one', () => {
+    expect(resumes(producer, { ...good, epoch: '0'.repeat(32) })).toBe(false);
+  });
+
+  it('not if the producer does not know the incarnation', () => {
+    expect(resumes(producer, { ...good, incarnation: '0'.repeat(32) })).toBe(false);
+  });
+
+  it('not if an incarnation announced more than it came to', () => {
+    expect(resumes(producer, { ...good, seenHead: 8 })).toBe(false);
+    expect(resumes(producer, { ...good, incarnation: first, cursor: 4, seenHead: 5 })).toBe(false);
+  });
+
+  it('not if its cursor is beyond what was announced to it', () => {
+    expect(resumes(producer, { ...good, cursor: 7, seenHead: 6 })).toBe(false);
+  });
+
+  it('not if a tombstone behind its cursor was purged', () => {
+    expect(resumes(producer, { ...good, cursor: 2 })).toBe(false);
+  });
+});
+
+describe('the incarnations of a producer', () => {
+  it('are remembered for its last 64 starts', () => {
+    const producer = new ProducerEnd();
+    const oldest = producer.feed.incarnation;
+    producer.put('a', '1');
+    const tuple = { epoch: producer.feed.epoch, incarnation: oldest, cursor: 1, seenHead: 1 };
+    for (let start = 2; start <= 64; start++) producer.restart();
+    expect(resumes(producer, tuple)).toBe(true);
+    producer.restart();
+    expect(resumes(producer, tuple)).toBe(false);
+  });
+
+  it('are one for each start, however often the table is opened in it', () => {
+    const producer = new ProducerEnd();
+    const { incarnation } = producer.feed;
+    producer.put('a', '1');
+    producer.open(incarnation);
+    const tuple = { epoch: producer.feed.epoch, incarnation, cursor: 1, seenHead: 1 };
+    expect(resumes(producer, tuple)).toBe(true);
+  });
+
+  it('have one epoch, and an emptied producer has another', () => {
+    const producer = new ProducerEnd();
+    const { epoch } = producer.feed;
+    expect(producer.restart().feed.epoch).toBe(epoch);
+    expect(new ProducerEnd(undefined, 2).feed.epoch).not.toBe(epoch);
+  });
+});
+
+describe('after a producer was put back to an older copy', () => {
+  it('a consumer that saw what came after the copy reconciles, also when the producer has come further since', () => {
+    const [producer, consumer] = [new ProducerEnd(), new ConsumerEnd()];
+    producer.put('a', '1');
+    const copy = producer.store.copy();
+    producer.put('b', '1');
+    sync(producer, consumer);
+    producer.restart(copy);
+    for (const key of ['c', 'd', 'e']) producer.put(key, '1');
+    expect(resumes(producer, consumer.tuple)).toBe(false);
+  });
+
+  it('a consumer that saw nothing of what came after goes on', () => {
+    const [producer, consumer] = [new ProducerEnd(), new ConsumerEnd()];
+    producer.put('a', '1');
+    sync(producer, consumer);
+    const copy = producer.store.copy();
+    producer.put('b', '1');
+    producer.restart(copy);
+    expect(resumes(producer, consumer.tuple)).toBe(true);
+  });
+});
