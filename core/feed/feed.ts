@@ -77,7 +77,7 @@ export interface Batch {
   /** The consumer's cursor after this batch; batches of one session are contiguous: `from` is the cursor before. */
   readonly from: number;
   readonly to: number;
-  /** Durable head of the producer when the batch was made. */
+  /** Head of the producer when the batch was made, durable or not: the revisions that may have superseded what the batch leaves out. */
   readonly head: number;
   readonly epoch: string;
   readonly incarnation: string;

@@ -137,7 +137,9 @@ export class FeedProducer extends TableRows implements Producer {
       });
     }
     if (entries.length === 0) return undefined;
-    return { entries, from: after, to, head: durableHead, epoch: this.epoch, incarnation: this.incarnation };
+    // The head that is announced is the written one: what is missing below `durableHead` was superseded by revisions up to there, which a crash
+    // may take back. The consumer must not resume then (rule 3), or it would never get what they had superseded.
+    return { entries, from: after, to, head: this.head(reader), epoch: this.epoch, incarnation: this.incarnation };
   }
 
   acknowledge(t: Transaction, cursor: number): void {

@@ -88,6 +88,8 @@ export class Reconciliation {
   /** Keys that the producer has proven not to have. They go at the end, all at once. */
   readonly #gone: Uint8Array[] = [];
   #first: ReconcileReply | undefined;
+  /** Rows that came are as new as the newest of these heads, though the feed is taken up at the first. */
+  #seenHead = 0;
 
   constructor(reader: Reader, consumer: FeedConsumer) {
     this.#consumer = consumer;
@@ -109,10 +111,12 @@ export class Reconciliation {
   absorb(t: Transaction, reply: ReconcileReply): AppliedChange[] {
     if (reply.round !== this.#round) return [];
     this.#first ??= reply;
+    this.#seenHead = Math.max(this.#seenHead, reply.head);
     this.#ranges = this.#ranges.slice(reply.answers.length);
     for (const one of reply.answers) this.#take(t, one);
     const came = new Set(reply.entries.map((entry) => hex(entry.keyHash)));
     this.#wanted = this.#wanted.filter((keyHash) => !came.has(hex(keyHash)));
+    if (came.size > 0) this.#leaveFeed(t, reply);
     // What was wanted and is gone by now comes as a tombstone of an ordinary batch; here it is passed over.
     return this.#consumer.applyEntries(
       t,
@@ -127,8 +131,16 @@ export class Reconciliation {
     const changes = this.#gone
       .map((keyHash) => this.#consumer.removeKey(t, keyHash))
       .filter((change) => change !== undefined);
-    this.#consumer.setResume(t, { epoch, incarnation, cursor: head, seenHead: head });
+    this.#consumer.setResume(t, { epoch, incarnation, cursor: head, seenHead: this.#seenHead });
     return changes;
+  }
+
+  /**
+   * Rows of two histories are no state of either: until the end, the consumer may resume nowhere (rule 2), also not at the producer that its
+   * cursor was of, if that one is put back in the middle.
+   */
+  #leaveFeed(t: Transaction, { epoch }: ReconcileReply): void {
+    this.#consumer.setResume(t, { epoch, incarnation: '', cursor: 0, seenHead: 0 });
   }
 
   #take(reader: Reader, one: RangeAnswer): void {

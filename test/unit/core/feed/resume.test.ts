@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import type { ResumeTuple } from '../../../../core/feed/feed.ts';
-import { ConsumerEnd, ProducerEnd, resumes, sync } from './feed-support.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { ConsumerEnd, held, ProducerEnd, resumes, sync } from './feed-support.ts';
 
 /**
  * A producer in its second incarnation: the first one ended at revision 4, the second has come to 7, and the tombstone at 3 was
@@ -106,5 +107,22 @@ describe('after a producer was put back to an older copy', () => {
     producer.put('b', '1');
     producer.restart(copy);
     expect(resumes(producer, consumer.tuple)).toBe(true);
+  });
+});
+
+describe('after a producer lost what was not flushed', () => {
+  it('a consumer reconciles if a lost revision had superseded one that its batch therefore left out', () => {
+    const store = new MemoryStore({ manualFlush: true });
+    const [producer, consumer] = [new ProducerEnd(store), new ConsumerEnd()];
+    producer.put('a', '1');
+    producer.put('b', '1');
+    store.completeFlush();
+    producer.put('a', '2');
+    consumer.apply(producer.batch(0, {}, 2)!);
+    expect(held(consumer)).toEqual({ b: '1' });
+    store.crash();
+    producer.restart();
+    expect(held(producer)).toEqual({ a: '1', b: '1' });
+    expect(resumes(producer, consumer.tuple)).toBe(false);
   });
 });
