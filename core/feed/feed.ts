@@ -106,8 +106,9 @@ export interface Producer extends Table {
   /** Whether a consumer may go on from its cursor; anything else is reconciled. The rule is the page's, word by word. */
   resumable(reader: Reader, tuple: ResumeTuple): boolean;
   /**
-   * Entries with revision > after and <= durableHead, in order of revision, at least one if there is any; undefined if none.
-   * One entry larger than maxBytes travels alone.
+   * Entries with revision > after and <= durableHead, in order of revision, at least one if there is any; undefined if `after` is the durable
+   * head. The batch that has the last of them reaches to the durable head; it is empty if all up to there was purged or superseded. One entry
+   * larger than maxBytes travels alone.
    */
   batch(reader: Reader, after: number, durableHead: number, limits: BatchLimits): Batch | undefined;
   /** The consumer has flushed everything up to `cursor`: tombstones up to there go, and the purge floor rises. */

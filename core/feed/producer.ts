@@ -116,19 +116,25 @@ export class FeedProducer extends TableRows implements Producer {
   }
 
   batch(reader: Reader, after: number, durableHead: number, limits: BatchLimits): Batch | undefined {
+    if (after >= durableHead) return undefined;
     const entries: WireEntry[] = [];
     let bytes = 0;
-    let to = after;
+    // Up to the durable head, unless a limit ends the batch before: also when the last revisions were purged or superseded, or the consumer
+    // would never learn that it has caught up.
+    let to = durableHead;
     const range = { from: revisionKey(this.id, after + 1), to: revisionKey(this.id, durableHead + 1) };
-    for (const [key, keyHash] of reader.scan({ ...range, limit: limits.maxEntries })) {
+    for (const [, keyHash] of reader.scan({ ...range, limit: limits.maxEntries + 1 })) {
       const row = this.get(reader, keyHash);
       if (!row) throw new Error(`the feed ${this.name} has a revision without a row`);
       const content = this.contentOf(reader, row);
       const size =
         entryOverheadBytes + (content ? content.key.length + content.attributes.length + content.body.length : 0);
-      if (entries.length > 0 && bytes + size > limits.maxBytes) break;
+      const last = entries.at(-1);
+      if (last && (entries.length >= limits.maxEntries || bytes + size > limits.maxBytes)) {
+        to = last.revision;
+        break;
+      }
       bytes += size;
-      to = readU48(key, key.length - 6);
       entries.push({
         keyHash,
         revision: row.revision,
@@ -136,7 +142,6 @@ export class FeedProducer extends TableRows implements Producer {
         ...(content ? { content } : {}),
       });
     }
-    if (entries.length === 0) return undefined;
     // The head that is announced is the written one: what is missing below `durableHead` was superseded by revisions up to there, which a crash
     // may take back. The consumer must not resume then (rule 3), or it would never get what they had superseded.
     return { entries, from: after, to, head: this.head(reader), epoch: this.epoch, incarnation: this.incarnation };

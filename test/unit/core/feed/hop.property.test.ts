@@ -34,13 +34,16 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 const commands = fc.array(command, { maxLength: 60, size: 'max' });
 
-/** Every row is live or gone on both sides, and no content is left that no row names. */
+/** In the end both have the same rows, the consumer knows that these are all, and no content is left that no row names. */
 function checkSettled(decisions: Decisions, ordered: boolean, steps: readonly Command[]): void {
   const hop = new Hop(decisions, ordered);
   hop.run(steps);
   hop.settle();
   const { producer, consumer } = hop.ends;
   expect(held(consumer)).toEqual(held(producer));
+  expect(consumer.store.read((reader) => consumer.feed.resume(reader).cursor)).toBe(
+    producer.store.read((reader) => producer.feed.head(reader)),
+  );
   for (const end of [producer, consumer]) expect(storedContents(end.store)).toBe(Object.keys(held(end)).length);
 }
 

@@ -116,6 +116,22 @@ describe('a batch', () => {
     expect(entriesOf(producer.batch(2, { maxEntries: 2 }))).toEqual(['c=1@3']);
   });
 
+  it.each([
+    ['entries, up to the head if that is all', { maxEntries: 2 }, ['a=1@1', 'b=1@2']],
+    ['no entries at all', { maxEntries: 9 }, []],
+  ])('reaches to the durable head when the last revisions were purged: %s', (_, limits, expected) => {
+    const producer = new ProducerEnd();
+    for (const key of expected.length > 0 ? keys : ['c']) producer.put(key, '1');
+    producer.remove('c');
+    const { head } = producer;
+    producer.acknowledge(head);
+    const [batch, consumer] = [producer.batch(0, limits), new ConsumerEnd()];
+    expect(entriesOf(batch)).toEqual(expected);
+    consumer.apply(batch!);
+    expect(consumer.tuple.cursor).toBe(head);
+    expect(producer.batch(head)).toBeUndefined();
+  });
+
   it('ends before the entry that would take it beyond its bytes', () => {
     const producer = new ProducerEnd();
     for (const key of keys) producer.put(key, 'x'.repeat(1000));
