@@ -15,7 +15,14 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { concat, readU32, text, u32 } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { objectKey, placementId, placementKey, type TargetAttributes, targetKey } from '../../core/wire/entries.ts';
+import {
+  objectKey,
+  type PlacementId,
+  placementId,
+  placementKey,
+  type TargetAttributes,
+  targetKey,
+} from '../../core/wire/entries.ts';
 import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
 import { selectedObjects } from '../schedule/placements.ts';
 import { attributesOf } from '../schedule/schedule.ts';
@@ -69,13 +76,17 @@ export class Selection {
 
   /** One bounded piece of work; true if more is left. */
   step(t: Transaction): boolean {
-    const prefix = `${this.#ports.source}/`;
+    const { source, storage } = this.#ports;
+    const prefix = `${source}/`;
+    // What is worked off now is of now: work comes in the order of its keys, and an older origin revision than the last one of a row, or of its
+    // tombstone in a mailbox, would be taken for a late one there.
+    const revision = storage.revision();
     const work = dirtyWork(t, 'space', objectsPerStep).filter((item) => item.key.startsWith(prefix));
     for (const item of work) {
       clearDirty(t, 'space', item.key);
       const key = parseKey(item.key.slice(prefix.length));
-      if (isPlacement(key)) this.#placement(t, key.name, item.originRevision);
-      else this.#object(t, key, item.originRevision);
+      if (isPlacement(key)) this.#placement(t, key.name, revision);
+      else this.#object(t, key, revision);
     }
     return work.length > 0;
   }
@@ -93,7 +104,6 @@ export class Selection {
     const { source, storage } = this.#ports;
     const id = placementId(source, name);
     const stored = storage.get({ ...placementResource, namespace: '', name });
-    const before = this.#placements.get(name);
     if (!stored) {
       this.#placements.delete(name);
       for (const keyHash of [...selectedObjects(t, id)]) this.#markByHash(t, keyHash, revision);
@@ -103,10 +113,11 @@ export class Selection {
     }
     const object = parseBody(stored.body);
     const after = this.#learn(object);
+    const before = this.#scheduledItems(t, id);
     const changed = this.#put(t, placementKey(id), originOf(object), payloadOf(object), revision);
     if (!changed) return;
     this.#bump(t, name, revision, object);
-    if (before && stableStringify(before.items) === stableStringify(after.items)) return;
+    if (before && stableStringify(before) === stableStringify(after.items)) return;
     for (const keyHash of [...selectedObjects(t, id)]) this.#markByHash(t, keyHash, revision);
     for (const resource of storage.resources()) {
       if (!concernsResource(after.items, resource)) continue;
@@ -116,9 +127,16 @@ export class Selection {
     }
   }
 
+  /** By the row, which commits with the marks that its items made: what is in memory may be newer than the work done, after a start. */
+  #scheduledItems(reader: Reader, id: PlacementId): readonly DownsyncItem[] | undefined {
+    const { table } = this.#ports;
+    const row = table.get(reader, hash128(placementKey(id)));
+    return row?.content && itemsOf(parseBody(table.content(reader, row.content).body));
+  }
+
   #learn(object: KubeObject): Selecting {
     const name = object.metadata.name!;
-    const items = (object.spec as { downsync?: DownsyncItem[] } | undefined)?.downsync ?? [];
+    const items = itemsOf(object);
     const selecting = { name, items, usesNamespaceLabels: items.some((item) => item.namespaceSelectors !== undefined) };
     this.#placements.set(name, selecting);
     return selecting;
@@ -151,7 +169,7 @@ export class Selection {
     if (object && refs.length > 0) {
       const createOnly = selecting.length > 0 && selecting.every(({ items }) => items.every((item) => item.createOnly));
       const attributes = { ...originOf(object), refs, ...(createOnly ? { createOnly } : {}) };
-      if (!this.#put(t, entryKey, attributes, payloadOf(object), Math.max(revision, stored.revision))) return;
+      if (!this.#put(t, entryKey, attributes, payloadOf(object), revision)) return;
     } else if (!this.#drop(t, entryKey, revision)) {
       return;
     }
@@ -281,6 +299,10 @@ export class Selection {
   #workKey(key: ObjectKey): string {
     return `${this.#ports.source}/${formatKey(key)}`;
   }
+}
+
+function itemsOf(placement: KubeObject): readonly DownsyncItem[] {
+  return (placement.spec as { downsync?: DownsyncItem[] } | undefined)?.downsync ?? [];
 }
 
 function isPlacement(key: ObjectKey): boolean {

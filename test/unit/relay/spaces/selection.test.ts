@@ -1,0 +1,200 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { SpaceBench, source } from '../support/space-bench.ts';
+
+const configMaps = (item: object = {}) => ({
+  locationSelectors: [{}],
+  downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'], ...item }],
+});
+const named = (...objectNames: string[]) => configMaps({ objectNames });
+const map = (name: string) => `/configmaps/shop/${name}`;
+const shop = '/namespaces//shop';
+
+describe('a selection', () => {
+  let bench: SpaceBench;
+
+  beforeEach(() => {
+    bench = new SpaceBench();
+    bench.namespace('shop');
+    for (const name of ['a', 'b', 'c']) bench.configMap('shop', name);
+    bench.settle();
+  });
+
+  it('gives nothing that no placement selects', () => {
+    expect(bench.rows()).toEqual([]);
+  });
+
+  it('gives each object once, with the placements that want it', () => {
+    bench.placement('p', named('a', 'b'));
+    bench.placement('q', named('b', 'c'));
+    bench.settle();
+    expect(bench.refs()).toEqual({
+      [map('a')]: ['p'],
+      [map('b')]: ['p', 'q'],
+      [map('c')]: ['q'],
+      [shop]: ['p', 'q'],
+    });
+  });
+
+  it('explains which items of which placements select an object', () => {
+    bench.placement('p', named('a'));
+    bench.settle();
+    const key = { group: '', resource: 'configmaps', namespace: 'shop', name: 'a' };
+    expect(bench.selection.explain(key)).toMatchObject([{ placement: 'p', items: [{ objectNames: ['a'] }] }]);
+    expect(bench.selection.explain({ ...key, name: 'b' })).toEqual([]);
+  });
+
+  it('follows a placement that selects others', () => {
+    bench.placement('p', named('a', 'b'));
+    bench.settle();
+    bench.placement('p', named('b', 'c'));
+    bench.settle();
+    expect(bench.refs()).toEqual({ [map('b')]: ['p'], [map('c')]: ['p'], [shop]: ['p'] });
+  });
+
+  it('follows the labels of an object', () => {
+    bench.placement('p', configMaps({ labelSelectors: [{ matchLabels: { app: 'till' } }] }));
+    bench.settle();
+    expect(bench.refs()).toEqual({});
+    bench.configMap('shop', 'a', { app: 'till' });
+    bench.settle();
+    expect(Object.keys(bench.refs())).toContain(map('a'));
+    bench.configMap('shop', 'a', { app: 'other' });
+    bench.settle();
+    expect(bench.refs()).toEqual({});
+  });
+
+  it('follows the labels of a namespace, for all that is in it', () => {
+    const namespaceSelectors = [{ matchLabels: { tier: 'front' } }];
+    bench.placement('p', { locationSelectors: [{}], downsync: [{ resources: ['configmaps'], namespaceSelectors }] });
+    bench.settle();
+    expect(bench.refs()).toEqual({});
+    bench.namespace('shop', { tier: 'front' });
+    bench.settle();
+    expect(Object.keys(bench.refs())).toEqual(expect.arrayContaining([map('a'), map('b'), map('c'), shop]));
+    bench.namespace('shop', { tier: 'back' });
+    bench.settle();
+    expect(bench.refs()).toEqual({});
+  });
+
+  it('carries the namespace of a selected object until the last of its objects goes', () => {
+    bench.placement('p', named('a', 'b'));
+    bench.settle();
+    bench.delete('ConfigMap', 'a', 'shop');
+    bench.settle();
+    expect(bench.refs()).toEqual({ [map('b')]: ['p'], [shop]: ['p'] });
+    bench.delete('ConfigMap', 'b', 'shop');
+    bench.settle();
+    expect(bench.refs()).toEqual({});
+  });
+
+  it('carries the definition of a kind that the space itself has defined', () => {
+    const names = { kind: 'Till', listKind: 'TillList', plural: 'tills', singular: 'till' };
+    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+    bench.space.create({
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'tills.shop.example' },
+      spec: {
+        group: 'shop.example',
+        scope: 'Namespaced',
+        names,
+        versions: [{ name: 'v1', served: true, storage: true, schema }],
+      },
+    });
+    bench.settle();
+    bench.space.create({ apiVersion: 'shop.example/v1', kind: 'Till', metadata: { namespace: 'shop', name: 't1' } });
+    bench.placement('p', { locationSelectors: [{}], downsync: [{ apiGroup: 'shop.example', resources: ['tills'] }] });
+    bench.settle();
+    const definition = 'apiextensions.k8s.io/customresourcedefinitions//tills.shop.example';
+    expect(bench.refs()).toEqual({ 'shop.example/tills/shop/t1': ['p'], [definition]: ['p'], [shop]: ['p'] });
+  });
+
+  it('lets go of everything when its placement goes, and of nothing that another one wants', () => {
+    bench.placement('p', named('a', 'b'));
+    bench.placement('q', named('b'));
+    bench.settle();
+    bench.delete('EdgePlacement', 'p');
+    bench.settle();
+    expect(bench.refs()).toEqual({ [map('b')]: ['q'], [shop]: ['q'] });
+    bench.delete('EdgePlacement', 'q');
+    bench.settle();
+    expect(bench.rows()).toEqual([]);
+  });
+
+  it('says that an object is only to be created if every item that selects it says so', () => {
+    const attributesOf = () => {
+      const row = bench.rows().find(({ key }) => key.endsWith(map('a')));
+      return JSON.parse(row?.attributes ?? '{}') as { createOnly?: boolean };
+    };
+    bench.placement('p', configMaps({ objectNames: ['a'], createOnly: true }));
+    bench.settle();
+    expect(attributesOf().createOnly).toBe(true);
+    bench.placement('q', named('a'));
+    bench.settle();
+    expect(attributesOf()).not.toHaveProperty('createOnly');
+  });
+
+  it('moves the target of the placements whose objects changed, and of no other', () => {
+    bench.placement('p', named('a'));
+    bench.placement('q', named('b'));
+    bench.settle();
+    const [p, q] = [bench.target('p')!, bench.target('q')!];
+    bench.configMap('shop', 'a', {}, 'changed');
+    bench.settle();
+    expect(bench.target('p')!.target).toBeGreaterThan(p.target);
+    expect(bench.target('q')).toEqual(q);
+    const row = bench.rows().find(({ key }) => key === `o/${source}/${map('a')}`)!;
+    expect(bench.target('p')!.target).toBeGreaterThanOrEqual(row.originRevision);
+  });
+
+  it('moves nothing for a change that does not travel', () => {
+    bench.placement('p', named('a'));
+    bench.settle();
+    const before = bench.rows();
+    const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}' };
+    bench.space.apply(
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: 'shop', name: 'a', annotations } },
+      { fieldManager: 'kubectl' },
+    );
+    bench.configMap('shop', 'b', { not: 'selected' });
+    bench.settle();
+    expect(bench.rows()).toEqual(before);
+  });
+
+  it('goes on after a restart with a placement that was made before it and not looked at yet', () => {
+    bench.placement('p', named('a'));
+    bench.restart();
+    bench.settle();
+    expect(bench.refs()).toEqual({ [map('a')]: ['p'], [shop]: ['p'] });
+  });
+
+  it('goes on after a restart with a placement that was changed before it and not looked at yet', () => {
+    bench.placement('p', named('a'));
+    bench.settle();
+    bench.placement('p', named('b'));
+    bench.restart();
+    bench.settle();
+    expect(bench.refs()).toEqual({ [map('b')]: ['p'], [shop]: ['p'] });
+  });
+
+  it('gives no row an older origin revision than it had, whatever the order of its work', () => {
+    const secrets = (when: string) => ({
+      locationSelectors: [{}],
+      downsync: [{ resources: ['secrets'], namespaces: ['shop'], labelSelectors: [{ matchLabels: { when } }] }],
+    });
+    const secret = (name: string, when: string) =>
+      bench.space.create({ apiVersion: 'v1', kind: 'Secret', metadata: { namespace: 'shop', name, labels: { when } } });
+    for (const when of ['early', 'late']) bench.placement(when, secrets(when));
+    bench.settle();
+    secret('z', 'early');
+    for (let i = 0; i < 250; i++) secret(`a${i}`, 'late');
+    const seen: number[] = [];
+    const note = () => {
+      const row = bench.rows().find(({ key }) => key.endsWith(shop));
+      if (row) seen.push(row.originRevision);
+    };
+    while (bench.step()) note();
+    expect(bench.refs()[shop]).toEqual(['early', 'late']);
+    expect(seen).toEqual([...seen].sort((x, y) => x - y));
+  });
+});
