@@ -18,6 +18,6 @@ export function pathLabels(path: string): Labels {
 
 /** What a relay's Locations inherit: from above, then its own labels, then its path, which nothing overrides. */
 export function inheritedBelow(path: string, fromAbove: Labels, own: Labels): Labels {
-  const above = Object.fromEntries(Object.entries(fromAbove).filter(([key]) => !key.startsWith(prefix)));
-  return { ...above, ...(path === '' ? {} : own), ...pathLabels(path) };
+  const given = Object.entries({ ...fromAbove, ...(path === '' ? {} : own) });
+  return { ...Object.fromEntries(given.filter(([key]) => !key.startsWith(prefix))), ...pathLabels(path) };
 }
