@@ -100,9 +100,11 @@ export class Scheduler {
   #each(t: Transaction, in_: Exclude<WorkClass, 'space'>, act: (work: Work) => boolean): boolean {
     const work = dirtyWork(t, in_, workPerStep);
     for (const item of work) {
-      if (this.#rows >= rowsPerStep || !act(item)) return false;
-      clearDirty(t, in_, item.key);
+      if (this.#rows >= rowsPerStep) return false;
+      // Also a piece of work that is not done yet may have touched mailboxes.
       this.#worked = true;
+      if (!act(item)) return false;
+      clearDirty(t, in_, item.key);
     }
     return work.length < workPerStep;
   }
@@ -251,9 +253,10 @@ export class Scheduler {
 
   #share(t: Transaction, child: string, mailbox: Producer, source: string, keyHash: Uint8Array): void {
     const row = this.#ports.tableOf(source)?.get(t, keyHash);
-    if (!row?.content) return;
+    if (!row?.content || !mailbox.putReference(t, keyHash, row.content, row.originRevision)) return;
+    // Only rows that change count: work that begins anew in the next step passes over what it has done.
     this.#rows++;
-    if (mailbox.putReference(t, keyHash, row.content, row.originRevision)) this.#touched.add(child);
+    this.#touched.add(child);
   }
 
   /** What leaves a child's scope is a tombstone no older than what the child has, so that it is not taken for a late one. */

@@ -1,0 +1,208 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { storedContents } from '../../core/feed/feed-support.ts';
+import { idOf, mapKey, ScheduleBench, selecting } from '../support/schedule-bench.ts';
+
+describe('a scheduler', () => {
+  let bench: ScheduleBench;
+
+  beforeEach(() => {
+    bench = new ScheduleBench();
+    bench.agent('paris', { site: 'paris' });
+    bench.agent('rome', { site: 'rome' });
+    bench.relay('asia', [{ site: 'tokyo' }, { site: 'seoul' }]);
+    bench.settle();
+  });
+
+  it('gives an agent that a placement matches its objects and its target', () => {
+    bench.object('a', ['p']);
+    bench.object('other', ['q']);
+    bench.placement('p', selecting('paris'));
+    bench.settle();
+    expect(bench.mailbox('paris')).toEqual(['o/a', 't/p']);
+    expect(bench.mailbox('rome')).toEqual([]);
+  });
+
+  it('gives a relay the placement too, so that it can match further down', () => {
+    bench.object('a', ['p']);
+    bench.placement('p', selecting('tokyo'));
+    bench.settle();
+    expect(bench.mailbox('asia').sort()).toEqual(['o/a', 'p/p', 't/p']);
+  });
+
+  it('gives a relay nothing that no destination below it can want', () => {
+    bench.object('a', ['p']);
+    bench.placement('p', selecting('paris'));
+    bench.settle();
+    expect(bench.mailbox('asia')).toEqual([]);
+  });
+
+  it('gives an object once to a child, however many placements want it there', () => {
+    bench.object('a', ['p', 'q']);
+    bench.placement('p', selecting('paris'));
+    bench.placement('q', selecting('paris', 'rome'));
+    bench.settle();
+    expect(bench.mailbox('paris').filter((key) => key === 'o/a')).toHaveLength(1);
+  });
+
+  it('stores an object once, however many mailboxes have it', () => {
+    bench.object('a', ['p']);
+    const before = storedContents(bench.store);
+    bench.placement('p', selecting('paris', 'rome', 'tokyo'));
+    bench.settle();
+    expect(storedContents(bench.store)).toBe(before + 2);
+  });
+
+  it('puts a target behind all objects that it covers', () => {
+    bench.placement('p', selecting('paris'));
+    bench.settle();
+    bench.target('p');
+    bench.object('b', ['p']);
+    bench.object('c', ['p']);
+    bench.settle();
+    expect(bench.mailbox('paris')).toEqual(['o/b', 'o/c', 't/p']);
+  });
+
+  it('puts no target while objects are left to do, over many steps', () => {
+    bench.placement('p', selecting('paris'));
+    bench.settle();
+    const target = () => bench.originRevision('paris', `t/${idOf('p')}`);
+    const before = target();
+    for (let i = 0; i < 1200; i++) bench.object(`o${i}`, ['p']);
+    bench.target('p');
+    const seen: [objects: number, target: number | undefined][] = [];
+    for (let more = true; more; ) {
+      more = bench.step().more;
+      seen.push([bench.mailbox('paris').length - 1, target()]);
+    }
+    expect(seen.length).toBeGreaterThan(2);
+    for (const [objects, at] of seen) if (objects < 1200) expect(at).toBe(before);
+    expect(target()).toBeGreaterThan(before!);
+  });
+
+  it('keeps an object that two placements want until the last of them lets go', () => {
+    bench.object('a', ['p', 'q']);
+    for (const name of ['p', 'q']) bench.placement(name, selecting('paris'));
+    bench.settle();
+    bench.removePlacement('p');
+    bench.settle();
+    expect(bench.mailbox('paris')).toEqual(['o/a', 't/q']);
+    bench.removePlacement('q');
+    bench.settle();
+    expect(bench.mailbox('paris')).toEqual([]);
+  });
+
+  it('keeps an object that loses one of its placements where the other one has it', () => {
+    bench.object('a', ['p', 'q']);
+    bench.placement('p', selecting('paris', 'rome'));
+    bench.placement('q', selecting('rome'));
+    bench.settle();
+    bench.object('a', ['q']);
+    bench.settle();
+    expect([bench.mailbox('paris'), bench.mailbox('rome').sort()]).toEqual([['t/p'], ['o/a', 't/p', 't/q']]);
+  });
+
+  it('takes an object away that is gone, even if its placement goes in the same step', () => {
+    bench.object('a', ['p']);
+    bench.placement('p', selecting('paris'));
+    bench.settle();
+    bench.removePlacement('p');
+    bench.removeObject('a');
+    bench.settle();
+    expect(bench.mailbox('paris')).toEqual([]);
+  });
+
+  it('follows a placement that selects other Locations', () => {
+    bench.object('a', ['p']);
+    bench.placement('p', selecting('paris'));
+    bench.settle();
+    bench.placement('p', selecting('rome'));
+    bench.settle();
+    expect([bench.mailbox('paris'), bench.mailbox('rome')]).toEqual([[], ['o/a', 't/p']]);
+  });
+
+  it('follows a child whose labels change, and touches only the placements that it concerns', () => {
+    for (const name of ['p', 'q']) bench.object(name, [name]);
+    bench.placement('p', selecting('paris'));
+    bench.placement('q', selecting('rome'));
+    bench.settle();
+    const head = bench.head('paris');
+    bench.agent('rome', { site: 'milan' });
+    const changed = new Set(bench.settle().flatMap((step) => [...step.changed]));
+    expect(bench.mailbox('rome')).toEqual([]);
+    expect([...changed]).toEqual([idOf('q')]);
+    expect(bench.head('paris')).toBe(head);
+  });
+
+  it('follows a relay whose summary grows and shrinks', () => {
+    bench.object('a', ['p']);
+    bench.placement('p', selecting('delhi'));
+    bench.settle();
+    expect(bench.mailbox('asia')).toEqual([]);
+    bench.relay('asia', [{ site: 'tokyo' }, { site: 'delhi' }]);
+    bench.settle();
+    expect(bench.mailbox('asia').sort()).toEqual(['o/a', 'p/p', 't/p']);
+    bench.relay('asia', [{ site: 'tokyo' }]);
+    bench.settle();
+    expect(bench.mailbox('asia')).toEqual([]);
+  });
+
+  it('forgets a child that left, and gives it everything again when it comes back', () => {
+    bench.object('a', ['p']);
+    bench.placement('p', selecting('paris'));
+    bench.settle();
+    bench.leave('paris');
+    bench.settle();
+    expect(bench.placements.get(idOf('p'))?.children).toEqual(new Set());
+    bench.agent('paris', { site: 'paris' });
+    bench.settle();
+    expect(bench.mailbox('paris')).toEqual(['o/a', 't/p']);
+  });
+
+  it('takes what leaves the scope of a child for no older than what the child has', () => {
+    bench.object('a', ['p']);
+    bench.placement('p', selecting('paris'));
+    bench.settle();
+    const had = bench.originRevision('paris', mapKey('a'))!;
+    bench.placement('p', selecting('rome'));
+    bench.settle();
+    expect(bench.originRevision('paris', mapKey('a'))).toBeGreaterThanOrEqual(had);
+    bench.placement('p', selecting('paris'));
+    bench.settle();
+    expect(bench.mailbox('paris')).toEqual(['o/a', 't/p']);
+  });
+
+  it('does nothing when nothing is dirty', () => {
+    expect(bench.step()).toEqual({ more: false, worked: false, touched: new Set(), changed: new Set() });
+  });
+
+  it('comes to the end of a placement for more relays than one step has rows', () => {
+    const names = Array.from({ length: 2100 }, (_, i) => `r${i}`);
+    for (const name of names) bench.relay(name, [{ site: 'oslo' }]);
+    bench.placement('p', selecting('oslo'));
+    bench.settle();
+    bench.placement('p', {
+      locationSelectors: [...selecting('oslo').locationSelectors!, ...selecting('rome').locationSelectors!],
+    });
+    bench.settle();
+    expect(bench.mailbox('rome')).toEqual(['t/p']);
+    expect(new Set(names.map((name) => bench.mailbox(name).join()))).toEqual(new Set(['p/p,t/p']));
+  });
+
+  it('tells of every child whose mailbox has new rows, also of a piece of work that takes several steps', () => {
+    const children = ['paris', 'rome'];
+    for (let i = 0; i < 2500; i++) bench.object(`o${i}`, ['p']);
+    bench.placement('p', selecting(...children));
+    bench.settle();
+    bench.removePlacement('p');
+    const heads = () => children.map((child) => bench.head(child));
+    for (let more = true; more; ) {
+      const before = heads();
+      const step = bench.step();
+      more = step.more;
+      const grown = children.filter((_, i) => heads()[i]! > before[i]!);
+      expect([...step.touched].sort()).toEqual(grown);
+      expect(step.worked || grown.length === 0).toBe(true);
+    }
+    expect(children.map((child) => bench.mailbox(child))).toEqual([[], []]);
+  });
+});

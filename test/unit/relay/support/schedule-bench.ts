@@ -1,0 +1,178 @@
+/** A scheduler over one source with the mailboxes of some children; the children are what the test says they are. */
+import type { AppliedChange } from '../../../../core/feed/feed.ts';
+import { LocalTable } from '../../../../core/feed/table.ts';
+import { mergeLabelSummaries } from '../../../../core/match/label-summary.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import type { LabelSelector, Labels } from '../../../../core/object/selector.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { text } from '../../../../core/store/bytes.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { placementId } from '../../../../core/wire/entries.ts';
+import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
+import type { Child, Destination } from '../../../../relay/schedule/children.ts';
+import { markDirty } from '../../../../relay/schedule/dirty.ts';
+import { Placements } from '../../../../relay/schedule/placements.ts';
+import { noteSourceChange, Scheduler, type Step } from '../../../../relay/schedule/schedule.ts';
+
+export const source = 'center.retail';
+export const idOf = (name: string) => placementId(source, name);
+export const mapKey = (name: string) => `o/${source}//configmaps/shop/${name}`;
+
+export interface PlacementSpec {
+  readonly locationSelectors?: readonly LabelSelector[];
+  readonly locationExpression?: string;
+}
+
+export const selecting = (...sites: string[]): PlacementSpec => ({
+  locationSelectors: sites.map((site) => ({ matchLabels: { site } })),
+});
+
+export class ScheduleBench {
+  readonly store = new MemoryStore();
+  readonly #table = this.store.write((t) => LocalTable.open(t, `source/${source}`));
+  readonly #random = new SeededRandom(1);
+  /** What the inventory or the report of each child says; the scheduler learns of it by `refreshChild`. */
+  readonly #known = new Map<string, Child>();
+  #revision = 0;
+  #mailboxes!: Mailboxes;
+  #children!: Map<string, Child>;
+  placements!: Placements;
+  #scheduler!: Scheduler;
+
+  constructor() {
+    this.restart();
+  }
+
+  /** A start of the process: everything in memory anew from the store. */
+  restart(): void {
+    this.#mailboxes = new Mailboxes(this.store, this.#random, `boot-${this.#revision}`);
+    const present = [...this.#known.values()].filter(({ name }) => this.#mailboxes.get(name));
+    this.#children = new Map(present.map((child) => [child.name, child]));
+    this.placements = new Placements();
+    this.#scheduler = new Scheduler({
+      tableOf: (name) => (name === source ? this.#table : undefined),
+      mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
+      children: this.#children,
+      placements: this.placements,
+      refreshChild: (t, name) => {
+        const child = this.#known.get(name);
+        if (child) {
+          this.#mailboxes.ensure(t, name, child.role);
+          this.#children.set(name, child);
+        } else {
+          this.#mailboxes.drop(t, name);
+          this.#children.delete(name);
+        }
+        return child !== undefined;
+      },
+    });
+    this.store.read((reader) => this.#scheduler.load(reader));
+  }
+
+  // ---------------------------------------------------------------------------------------------------- children
+
+  agent(name: string, labels: Labels, expression?: string): void {
+    const destination: Destination = { location: name, labels, evaluate: (asked) => asked === expression };
+    this.child({ name, role: 'agent', destinations: [destination] });
+  }
+
+  /** With the labels of the destinations below it. */
+  relay(name: string, below: readonly Labels[]): void {
+    const labels = mergeLabelSummaries(below.map((one) => ({ leaves: 1, sets: [{ labels: one, leaves: 1 }] })));
+    this.child({ name, role: 'relay', destinations: [], labels });
+  }
+
+  child(child: Child): void {
+    this.#known.set(child.name, child);
+    this.store.write((t) => markDirty(t, 'child', child.name));
+  }
+
+  leave(name: string): void {
+    this.#known.delete(name);
+    this.store.write((t) => markDirty(t, 'child', name));
+  }
+
+  // ------------------------------------------------------------------------------------------------------ source
+
+  placement(name: string, spec: PlacementSpec): void {
+    this.#put(`p/${idOf(name)}`, {}, JSON.stringify({ spec }));
+    this.target(name);
+  }
+
+  target(name: string): void {
+    this.#put(`t/${idOf(name)}`, { generation: 1, target: this.#revision + 1, singleton: false });
+  }
+
+  removePlacement(name: string): void {
+    for (const key of [`p/${idOf(name)}`, `t/${idOf(name)}`]) this.#remove(key);
+  }
+
+  object(name: string, refs: readonly string[], body = 'x'): void {
+    this.#put(mapKey(name), { refs: [...refs].sort() }, body);
+  }
+
+  removeObject(name: string): void {
+    this.#remove(mapKey(name));
+  }
+
+  #put(key: string, attributes: object, body = ''): void {
+    const content = { key, attributes: text(JSON.stringify(attributes)), body: text(body) };
+    this.#write(key, (t, change) => {
+      if (this.#table.put(t, content, change.originRevision)) noteSourceChange(t, { ...change, after: content });
+    });
+  }
+
+  #remove(key: string): void {
+    this.#write(key, (t, change) => {
+      if (this.#table.remove(t, change.keyHash)) noteSourceChange(t, change);
+    });
+  }
+
+  #write(key: string, act: (t: Parameters<typeof noteSourceChange>[0], change: AppliedChange) => void): void {
+    const keyHash = hash128(key);
+    const originRevision = ++this.#revision;
+    this.store.write((t) => {
+      const row = this.#table.get(t, keyHash);
+      const before = row?.content && this.#table.content(t, row.content);
+      act(t, { key, keyHash, originRevision, ...(before ? { before } : {}) });
+    });
+  }
+
+  // ------------------------------------------------------------------------------------------------------- steps
+
+  step(): Step {
+    return this.store.write((t) => this.#scheduler.step(t));
+  }
+
+  /** Steps until nothing is left to do. */
+  settle(): Step[] {
+    const steps: Step[] = [];
+    for (let more = true; more; more = steps.at(-1)!.more) {
+      steps.push(this.step());
+      if (steps.length > 1000) throw new Error('the scheduler does not come to rest');
+    }
+    return steps;
+  }
+
+  /** Entry keys of a child's mailbox in order of revision, shortened; a tombstone is not shown. */
+  mailbox(child: string): string[] {
+    const producer = this.#mailboxes.get(child)?.producer;
+    if (!producer) return [];
+    return this.store.read((reader) =>
+      [...producer.rows(reader)]
+        .sort((a, b) => a.revision - b.revision)
+        .map((row) => producer.content(reader, row.content!).key)
+        .map((key) => key.replace(`/${source}/`, '/').replace('/configmaps/shop/', '')),
+    );
+  }
+
+  head(child: string): number {
+    const { producer } = this.#mailboxes.get(child)!;
+    return this.store.read((reader) => producer.head(reader));
+  }
+
+  originRevision(child: string, key: string): number | undefined {
+    const { producer } = this.#mailboxes.get(child)!;
+    return this.store.read((reader) => producer.get(reader, hash128(key))?.originRevision);
+  }
+}
