@@ -76,8 +76,10 @@ export class Scheduler {
   /** Fills the placements from the store: at start, and after a transaction failed under a step. */
   load(reader: Reader): void {
     for (const id of storedPlacements(reader)) {
-      const placement = this.#read(reader, id, new Set(matchedChildren(reader, id)));
-      if (placement) this.#ports.placements.set(placement);
+      const children = new Set(matchedChildren(reader, id));
+      // One that is gone and not worked off yet still says which children have the objects that it has lost meanwhile.
+      const gone = { id, ...splitPlacementId(id), locationSelectors: [], children };
+      this.#ports.placements.set(this.#read(reader, id, children) ?? gone);
     }
   }
 

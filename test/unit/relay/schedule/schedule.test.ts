@@ -111,6 +111,18 @@ describe('a scheduler', () => {
     expect(bench.mailbox('paris')).toEqual([]);
   });
 
+  it('takes an object away after a restart that came between the end of its placement and the work on it', () => {
+    bench.object('a', ['p']);
+    bench.placement('p', selecting('paris'));
+    bench.settle();
+    bench.object('a', []);
+    bench.removePlacement('p');
+    bench.restart();
+    bench.settle();
+    expect(bench.mailbox('paris')).toEqual([]);
+    expect(bench.placements.get(idOf('p'))).toBeUndefined();
+  });
+
   it('follows a placement that selects other Locations', () => {
     bench.object('a', ['p']);
     bench.placement('p', selecting('paris'));
