@@ -1,0 +1,43 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { clearDirty, dirtyWork, markDirty, type WorkClass } from '../../../../relay/schedule/dirty.ts';
+
+describe('work that is marked', () => {
+  let store: MemoryStore;
+
+  beforeEach(() => {
+    store = new MemoryStore();
+  });
+
+  const mark = (in_: WorkClass, key: string, refs: string[] = [], originRevision = 0) =>
+    store.write((t) => markDirty(t, in_, key, refs, originRevision));
+  const work = (in_: WorkClass, limit = 100) => store.read((reader) => dirtyWork(reader, in_, limit));
+
+  it('is one piece for each key, with all that its changes said', () => {
+    mark('row', 'a', ['q', 'p'], 7);
+    mark('row', 'a', ['p', 'r'], 5);
+    expect(work('row')).toEqual([{ key: 'a', refs: ['p', 'q', 'r'], originRevision: 7 }]);
+  });
+
+  it('is kept apart by class', () => {
+    mark('row', 'a');
+    mark('target', 'a');
+    store.write((t) => clearDirty(t, 'row', 'a'));
+    expect([work('row'), work('target').map(({ key }) => key)]).toEqual([[], ['a']]);
+  });
+
+  it('is given in bounded portions', () => {
+    for (const key of ['a', 'b', 'c']) mark('row', key);
+    expect(work('row', 2).map(({ key }) => key)).toEqual(['a', 'b']);
+  });
+
+  it('is not there when the change that made it did not happen', () => {
+    const fail = () =>
+      store.write((t) => {
+        markDirty(t, 'row', 'a');
+        throw new Error('the disk is full');
+      });
+    expect(fail).toThrow('the disk is full');
+    expect(work('row')).toEqual([]);
+  });
+});

@@ -1,0 +1,88 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { LocalTable } from '../../../../core/feed/table.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { ScheduleLoop } from '../../../../relay/schedule/loop.ts';
+import { Placements } from '../../../../relay/schedule/placements.ts';
+import { Scheduler } from '../../../../relay/schedule/schedule.ts';
+import { Turns } from '../../core/apiserver/lifecycle/turns.ts';
+import { idOf, selecting } from '../support/schedule-bench.ts';
+import { SpaceBench, source } from '../support/space-bench.ts';
+
+describe('the loop of a scheduler', () => {
+  let bench: SpaceBench;
+  let turns: Turns;
+  let said: string[];
+  let placements: Placements;
+  let loop: ScheduleLoop;
+
+  beforeEach(() => {
+    bench = new SpaceBench();
+    turns = new Turns();
+    said = [];
+    placements = new Placements();
+    const table = bench.store.write((t) => LocalTable.open(t, `source/${source}`));
+    const scheduler = new Scheduler({
+      tableOf: () => table,
+      mailboxOf: () => undefined,
+      children: new Map(),
+      placements,
+      refreshChild: () => false,
+    });
+    loop = new ScheduleLoop({
+      store: bench.store,
+      log: silentLogger,
+      scheduler,
+      selections: () => [bench.selection],
+      soon: turns.schedule,
+      stepped: ({ changed }) => said.push(`stepped: ${[...changed].join()}`),
+      idle: () => said.push('idle'),
+      failed: (error) => said.push(`failed: ${(error as Error).message}`),
+    });
+  });
+
+  it('works off selections before it schedules, until nothing is left', () => {
+    bench.placement('p', selecting('paris'));
+    loop.poke();
+    turns.settle();
+    expect(said).toEqual([`stepped: ${idOf('p')}`, 'idle']);
+    expect(placements.get(idOf('p'))?.target?.generation).toBe(1);
+  });
+
+  it('takes many pokes for one', () => {
+    for (let i = 0; i < 5; i++) loop.poke();
+    expect(turns.settle()).toBe(1);
+    expect(said).toEqual(['idle']);
+  });
+
+  it('is quiet when the work of its last poke is done, and not before its first', () => {
+    expect(loop.quiet).toBe(false);
+    loop.poke();
+    turns.settle();
+    expect(loop.quiet).toBe(true);
+    loop.poke();
+    expect(loop.quiet).toBe(false);
+  });
+
+  it('tells of a store that fails, and goes on at the next poke', async () => {
+    bench.placement('p', selecting('paris'));
+    await bench.store.flushed();
+    bench.store.failFlush(new BanyanError('StoreFull', 'the disk is full'));
+    loop.poke();
+    turns.settle();
+    expect([said, loop.quiet]).toEqual([['failed: the disk is full'], false]);
+    bench.store.crash();
+    loop.poke();
+    turns.settle();
+    expect(said.slice(1)).toEqual([`stepped: ${idOf('p')}`, 'idle']);
+  });
+
+  it('does nothing after its stop', () => {
+    loop.poke();
+    loop.stop();
+    turns.settle();
+    loop.poke();
+    turns.settle();
+    expect(said).toEqual([]);
+  });
+});

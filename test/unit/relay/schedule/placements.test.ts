@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import {
+  forgetMatched,
+  forgetPlacement,
+  forgetSelected,
+  matchedChildren,
+  type Placement,
+  Placements,
+  selectedObjects,
+  storedPlacements,
+  storeMatched,
+  storePlacement,
+  storeSelected,
+} from '../../../../relay/schedule/placements.ts';
+
+const [p, p2, foreign] = ['center.retail/p', 'center.retail/p2', 'eu.retail/p'] as const;
+const [a, b] = [hash128('a'), hash128('b')];
+
+describe('what a store knows of placements', () => {
+  it('is which there are', () => {
+    const store = new MemoryStore();
+    store.write((t) => {
+      for (const id of [p, p2, foreign]) storePlacement(t, id);
+      forgetPlacement(t, p2);
+    });
+    expect(store.read(storedPlacements)).toEqual([p, foreign]);
+  });
+
+  it('is the objects of each, also when its name begins like that of another, or another source has the same', () => {
+    const store = new MemoryStore();
+    store.write((t) => {
+      storeSelected(t, p, a);
+      storeSelected(t, p, b);
+      storeSelected(t, p2, a);
+      storeSelected(t, foreign, a);
+      forgetSelected(t, p, a);
+    });
+    const objects = (id: string) => store.read((reader) => [...selectedObjects(reader, id)].map(hex));
+    expect([objects(p), objects(p2), objects(foreign)]).toEqual([[hex(b)], [hex(a)], [hex(a)]]);
+  });
+
+  it('is the children that have each', () => {
+    const store = new MemoryStore();
+    store.write((t) => {
+      for (const child of ['paris', 'rome']) storeMatched(t, p, child);
+      storeMatched(t, p2, 'oslo');
+      forgetMatched(t, p, 'rome');
+    });
+    const children = (id: string) => store.read((reader) => matchedChildren(reader, id));
+    expect([children(p), children(p2), children(foreign)]).toEqual([['paris'], ['oslo'], []]);
+  });
+});
+
+describe('placements in memory', () => {
+  const placement = (id: string, ...children: string[]): Placement => ({
+    id,
+    source: 'center.retail',
+    name: 'p',
+    locationSelectors: [],
+    children: new Set(children),
+  });
+
+  it('are found by id and by child', () => {
+    const placements = new Placements();
+    placements.set(placement(p, 'paris', 'rome'));
+    placements.set(placement(p2, 'rome'));
+    expect(placements.ofChild('rome').map(({ id }) => id)).toEqual([p, p2]);
+    placements.delete(p);
+    expect(placements.ofChild('rome').map(({ id }) => id)).toEqual([p2]);
+    expect([placements.get(p), placements.ofChild('paris')]).toEqual([undefined, []]);
+  });
+});
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('hex');
+}
