@@ -72,7 +72,7 @@ function builtinKind(entry: TableKind): Kind {
 
 function rulesOf(entry: TableKind): KindRules {
   return {
-    prepare: (object) => checkTypes(object, builtinType(entry.t), entry.k),
+    prepare: (object, version) => checkTypes(object, builtinType(entry.t), { kind: entry.k, version }),
     validate: (object: KubeObject, _version: string, old?: KubeObject): Cause[] => checkRules(entry.k, object, old),
     convert: (object, toVersion) => ({ ...object, apiVersion: formatApiVersion(entry.g, toVersion) }),
   };

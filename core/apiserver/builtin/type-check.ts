@@ -6,14 +6,15 @@ import type { FieldType } from '../schema.ts';
 const depthMax = 64;
 
 /** Paths of unknown fields; throws BadRequest for a value of the wrong type, in the words of Go's decoder. */
-export function checkTypes(value: unknown, type: FieldType, kind: string): string[] {
+export function checkTypes(value: unknown, type: FieldType, of: { kind: string; version: string }): string[] {
   const unknown: string[] = [];
-  walk(value, type, '', { kind, unknown }, 0);
+  walk(value, type, '', { ...of, unknown }, 0);
   return unknown;
 }
 
 interface Walk {
   readonly kind: string;
+  readonly version: string;
   readonly unknown: string[];
 }
 
@@ -85,8 +86,13 @@ function expectRecord(value: unknown, what: string, path: string, into: Walk): R
   throw mismatch(value, what.split('.').slice(-2).join('.'), path, into);
 }
 
-function mismatch(value: unknown, expected: string, path: string, { kind }: Walk): BanyanError {
+/** A value may be as large as an object: a message shows its beginning. */
+const shownCharactersMax = 64;
+
+function mismatch(value: unknown, expected: string, path: string, { kind, version }: Walk): BanyanError {
   const actual = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value;
-  const message = `${kind} in version can't be handled as a ${kind}: json: cannot unmarshal ${actual} into Go struct field .${path} of type ${expected}`;
-  return new BanyanError('BadRequest', message.replace(" in version can't", ' cannot'));
+  const text = JSON.stringify(value);
+  const shown = text.length <= shownCharactersMax ? text : `${text.slice(0, shownCharactersMax)}…`;
+  const message = `${kind} in version "${version}" cannot be handled as a ${kind}: json: cannot unmarshal ${actual} ${shown} into Go struct field .${path} of type ${expected}`;
+  return new BanyanError('BadRequest', message);
 }

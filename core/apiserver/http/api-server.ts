@@ -14,6 +14,7 @@ import { readBody } from './body.ts';
 import { SpaceHandler } from './handler.ts';
 import type { ApiRequest, ApiResponse } from './requests.ts';
 import { whoIsAsking } from './reviews.ts';
+import { decodePart } from './route.ts';
 import { statusOf } from './status.ts';
 import { Watch } from './watches.ts';
 
@@ -105,7 +106,7 @@ export class ApiServer implements AsyncDisposable {
 
   async #serve(request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {
     try {
-      const url = new URL(request.url, 'https://node');
+      const url = urlOf(request.url);
       if (await this.#health(url.pathname, response)) return;
       const user = this.#userOf(request);
       if (url.pathname === '/metrics')
@@ -162,7 +163,7 @@ export class ApiServer implements AsyncDisposable {
   /** The longest prefix that is mounted. */
   #find(pathname: string): { handler: SpaceHandler; path: string } {
     const match = /^\/(?:spaces|mailboxes)\/[^/]+/.exec(pathname);
-    const prefix = match ? decodeURIComponent(match[0]) : '';
+    const prefix = match ? decodePart(match[0]) : '';
     let handler = this.#handlers.get(prefix);
     if (!handler) {
       const space = this.#resolvers.map((resolve) => resolve(prefix)).find((found) => found !== undefined);
@@ -175,6 +176,11 @@ export class ApiServer implements AsyncDisposable {
 
   #answer(response: Http2ServerResponse, { status, body, headers }: ApiResponse): void {
     if (response.writableEnded || response.destroyed) return;
+    if (response.headersSent) {
+      // A watch that broke: its client takes it up again.
+      response.end();
+      return;
+    }
     response.writeHead(status, { 'content-type': 'application/json', 'content-length': body.length, ...headers });
     response.end(body);
   }
@@ -199,4 +205,13 @@ export class ApiServer implements AsyncDisposable {
     response.writeHead(200, { 'content-type': 'application/json' });
     watch.start();
   }
+}
+
+/** What stands in the request line; "//host" is a path here. */
+function urlOf(target: string): URL {
+  if (target.startsWith('/')) return new URL(`https://node${target}`);
+  throw new BanyanError(
+    'BadRequest',
+    `the server has nothing at ${JSON.stringify(target)}: a URL's path begins with "/"`,
+  );
 }

@@ -39,7 +39,10 @@ export async function readBody(stream: AsyncIterable<Buffer>): Promise<Buffer> {
     if (length <= bodyBytesMax) chunks.push(chunk);
   }
   if (length > bodyBytesMax) {
-    throw new BanyanError('TooLarge', `Request entity too large: limit is ${bodyBytesMax}, got ${length} bytes`);
+    throw new BanyanError(
+      'TooLarge',
+      `Request entity too large: limit is ${bodyBytesMax}, got ${length} bytes: split the object into smaller ones`,
+    );
   }
   return Buffer.concat(chunks);
 }

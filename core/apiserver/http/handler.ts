@@ -1,5 +1,5 @@
 /** One request of a space to one answer; watches are left to the connection (server.ts). */
-import type { ObjectKey } from '../../object/key.ts';
+import { formatGroupResource, type ObjectKey } from '../../object/key.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import {
@@ -15,9 +15,11 @@ import { encodeOpenapiV2, openapiV2Asked, openapiV2ContentType } from '../openap
 import { openapiDocument, openapiIndex } from '../openapi/openapi-v3.ts';
 import { selectionOf } from '../selection/selection.ts';
 import type { Kind, Space } from '../space.ts';
+import { isNamespace } from '../verbs/kind-strategy.ts';
+import { methodNotAllowed, notServed } from '../verbs/status-errors.ts';
 import { type Listing, listBytes, oneBytes } from './lists.ts';
 import { negotiate } from './negotiate.ts';
-import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
+import { type ApiRequest, type ApiResponse, header, integerOf, jsonResponse, resourceVersionOf } from './requests.ts';
 import { type Route, routeOf } from './route.ts';
 import type { WatchOptions } from './watches.ts';
 import * as writes from './writes.ts';
@@ -112,9 +114,7 @@ export class SpaceHandler {
     if (this.space.storage.readOnly && request.method !== 'GET') {
       throw new BanyanError('MethodNotAllowed', `${this.space.name} is read-only: it shows what comes from elsewhere`);
     }
-    if (name === '' && kind.namespaced && namespace === '' && request.method === 'POST') {
-      throw new BanyanError('BadRequest', `${kind.resource} live in a namespace: the URL names none`);
-    }
+    checkPlace(route, kind, request.method);
     switch (request.method) {
       case 'GET':
         return name === '' ? this.#list(route, kind, request) : { answer: await this.#get(route, kind, key, request) };
@@ -128,6 +128,7 @@ export class SpaceHandler {
         if (name === '') break;
         return { answer: await writes.patch(request, target) };
       case 'DELETE':
+        if (subresource !== '') throw methodNotAllowed(kind, `deletion of ${subresource}`);
         if (name !== '') return { answer: await writes.remove(request, target) };
         return { answer: await writes.removeCollection(request, target, of, this.#selection(kind, version, request)) };
     }
@@ -139,9 +140,6 @@ export class SpaceHandler {
       const scale = this.space.getScale(key);
       if (!scale) throw notFound(kind, key);
       return jsonResponse(200, scale);
-    }
-    if (route.subresource !== '' && route.subresource !== 'status') {
-      throw new BanyanError('NotFound', 'the server could not find the requested resource');
     }
     await this.#waitFor(request);
     const stored = this.space.storage.get(key);
@@ -157,12 +155,12 @@ export class SpaceHandler {
     if (!isWatch) {
       await this.#waitFor(request);
       return {
-        answer: { status: 200, body: listBytes(listing, Number(query.get('limit') ?? 0), query.get('continue')) },
+        answer: { status: 200, body: listBytes(listing, integerOf(query, 'limit'), query.get('continue')) },
       };
     }
-    const seconds = Number(query.get('timeoutSeconds') ?? 0);
+    const seconds = integerOf(query, 'timeoutSeconds');
     const options: WatchOptions = {
-      resourceVersion: query.get('resourceVersion') ?? '',
+      resourceVersion: resourceVersionOf(query),
       sendInitialEvents: query.get('sendInitialEvents') === 'true',
       bookmarks: query.get('allowWatchBookmarks') === 'true',
       timeoutMs: seconds > 0 ? seconds * 1000 : watchTimeoutMs,
@@ -201,7 +199,7 @@ export class SpaceHandler {
 
   /** A client may have seen a newer revision than this node has: it waits a little, then hears so. */
   async #waitFor({ query }: ApiRequest): Promise<void> {
-    const asked = Number(query.get('resourceVersion') ?? 0);
+    const asked = Number(resourceVersionOf(query));
     const { storage } = this.space;
     if (!(asked > storage.revision())) return;
     await new Promise<void>((resolve) => {
@@ -220,6 +218,26 @@ export class SpaceHandler {
     const cause = { reason: 'ResourceVersionTooLarge', message: 'Too large resource version', field: '' };
     throw new BanyanError('Timeout', message, { causes: [cause], retryAfterSeconds: 1 });
   }
+}
+
+/** Is this a URL that the kind has? A namespaced kind has its objects in namespaces, and only its lists span them. */
+function checkPlace({ of, namespace, name, subresource }: ResourceRoute, kind: Kind, method: string): void {
+  const plural = formatGroupResource(of);
+  if (!kind.namespaced && namespace !== '') {
+    throw notServed(`${plural} are in no namespace, the URL says namespaces/${namespace}: leave that out`);
+  }
+  if (kind.namespaced && namespace === '' && (name !== '' || method !== 'GET')) {
+    const why = `${plural} are in namespaces, the URL names none: use namespaces/NAMESPACE/${of.resource}`;
+    if (name !== '') throw notServed(why);
+    throw new BanyanError('MethodNotAllowed', `the server does not allow ${method} across namespaces: ${why}`);
+  }
+  const { status, scale } = kind.subresources;
+  const isThere =
+    subresource === '' ||
+    (subresource === 'status' && status) ||
+    (subresource === 'scale' && scale !== undefined) ||
+    (subresource === 'finalize' && isNamespace(kind) && method === 'PUT');
+  if (!isThere) throw notServed(`${plural} have no subresource ${JSON.stringify(subresource)}`);
 }
 
 function notFound(kind: Kind, key: ObjectKey): BanyanError {

@@ -1,4 +1,5 @@
 /** What a request is, apart from the connection it came on. */
+import { BanyanError } from '../../runtime/errors.ts';
 import type { UserInfo } from '../space.ts';
 
 export interface ApiRequest {
@@ -20,6 +21,22 @@ export interface ApiResponse {
 export function header(request: ApiRequest, name: string): string | undefined {
   const value = request.headers[name];
   return Array.isArray(value) ? value.join(',') : value;
+}
+
+/** A parameter that is a number; 0 when it is absent or empty. Negative ones are for the caller to understand. */
+export function integerOf(query: URLSearchParams, name: string): number {
+  const text = query.get(name) ?? '';
+  const value = Number(text);
+  if (/^(-?\d+)?$/.test(text) && Number.isSafeInteger(value)) return value;
+  throw new BanyanError('BadRequest', `${name}: Invalid value: ${JSON.stringify(text)}: must be an integer`);
+}
+
+/** `resourceVersion` as clients send it: empty, or a revision that some answer gave them. */
+export function resourceVersionOf(query: URLSearchParams): string {
+  const text = query.get('resourceVersion') ?? '';
+  if (/^\d*$/.test(text) && Number.isSafeInteger(Number(text))) return text;
+  const message = `resourceVersion: Invalid value: ${JSON.stringify(text)}: must be an integer, as in metadata.resourceVersion of an answer`;
+  throw new BanyanError('BadRequest', message);
 }
 
 export function jsonResponse(

@@ -1,6 +1,8 @@
 /** Questions about oneself: `kubectl auth whoami` and `kubectl auth can-i`. */
 
+import { BanyanError } from '../../runtime/errors.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
+import { isRecord } from '../verbs/json-value.ts';
 import { mediaTypeOf, parseRequestBody } from './body.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
 
@@ -13,9 +15,9 @@ const paths = {
 export async function whoIsAsking(request: ApiRequest): Promise<ApiResponse | undefined> {
   const kind = paths[request.path as keyof typeof paths];
   if (!kind || request.method !== 'POST') return undefined;
-  const body = parseRequestBody(await request.body(), mediaTypeOf(header(request, 'content-type')), decodeProtobuf) as {
-    spec?: object;
-  };
+  const body = parseRequestBody(await request.body(), mediaTypeOf(header(request, 'content-type')), decodeProtobuf);
+  if (!isRecord(body))
+    throw new BanyanError('BadRequest', `the body of the request must be one object of kind ${kind}`);
   if (kind === 'SelfSubjectAccessReview') {
     const status = { allowed: true, reason: 'members of system:masters may do everything' };
     return jsonResponse(201, {

@@ -1,5 +1,6 @@
 /** What a URL asks for. */
 import type { GroupResource } from '../../object/key.ts';
+import { BanyanError } from '../../runtime/errors.ts';
 
 export type Route =
   | {
@@ -20,7 +21,7 @@ export function routeOf(path: string): Route {
   const parts = path
     .split('/')
     .filter((part) => part !== '')
-    .map(decodeURIComponent);
+    .map(decodePart);
   const [first, second, third] = parts;
   if (first === 'version' && parts.length === 1) return { type: 'version' };
   if (first === 'metrics' && parts.length === 1) return { type: 'metrics' };
@@ -33,6 +34,16 @@ export function routeOf(path: string): Route {
   if (!second) return { type: 'apis' };
   if (!third) return { type: 'group', group: second };
   return resourceRoute(second, third, parts.slice(3));
+}
+
+/** A part of a URL's path. */
+export function decodePart(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch (error) {
+    const message = `the URL is malformed at ${JSON.stringify(part)}: a "%" must be followed by two hexadecimal digits of UTF-8`;
+    throw new BanyanError('BadRequest', message, {}, { cause: error });
+  }
 }
 
 function openapiRoute(parts: readonly string[]): Route {

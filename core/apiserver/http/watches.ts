@@ -8,6 +8,7 @@ import { bytesInVersion, type Listing, parsed } from './lists.ts';
 import { statusOf } from './status.ts';
 
 export interface WatchOptions {
+  /** Empty, or digits. */
   readonly resourceVersion: string;
   readonly sendInitialEvents: boolean;
   readonly bookmarks: boolean;
@@ -50,12 +51,6 @@ export class Watch {
     const { resourceVersion, sendInitialEvents, timeoutMs } = this.#options;
     const fromNow = resourceVersion === '' || resourceVersion === '0' || sendInitialEvents;
     const since = fromNow ? storage.revision() : Number(resourceVersion);
-    if (!Number.isSafeInteger(since) || since < 0) {
-      throw new BanyanError(
-        'BadRequest',
-        `resourceVersion: Invalid value: ${JSON.stringify(resourceVersion)}: it must be an integer`,
-      );
-    }
     const missed = fromNow ? [] : storage.eventsSince(since);
     this.#revision = Math.max(since, fromNow ? storage.revision() : 0);
     if (missed === 'expired') {

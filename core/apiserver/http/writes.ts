@@ -1,10 +1,12 @@
 /** Writes of one space: bodies and parameters to the verbs, results to bytes. The answer waits until the write is durable. */
 import type { GroupResource, ObjectKey } from '../../object/key.ts';
-import { formatApiVersion, type JsonObject, type KubeObject, parseApiVersion } from '../../object/meta.ts';
+import { formatApiVersion, type JsonObject, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import { notSupported } from '../crd/field-error.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { Selection } from '../selection/selection.ts';
 import type { DeleteOptions, Kind, Patch, Space, WriteOptions } from '../space.ts';
+import { isRecord } from '../verbs/json-value.ts';
 import { mediaTypeOf, parseRequestBody } from './body.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
 import { successStatus } from './status.ts';
@@ -62,6 +64,7 @@ async function apply(
     );
   }
   const object = asObject(body, target);
+  if (object.metadata.name !== undefined) checkName(object, target);
   const existed = target.space.storage.get(target.key) !== undefined;
   const config = {
     ...object,
@@ -127,24 +130,26 @@ async function objectOf(request: ApiRequest, target: Target): Promise<KubeObject
 
 /** The object of a body, which must be of the kind that the URL names. */
 function asObject(body: unknown, target: Target): KubeObject {
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+  if (!isRecord(body)) {
     throw new BanyanError('BadRequest', 'the body of the request must be one object with apiVersion and kind');
   }
   const object = body as KubeObject;
-  const scale = target.subresource === 'scale';
-  const expected = scale ? { group: 'autoscaling', kind: 'Scale' } : target.kind;
-  const apiVersion = object.apiVersion ?? formatApiVersion(target.kind.group, target.version);
-  const kind = object.kind ?? target.kind.kind;
-  const { group } = parseApiVersion(apiVersion);
-  if (kind !== expected.kind || group !== expected.group) {
-    const message = `the object provided is unrecognized: it is ${apiVersion} ${kind}, the request is for ${formatApiVersion(target.kind.group, target.version)} ${target.kind.kind}`;
+  const expected =
+    target.subresource === 'scale'
+      ? { apiVersion: 'autoscaling/v1', kind: 'Scale' }
+      : { apiVersion: formatApiVersion(target.kind.group, target.version), kind: target.kind.kind };
+  const { apiVersion = expected.apiVersion, kind = expected.kind } = object;
+  if (kind !== expected.kind || apiVersion !== expected.apiVersion) {
+    const message = `the object provided is unrecognized: it is ${apiVersion} ${kind}, the request is for ${expected.apiVersion} ${expected.kind}`;
     throw new BanyanError('BadRequest', message);
   }
-  if (typeof (object.metadata ?? {}) !== 'object') throw new BanyanError('BadRequest', 'metadata must be an object');
+  if (!isRecord(object.metadata ?? {})) {
+    throw new BanyanError('BadRequest', `metadata: must be an object, not ${JSON.stringify(object.metadata)}`);
+  }
   const metadata = { ...object.metadata };
   const { namespace } = target.key;
   if (metadata.namespace && metadata.namespace !== namespace) {
-    const message = `the namespace of the provided object does not match the namespace sent on the request: ${metadata.namespace}, ${namespace || 'none'}`;
+    const message = `metadata.namespace: the namespace of the provided object does not match the namespace sent on the request: ${metadata.namespace}, ${namespace || 'none'}`;
     throw new BanyanError('BadRequest', message);
   }
   return { ...object, apiVersion, kind, metadata: namespace ? { ...metadata, namespace } : metadata };
@@ -152,7 +157,7 @@ function asObject(body: unknown, target: Target): KubeObject {
 
 function checkName(object: KubeObject, target: Target): void {
   if (object.metadata.name === target.key.name) return;
-  const message = `the name of the object (${object.metadata.name ?? ''}) does not match the name on the URL (${target.key.name})`;
+  const message = `metadata.name: the name of the object (${object.metadata.name ?? ''}) does not match the name on the URL (${target.key.name})`;
   throw new BanyanError('BadRequest', message);
 }
 
@@ -174,16 +179,21 @@ function patchOf(media: string, body: unknown): { type: string; operations?: unk
 
 function optionsOf(request: ApiRequest, target: Target, warnings: string[]): WriteOptions {
   const { query, user } = request;
-  const validation = query.get('fieldValidation');
   return {
     fieldManager: query.get('fieldManager') ?? (header(request, 'user-agent') ?? 'unknown').split('/')[0]!,
     dryRun: isDryRun(query.get('dryRun')),
-    fieldValidation: validation === 'Strict' || validation === 'Ignore' ? validation : 'Warn',
+    fieldValidation: fieldValidationOf(query.get('fieldValidation')),
     warn: (text) => warnings.push(text),
     version: target.version,
     user,
     ...(isSubresource(target.subresource) ? { subresource: target.subresource } : {}),
   };
+}
+
+function fieldValidationOf(value: string | null): NonNullable<WriteOptions['fieldValidation']> {
+  if (value === null || value === '') return 'Warn';
+  if (value === 'Strict' || value === 'Warn' || value === 'Ignore') return value;
+  throw unsupported('fieldValidation', value, ['Ignore', 'Strict', 'Warn']);
 }
 
 function isSubresource(name: string): name is 'status' | 'scale' | 'finalize' {
@@ -193,25 +203,22 @@ function isSubresource(name: string): name is 'status' | 'scale' | 'finalize' {
 function isDryRun(value: string | null): boolean {
   if (value === null || value === '') return false;
   if (value === 'All') return true;
-  throw new BanyanError('Invalid', `dryRun: Unsupported value: ${JSON.stringify(value)}: supported values: "All"`);
+  throw unsupported('dryRun', value, ['All']);
 }
 
-interface DeleteBody {
-  propagationPolicy?: string;
-  orphanDependents?: boolean;
-  preconditions?: { uid?: string; resourceVersion?: string };
-  dryRun?: string[];
+function unsupported(field: string, value: unknown, supported: readonly string[]): BanyanError {
+  const cause = notSupported(field, value, supported);
+  return new BanyanError('Invalid', `${field}: ${cause.message}`, { causes: [cause] });
 }
 
 async function deleteOptionsOf(request: ApiRequest, target: Target): Promise<DeleteOptions> {
   const bytes = await request.body();
   const media = mediaTypeOf(header(request, 'content-type'));
-  const body = bytes.length === 0 ? {} : (parseRequestBody(bytes, media, decodeProtobuf) as DeleteBody);
+  const body = bytes.length === 0 ? {} : deleteBody(parseRequestBody(bytes, media, decodeProtobuf));
   const policy =
     body.propagationPolicy ?? request.query.get('propagationPolicy') ?? (body.orphanDependents ? 'Orphan' : undefined);
   if (policy !== undefined && policy !== 'Foreground' && policy !== 'Background' && policy !== 'Orphan') {
-    const message = `DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: Unsupported value: "${policy}": supported values: "Foreground", "Background", "Orphan"`;
-    throw new BanyanError('Invalid', message);
+    throw unsupported('propagationPolicy', policy, ['Foreground', 'Background', 'Orphan']);
   }
   return {
     user: request.user,
@@ -220,4 +227,28 @@ async function deleteOptionsOf(request: ApiRequest, target: Target): Promise<Del
     ...(policy ? { propagationPolicy: policy } : {}),
     ...(body.preconditions ? { preconditions: body.preconditions } : {}),
   };
+}
+
+interface DeleteBody {
+  kind?: string;
+  propagationPolicy?: unknown;
+  orphanDependents?: unknown;
+  preconditions?: { uid?: string; resourceVersion?: string };
+  dryRun?: (string | undefined)[];
+}
+
+function deleteBody(body: unknown): DeleteBody {
+  if (!isRecord(body) || (body.kind ?? 'DeleteOptions') !== 'DeleteOptions') {
+    throw new BanyanError('BadRequest', 'the body of a DELETE must be empty or one object of kind DeleteOptions');
+  }
+  const { preconditions, dryRun } = body;
+  const isRight = isRecord(preconditions) && Object.values(preconditions).every((value) => typeof value === 'string');
+  if (preconditions !== undefined && preconditions !== null && !isRight) {
+    const message = `preconditions: must be an object with the texts uid and resourceVersion, not ${JSON.stringify(preconditions)}`;
+    throw new BanyanError('BadRequest', message);
+  }
+  if (dryRun !== undefined && dryRun !== null && !Array.isArray(dryRun)) {
+    throw new BanyanError('BadRequest', `dryRun: must be a list, not ${JSON.stringify(dryRun)}`);
+  }
+  return body as DeleteBody;
 }

@@ -6,7 +6,7 @@
 import { compileCel } from '../../match/cel/cel.ts';
 import { CelError } from '../../match/cel/cel-error.ts';
 import { stableStringify } from '../../object/canonical.ts';
-import type { KubeObject } from '../../object/meta.ts';
+import { type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import type { LabelSelector } from '../../object/selector.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { suggest } from '../../runtime/suggest.ts';
@@ -32,6 +32,9 @@ export function ownKindsAdmission(kinds: Kinds): Admission {
     const isPlacement = key.group === edgeGroup && key.resource === 'edgeplacements';
     const isLocation = key.group === inventoryGroup && key.resource === 'locations';
     if (!isPlacement && !isLocation) return;
+    // Nothing below is of the wrong type then; what is, validation says after this.
+    const kind = kinds.byResource(key);
+    if (kind && kind.rules.validate(object, parseApiVersion(object.apiVersion).version, old).length > 0) return;
     const causes = isPlacement ? checkPlacement(specOf(object), old && specOf(old), kinds) : checkLocation(object);
     if (causes.length > 0) throw invalidObject({ group: key.group, kind: object.kind }, key.name, causes);
   };

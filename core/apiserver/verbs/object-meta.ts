@@ -67,7 +67,7 @@ export function checkMetaTypes(object: KubeObject): string | undefined {
   if (!isRecord(object.metadata)) return 'metadata: must be an object';
   const meta = object.metadata as Record<string, unknown>;
   for (const name of ['name', 'generateName', 'namespace', 'uid', 'resourceVersion']) {
-    if (!isTextOrAbsent(meta[name])) return `metadata.${name}: must be a string`;
+    if (!isTextOrAbsent(meta[name])) return `metadata.${name}: must be a string, not ${JSON.stringify(meta[name])}`;
   }
   for (const name of ['labels', 'annotations']) {
     const map = meta[name];
