@@ -1,0 +1,418 @@
+/** Bad input at the API, over TLS and HTTP/2: what is said, and that nothing has been changed. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { boards } from '../unit/core/apiserver/crd/support.ts';
+import { ApiBench, answerOf } from '../unit/core/apiserver/http/api-bench.ts';
+import { everything, refused, refuses } from '../unit/core/apiserver/http/refusals.ts';
+
+const configMaps = '/api/v1/namespaces/shop/configmaps';
+const deployments = '/apis/apps/v1/namespaces/shop/deployments';
+const boardsPath = '/apis/shop.example.com/v1/namespaces/shop/boards';
+const placements = '/apis/edge.banyan.io/v1alpha1/edgeplacements';
+
+const unrecognized = 'the object provided is unrecognized';
+
+let api: ApiBench;
+beforeAll(async () => {
+  api = await ApiBench.start();
+  api.space.create(
+    boards({ type: 'object', required: ['rows'], properties: { rows: { type: 'integer', maximum: 9 } } }),
+  );
+  api.settle();
+  api.space.create(configMap('kept', { data: { text: 'as it was' } }));
+  api.space.create(board({ rows: 3 }, 'kept'));
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+function configMap(name: string, more: object = {}): KubeObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'shop' }, ...more };
+}
+
+function board(spec: object, name = 'new'): KubeObject {
+  return { apiVersion: 'shop.example.com/v1', kind: 'Board', metadata: { name, namespace: 'shop' }, spec };
+}
+
+function placement(spec: object): KubeObject {
+  const locationSelectors = [{ matchLabels: { env: 'prod' } }];
+  const metadata = { name: 'new' };
+  return {
+    apiVersion: 'edge.banyan.io/v1alpha1',
+    kind: 'EdgePlacement',
+    metadata,
+    spec: { locationSelectors, ...spec },
+  };
+}
+
+function deployment(spec: object): KubeObject {
+  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'new', namespace: 'shop' }, spec };
+}
+
+describe('an object that does not belong to its URL is refused', () => {
+  const bad = { reason: 'BadRequest', code: 400 };
+  refuses(
+    () => api,
+    [
+      {
+        what: 'of another kind',
+        request: ['POST', configMaps, { body: { ...configMap('new'), kind: 'Secret' } }],
+        ...bad,
+        message: `${unrecognized}: it is v1 Secret, the request is for v1 ConfigMap`,
+      },
+      {
+        what: 'of another API group',
+        request: ['POST', deployments, { body: { ...deployment({}), apiVersion: 'extensions/v1' } }],
+        ...bad,
+        message: `${unrecognized}: it is extensions/v1 Deployment, the request is for apps/v1 Deployment`,
+      },
+      {
+        what: 'of another version',
+        request: ['PUT', `${configMaps}/kept`, { body: { ...configMap('kept'), apiVersion: 'v2' } }],
+        ...bad,
+        message: `${unrecognized}: it is v2 ConfigMap, the request is for v1 ConfigMap`,
+      },
+      {
+        what: 'of a version that is no text',
+        request: ['POST', configMaps, { body: { ...configMap('new'), apiVersion: 7 } }],
+        ...bad,
+        message: `${unrecognized}: it is 7 ConfigMap, the request is for v1 ConfigMap`,
+      },
+      {
+        what: 'with the name of another one, in an update',
+        request: ['PUT', `${configMaps}/kept`, { body: configMap('other') }],
+        ...bad,
+        message: 'metadata.name: the name of the object (other) does not match the name on the URL (kept)',
+      },
+      {
+        what: 'with the name of another one, in a server-side apply',
+        request: [
+          'PATCH',
+          `${configMaps}/kept?fieldManager=jo`,
+          { body: configMap('other'), type: 'application/apply-patch+yaml' },
+        ],
+        ...bad,
+        message: 'metadata.name: the name of the object (other) does not match the name on the URL (kept)',
+      },
+      {
+        what: 'of another namespace',
+        request: ['POST', configMaps, { body: { ...configMap('new'), metadata: { name: 'new', namespace: 'bank' } } }],
+        ...bad,
+        message:
+          'metadata.namespace: the namespace of the provided object does not match the namespace sent on the request: bank, shop',
+      },
+      {
+        what: 'as a list of objects',
+        request: ['POST', configMaps, { body: [configMap('new')] }],
+        ...bad,
+        message: 'the body of the request must be one object with apiVersion and kind',
+      },
+      {
+        what: 'of a cluster-scoped kind in a namespace',
+        request: ['POST', '/apis/edge.banyan.io/v1alpha1/namespaces/shop/edgeplacements', { body: placement({}) }],
+        reason: 'NotFound',
+        code: 404,
+        message:
+          'the server could not find the requested resource: edgeplacements.edge.banyan.io are in no namespace, the URL says namespaces/shop: leave that out',
+      },
+      {
+        what: 'of a namespaced kind in no namespace',
+        request: ['POST', '/api/v1/configmaps', { body: configMap('new') }],
+        reason: 'MethodNotAllowed',
+        code: 405,
+        message:
+          'the server does not allow POST across namespaces: configmaps are in namespaces, the URL names none: use namespaces/NAMESPACE/configmaps',
+      },
+      {
+        what: 'of a kind that there is not',
+        request: ['POST', '/apis/apps/v1/namespaces/shop/deploymnets', { body: deployment({}) }],
+        reason: 'NotFound',
+        code: 404,
+        message: 'the server could not find the requested resource',
+      },
+      {
+        what: 'for a subresource that there is not',
+        request: ['PUT', `${configMaps}/kept/status`, { body: configMap('kept', { data: {} }) }],
+        reason: 'NotFound',
+        code: 404,
+        message: 'the server could not find the requested resource: configmaps have no subresource "status"',
+      },
+    ],
+  );
+});
+
+describe('a field that is wrong is named with its value', () => {
+  const bad = { reason: 'BadRequest', code: 400 };
+  const invalid = { reason: 'Invalid', code: 422 };
+  refuses(
+    () => api,
+    [
+      {
+        what: 'a name with letters that a name can not have',
+        request: ['POST', configMaps, { body: configMap('Not_Good') }],
+        ...invalid,
+        message:
+          /^ConfigMap "Not_Good" is invalid: metadata\.name: Invalid value: "Not_Good": a lowercase RFC 1123 subdomain must consist of .* \(e\.g\. 'example\.com', regex/,
+        fields: ['metadata.name'],
+      },
+      {
+        what: 'no name',
+        request: ['POST', configMaps, { body: { ...configMap(''), metadata: {} } }],
+        ...invalid,
+        message: 'ConfigMap "" is invalid: metadata.name: Required value: name or generateName is required',
+        fields: ['metadata.name'],
+      },
+      {
+        what: 'a name that is a number',
+        request: ['POST', configMaps, { body: { ...configMap(''), metadata: { name: 7 } } }],
+        ...bad,
+        message: 'ConfigMap in version "v1" cannot be handled as a ConfigMap: metadata.name: must be a string, not 7',
+      },
+      {
+        what: 'metadata that are a list',
+        request: ['POST', configMaps, { body: { ...configMap(''), metadata: [] } }],
+        ...bad,
+        message: 'metadata: must be an object, not []',
+      },
+      {
+        what: 'a text for a number',
+        request: ['POST', deployments, { body: deployment({ replicas: 'three' }) }],
+        ...bad,
+        message:
+          'Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal string "three" into Go struct field .spec.replicas of type int32',
+      },
+      {
+        what: 'a number for a text, deep in a list',
+        request: [
+          'POST',
+          deployments,
+          { body: deployment({ template: { spec: { containers: [{ name: 'a' }, { name: 'b', image: 5 }] } } }) },
+        ],
+        ...bad,
+        message:
+          'Deployment in version "v1" cannot be handled as a Deployment: json: cannot unmarshal number 5 into Go struct field .spec.template.spec.containers[1].image of type string',
+      },
+      {
+        what: 'the schema of a CustomResourceDefinition: a type',
+        request: ['POST', boardsPath, { body: board({ rows: 'many' }) }],
+        ...invalid,
+        message:
+          'Board.shop.example.com "new" is invalid: spec.rows: Invalid value: "string": spec.rows in body must be of type integer: "string"',
+        fields: ['spec.rows'],
+      },
+      {
+        what: 'the schema of a CustomResourceDefinition: a bound, in an update',
+        request: [
+          'PATCH',
+          `${boardsPath}/kept`,
+          { body: { spec: { rows: 12 } }, type: 'application/merge-patch+json' },
+        ],
+        ...invalid,
+        message:
+          'Board.shop.example.com "kept" is invalid: spec.rows: Invalid value: 12: spec.rows in body should be less than or equal to 9',
+        fields: ['spec.rows'],
+      },
+      {
+        what: 'the schema of a CustomResourceDefinition: a field that is missing',
+        request: ['POST', boardsPath, { body: board({}) }],
+        ...invalid,
+        message: 'Board.shop.example.com "new" is invalid: spec.rows: Required value',
+        fields: ['spec.rows'],
+      },
+      {
+        what: 'an unknown field under strict validation',
+        request: ['POST', `${deployments}?fieldValidation=Strict`, { body: deployment({ replica: 3 }) }],
+        ...bad,
+        message:
+          'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: unknown field "spec.replica"',
+      },
+      {
+        what: 'unknown fields of a custom resource under strict validation',
+        request: [
+          'POST',
+          `${boardsPath}?fieldValidation=Strict`,
+          { body: { ...board({ rows: 1, row: 1 }), spce: {} } },
+        ],
+        ...bad,
+        message:
+          'Board in version "v1" cannot be handled as a Board: strict decoding error: unknown field "spec.row", unknown field "spce"',
+      },
+      {
+        what: 'an unknown kind of validation',
+        request: ['POST', `${configMaps}?fieldValidation=Stric`, { body: configMap('new') }],
+        ...invalid,
+        message: 'fieldValidation: Unsupported value: "Stric": supported values: "Ignore", "Strict", "Warn"',
+        fields: ['fieldValidation'],
+      },
+      {
+        what: 'an unknown kind of dry run',
+        request: ['POST', `${configMaps}?dryRun=Some`, { body: configMap('new') }],
+        ...invalid,
+        message: 'dryRun: Unsupported value: "Some": supported values: "All"',
+        fields: ['dryRun'],
+      },
+      {
+        what: 'an unknown propagation policy',
+        request: ['DELETE', `${configMaps}/kept`, { body: { kind: 'DeleteOptions', propagationPolicy: 'Later' } }],
+        ...invalid,
+        message:
+          'propagationPolicy: Unsupported value: "Later": supported values: "Foreground", "Background", "Orphan"',
+        fields: ['propagationPolicy'],
+      },
+      {
+        what: 'preconditions of a deletion that are no object',
+        request: ['DELETE', `${configMaps}/kept`, { body: { preconditions: 'uid' } }],
+        ...bad,
+        message: 'preconditions: must be an object with the texts uid and resourceVersion, not "uid"',
+      },
+    ],
+  );
+});
+
+describe('an EdgePlacement is refused', () => {
+  const invalid = { reason: 'Invalid', code: 422 };
+  const prefix = 'EdgePlacement.edge.banyan.io "new" is invalid: ';
+  const post = (spec: object) => ['POST', placements, { body: placement(spec) }] as const;
+  refuses(
+    () => api,
+    [
+      {
+        what: 'with no location selector',
+        request: post({ locationSelectors: [] }),
+        ...invalid,
+        message: `${prefix}spec.locationSelectors: Required value: at least one label selector is needed unless spec.locationExpression is given; matchLabels: {} selects every Location`,
+        fields: ['spec.locationSelectors'],
+      },
+      {
+        what: 'with an operator that no selector has',
+        request: post({
+          locationSelectors: [{ matchExpressions: [{ key: 'env', operator: 'Is', values: ['prod'] }] }],
+        }),
+        ...invalid,
+        message: `${prefix}spec.locationSelectors[0].matchExpressions[0].operator: Unsupported value: "Is": supported values: "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"`,
+        fields: ['spec.locationSelectors[0].matchExpressions[0].operator'],
+      },
+      {
+        what: 'with a resource that the space has not',
+        request: post({ downsync: [{ apiGroup: 'apps', resources: ['deploymnets'] }] }),
+        ...invalid,
+        message: `${prefix}spec.downsync[0].resources[0]: Invalid value: "deploymnets": this space has no resource of this plural name in API group "apps"; did you mean "deployments"? A kind of a CustomResourceDefinition is known once its definition has been applied: apply that first`,
+        fields: ['spec.downsync[0].resources[0]'],
+      },
+      {
+        what: 'with a limit below 1',
+        request: post({ associated: [{ resources: ['pods'], limit: 0 }] }),
+        ...invalid,
+        message: `${prefix}spec.associated[0].limit: Invalid value: 0: spec.associated[0].limit in body should be greater than or equal to 1`,
+        fields: ['spec.associated[0].limit'],
+      },
+      {
+        what: 'with rules that are no list',
+        request: post({ downsync: 'everything' }),
+        ...invalid,
+        message: `${prefix}spec.downsync: Invalid value: "string": spec.downsync in body must be of type array: "string"`,
+        fields: ['spec.downsync'],
+      },
+      {
+        what: 'with labels that are no text',
+        request: post({ locationSelectors: [{ matchLabels: { env: 7 } }] }),
+        ...invalid,
+        message: `${prefix}spec.locationSelectors[0].matchLabels.env: Invalid value: "integer": spec.locationSelectors[0].matchLabels.env in body must be of type string: "integer"`,
+        fields: ['spec.locationSelectors[0].matchLabels.env'],
+      },
+      {
+        what: 'without a spec',
+        request: ['POST', placements, { body: { ...placement({}), spec: undefined } }],
+        ...invalid,
+        message: `${prefix}spec: Required value`,
+        fields: ['spec'],
+      },
+    ],
+  );
+});
+
+describe('a write that somebody else was faster than', () => {
+  it('is a conflict that says what to do, for an update', async () => {
+    const old = api.space.storage.get(api.space.keyOf(configMap('kept')))!.revision - 1;
+    const body = configMap('kept', { data: { text: 'mine' } });
+    body.metadata.resourceVersion = String(old);
+    expect(await refused(api, 'PUT', `${configMaps}/kept`, { body })).toMatchObject({
+      reason: 'Conflict',
+      code: 409,
+      message:
+        'Operation cannot be fulfilled on configmaps "kept": the object has been modified; please apply your changes to the latest version and try again',
+      details: { name: 'kept', kind: 'configmaps' },
+    });
+  });
+
+  it('is found out for a custom resource: an update must name the version that it is made from', async () => {
+    expect(await refused(api, 'PUT', `${boardsPath}/kept`, { body: board({ rows: 1 }, 'kept') })).toMatchObject({
+      reason: 'Invalid',
+      code: 422,
+      message:
+        'Board.shop.example.com "kept" is invalid: metadata.resourceVersion: Invalid value: 0x0: must be specified for an update',
+    });
+  });
+
+  it('is a conflict for a deletion with a precondition', async () => {
+    const body = { preconditions: { resourceVersion: '1' } };
+    const { reason, code, message } = await refused(api, 'DELETE', `${configMaps}/kept`, { body });
+    expect({ reason, code }).toEqual({ reason: 'Conflict', code: 409 });
+    expect(message).toContain('ResourceVersion in precondition: 1, ResourceVersion in object meta: ');
+  });
+
+  it('is a conflict for a new object, too', async () => {
+    expect(await refused(api, 'POST', configMaps, { body: configMap('kept') })).toMatchObject({
+      reason: 'AlreadyExists',
+      code: 409,
+      message: 'configmaps "kept" already exists',
+    });
+  });
+});
+
+describe('a body of more than 1.5 MiB', () => {
+  it('is refused with its size, while another object on the same connection is taken', async () => {
+    const big = Buffer.from(JSON.stringify(configMap('big', { data: { text: 'x'.repeat(1_600_000) } })));
+    const stream = api.open('POST', configMaps, { 'content-type': 'application/json' });
+    const tooLarge = answerOf(stream);
+    stream.write(big.subarray(0, 1_000_000));
+    const small = await api.call('POST', configMaps, { body: configMap('small') });
+    expect(small.status).toBe(201);
+    const before = everything(api);
+    stream.end(big.subarray(1_000_000));
+    const answer = await tooLarge;
+    expect(answer.json()).toMatchObject({
+      kind: 'Status',
+      status: 'Failure',
+      reason: 'RequestEntityTooLarge',
+      code: 413,
+      message: `Request entity too large: limit is 1572864, got ${big.length} bytes: split the object into smaller ones`,
+    });
+    expect(answer.status).toBe(413);
+    expect(everything(api)).toEqual(before);
+  });
+
+  it('is one byte more than what is taken', async () => {
+    const sized = (length: number) => {
+      const frame = JSON.stringify({ propagationPolicy: 'Later', pad: '' }).length;
+      return JSON.stringify({ propagationPolicy: 'Later', pad: 'x'.repeat(length - frame) });
+    };
+    const path = `${configMaps}/kept`;
+    expect(await refused(api, 'DELETE', path, { body: sized(1_572_864) })).toMatchObject({ code: 422 });
+    expect(await refused(api, 'DELETE', path, { body: sized(1_572_865) })).toMatchObject({
+      code: 413,
+      message: expect.stringContaining('got 1572865 bytes'),
+    });
+  });
+
+  it('is no way around: an object that patches make larger is refused as well', async () => {
+    const name = 'growing';
+    expect(
+      (await api.call('POST', configMaps, { body: configMap(name, { data: { a: 'x'.repeat(900_000) } }) })).status,
+    ).toBe(201);
+    const sent = { body: { data: { b: 'x'.repeat(900_000) } }, type: 'application/merge-patch+json' };
+    const { reason, code, message } = await refused(api, 'PATCH', `${configMaps}/${name}`, sent);
+    expect({ reason, code }).toEqual({ reason: 'RequestEntityTooLarge', code: 413 });
+    expect(message).toMatch(
+      /^Request entity too large: configmaps "growing" has 18\d{5} bytes, the limit is 1572864 bytes \(1\.5 MiB\)$/,
+    );
+  });
+});

@@ -1,0 +1,132 @@
+/** An API server on a free port with one workload space over a store in memory, and a client with a certificate: all that is real but the disk. */
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
+import { ApiServer } from '../../../../../core/apiserver/http/api-server.ts';
+import type { Space } from '../../../../../core/apiserver/space.ts';
+import { createAuthority, issueNode, issueUser } from '../../../../../core/identity/authority.ts';
+import { systemClock } from '../../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../../core/runtime/logger.ts';
+import { systemRandom } from '../../../../../core/runtime/random.ts';
+import { userOfCertificate } from '../../../../../relay/users.ts';
+import { type TestSpace, testSpace } from '../kinds/space-support.ts';
+
+export interface Status {
+  readonly kind: string;
+  readonly status: string;
+  readonly message: string;
+  readonly reason?: string;
+  readonly code?: number;
+  readonly details?: {
+    readonly name?: string;
+    readonly group?: string;
+    readonly kind?: string;
+    readonly causes?: readonly { reason: string; message: string; field: string }[];
+  };
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly type: string;
+  /** Texts of the Warning headers. */
+  readonly warnings: string;
+  readonly text: string;
+  /** Of the answer's JSON. */
+  json<T>(): T;
+}
+
+/** An object is sent as JSON, a text or bytes as they are. */
+export interface Sent {
+  readonly body?: object | string | undefined;
+  readonly type?: string;
+  readonly accept?: string;
+}
+
+const tls = issueAll();
+
+async function issueAll() {
+  const issuing = { clock: systemClock, random: systemRandom };
+  const authority = await createAuthority('test', issuing);
+  const node = { tree: 'test', role: 'center', path: '', hosts: ['127.0.0.1'] } as const;
+  const server = await issueNode(authority, node, issuing);
+  const user = await issueUser(authority, { name: 'jo', groups: ['system:masters'] }, issuing);
+  return { ca: Buffer.from(authority.certPem), server, user };
+}
+
+export class ApiBench implements AsyncDisposable {
+  readonly url: string;
+  readonly space: Space;
+  readonly settle: () => void;
+  readonly #server: ApiServer;
+  readonly #client: ClientHttp2Session;
+
+  private constructor(url: string, server: ApiServer, { space, settle }: TestSpace, client: ClientHttp2Session) {
+    this.url = url;
+    this.space = space;
+    this.settle = settle;
+    this.#server = server;
+    this.#client = client;
+  }
+
+  /** Without a certificate the client is nobody. */
+  static async start(options: { certificate?: boolean } = {}): Promise<ApiBench> {
+    const { ca, server: node, user } = await tls;
+    const server = new ApiServer({
+      tls: { ca, key: Buffer.from(node.keyPem), cert: Buffer.from(node.certPem) },
+      host: '127.0.0.1',
+      port: 0,
+      clock: systemClock,
+      log: silentLogger,
+      authenticate: userOfCertificate,
+      notReady: () => undefined,
+      metrics: () => Promise.resolve('# none\n'),
+    });
+    const opened = testSpace();
+    server.mount('', opened.space);
+    const url = await server.listen();
+    const credentials = options.certificate === false ? {} : { key: user.keyPem, cert: user.certPem };
+    return new ApiBench(url, server, opened, connect(url, { ca, ...credentials }));
+  }
+
+  /** All calls share one HTTP/2 connection, as those of kubectl do. */
+  call(method: string, path: string, { body, type, accept }: Sent = {}): Promise<Answer> {
+    const headers = {
+      ...(body === undefined ? {} : { 'content-type': type ?? 'application/json' }),
+      ...(accept === undefined ? {} : { accept }),
+    };
+    const stream = this.open(method, path, headers, body === undefined);
+    const answer = answerOf(stream);
+    if (body !== undefined) stream.end(typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body));
+    return answer;
+  }
+
+  /** A request whose body the test sends piece by piece. */
+  open(method: string, path: string, headers: Record<string, string> = {}, endStream = false): ClientHttp2Stream {
+    return this.#client.request({ ':method': method, ':path': path, ...headers }, { endStream });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#client.close();
+    await this.#server[Symbol.asyncDispose]();
+  }
+}
+
+export function answerOf(stream: ClientHttp2Stream): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let head: Record<string, unknown> = {};
+    stream.once('response', (headers) => {
+      head = headers;
+    });
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+    stream.once('error', reject);
+    stream.once('end', () => {
+      const text = Buffer.concat(chunks).toString();
+      resolve({
+        status: Number(head[':status']),
+        type: String(head['content-type']),
+        warnings: [head.warning ?? []].flat().join('\n'),
+        text,
+        json: <T>() => JSON.parse(text) as T,
+      });
+    });
+  });
+}

@@ -1,0 +1,243 @@
+/** Requests that make no sense before anybody looks at an object. What is wrong with objects is in test/e2e/bad-objects.test.ts. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../../../../core/object/meta.ts';
+import { board, boards } from '../crd/support.ts';
+import { ApiBench } from './api-bench.ts';
+import { refuses } from './refusals.ts';
+
+const configMaps = '/api/v1/namespaces/shop/configmaps';
+const deployments = '/apis/apps/v1/namespaces/shop/deployments';
+const boardsPath = '/apis/shop.example.com/v1/namespaces/shop/boards';
+const protobuf = 'application/vnd.kubernetes.protobuf';
+
+let api: ApiBench;
+beforeAll(async () => {
+  api = await ApiBench.start();
+  api.space.create(boards({ type: 'object', properties: { rows: { type: 'integer' } } }));
+  api.settle();
+  api.space.create(configMap('kept', { data: { text: 'as it was' } }));
+  api.space.create(board({ rows: 3 }));
+});
+afterAll(() => api[Symbol.asyncDispose]());
+
+function configMap(name: string, more: object = {}): KubeObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'shop' }, ...more };
+}
+
+describe('a body that is not what its content type says is refused', () => {
+  const bad = { reason: 'BadRequest', code: 400 };
+  const magic = Buffer.from('k8s\0');
+  refuses(
+    () => api,
+    [
+      {
+        what: 'JSON that ends too early',
+        request: ['POST', configMaps, { body: '{"kind": "ConfigMap",' }],
+        ...bad,
+        message: /^the object provided is unrecognized \(must be valid json\): .*position 21/,
+      },
+      {
+        what: 'YAML with a sequence that does not end',
+        request: ['POST', configMaps, { body: 'kind: ConfigMap\ndata: [b\n', type: 'application/yaml' }],
+        ...bad,
+        message: /^error converting YAML to JSON: .* must .* end with a \] at line /,
+      },
+      {
+        what: 'YAML with a key twice',
+        request: ['POST', configMaps, { body: 'kind: ConfigMap\nkind: Secret\n', type: 'application/yaml' }],
+        ...bad,
+        message: /^error converting YAML to JSON: Map keys must be unique at line 2, column 1/,
+      },
+      {
+        what: 'YAML that would unfold to billions of items',
+        request: ['POST', configMaps, { body: bomb(), type: 'application/yaml' }],
+        ...bad,
+        message: /^the object provided is unrecognized \(must be valid yaml\): Excessive alias count/,
+      },
+      {
+        what: 'protobuf without its first four bytes',
+        request: ['POST', configMaps, { body: '{}', type: protobuf }],
+        ...bad,
+        message: 'the body is not what its content type says: Kubernetes\' protobuf begins with "k8s" and a zero byte',
+      },
+      {
+        what: 'protobuf that ends in the middle of a field',
+        request: ['POST', configMaps, { body: Buffer.concat([magic, Buffer.of(0x0a, 0x20, 0x0a)]), type: protobuf }],
+        ...bad,
+        message: 'the protobuf body ends in the middle of a field',
+      },
+      {
+        what: 'nothing',
+        request: ['POST', configMaps, { body: '' }],
+        ...bad,
+        message: 'the request has no body',
+      },
+      {
+        what: 'a merge patch that is no object',
+        request: ['PATCH', `${configMaps}/kept`, { body: 'null', type: 'application/merge-patch+json' }],
+        ...bad,
+        message: 'error decoding patch: it must be an object, not null',
+      },
+      {
+        what: 'a JSON patch that is no list',
+        request: ['PATCH', `${configMaps}/kept`, { body: {}, type: 'application/json-patch+json' }],
+        ...bad,
+        message: 'error decoding patch: a JSON patch must be a list of operations',
+      },
+      {
+        what: 'a deletion with another object than its options',
+        request: ['DELETE', `${configMaps}/kept`, { body: configMap('kept') }],
+        ...bad,
+        message: 'the body of a DELETE must be empty or one object of kind DeleteOptions',
+      },
+      {
+        what: 'a question about oneself that is null',
+        request: ['POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', { body: 'null' }],
+        ...bad,
+        message: 'the body of the request must be one object of kind SelfSubjectAccessReview',
+      },
+    ],
+  );
+
+  const unsupported = { reason: 'UnsupportedMediaType', code: 415 };
+  refuses(
+    () => api,
+    [
+      {
+        what: 'an unknown content type',
+        request: ['POST', configMaps, { body: 'kind = ConfigMap', type: 'application/toml' }],
+        ...unsupported,
+        message:
+          'the body of the request was in an unknown format (application/toml) - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf, application/json-patch+json, application/merge-patch+json, application/strategic-merge-patch+json, application/apply-patch+yaml',
+      },
+      {
+        what: 'a patch where an object belongs',
+        request: ['POST', configMaps, { body: configMap('new'), type: 'application/merge-patch+json' }],
+        ...unsupported,
+        message: 'a POST takes an object, not a patch',
+      },
+      {
+        what: 'an object where a patch belongs',
+        request: ['PATCH', `${configMaps}/kept`, { body: configMap('kept', { data: {} }) }],
+        ...unsupported,
+        message:
+          'a patch is application/json-patch+json, merge-patch+json, strategic-merge-patch+json or apply-patch+yaml',
+      },
+      {
+        what: 'a strategic merge patch for a custom resource',
+        request: [
+          'PATCH',
+          `${boardsPath}/b`,
+          { body: { spec: { rows: 1 } }, type: 'application/strategic-merge-patch+json' },
+        ],
+        ...unsupported,
+        message:
+          'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml',
+      },
+    ],
+  );
+});
+
+/** Nine levels of nine references each. */
+function bomb(): string {
+  const lines = ['a0: &a0 [x, x, x, x, x, x, x, x, x]'];
+  for (let level = 1; level < 9; level++) {
+    lines.push(
+      `a${level}: &a${level} [${Array(9)
+        .fill(`*a${level - 1}`)
+        .join(', ')}]`,
+    );
+  }
+  return lines.join('\n');
+}
+
+describe('a URL or a parameter that makes no sense', () => {
+  const bad = { reason: 'BadRequest', code: 400 };
+  refuses(
+    () => api,
+    [
+      {
+        what: 'a bad escape in a path',
+        request: ['GET', '/api/v1/namespaces/%zz/configmaps'],
+        ...bad,
+        message: 'the URL is malformed at "%zz": a "%" must be followed by two hexadecimal digits of UTF-8',
+      },
+      {
+        what: 'a bad escape in the name of a space',
+        request: ['GET', '/spaces/%zz/api'],
+        ...bad,
+        message: 'the URL is malformed at "/spaces/%zz": a "%" must be followed by two hexadecimal digits of UTF-8',
+      },
+      {
+        what: 'a limit that is no number',
+        request: ['GET', `${configMaps}?limit=many`],
+        ...bad,
+        message: 'limit: Invalid value: "many": must be an integer',
+      },
+      {
+        what: 'a revision that is no number, in a list',
+        request: ['GET', `${configMaps}?resourceVersion=new`],
+        ...bad,
+        message:
+          'resourceVersion: Invalid value: "new": must be an integer, as in metadata.resourceVersion of an answer',
+      },
+      {
+        what: 'a revision that is no number, in a watch',
+        request: ['GET', `${configMaps}?watch=true&resourceVersion=new`],
+        ...bad,
+        message:
+          'resourceVersion: Invalid value: "new": must be an integer, as in metadata.resourceVersion of an answer',
+      },
+      {
+        what: 'a continue that nobody gave',
+        request: ['GET', `${configMaps}?limit=1&continue=x`],
+        ...bad,
+        message: 'continue key is not valid: start a new list without the continue parameter',
+      },
+      {
+        what: 'a label selector that does not parse',
+        request: ['GET', `${configMaps}?labelSelector=a%20in%20(b`],
+        ...bad,
+        message: 'unable to parse requirement: "a in (b" of the label selector "a in (b"',
+      },
+      {
+        what: 'a field selector for a field that can not be selected',
+        request: ['GET', `${configMaps}?fieldSelector=data.text%3Dx`],
+        ...bad,
+        message: 'field label not supported: data.text',
+      },
+      {
+        what: 'the deletion of a subresource',
+        request: ['DELETE', `${deployments}/x/status`],
+        reason: 'MethodNotAllowed',
+        code: 405,
+        message: 'deletion of status is not supported on resources of kind "deployments.apps"',
+      },
+      {
+        what: 'the deletion of the objects of all namespaces',
+        request: ['DELETE', '/api/v1/configmaps'],
+        reason: 'MethodNotAllowed',
+        code: 405,
+        message:
+          'the server does not allow DELETE across namespaces: configmaps are in namespaces, the URL names none: use namespaces/NAMESPACE/configmaps',
+      },
+      {
+        what: 'a space that there is not',
+        request: ['GET', '/spaces/nowhere/api'],
+        reason: 'NotFound',
+        code: 404,
+        message: 'there is nothing at /spaces/nowhere',
+      },
+    ],
+  );
+});
+
+describe('somebody without a certificate', () => {
+  it('is refused for everything but health', async () => {
+    await using anonymous = await ApiBench.start({ certificate: false });
+    const answer = await anonymous.call('GET', configMaps);
+    expect(answer.status).toBe(401);
+    expect(answer.json()).toMatchObject({ kind: 'Status', reason: 'Unauthorized', code: 401 });
+    expect((await anonymous.call('GET', '/readyz')).text).toBe('ok');
+  });
+});
