@@ -1,0 +1,140 @@
+/** The HTTP side of one space without connections, on virtual time: a request in, an answer or a watch's events out. */
+import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kinds.ts';
+import { CrdController } from '../../../../../core/apiserver/crd/crd-controller.ts';
+import { SpaceHandler } from '../../../../../core/apiserver/http/handler.ts';
+import type { ApiRequest } from '../../../../../core/apiserver/http/requests.ts';
+import { Watch } from '../../../../../core/apiserver/http/watches.ts';
+import { ownKindsAdmission } from '../../../../../core/apiserver/kinds/admission.ts';
+import { ownKinds } from '../../../../../core/apiserver/kinds/kinds-of-space.ts';
+import { SpaceKinds } from '../../../../../core/apiserver/kinds/space-kinds.ts';
+import { fieldManager } from '../../../../../core/apiserver/managed-fields/field-manager.ts';
+import type { Space } from '../../../../../core/apiserver/space.ts';
+import { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.ts';
+import type { SpaceStorage } from '../../../../../core/apiserver/storage.ts';
+import { EmbeddedSpace } from '../../../../../core/apiserver/verbs/embedded-space.ts';
+import type { KubeObject } from '../../../../../core/object/meta.ts';
+import { VirtualClock } from '../../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../../core/runtime/random.ts';
+import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
+import { Turns } from '../lifecycle/turns.ts';
+
+export interface Sent {
+  readonly body?: object | Buffer;
+  readonly headers?: Record<string, string>;
+}
+
+export interface Received {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+  json<T>(): T;
+}
+
+export interface WatchEvent {
+  readonly type: string;
+  readonly object: KubeObject & { code?: number; reason?: string; message?: string };
+}
+
+export class HandlerBench {
+  readonly clock = new VirtualClock();
+  readonly space: Space;
+  readonly #handler: SpaceHandler;
+  readonly #turns = new Turns();
+
+  /** Two benches on one store are a node before and after a restart. `shown` replaces what the space reads from. */
+  constructor({ store = new MemoryStore(), shown }: { store?: MemoryStore; shown?: SpaceStorage } = {}) {
+    const logger = silentLogger;
+    const storage = shown ?? new EmbeddedStorage({ store, name: 'retail', logger });
+    const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds('Workload')]);
+    this.space = new EmbeddedSpace({
+      name: 'retail',
+      storage,
+      kinds,
+      clock: this.clock,
+      random: new SeededRandom(1),
+      fields: fieldManager,
+      admissions: [ownKindsAdmission(kinds)],
+    });
+    if (!storage.readOnly) {
+      new CrdController({ space: this.space, clock: this.clock, logger, schedule: this.#turns.schedule });
+      for (const name of ['shop', 'bank']) {
+        const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+        if (!this.space.get(this.space.keyOf(namespace))) this.space.create(namespace);
+      }
+    }
+    this.#handler = new SpaceHandler(this.space, '/spaces/retail', this.clock);
+  }
+
+  /** Lets the CrdController do all that it has to do. */
+  settle(): void {
+    this.#turns.settle();
+  }
+
+  /** Throws what the connection would turn into a Status. */
+  async call(method: string, url: string, sent: Sent = {}): Promise<Received> {
+    const handled = await this.#handler.handle(requestOf(method, url, sent));
+    if (!('answer' in handled)) throw new Error(`${url} is a watch`);
+    const { status, body, headers = {} } = handled.answer;
+    return { status, headers, json: <T>() => JSON.parse(body.toString()) as T };
+  }
+
+  async get<T>(url: string, accept?: string): Promise<T> {
+    return (await this.call('GET', url, accept === undefined ? {} : { headers: { accept } })).json<T>();
+  }
+
+  async watch(url: string, accept?: string): Promise<WatchLog> {
+    const request = requestOf('GET', url, accept === undefined ? {} : { headers: { accept } });
+    const handled = await this.#handler.handle(request);
+    if (!('watch' in handled)) throw new Error(`${url} is no watch`);
+    const log = new WatchLog();
+    new Watch(handled.watch.listing, handled.watch.options, log, this.clock).start();
+    return log;
+  }
+}
+
+/** The client's end of a watch. */
+export class WatchLog {
+  ended = false;
+  /** What the client is said to have left on the wire. */
+  queued = 0;
+  readonly #events: WatchEvent[] = [];
+
+  write(bytes: Buffer): boolean {
+    if (this.ended) throw new Error('a watch wrote behind its end');
+    const text = bytes.toString();
+    if (!text.endsWith('\n')) throw new Error('an event is a line');
+    this.#events.push(JSON.parse(text) as WatchEvent);
+    return true;
+  }
+
+  queuedBytes(): number {
+    return this.queued;
+  }
+
+  end(): void {
+    this.ended = true;
+  }
+
+  /** What has come since the last time, and forgets it. */
+  take(): WatchEvent[] {
+    return this.#events.splice(0);
+  }
+
+  /** The same in short: `ADDED a`. */
+  told(): string[] {
+    return this.take().map(({ type, object }) => `${type} ${object.metadata?.name ?? object.reason ?? ''}`.trim());
+  }
+}
+
+function requestOf(method: string, url: string, { body, headers = {} }: Sent): ApiRequest {
+  const { pathname, searchParams } = new URL(`https://node${url}`);
+  const bytes = body === undefined ? Buffer.alloc(0) : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
+  return {
+    method,
+    path: pathname,
+    query: searchParams,
+    headers,
+    user: { name: 'jo', groups: ['system:masters'] },
+    body: () => Promise.resolve(bytes),
+  };
+}

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+import { negotiate } from '../../../../../core/apiserver/http/negotiate.ts';
+
+const object = { as: 'object' };
+
+describe('the Accept header', () => {
+  it.each([
+    undefined,
+    '',
+    '*/*',
+    'application/*',
+    'application/json',
+    'application/vnd.kubernetes.protobuf',
+    'text/html',
+  ])('%s is for the object itself, as JSON', (accept) => {
+    expect(negotiate(accept)).toEqual(object);
+  });
+
+  it('is read clause by clause: the first form that the server has', () => {
+    // kubectl get
+    const get =
+      'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json';
+    expect(negotiate(get)).toEqual({ as: 'Table', version: 'v1' });
+    // kubectl 1.27, which knows only the older discovery
+    const discovery = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json';
+    expect(negotiate(discovery)).toEqual({ as: 'discovery', version: 'v2beta1' });
+    // client-go's metadata client prefers protobuf
+    const metadata =
+      'application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
+    expect(negotiate(metadata)).toEqual({ as: 'PartialObjectMetadataList', version: 'v1' });
+  });
+
+  it.each([
+    'application/json;as=Table;v=v2;g=meta.k8s.io',
+    'application/json;as=Table;v=v1;g=apps',
+    'application/json;as=Chart;v=v1;g=meta.k8s.io',
+    'application/json;as=APIGroupDiscoveryList;v=v3;g=apidiscovery.k8s.io',
+    'application/json;as=Table',
+  ])('is passed over where the server has no such form: %s', (accept) => {
+    expect(negotiate(accept)).toEqual(object);
+    const next = `${accept}, application/json;as=Table;v=v1beta1;g=meta.k8s.io`;
+    expect(negotiate(next)).toEqual({ as: 'Table', version: 'v1beta1' });
+  });
+
+  it('may have spaces around its parts', () => {
+    expect(negotiate('application/json; as=Table; g=meta.k8s.io; v=v1 , */*')).toEqual({ as: 'Table', version: 'v1' });
+  });
+});
