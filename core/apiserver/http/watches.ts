@@ -96,7 +96,7 @@ export class Watch {
     );
   }
 
-  /** An object that enters the selection is added, one that leaves it is deleted. */
+  /** An object that enters the selection is added; one that leaves it is deleted, and shown as it was in it, as by the API server. */
   #tell({ type, object, before }: StorageEvent): void {
     const { selection, space } = this.#listing;
     if (selection.isEmpty) {
@@ -109,7 +109,7 @@ export class Watch {
         ? selection.matches(space.parse(object))
         : before !== undefined && selection.matches(space.parse(before));
     if (is) this.#send(was ? 'MODIFIED' : 'ADDED', object);
-    else if (was) this.#send('DELETED', object);
+    else if (was) this.#send('DELETED', before ? { ...before, revision: object.revision } : object);
   }
 
   #send(type: string, stored: StoredObject): void {

@@ -1,0 +1,229 @@
+import fc from 'fast-check';
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../../../../core/object/meta.ts';
+import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
+import { boards } from '../crd/support.ts';
+import { HandlerBench } from './handler-bench.ts';
+import { refusalOf } from './handler-errors.ts';
+
+const path = '/api/v1/namespaces/shop/configmaps';
+
+interface List {
+  kind: string;
+  apiVersion: string;
+  metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
+  items: KubeObject[];
+}
+
+let store: MemoryStore;
+let api: HandlerBench;
+beforeEach(() => {
+  store = new MemoryStore();
+  api = new HandlerBench({ store });
+});
+
+function configMap(name: string, namespace = 'shop', more: object = {}): KubeObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, ...more } };
+}
+
+function add(...names: string[]): void {
+  for (const name of names) api.space.create(configMap(name));
+}
+
+function remove(name: string): void {
+  api.space.delete(api.space.keyOf(configMap(name)));
+}
+
+const namesOf = (list: List) => list.items.map((item) => item.metadata.name);
+
+describe('a list', () => {
+  it('has its kind, its revision, and the objects as a get gives them, by namespace and name', async () => {
+    add('b', 'a');
+    api.space.create(configMap('c', 'bank'));
+    const list = await api.get<List>('/api/v1/configmaps');
+    expect(list).toMatchObject({ kind: 'ConfigMapList', apiVersion: 'v1' });
+    expect(list.metadata).toEqual({ resourceVersion: String(api.space.storage.revision()) });
+    expect(namesOf(list)).toEqual(['c', 'a', 'b']);
+    expect(list.items[1]).toEqual(await api.get(`${path}/a`));
+    expect(list.items[1]?.metadata.resourceVersion).toMatch(/^[1-9]\d*$/);
+  });
+
+  it('of a namespace has only what is in it', async () => {
+    add('a');
+    api.space.create(configMap('c', 'bank'));
+    expect(namesOf(await api.get<List>('/api/v1/namespaces/bank/configmaps'))).toEqual(['c']);
+  });
+
+  it('without objects has an empty list of items', async () => {
+    expect((await api.get<List>(path)).items).toEqual([]);
+  });
+
+  it('has objects in the version of its URL', async () => {
+    const definition = boards({ type: 'object' });
+    const [first] = definition.spec.versions;
+    definition.spec.versions.push({ ...first!, name: 'v2', storage: false });
+    api.space.create(definition);
+    api.settle();
+    api.space.create({ apiVersion: 'shop.example.com/v1', kind: 'Board', metadata: { name: 'b', namespace: 'shop' } });
+    const list = await api.get<List>('/apis/shop.example.com/v2/boards');
+    expect(list).toMatchObject({ kind: 'BoardList', apiVersion: 'shop.example.com/v2' });
+    expect(list.items.map((item) => item.apiVersion)).toEqual(['shop.example.com/v2']);
+    expect(await api.get('/apis/shop.example.com/v2/namespaces/shop/boards/b')).toEqual(list.items[0]);
+  });
+
+  it('selects by labels and fields', async () => {
+    add('a');
+    api.space.create(configMap('b', 'shop', { labels: { tier: 'web' } }));
+    expect(namesOf(await api.get<List>(`${path}?labelSelector=tier%3Dweb`))).toEqual(['b']);
+    expect(namesOf(await api.get<List>(`${path}?fieldSelector=metadata.name%3Da`))).toEqual(['a']);
+    expect(namesOf(await api.get<List>(`${path}?fieldSelector=metadata.name%3Da&labelSelector=tier`))).toEqual([]);
+  });
+});
+
+describe('metadata alone', () => {
+  const accept = (as: string) => `application/json;as=${as};g=meta.k8s.io;v=v1`;
+
+  it('are given of each object of a list', async () => {
+    api.space.create({ ...configMap('a', 'shop', { labels: { tier: 'web' } }), data: { secret: 'x' } });
+    const list = await api.get<List>(path, accept('PartialObjectMetadataList'));
+    expect(list).toMatchObject({ kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1' });
+    const { metadata } = await api.get<KubeObject>(`${path}/a`);
+    expect(list.items).toEqual([{ kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata }]);
+  });
+
+  it('are given of one object', async () => {
+    add('a');
+    const { metadata } = await api.get<KubeObject>(`${path}/a`);
+    expect(await api.get(`${path}/a`, accept('PartialObjectMetadata'))).toEqual({
+      kind: 'PartialObjectMetadata',
+      apiVersion: 'meta.k8s.io/v1',
+      metadata,
+    });
+  });
+});
+
+describe('a list in chunks', () => {
+  it('says how many are left and where to go on, until the last one', async () => {
+    add('a', 'b', 'c', 'd', 'e');
+    const first = await api.get<List>(`${path}?limit=2`);
+    expect(namesOf(first)).toEqual(['a', 'b']);
+    expect(first.metadata).toMatchObject({ remainingItemCount: 3, continue: expect.stringMatching(/^[\w-]+$/) });
+    const second = await api.get<List>(`${path}?limit=2&continue=${first.metadata.continue}`);
+    expect(namesOf(second)).toEqual(['c', 'd']);
+    expect(second.metadata.remainingItemCount).toBe(1);
+    const last = await api.get<List>(`${path}?limit=2&continue=${second.metadata.continue}`);
+    expect(namesOf(last)).toEqual(['e']);
+    expect(last.metadata).toEqual({ resourceVersion: first.metadata.resourceVersion });
+  });
+
+  it('is whole when it has just as many objects as it may', async () => {
+    add('a', 'b');
+    expect((await api.get<List>(`${path}?limit=2`)).metadata).not.toHaveProperty('continue');
+  });
+
+  it.each(['0', '-1', ''])('is whole with the limit "%s"', async (limit) => {
+    add('a', 'b');
+    expect(namesOf(await api.get<List>(`${path}?limit=${limit}`))).toEqual(['a', 'b']);
+  });
+
+  it('has no count of what is left under a selector, as the API server', async () => {
+    for (const name of ['a', 'b', 'c']) api.space.create(configMap(name, 'shop', { labels: { tier: 'web' } }));
+    add('bb');
+    const first = await api.get<List>(`${path}?limit=2&labelSelector=tier`);
+    expect(namesOf(first)).toEqual(['a', 'b']);
+    expect(first.metadata).not.toHaveProperty('remainingItemCount');
+    const next = await api.get<List>(`${path}?limit=2&labelSelector=tier&continue=${first.metadata.continue}`);
+    expect(namesOf(next)).toEqual(['c']);
+  });
+
+  it('shows the space as it was at the first chunk', async () => {
+    add('a', 'b', 'c', 'd');
+    const first = await api.get<List>(`${path}?limit=1`);
+    remove('b');
+    add('bb');
+    api.space.update(configMap('c', 'shop', { labels: { new: 'yes' } }));
+    const rest = await api.get<List>(`${path}?continue=${first.metadata.continue}`);
+    expect(namesOf(rest)).toEqual(['b', 'c', 'd']);
+    expect(rest.items[1]?.metadata).not.toHaveProperty('labels');
+    expect(rest.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
+  });
+
+  it('has every object once and in order, whatever the limits and what happens meanwhile', async () => {
+    const names = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,3}$/), { maxLength: 12 });
+    const limits = fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(names, limits, names, async (before, sizes, touched) => {
+        api = new HandlerBench();
+        add(...before);
+        const seen: (string | undefined)[] = [];
+        let token: string | undefined;
+        for (let chunk = 0; chunk === 0 || token; chunk++) {
+          const size = sizes[chunk % sizes.length]!;
+          const list: List = await api.get(`${path}?limit=${size}${token ? `&continue=${token}` : ''}`);
+          expect(list.items.length).toBeLessThanOrEqual(size);
+          seen.push(...namesOf(list));
+          token = list.metadata.continue;
+          const name = touched[chunk];
+          if (name && api.space.get(api.space.keyOf(configMap(name)))) remove(name);
+          else if (name) add(name);
+        }
+        expect(seen).toEqual(before.toSorted());
+      }),
+      { numRuns: 50 },
+    );
+  });
+
+  it('is over when what has happened since is not kept any more: 410, Expired', async () => {
+    add('a', 'b');
+    const { metadata } = await api.get<List>(`${path}?limit=1`);
+    api = new HandlerBench({ store });
+    add('c');
+    const { code, message } = await refusalOf(api.get(`${path}?limit=1&continue=${metadata.continue}`));
+    expect({ code, message }).toEqual({
+      code: 'Expired',
+      message:
+        'The provided continue parameter is too old to display a consistent list result. You must start a new list without the continue parameter.',
+    });
+  });
+
+  it.each(['x', Buffer.from('{"revision":"1"}').toString('base64url'), Buffer.from('null').toString('base64url')])(
+    'does not go on from %s',
+    async (token) => {
+      const { code, message } = await refusalOf(api.get(`${path}?limit=1&continue=${token}`));
+      expect(code).toBe('BadRequest');
+      expect(message).toBe('continue key is not valid: start a new list without the continue parameter');
+    },
+  );
+});
+
+describe('a revision that the space has not reached', () => {
+  it('is waited for', async () => {
+    add('a');
+    const ahead = api.space.storage.revision() + 1;
+    const list = api.get<List>(`${path}?resourceVersion=${ahead}`);
+    add('b');
+    expect(namesOf(await list)).toEqual(['a', 'b']);
+  });
+
+  it('is a Timeout after three seconds, with the cause that clients look for', async () => {
+    const ahead = api.space.storage.revision() + 5;
+    const answer = refusalOf(api.get(`${path}?resourceVersion=${ahead}`));
+    add('a');
+    api.clock.advance(3_000);
+    const { code, message, details } = await answer;
+    expect(code).toBe('Timeout');
+    expect(message).toBe(`Too large resource version: ${ahead}, current: ${ahead - 4}`);
+    expect(details).toEqual({
+      causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version', field: '' }],
+      retryAfterSeconds: 1,
+    });
+  });
+});
+
+describe('sendInitialEvents', () => {
+  it('is for watches only', async () => {
+    const { code, message } = await refusalOf(api.get(`${path}?sendInitialEvents=true`));
+    expect(code).toBe('Invalid');
+    expect(message).toContain('sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list');
+  });
+});

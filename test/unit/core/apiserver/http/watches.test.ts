@@ -1,0 +1,280 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { queuedBytesMax } from '../../../../../core/apiserver/http/watches.ts';
+import type { KubeObject } from '../../../../../core/object/meta.ts';
+import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
+import { HandlerBench } from './handler-bench.ts';
+import { refusalOf } from './handler-errors.ts';
+
+const path = '/api/v1/namespaces/shop/configmaps';
+const watchPath = `${path}?watch=true`;
+const tableForm = 'application/json;as=Table;g=meta.k8s.io;v=v1';
+const minuteMs = 60_000;
+
+let store: MemoryStore;
+let api: HandlerBench;
+beforeEach(() => {
+  store = new MemoryStore();
+  api = new HandlerBench({ store });
+});
+
+function configMap(name: string, labels?: Record<string, string>, namespace = 'shop'): KubeObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace, ...(labels ? { labels } : {}) } };
+}
+
+const add = (name: string, labels?: Record<string, string>) => api.space.create(configMap(name, labels));
+const change = (name: string, labels: Record<string, string>) => api.space.update(configMap(name, labels));
+const remove = (name: string) => api.space.delete(api.space.keyOf(configMap(name)));
+const revision = () => String(api.space.storage.revision());
+
+describe('a watch', () => {
+  it('from nowhere begins with what is there, then tells what happens', async () => {
+    add('a');
+    const watch = await api.watch(watchPath);
+    expect(watch.told()).toEqual(['ADDED a']);
+    const made = add('b');
+    expect(watch.take()).toEqual([{ type: 'ADDED', object: made }]);
+    const changed = change('b', { tier: 'web' });
+    expect(watch.take()).toEqual([{ type: 'MODIFIED', object: changed }]);
+    remove('b');
+    const metadata = { ...changed.metadata, resourceVersion: revision() };
+    expect(watch.take()).toEqual([{ type: 'DELETED', object: { ...changed, metadata } }]);
+  });
+
+  it('from a revision tells what has happened since, and nothing before', async () => {
+    add('a');
+    const since = revision();
+    change('a', { tier: 'web' });
+    remove('a');
+    add('b');
+    const watch = await api.watch(`${watchPath}&resourceVersion=${since}`);
+    expect(watch.told()).toEqual(['MODIFIED a', 'DELETED a', 'ADDED b']);
+    add('c');
+    expect(watch.told()).toEqual(['ADDED c']);
+  });
+
+  it('tells nothing of other kinds and other namespaces', async () => {
+    const watch = await api.watch(watchPath);
+    const all = await api.watch('/api/v1/configmaps?watch=1');
+    api.space.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', namespace: 'shop' } });
+    api.space.create(configMap('a', undefined, 'bank'));
+    expect(watch.told()).toEqual([]);
+    expect(all.told()).toEqual(['ADDED a']);
+  });
+
+  it('with a selector takes what enters it as added and what leaves it as deleted', async () => {
+    add('a', { tier: 'web' });
+    add('b');
+    const watch = await api.watch(`${watchPath}&labelSelector=tier%3Dweb`);
+    expect(watch.told()).toEqual(['ADDED a']);
+    change('b', { tier: 'db' });
+    change('b', { tier: 'web' });
+    change('b', { tier: 'web', more: 'yes' });
+    change('a', { tier: 'db' });
+    remove('a');
+    remove('b');
+    expect(watch.told()).toEqual(['ADDED b', 'MODIFIED b', 'DELETED a', 'DELETED b']);
+  });
+
+  it('with a selector shows an object that leaves it as it was, at the revision at which it left', async () => {
+    add('a', { tier: 'web' });
+    const watch = await api.watch(`${watchPath}&labelSelector=tier%3Dweb&resourceVersion=${revision()}`);
+    const { metadata } = change('a', { tier: 'db' });
+    const [left] = watch.take();
+    expect(left?.object.metadata).toMatchObject({
+      labels: { tier: 'web' },
+      resourceVersion: metadata.resourceVersion,
+    });
+  });
+
+  it('of one name hears of no other', async () => {
+    const watch = await api.watch(`${watchPath}&fieldSelector=metadata.name%3Da`);
+    add('a');
+    add('b');
+    expect(watch.told()).toEqual(['ADDED a']);
+  });
+
+  it('ends after its time, and not before', async () => {
+    const watch = await api.watch(`${watchPath}&timeoutSeconds=5`);
+    api.clock.advance(4_999);
+    expect(watch.ended).toBe(false);
+    api.clock.advance(1);
+    expect(watch.ended).toBe(true);
+    add('a');
+    expect(watch.take()).toEqual([]);
+  });
+
+  it('ends after half an hour when it names no time', async () => {
+    const watch = await api.watch(watchPath);
+    api.clock.advance(30 * minuteMs - 1);
+    expect(watch.ended).toBe(false);
+    api.clock.advance(1);
+    expect(watch.ended).toBe(true);
+  });
+
+  it('ends when its client does not take what it is sent, and holds no memory for it', async () => {
+    const watch = await api.watch(watchPath);
+    watch.queued = queuedBytesMax;
+    add('a');
+    expect(watch.ended).toBe(false);
+    watch.queued += 1;
+    add('b');
+    expect(watch.ended).toBe(true);
+    add('c');
+    expect(watch.told()).toEqual(['ADDED a', 'ADDED b']);
+  });
+});
+
+describe('a watch from a revision that is not kept any more', () => {
+  it('is one event, 410 Expired, and the end', async () => {
+    add('a');
+    const since = revision();
+    add('b');
+    api = new HandlerBench({ store });
+    const watch = await api.watch(`${watchPath}&resourceVersion=${since}`);
+    expect(watch.take()).toEqual([
+      {
+        type: 'ERROR',
+        object: {
+          kind: 'Status',
+          apiVersion: 'v1',
+          metadata: {},
+          status: 'Failure',
+          message: `too old resource version: ${since} (${revision()})`,
+          reason: 'Expired',
+          code: 410,
+        },
+      },
+    ]);
+    expect(watch.ended).toBe(true);
+  });
+
+  it('is not what 0 means: any state will do', async () => {
+    add('a');
+    api = new HandlerBench({ store });
+    const watch = await api.watch(`${watchPath}&resourceVersion=0`);
+    expect(watch.told()).toEqual(['ADDED a']);
+  });
+});
+
+describe('bookmarks', () => {
+  it('come every minute, with the revision that the client has seen everything of', async () => {
+    const watch = await api.watch(`${watchPath}&allowWatchBookmarks=true`);
+    api.space.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'a', namespace: 'shop' } });
+    api.clock.advance(minuteMs - 1);
+    expect(watch.take()).toEqual([]);
+    api.clock.advance(1);
+    const bookmark = {
+      type: 'BOOKMARK',
+      object: {
+        kind: 'ConfigMap',
+        apiVersion: 'v1',
+        metadata: { resourceVersion: revision(), creationTimestamp: null },
+      },
+    };
+    expect(watch.take()).toEqual([bookmark]);
+    api.clock.advance(minuteMs);
+    expect(watch.take()).toEqual([bookmark]);
+  });
+
+  it('do not come where nobody asked for them, nor behind the end', async () => {
+    const plain = await api.watch(watchPath);
+    const short = await api.watch(`${watchPath}&allowWatchBookmarks=true&timeoutSeconds=61`);
+    api.clock.advance(5 * minuteMs);
+    expect(plain.take()).toEqual([]);
+    expect(short.told()).toEqual(['BOOKMARK']);
+  });
+});
+
+describe('sendInitialEvents', () => {
+  const initial = `${watchPath}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true`;
+
+  it('gives what is there, then a bookmark that says so, then what happens', async () => {
+    add('a');
+    add('b');
+    const watch = await api.watch(`${initial}&resourceVersion=`);
+    const events = watch.take();
+    expect(events.map(({ type }) => type)).toEqual(['ADDED', 'ADDED', 'BOOKMARK']);
+    expect(events[2]?.object.metadata).toEqual({
+      resourceVersion: revision(),
+      creationTimestamp: null,
+      annotations: { 'k8s.io/initial-events-end': 'true' },
+    });
+    add('c');
+    expect(watch.told()).toEqual(['ADDED c']);
+  });
+
+  it('gives the bookmark also when nothing is there, and selects', async () => {
+    add('a');
+    const watch = await api.watch(`${initial}&labelSelector=tier`);
+    expect(watch.told()).toEqual(['BOOKMARK']);
+  });
+
+  it('begins from what is there, however old the revision', async () => {
+    add('a');
+    const since = revision();
+    api = new HandlerBench({ store });
+    const watch = await api.watch(`${initial}&resourceVersion=${since}`);
+    expect(watch.told()).toEqual(['ADDED a', 'BOOKMARK']);
+  });
+
+  it('needs resourceVersionMatch=NotOlderThan', async () => {
+    const { code, message } = await refusalOf(api.watch(`${watchPath}&sendInitialEvents=true`));
+    expect(code).toBe('Invalid');
+    expect(message).toBe(
+      'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: sendInitialEvents requires setting resourceVersionMatch to NotOlderThan',
+    );
+  });
+});
+
+describe('a watch as a table', () => {
+  interface Table {
+    columnDefinitions: { name: string }[];
+    rows: { cells: unknown[]; object?: { kind: string; metadata: { name: string } } }[];
+  }
+  const tables = (watch: { take(): { type: string; object: unknown }[] }) =>
+    watch.take().map(({ type, object }) => ({ type, table: object as Table }));
+
+  it('has a row in each event, and the columns in the first', async () => {
+    add('a');
+    const watch = await api.watch(watchPath, tableForm);
+    add('b');
+    const [first, second] = tables(watch);
+    expect(first?.table).toMatchObject({
+      kind: 'Table',
+      apiVersion: 'meta.k8s.io/v1',
+      rows: [{ cells: ['a', 0, '0s'], object: { kind: 'PartialObjectMetadata', metadata: { name: 'a' } } }],
+    });
+    expect(first?.table.columnDefinitions.map((column) => column.name)).toEqual(['Name', 'Data', 'Age']);
+    expect(second?.table).toMatchObject({ columnDefinitions: [], rows: [{ cells: ['b', 0, '0s'] }] });
+  });
+
+  it('counts the age of a row from the time of its event', async () => {
+    add('a');
+    const watch = await api.watch(`${watchPath}&resourceVersion=${revision()}`, tableForm);
+    api.clock.advance(3 * minuteMs);
+    change('a', { tier: 'web' });
+    expect(tables(watch)[0]?.table.rows[0]?.cells).toEqual(['a', 0, '3m']);
+  });
+
+  it('has bookmarks that are tables', async () => {
+    const watch = await api.watch(`${watchPath}&allowWatchBookmarks=true`, tableForm);
+    api.clock.advance(minuteMs);
+    const [event] = tables(watch);
+    expect(event?.type).toBe('BOOKMARK');
+    expect(event?.table).toMatchObject({
+      kind: 'Table',
+      metadata: { resourceVersion: revision() },
+      rows: [{ cells: [], object: { kind: 'PartialObjectMetadata', metadata: { resourceVersion: revision() } } }],
+    });
+  });
+});
+
+describe('a watch of metadata alone', () => {
+  it('has nothing else in its events', async () => {
+    const watch = await api.watch(watchPath, 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1');
+    const { metadata } = api.space.create({ ...configMap('a'), data: { a: 'x' } });
+    expect(watch.take()).toEqual([
+      { type: 'ADDED', object: { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata } },
+    ]);
+  });
+});
