@@ -113,11 +113,28 @@ async function written(
   warnings: readonly string[],
 ): Promise<ApiResponse> {
   await target.space.storage.flushed();
-  return jsonResponse(
-    status,
-    object,
-    warnings.length > 0 ? { warning: warnings.map((text) => `299 - ${JSON.stringify(text)}`) } : {},
-  );
+  return jsonResponse(status, object, warnings.length > 0 ? { warning: warningHeaders(warnings) } : {});
+}
+
+/** As in the API server; proxies and clients take some KB of headers. */
+const warningCharactersMax = 256;
+const warningsCharactersMax = 4096;
+
+/** Quoted strings of RFC 9110, in ASCII: names of fields come from bodies, and the write has happened when a header can't be sent. */
+function warningHeaders(warnings: readonly string[]): string[] {
+  const headers: string[] = [];
+  let length = 0;
+  for (const text of warnings) {
+    const cut = text.length <= warningCharactersMax ? text : `${text.slice(0, warningCharactersMax)}...`;
+    const quoted = JSON.stringify(cut).replaceAll(
+      /[^\x20-\x7e]/g,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    );
+    length += quoted.length;
+    if (length > warningsCharactersMax) break;
+    headers.push(`299 - ${quoted}`);
+  }
+  return headers;
 }
 
 async function objectOf(request: ApiRequest, target: Target): Promise<KubeObject> {

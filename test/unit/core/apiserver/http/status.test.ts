@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import { statusOf, successStatus } from '../../../../../core/apiserver/http/status.ts';
+import { BanyanError, errorTable } from '../../../../../core/runtime/errors.ts';
+
+describe('an error as a Status', () => {
+  it('has the HTTP code and the reason that clients look for', () => {
+    const expected = [
+      ['BadRequest', 400, 'BadRequest'],
+      ['Unauthorized', 401, 'Unauthorized'],
+      ['Forbidden', 403, 'Forbidden'],
+      ['NotFound', 404, 'NotFound'],
+      ['MethodNotAllowed', 405, 'MethodNotAllowed'],
+      ['NotAcceptable', 406, 'NotAcceptable'],
+      ['AlreadyExists', 409, 'AlreadyExists'],
+      ['Conflict', 409, 'Conflict'],
+      ['Gone', 410, 'Gone'],
+      ['Expired', 410, 'Expired'],
+      ['TooLarge', 413, 'RequestEntityTooLarge'],
+      ['UnsupportedMediaType', 415, 'UnsupportedMediaType'],
+      ['Invalid', 422, 'Invalid'],
+      ['TooManyRequests', 429, 'TooManyRequests'],
+      ['Timeout', 504, 'Timeout'],
+      ['Unavailable', 503, 'ServiceUnavailable'],
+    ] as const;
+    for (const [code, http, reason] of expected) {
+      expect(statusOf(new BanyanError(code, 'why'))).toEqual({
+        http,
+        body: { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: 'why', reason, code: http },
+      });
+    }
+  });
+
+  it('is a failure of the server for every code that clients have no word for', () => {
+    const own = Object.values(errorTable).filter(({ reason }) => reason === 'InternalError');
+    for (const { http } of own) expect(http).toBeGreaterThanOrEqual(500);
+    expect(own.length).toBeGreaterThan(0);
+  });
+
+  it('has the causes, and only the details that are known', () => {
+    const causes = [{ reason: 'FieldValueInvalid', message: 'Invalid value: 0', field: 'spec.limit' }];
+    const { body } = statusOf(new BanyanError('Invalid', 'why', { group: '', kind: 'Pod', name: 'a', causes }));
+    expect(body).toMatchObject({ details: { name: 'a', kind: 'Pod', causes } });
+    expect(body).not.toHaveProperty('details.group');
+  });
+
+  it('says when to come back, for the header too', () => {
+    const { body, retryAfterSeconds } = statusOf(new BanyanError('TooManyRequests', 'why', { retryAfterSeconds: 3 }));
+    expect(body).toMatchObject({ details: { retryAfterSeconds: 3 } });
+    expect(retryAfterSeconds).toBe(3);
+  });
+
+  it('is InternalError for anything else that is thrown', () => {
+    expect(statusOf(new TypeError('x is undefined'))).toMatchObject({
+      http: 500,
+      body: { reason: 'InternalError', code: 500, message: 'x is undefined' },
+    });
+    expect(statusOf('broken').body).toMatchObject({ message: 'broken' });
+  });
+});
+
+describe('success', () => {
+  it('names what is gone', () => {
+    expect(successStatus('deployments', 'apps', 'a', 'uid-1')).toEqual({
+      kind: 'Status',
+      apiVersion: 'v1',
+      metadata: {},
+      status: 'Success',
+      details: { name: 'a', group: 'apps', kind: 'deployments', uid: 'uid-1' },
+    });
+  });
+});
