@@ -1,6 +1,7 @@
 /** Label and field selectors of lists and watches, as clients write them in a query. */
 import type { KubeObject } from '../../object/meta.ts';
-import { type LabelRequirement, matchesRequirement } from '../../object/selector.ts';
+import { checkLabelKey, checkLabelValue } from '../../object/names.ts';
+import { isInteger, type LabelRequirement, matchesRequirement } from '../../object/selector.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 
 export interface Selection {
@@ -31,20 +32,38 @@ export function selectionOf(
 /** The grammar of https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors */
 export function parseLabelSelector(text: string): LabelRequirement[] {
   return splitTerms(text).map((term) => {
-    const inSet = /^([^\s!=<>]+)\s+(in|notin)\s*\(([^)]*)\)$/.exec(term);
-    if (inSet) {
-      const values = inSet[3]!.split(',').map((value) => value.trim());
-      return { key: inSet[1]!, operator: inSet[2] === 'in' ? 'In' : 'NotIn', values };
+    const requirement = parseRequirement(term);
+    const wrong = requirement ? whatIsWrong(requirement) : 'must be like key, !key, key=value, key in (a,b) or key>1';
+    if (!requirement || wrong) {
+      const of = `${JSON.stringify(term)} of the label selector ${JSON.stringify(text)}`;
+      throw new BanyanError('BadRequest', `unable to parse requirement: ${of}: ${wrong}`);
     }
-    const compare = /^([^\s!=<>]+)\s*(==|=|!=|>|<)\s*(\S*)$/.exec(term);
-    if (compare) return { key: compare[1]!, operator: operators[compare[2]!]!, values: [compare[3]!] };
-    const exists = /^(!?)\s*([^\s!=<>()]+)$/.exec(term);
-    if (exists) return { key: exists[2]!, operator: exists[1] ? 'DoesNotExist' : 'Exists' };
-    throw new BanyanError(
-      'BadRequest',
-      `unable to parse requirement: ${JSON.stringify(term)} of the label selector ${JSON.stringify(text)}`,
-    );
+    return requirement;
   });
+}
+
+function parseRequirement(term: string): LabelRequirement | undefined {
+  const inSet = /^([^\s!=<>]+)\s+(in|notin)\s*\(([^)]*)\)$/.exec(term);
+  if (inSet) {
+    const values = inSet[3]!.split(',').map((value) => value.trim());
+    return { key: inSet[1]!, operator: inSet[2] === 'in' ? 'In' : 'NotIn', values };
+  }
+  const compare = /^([^\s!=<>]+)\s*(==|=|!=|>|<)\s*(\S*)$/.exec(term);
+  if (compare) return { key: compare[1]!, operator: operators[compare[2]!]!, values: [compare[3]!] };
+  const exists = /^(!?)\s*([^\s!=<>()]+)$/.exec(term);
+  return exists ? { key: exists[2]!, operator: exists[1] ? 'DoesNotExist' : 'Exists' } : undefined;
+}
+
+/** What no label can be selects nothing: more likely a slip of the pen than a wish. */
+function whatIsWrong({ key, operator, values = [] }: LabelRequirement): string | undefined {
+  const wrongKey = checkLabelKey(key);
+  if (wrongKey) return `${JSON.stringify(key)}: ${wrongKey}`;
+  for (const value of values) {
+    const wrong =
+      (operator === 'Gt' || operator === 'Lt') && !isInteger(value) ? 'must be an integer' : checkLabelValue(value);
+    if (wrong) return `${JSON.stringify(value)}: ${wrong}`;
+  }
+  return undefined;
 }
 
 const operators: Readonly<Record<string, LabelRequirement['operator']>> = {
@@ -78,7 +97,8 @@ function parseFieldSelector(text: string, selectable: readonly string[]): FieldT
       if (!match) throw new BanyanError('BadRequest', `invalid selector: ${JSON.stringify(term)}; can't understand it`);
       const path = match[1]!.trim();
       if (path !== 'metadata.name' && path !== 'metadata.namespace' && !selectable.includes(`.${path}`)) {
-        throw new BanyanError('BadRequest', `field label not supported: ${path}`);
+        const known = ['metadata.name', 'metadata.namespace', ...selectable.map((one) => one.slice(1))].join(', ');
+        throw new BanyanError('BadRequest', `field label not supported: ${path}; supported: ${known}`);
       }
       return { path, equals: match[2] !== '!=', value: match[3]!.replaceAll(/\\([\\,=])/g, '$1') };
     });

@@ -1,19 +1,24 @@
-/** Durations as kubectl prints them: two units while they are small. */
+/** Durations as kubectl prints them: two units while they are small. The steps are those of apimachinery's duration.HumanDuration. */
 export function humanDuration(ms: number): string {
-  const seconds = Math.floor(ms / 1000);
-  if (seconds < 0) return '0s';
-  if (seconds < 120) return `${seconds}s`;
+  const seconds = Math.trunc(ms / 1000);
+  // Clocks differ; a second is no reason to doubt.
+  if (Number.isNaN(seconds) || seconds < -1) return '<invalid>';
+  if (seconds < 120) return `${Math.max(seconds, 0)}s`;
   const minutes = Math.floor(seconds / 60);
-  if (minutes < 10) return seconds % 60 === 0 ? `${minutes}m` : `${minutes}m${seconds % 60}s`;
+  if (minutes < 10) return two(minutes, 'm', seconds % 60, 's');
   if (minutes < 180) return `${minutes}m`;
   const hours = Math.floor(minutes / 60);
-  if (hours < 8) return minutes % 60 === 0 ? `${hours}h` : `${hours}h${minutes % 60}m`;
+  if (hours < 8) return two(hours, 'h', minutes % 60, 'm');
   if (hours < 48) return `${hours}h`;
   const days = Math.floor(hours / 24);
-  if (days < 8) return hours % 24 === 0 ? `${days}d` : `${days}d${hours % 24}h`;
-  if (days < 730) return `${days}d`;
+  if (days < 8) return two(days, 'd', hours % 24, 'h');
+  if (days < 2 * 365) return `${days}d`;
   const years = Math.floor(days / 365);
-  return days % 365 === 0 ? `${years}y` : `${years}y${days % 365}d`;
+  return years < 8 ? two(years, 'y', days % 365, 'd') : `${years}y`;
+}
+
+function two(count: number, unit: string, rest: number, restUnit: string): string {
+  return rest === 0 ? `${count}${unit}` : `${count}${unit}${rest}${restUnit}`;
 }
 
 export function ageOf(created: string | undefined, nowMs: number): string {

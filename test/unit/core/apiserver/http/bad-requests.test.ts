@@ -198,13 +198,14 @@ describe('a URL or a parameter that makes no sense', () => {
         what: 'a label selector that does not parse',
         request: ['GET', `${configMaps}?labelSelector=a%20in%20(b`],
         ...bad,
-        message: 'unable to parse requirement: "a in (b" of the label selector "a in (b"',
+        message:
+          'unable to parse requirement: "a in (b" of the label selector "a in (b": must be like key, !key, key=value, key in (a,b) or key>1',
       },
       {
         what: 'a field selector for a field that can not be selected',
         request: ['GET', `${configMaps}?fieldSelector=data.text%3Dx`],
         ...bad,
-        message: 'field label not supported: data.text',
+        message: 'field label not supported: data.text; supported: metadata.name, metadata.namespace',
       },
       {
         what: 'the deletion of a subresource',

@@ -1,0 +1,188 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { builtinKinds } from '../../../../../core/apiserver/builtin/builtin-kinds.ts';
+import { everything, parseLabelSelector, selectionOf } from '../../../../../core/apiserver/selection/selection.ts';
+import type { KubeObject } from '../../../../../core/object/meta.ts';
+import { BanyanError } from '../../../../../core/runtime/errors.ts';
+
+function labelled(labels?: Record<string, string>): KubeObject {
+  return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a', ...(labels ? { labels } : {}) } };
+}
+
+const byLabels = (selector: string, labels?: Record<string, string>) =>
+  selectionOf(selector, null, []).matches(labelled(labels));
+
+function refusal(attempt: () => unknown): BanyanError {
+  try {
+    attempt();
+  } catch (error) {
+    if (error instanceof BanyanError) return error;
+  }
+  throw new Error('was not refused');
+}
+
+describe('a label selector', () => {
+  it.each([
+    ['env', [{ key: 'env', operator: 'Exists' }]],
+    ['!env', [{ key: 'env', operator: 'DoesNotExist' }]],
+    ['! env', [{ key: 'env', operator: 'DoesNotExist' }]],
+    ['env=prod', [{ key: 'env', operator: 'In', values: ['prod'] }]],
+    ['env==prod', [{ key: 'env', operator: 'In', values: ['prod'] }]],
+    ['env = prod', [{ key: 'env', operator: 'In', values: ['prod'] }]],
+    ['env=', [{ key: 'env', operator: 'In', values: [''] }]],
+    ['env!=prod', [{ key: 'env', operator: 'NotIn', values: ['prod'] }]],
+    ['env in (prod, test)', [{ key: 'env', operator: 'In', values: ['prod', 'test'] }]],
+    ['env in(prod)', [{ key: 'env', operator: 'In', values: ['prod'] }]],
+    ['env notin (prod,)', [{ key: 'env', operator: 'NotIn', values: ['prod', ''] }]],
+    ['cores>4', [{ key: 'cores', operator: 'Gt', values: ['4'] }]],
+    ['cores<4', [{ key: 'cores', operator: 'Lt', values: ['4'] }]],
+    ['example.com/in', [{ key: 'example.com/in', operator: 'Exists' }]],
+    ['in in (in)', [{ key: 'in', operator: 'In', values: ['in'] }]],
+  ])('%s', (text, requirements) => {
+    expect(parseLabelSelector(text)).toEqual(requirements);
+  });
+
+  it('joins its terms with AND; commas in parentheses are not between terms', () => {
+    expect(parseLabelSelector('a in (x,y),!b , c=z').map(({ key, operator }) => `${key} ${operator}`)).toEqual([
+      'a In',
+      'b DoesNotExist',
+      'c In',
+    ]);
+    expect(byLabels('a in (x,y),!b', { a: 'y' })).toBe(true);
+    expect(byLabels('a in (x,y),!b', { a: 'y', b: '' })).toBe(false);
+  });
+
+  it('takes what lacks the key for different, but not for less or more', () => {
+    expect(byLabels('env!=prod')).toBe(true);
+    expect(byLabels('env notin (prod)')).toBe(true);
+    expect(byLabels('env')).toBe(false);
+    expect(byLabels('env=')).toBe(false);
+    expect(byLabels('cores>4')).toBe(false);
+    expect(byLabels('cores<4', { cores: 'many' })).toBe(false);
+    expect(byLabels('cores>9', { cores: '10' })).toBe(true);
+  });
+
+  it.each([
+    ['a in (b', '"a in (b"', 'must be like key'],
+    ['a b', '"a b"', 'must be like key'],
+    ['=b', '"=b"', 'must be like key'],
+    ['a=b=c', '"a=b=c"', '"b=c": a valid label must be an empty string or consist of'],
+    ['a=b d', '"a=b d"', 'must be like key'],
+    ['a in (b d)', '"a in (b d)"', '"b d": a valid label must be'],
+    ['x,a_=b', '"a_=b"', '"a_": name part must consist of'],
+    ['A/b/c', '"A/b/c"', 'a qualified name has at most one slash'],
+    ['cores>many', '"cores>many"', '"many": must be an integer'],
+  ])('%s is refused with the term and what is wrong', (text, term, why) => {
+    const { code, message } = refusal(() => parseLabelSelector(text));
+    expect(code).toBe('BadRequest');
+    expect(message).toContain(`unable to parse requirement: ${term} of the label selector ${JSON.stringify(text)}: `);
+    expect(message).toContain(why);
+  });
+
+  it('finds the objects that its requirements say, whatever they are', () => {
+    const key = fc.constantFrom('a', 'b', 'example.com/c');
+    const value = fc.constantFrom('', 'x', 'y', 'z-1');
+    const values = fc.array(value, { minLength: 1, maxLength: 3 });
+    const holds: Record<string, (is: string | undefined, of: string[]) => boolean> = {
+      in: (is, of) => is !== undefined && of.includes(is),
+      notin: (is, of) => is === undefined || !of.includes(is),
+      exists: (is) => is !== undefined,
+      absent: (is) => is === undefined,
+    };
+    const term = fc.record({ key, operator: fc.constantFrom('in', 'notin', 'exists', 'absent'), values });
+    fc.assert(
+      fc.property(fc.array(term, { maxLength: 4 }), fc.dictionary(key, value), (terms, labels) => {
+        const text = terms.map((one) => {
+          if (one.operator === 'exists') return one.key;
+          return one.operator === 'absent' ? `!${one.key}` : `${one.key} ${one.operator} (${one.values.join(', ')})`;
+        });
+        const expected = terms.every((one) => holds[one.operator]!(labels[one.key], one.values));
+        expect(byLabels(text.join(','), { ...labels })).toBe(expected);
+      }),
+    );
+  });
+});
+
+describe('a field selector', () => {
+  const pod: KubeObject = {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'till', namespace: 'shop' },
+    spec: { nodeName: 'n1' },
+    status: { phase: 'Running' },
+  };
+  const selectable = builtinKinds()
+    .find((kind) => kind.kind === 'Pod')!
+    .selectableFields('v1');
+  const finds = (selector: string, object = pod) => selectionOf(null, selector, selectable).matches(object);
+
+  it.each([
+    ['metadata.name=till', true],
+    ['metadata.name==till', true],
+    ['metadata.name!=till', false],
+    ['metadata.namespace=shop,spec.nodeName=n1', true],
+    ['metadata.namespace=shop,spec.nodeName=n2', false],
+    ['status.phase!=Succeeded,status.phase!=Failed', true],
+    ['spec.schedulerName=', true],
+    ['spec.schedulerName!=', false],
+  ])('%s: %s', (selector, expected) => {
+    expect(finds(selector)).toBe(expected);
+  });
+
+  it('takes backslashes before commas, equal signs and backslashes out of values', () => {
+    const odd = { ...pod, spec: { nodeName: 'a,b=c\\d' } };
+    expect(finds('spec.nodeName=a\\,b\\=c\\\\d', odd)).toBe(true);
+    expect(finds('spec.nodeName=a\\,b\\=c\\\\d')).toBe(false);
+  });
+
+  it('is empty on an object without the parents of the field', () => {
+    expect(finds('spec.nodeName=', { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'x' } })).toBe(true);
+  });
+
+  it('is refused for a field that the kind does not offer, with those that it does', () => {
+    const { code, message } = refusal(() => finds('spec.hostname=x'));
+    expect(code).toBe('BadRequest');
+    expect(message).toMatch(
+      /^field label not supported: spec\.hostname; supported: metadata\.name, metadata\.namespace, spec\.nodeName, .*status\.phase/,
+    );
+  });
+
+  it('is refused without an operator', () => {
+    expect(refusal(() => finds('metadata.name')).message).toBe(
+      `invalid selector: "metadata.name"; can't understand it`,
+    );
+  });
+
+  it('knows of Events what kubectl describe asks for', () => {
+    const event: KubeObject = {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: 'e', namespace: 'shop' },
+      involvedObject: { kind: 'Pod', name: 'till', namespace: 'shop', uid: 'u' },
+    };
+    const fields = builtinKinds()
+      .find((kind) => kind.kind === 'Event' && kind.group === '')!
+      .selectableFields('v1');
+    const selector =
+      'involvedObject.uid=u,involvedObject.name=till,involvedObject.namespace=shop,involvedObject.kind=Pod';
+    expect(selectionOf(null, selector, fields).matches(event)).toBe(true);
+    expect(selectionOf(null, `${selector}x`, fields).matches(event)).toBe(false);
+  });
+});
+
+describe('a selection', () => {
+  it('of both kinds needs both', () => {
+    const selection = selectionOf('tier=web', 'metadata.name=a', []);
+    expect(selection.isEmpty).toBe(false);
+    expect(selection.matches(labelled({ tier: 'web' }))).toBe(true);
+    expect(selection.matches(labelled({ tier: 'db' }))).toBe(false);
+    expect(selectionOf('tier=web', 'metadata.name=b', []).matches(labelled({ tier: 'web' }))).toBe(false);
+  });
+
+  it.each([
+    [null, null],
+    ['', ''],
+  ])('of nothing is everything, without parsing an object: %j %j', (labels, fields) => {
+    expect(selectionOf(labels, fields, [])).toBe(everything);
+  });
+});
