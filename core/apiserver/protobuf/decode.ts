@@ -6,6 +6,7 @@
 import { parseApiVersion } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { type BuiltinField, type BuiltinType, builtinType, tableKinds } from '../builtin/types-table.ts';
+import { setField } from '../verbs/json-value.ts';
 import { type WireField, wireFields } from './wire-reader.ts';
 
 const magic = Buffer.from('k8s\0');
@@ -58,10 +59,13 @@ function message(bytes: Buffer, type: BuiltinType, depth: number): Record<string
     if (!known) continue;
     const [name, of] = known;
     if (of.wireType.startsWith('[')) {
-      object[name] = [...((object[name] as unknown[] | undefined) ?? []), single(field, of.wireType.slice(1), depth)];
+      // Each item is a field: a body may have a million of them.
+      object[name] ??= [];
+      (object[name] as unknown[]).push(single(field, of.wireType.slice(1), depth));
     } else if (of.wireType.startsWith('{')) {
       const [key, value] = mapEntry(field.bytes, of.wireType.slice(1), depth);
-      object[name] = { ...(object[name] as object | undefined), [key]: value };
+      object[name] ??= {};
+      setField(object[name] as Record<string, unknown>, key, value);
     } else {
       const value = single(field, of.wireType, depth);
       if (!isLeftOut(value, of)) object[name] = value;

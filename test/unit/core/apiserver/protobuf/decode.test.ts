@@ -1,0 +1,237 @@
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseRequestBody } from '../../../../../core/apiserver/http/body.ts';
+import { decodeProtobuf } from '../../../../../core/apiserver/protobuf/decode.ts';
+import { cloneWithoutNulls } from '../../../../../core/apiserver/verbs/json-value.ts';
+import type { KubeObject } from '../../../../../core/object/meta.ts';
+import { BanyanError } from '../../../../../core/runtime/errors.ts';
+import { HandlerBench } from '../http/handler-bench.ts';
+import { bytes, entry, envelope, int } from './wire-writer.ts';
+
+/** Objects of ours with the bytes and the JSON that client-go 0.34.1 makes of them. */
+const cases = readFileSync(new URL('./client-go.cases.jsonl', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+  .map((line) => JSON.parse(line) as { protobuf: string; json: KubeObject });
+const bodies = cases.map(({ protobuf }) => Buffer.from(protobuf, 'base64'));
+
+const headers = { 'content-type': 'application/vnd.kubernetes.protobuf' };
+
+function refusal(body: Uint8Array): BanyanError {
+  try {
+    decodeProtobuf(Buffer.from(body));
+  } catch (error) {
+    if (error instanceof BanyanError) return error;
+    throw error;
+  }
+  throw new Error('was not refused');
+}
+
+describe('what client-go sends', () => {
+  it.each(cases.map(({ json, protobuf }) => [json.kind, json, protobuf] as const))(
+    'is the JSON that it would have sent: %s',
+    (_, json, protobuf) => {
+      // Go shows lists that it has not as null; here they are left out.
+      expect(decodeProtobuf(Buffer.from(protobuf, 'base64'))).toEqual(cloneWithoutNulls(json));
+    },
+  );
+
+  it('is taken as the body of a create, an update and a deletion', async () => {
+    const api = new HandlerBench();
+    const body = bodies[cases.findIndex(({ json }) => json.kind === 'ConfigMap')]!;
+    const path = '/api/v1/namespaces/shop/configmaps';
+    expect((await api.call('POST', path, { body, headers })).status).toBe(201);
+    const changed = envelope('v1', 'ConfigMap', bytes(1, bytes(1, 'greeting')), entry(2, 'a', 'z'));
+    expect((await api.call('PUT', `${path}/greeting`, { body: changed, headers })).status).toBe(200);
+    expect(await api.get(`${path}/greeting`)).toMatchObject({ data: { a: 'z' } });
+    const options = envelope('v1', 'DeleteOptions', bytes(4, 'Foreground'));
+    const deleted = await api.call('DELETE', `${path}/greeting`, { body: options, headers });
+    expect(deleted.json()).toMatchObject({ metadata: { finalizers: ['foregroundDeletion'] } });
+  });
+
+  it('is checked against the URL like any other body', async () => {
+    const api = new HandlerBench();
+    const body = envelope('v1', 'Secret', bytes(1, bytes(1, 'a')));
+    await expect(api.call('POST', '/api/v1/namespaces/shop/configmaps', { body, headers })).rejects.toThrow(
+      'it is v1 Secret, the request is for v1 ConfigMap',
+    );
+  });
+});
+
+describe('an object written by hand', () => {
+  it('ConfigMap: texts, bytes and maps', () => {
+    const metadata = bytes(1, bytes(1, 'a'), bytes(3, 'shop'), entry(11, 'tier', 'web'));
+    const body = envelope(
+      'v1',
+      'ConfigMap',
+      metadata,
+      entry(2, 'one', '1'),
+      entry(2, 'two', ''),
+      entry(3, 'raw', Buffer.of(0, 255)),
+      int(4, true),
+    );
+    expect(decodeProtobuf(body)).toEqual({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'a', namespace: 'shop', labels: { tier: 'web' } },
+      data: { one: '1', two: '' },
+      binaryData: { raw: 'AP8=' },
+      immutable: true,
+    });
+  });
+
+  it('Deployment: messages in lists, numbers or texts, and zeros that mean something', () => {
+    const probe = bytes(10, bytes(1, bytes(2, bytes(1, '/live'), bytes(2, int(1, 0), int(2, 8080)))), int(3, 0));
+    const container = bytes(2, bytes(1, 'main'), bytes(2, 'nginx'), probe);
+    const template = bytes(3, bytes(2, container));
+    const strategy = bytes(4, bytes(1, 'RollingUpdate'), bytes(2, bytes(1, int(1, 1), int(2, 0), bytes(3, '25%'))));
+    const spec = bytes(2, int(1, 0), bytes(2, entry(1, 'app', 'a')), template, strategy, int(5, 0));
+    expect(decodeProtobuf(envelope('apps/v1', 'Deployment', bytes(1, bytes(1, 'a')), spec))).toEqual({
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'a' },
+      spec: {
+        replicas: 0,
+        selector: { matchLabels: { app: 'a' } },
+        template: {
+          spec: {
+            containers: [{ name: 'main', image: 'nginx', livenessProbe: { httpGet: { path: '/live', port: 8080 } } }],
+          },
+        },
+        strategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: '25%' } },
+      },
+    });
+  });
+
+  it('leaves out what Go leaves out of JSON, and keeps what it keeps', () => {
+    // Service: spec.ports[0] with the empty name (omitempty) and port 0 (always there).
+    const port = bytes(1, bytes(1, ''), bytes(2, ''), int(3, 0));
+    expect(decodeProtobuf(envelope('v1', 'Service', bytes(2, port)))).toMatchObject({ spec: { ports: [{ port: 0 }] } });
+  });
+
+  it('has negative numbers, which take ten bytes', () => {
+    const spec = bytes(2, int(7, -1));
+    expect(decodeProtobuf(envelope('batch/v1', 'Job', spec))).toMatchObject({ spec: { backoffLimit: -1 } });
+  });
+
+  it('has times to the second and micro times, and none for the zero time of Go', () => {
+    const seconds = BigInt(Date.parse('2026-01-02T03:04:05Z') / 1000);
+    const zero = int(1, -62_135_596_800n);
+    const metadata = bytes(1, bytes(8, int(1, seconds), int(2, 999)), bytes(9, zero));
+    const spec = bytes(2, bytes(3, int(1, seconds), int(2, 123_456_789)), bytes(4, int(1, -1), int(2, 0)));
+    expect(decodeProtobuf(envelope('coordination.k8s.io/v1', 'Lease', metadata, spec))).toMatchObject({
+      metadata: { creationTimestamp: '2026-01-02T03:04:05Z' },
+      spec: { acquireTime: '2026-01-02T03:04:05.123456Z', renewTime: '1969-12-31T23:59:59.000000Z' },
+    });
+    expect(decodeProtobuf(envelope('v1', 'ConfigMap', metadata))).not.toHaveProperty('metadata.deletionTimestamp');
+  });
+
+  it('has its unknown fields passed over: a newer client knows more', () => {
+    const body = envelope(
+      'v1',
+      'ConfigMap',
+      bytes(1, bytes(1, 'a'), bytes(999, 'new')),
+      int(998, 7),
+      entry(2, 'k', 'v'),
+    );
+    expect(decodeProtobuf(body)).toEqual({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'a' },
+      data: { k: 'v' },
+    });
+  });
+
+  it('may have keys that are names of JavaScript', () => {
+    const data = (decodeProtobuf(envelope('v1', 'ConfigMap', entry(2, '__proto__', 'x'))) as KubeObject).data;
+    expect(Object.entries(data as object)).toEqual([['__proto__', 'x']]);
+  });
+
+  it('may have as many items as fit into a body', () => {
+    const items = 500_000;
+    const body = envelope('v1', 'ConfigMap', bytes(1, Buffer.concat(Array(items).fill(bytes(14, '')))));
+    const { metadata } = decodeProtobuf(body) as KubeObject;
+    expect(metadata.finalizers).toHaveLength(items);
+  });
+});
+
+describe('a body that is refused', () => {
+  it.each([
+    [
+      'without the magic',
+      Buffer.from('{"kind":"ConfigMap"}'),
+      'Kubernetes\' protobuf begins with "k8s" and a zero byte',
+    ],
+    [
+      'without an object',
+      Buffer.concat([Buffer.from('k8s\0'), bytes(1, bytes(1, 'v1'))]),
+      'the protobuf body has no object',
+    ],
+    [
+      'of a kind that has no protobuf',
+      envelope('edge.banyan.io/v1alpha1', 'EdgePlacement'),
+      'no kind "EdgePlacement" of "edge.banyan.io/v1alpha1" is known in protobuf: send it as JSON',
+    ],
+    [
+      'of a version that there is not',
+      envelope('apps/v1beta1', 'Deployment'),
+      'no kind "Deployment" of "apps/v1beta1" is known in protobuf: send it as JSON',
+    ],
+    [
+      'with something that is no JSON in a raw extension',
+      envelope('apps/v1', 'ControllerRevision', bytes(2, bytes(1, '{'))),
+      'the protobuf body embeds something that is no JSON',
+    ],
+    [
+      'that ends too early',
+      envelope('v1', 'ConfigMap', bytes(1, Buffer.of(0x0a, 0x7f))),
+      'ends in the middle of a field',
+    ],
+  ])('%s', (_, body, message) => {
+    const error = refusal(body);
+    expect(error.code).toBe('BadRequest');
+    expect(error.message).toContain(message);
+  });
+
+  it('cut off anywhere is refused, or it was whole already', () => {
+    const body = bodies[1]!;
+    const whole = decodeProtobuf(body);
+    let refused = 0;
+    for (let length = 0; length < body.length; length++) {
+      try {
+        expect(decodeProtobuf(body.subarray(0, length))).toEqual(whole);
+      } catch (error) {
+        if (!(error instanceof BanyanError)) throw error;
+        expect(error.code).toBe('BadRequest');
+        refused += 1;
+      }
+    }
+    // Only the two empty fields behind the object may be missing.
+    expect(refused).toBeGreaterThanOrEqual(body.length - 4);
+  });
+
+  it('of any bytes whatever gives an object or BadRequest, and nothing else', () => {
+    const broken = fc
+      .tuple(
+        fc.constantFrom(...bodies),
+        fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 6 }),
+      )
+      .map(([body, changes]) => {
+        const copy = Buffer.from(body);
+        for (const [at, value] of changes) copy[4 + (at % (copy.length - 4))] = value;
+        return copy;
+      });
+    fc.assert(
+      fc.property(broken, (body) => {
+        try {
+          expect(parseRequestBody(body, 'protobuf', decodeProtobuf)).toBeTypeOf('object');
+        } catch (error) {
+          if (!(error instanceof BanyanError)) throw error;
+          expect(error.code).toBe('BadRequest');
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+});
