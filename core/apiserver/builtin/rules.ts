@@ -6,6 +6,7 @@
 import type { KubeObject } from '../../object/meta.ts';
 import { type LabelSelector, matchesSelector } from '../../object/selector.ts';
 import type { Cause } from '../../runtime/errors.ts';
+import { equalJson } from '../verbs/json-value.ts';
 
 type Rule = (object: KubeObject, old?: KubeObject) => Cause[];
 type Values = Record<string, unknown>;
@@ -93,7 +94,7 @@ function servicePortsRule(object: KubeObject): Cause[] {
 function immutableDataRule(object: KubeObject, old?: KubeObject): Cause[] {
   if (old?.immutable !== true) return [];
   const message = 'field is immutable when `immutable` is set';
-  const changed = (field: string) => JSON.stringify(object[field] ?? {}) !== JSON.stringify(old[field] ?? {});
+  const changed = (field: string) => !equalJson(object[field] ?? {}, old[field] ?? {});
   const causes: Cause[] = [];
   if (object.immutable !== true) causes.push(forbidden('immutable', message));
   for (const field of ['data', 'binaryData']) if (changed(field)) causes.push(forbidden(field, message));
@@ -111,7 +112,7 @@ function immutable(path: string): Rule {
   return (object, old) => {
     if (!old) return [];
     const value = at(object, path);
-    return JSON.stringify(value) === JSON.stringify(at(old, path)) ? [] : [invalid(path, value, 'field is immutable')];
+    return equalJson(value, at(old, path)) ? [] : [invalid(path, value, 'field is immutable')];
   };
 }
 

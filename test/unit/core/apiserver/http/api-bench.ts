@@ -40,6 +40,13 @@ export interface Sent {
   readonly accept?: string;
 }
 
+export interface BenchOptions {
+  /** Without one the client is nobody. */
+  readonly certificate?: boolean;
+  readonly port?: number;
+  notReady?(): string | undefined;
+}
+
 const tls = issueAll();
 
 async function issueAll() {
@@ -52,38 +59,35 @@ async function issueAll() {
 }
 
 export class ApiBench implements AsyncDisposable {
-  readonly url: string;
+  readonly server: ApiServer;
   readonly space: Space;
   readonly settle: () => void;
-  readonly #server: ApiServer;
   readonly #client: ClientHttp2Session;
 
-  private constructor(url: string, server: ApiServer, { space, settle }: TestSpace, client: ClientHttp2Session) {
-    this.url = url;
+  private constructor(server: ApiServer, { space, settle }: TestSpace, client: ClientHttp2Session) {
+    this.server = server;
     this.space = space;
     this.settle = settle;
-    this.#server = server;
     this.#client = client;
   }
 
-  /** Without a certificate the client is nobody. */
-  static async start(options: { certificate?: boolean } = {}): Promise<ApiBench> {
+  static async start({ certificate = true, port = 0, notReady }: BenchOptions = {}): Promise<ApiBench> {
     const { ca, server: node, user } = await tls;
     const server = new ApiServer({
       tls: { ca, key: Buffer.from(node.keyPem), cert: Buffer.from(node.certPem) },
       host: '127.0.0.1',
-      port: 0,
+      port,
       clock: systemClock,
       log: silentLogger,
       authenticate: userOfCertificate,
-      notReady: () => undefined,
+      notReady: notReady ?? (() => undefined),
       metrics: () => Promise.resolve('# none\n'),
     });
     const opened = testSpace();
     server.mount('', opened.space);
     const url = await server.listen();
-    const credentials = options.certificate === false ? {} : { key: user.keyPem, cert: user.certPem };
-    return new ApiBench(url, server, opened, connect(url, { ca, ...credentials }));
+    const credentials = certificate ? { key: user.keyPem, cert: user.certPem } : {};
+    return new ApiBench(server, opened, connect(url, { ca, ...credentials }));
   }
 
   /** All calls share one HTTP/2 connection, as those of kubectl do. */
@@ -105,7 +109,7 @@ export class ApiBench implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#client.close();
-    await this.#server[Symbol.asyncDispose]();
+    await this.server[Symbol.asyncDispose]();
   }
 }
 

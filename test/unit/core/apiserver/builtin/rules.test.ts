@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { checkRules } from '../../../../../core/apiserver/builtin/rules.ts';
+import type { KubeObject } from '../../../../../core/object/meta.ts';
+
+const labels = { app: 'a' };
+
+function workload(spec: object = {}): KubeObject {
+  const template = { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'nginx' }] } };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'X',
+    metadata: { name: 'a' },
+    spec: { selector: { matchLabels: labels }, template, ...spec },
+  };
+}
+
+function object(fields: object): KubeObject {
+  return { apiVersion: 'v1', kind: 'X', metadata: { name: 'a' }, ...fields };
+}
+
+/** `field: message` of each cause. */
+function problems(kind: string, now: KubeObject, old?: KubeObject): string[] {
+  return checkRules(kind, now, old).map(({ field, message }) => `${field}: ${message}`);
+}
+
+describe.each(['Deployment', 'ReplicaSet', 'StatefulSet', 'DaemonSet'])('a %s', (kind) => {
+  it('is right as people write it', () => {
+    expect(problems(kind, workload())).toEqual([]);
+    expect(problems(kind, workload(), workload())).toEqual([]);
+  });
+
+  it('needs a selector that selects its own pods', () => {
+    expect(problems(kind, workload({ selector: undefined }))).toEqual(['spec.selector: Required value']);
+    expect(problems(kind, workload({ selector: {} }))).toEqual([
+      'spec.selector: Invalid value: {}: empty selector is invalid for this kind',
+    ]);
+    expect(problems(kind, workload({ selector: { matchLabels: { app: 'b' } } }))).toEqual([
+      'spec.template.metadata.labels: Invalid value: {"app":"a"}: `selector` does not match template `labels`',
+    ]);
+  });
+
+  it('keeps its selector', () => {
+    const template = { metadata: { labels: { app: 'a', tier: 'web' } }, spec: { containers: [{ name: 'main' }] } };
+    const next = workload({ selector: { matchLabels: { tier: 'web' } }, template });
+    expect(problems(kind, next, workload())).toEqual([
+      'spec.selector: Invalid value: {"matchLabels":{"tier":"web"}}: field is immutable',
+    ]);
+  });
+
+  it('needs containers with names of their own', () => {
+    const of = (containers: object[]) => workload({ template: { metadata: { labels }, spec: { containers } } });
+    expect(problems(kind, of([]))).toEqual(['spec.template.spec.containers: Required value']);
+    expect(problems(kind, of([{}]))).toEqual(['spec.template.spec.containers[0].name: Required value']);
+    expect(problems(kind, of([{ name: 'x' }, { name: 'y' }, { name: 'x' }]))).toEqual([
+      'spec.template.spec.containers[2].name: Duplicate value: "x"',
+    ]);
+  });
+});
+
+describe.each(['Deployment', 'ReplicaSet', 'StatefulSet'])('the replicas of a %s', (kind) => {
+  it('may be none, but not fewer', () => {
+    expect(problems(kind, workload({ replicas: 0 }))).toEqual([]);
+    expect(problems(kind, workload({ replicas: -1 }))).toEqual([
+      'spec.replicas: Invalid value: -1: must be greater than or equal to 0',
+    ]);
+  });
+});
+
+describe('a Job', () => {
+  const job = (spec: object) => object({ spec: { template: { spec: { containers: [{ name: 'x' }], ...spec } } } });
+
+  it('says what happens to a pod that ends', () => {
+    for (const restartPolicy of ['Never', 'OnFailure']) expect(problems('Job', job({ restartPolicy }))).toEqual([]);
+    for (const spec of [{}, { restartPolicy: 'Always' }]) {
+      expect(problems('Job', job(spec))).toEqual([
+        'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"',
+      ]);
+    }
+  });
+
+  it('keeps its template', () => {
+    const [cause] = problems('Job', job({ restartPolicy: 'Never' }), job({ restartPolicy: 'OnFailure' }));
+    expect(cause).toMatch(/^spec\.template: Invalid value: .*: field is immutable$/);
+  });
+});
+
+describe('a Pod', () => {
+  it('needs an image in each container', () => {
+    expect(problems('Pod', object({ spec: { containers: [{ name: 'a', image: 'x' }, { name: 'b' }] } }))).toEqual([
+      'spec.containers[1].image: Required value',
+    ]);
+  });
+});
+
+describe('a Service', () => {
+  const service = (ports: object[]) => object({ spec: { ports } });
+
+  it('has ports that there are', () => {
+    expect(problems('Service', service([{ port: 1 }]))).toEqual([]);
+    expect(problems('Service', service([{ port: 65_535 }]))).toEqual([]);
+    for (const port of [0, 65_536]) {
+      expect(problems('Service', service([{ port }]))).toEqual([
+        `spec.ports[0].port: Invalid value: ${port}: must be between 1 and 65535, inclusive`,
+      ]);
+    }
+  });
+
+  it('names its ports when it has several', () => {
+    expect(problems('Service', service([{ name: 'a', port: 1 }, { port: 2 }]))).toEqual([
+      'spec.ports[1].name: Required value',
+    ]);
+  });
+});
+
+describe('what does not change any more', () => {
+  it.each([
+    ['StatefulSet', workload({ serviceName: 'a' }), workload({ serviceName: 'b' }), 'spec.serviceName'],
+    ['Secret', object({ type: 'Opaque' }), object({ type: 'x' }), 'type'],
+    [
+      'PersistentVolumeClaim',
+      object({ spec: { accessModes: ['a'] } }),
+      object({ spec: { accessModes: ['b'] } }),
+      'spec.accessModes',
+    ],
+    ['PriorityClass', object({ value: 1 }), object({ value: 2 }), 'value'],
+    ['RoleBinding', object({ roleRef: { name: 'a' } }), object({ roleRef: { name: 'b' } }), 'roleRef'],
+    ['ClusterRoleBinding', object({ roleRef: { name: 'a' } }), object({ roleRef: { name: 'b' } }), 'roleRef'],
+  ])('of a %s is refused by its field', (kind, old, next, field) => {
+    expect(problems(kind, old, old)).toEqual([]);
+    const [cause, ...more] = problems(kind, next, old);
+    expect(cause).toMatch(new RegExp(`^${field}: Invalid value: .*: field is immutable$`));
+    expect(more).toEqual([]);
+  });
+
+  it('of a ConfigMap or a Secret is what says so itself, and that it says so', () => {
+    const why = 'Forbidden: field is immutable when `immutable` is set';
+    for (const kind of ['ConfigMap', 'Secret']) {
+      const old = object({ immutable: true, data: { a: 'x' } });
+      expect(problems(kind, { ...old, data: { a: 'y' } }, old)).toEqual([`data: ${why}`]);
+      expect(problems(kind, { ...old, immutable: false }, old)).toEqual([`immutable: ${why}`]);
+      expect(problems(kind, { ...old, binaryData: { b: '' } }, old)).toEqual([`binaryData: ${why}`]);
+      const open = { ...old, immutable: false };
+      expect(problems(kind, { ...open, data: {} }, open)).toEqual([]);
+    }
+  });
+
+  it('may be written in another order', () => {
+    const old = object({ roleRef: { name: 'a', kind: 'Role' }, immutable: true, data: { a: 'x', b: 'y' } });
+    const next = object({ roleRef: { kind: 'Role', name: 'a' }, immutable: true, data: { b: 'y', a: 'x' } });
+    expect(problems('RoleBinding', next, old)).toEqual([]);
+    expect(problems('ConfigMap', next, old)).toEqual([]);
+  });
+});

@@ -1,0 +1,113 @@
+import { createServer } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { ApiBench, answerOf } from './api-bench.ts';
+
+const configMaps = '/api/v1/namespaces/shop/configmaps';
+
+describe('the server', () => {
+  it('says to anybody whether it is alive and ready', async () => {
+    await using api = await ApiBench.start({ certificate: false, notReady: () => 'waiting for the parent' });
+    for (const path of ['/healthz', '/livez']) {
+      expect(await api.call('GET', path)).toMatchObject({ status: 200, text: 'ok' });
+    }
+    expect(await api.call('GET', '/readyz')).toMatchObject({ status: 503, text: 'waiting for the parent' });
+  });
+
+  it('gives its metrics to those whom it knows', async () => {
+    await using api = await ApiBench.start();
+    expect(await api.call('GET', '/metrics')).toMatchObject({
+      status: 200,
+      type: 'text/plain; version=0.0.4',
+      text: '# none\n',
+    });
+    await using anonymous = await ApiBench.start({ certificate: false });
+    expect((await anonymous.call('GET', '/metrics')).status).toBe(401);
+  });
+
+  it('says who is asking, and that they may', async () => {
+    await using api = await ApiBench.start();
+    const whoami = await api.call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', { body: {} });
+    expect(whoami.status).toBe(201);
+    expect(whoami.json()).toMatchObject({
+      kind: 'SelfSubjectReview',
+      status: { userInfo: { username: 'jo', groups: ['system:masters', 'system:authenticated'] } },
+    });
+    const spec = { resourceAttributes: { verb: 'create', resource: 'pods' } };
+    const body = { kind: 'SelfSubjectAccessReview', apiVersion: 'authorization.k8s.io/v1', spec };
+    const mayI = await api.call('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', { body });
+    expect(mayI.json()).toMatchObject({ kind: 'SelfSubjectAccessReview', spec, status: { allowed: true } });
+  });
+
+  it('has spaces below prefixes, and makes those that are asked for first', async () => {
+    await using api = await ApiBench.start();
+    const asked: string[] = [];
+    api.server.resolveWith((prefix) => {
+      asked.push(prefix);
+      return prefix === '/spaces/eu.ops' ? api.space : undefined;
+    });
+    api.space.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a', namespace: 'shop' } });
+    for (let i = 0; i < 2; i++) expect((await api.call('GET', `/spaces/eu.ops${configMaps}/a`)).status).toBe(200);
+    expect(asked).toEqual(['/spaces/eu.ops']);
+    const index = await api.call('GET', '/spaces/eu.ops/openapi/v3');
+    expect(index.text).toContain('"/spaces/eu.ops/openapi/v3/api/v1?hash=');
+    expect((await api.call('GET', `/spaces/us.ops${configMaps}`)).status).toBe(404);
+    expect((await api.call('GET', `/mailboxes/eu.ops${configMaps}`)).status).toBe(404);
+    api.server.unmount('/spaces/eu.ops');
+    await api.call('GET', `/spaces/eu.ops${configMaps}`);
+    expect(asked.filter((prefix) => prefix === '/spaces/eu.ops')).toHaveLength(2);
+  });
+
+  it('takes a path that begins with two slashes for a path', async () => {
+    await using api = await ApiBench.start();
+    expect((await api.call('GET', '//version')).status).toBe(200);
+  });
+
+  it('says which port it can not have', async () => {
+    const taken = createServer();
+    const port = await new Promise<number>((done) => {
+      taken.listen(0, '127.0.0.1', () => {
+        const address = taken.address();
+        done(typeof address === 'object' && address ? address.port : 0);
+      });
+    });
+    try {
+      await expect(ApiBench.start({ port })).rejects.toThrow(
+        `can't listen on 127.0.0.1:${port} (EADDRINUSE): free the port or choose another`,
+      );
+    } finally {
+      taken.close();
+    }
+  });
+});
+
+describe('a watch over the wire', () => {
+  it('sends each event as it happens, a line each', async () => {
+    await using api = await ApiBench.start();
+    const stream = api.open('GET', `${configMaps}?watch=true`, {}, true);
+    const lines = eventsOf(stream);
+    for (const name of ['a', 'b']) {
+      api.space.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'shop' } });
+      expect(await lines.next()).toMatchObject({ value: { type: 'ADDED', object: { metadata: { name } } } });
+    }
+    stream.close();
+  });
+
+  it('ends with the server, in order', async () => {
+    const api = await ApiBench.start();
+    const ended = answerOf(api.open('GET', `${configMaps}?watch=true&allowWatchBookmarks=true`, {}, true));
+    await api.call('GET', '/healthz');
+    await api[Symbol.asyncDispose]();
+    expect(await ended).toMatchObject({ status: 200, text: '' });
+  });
+});
+
+async function* eventsOf(stream: AsyncIterable<Buffer>): AsyncGenerator<unknown> {
+  let text = '';
+  for await (const chunk of stream) {
+    text += chunk;
+    for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n')) {
+      yield JSON.parse(text.slice(0, end)) as unknown;
+      text = text.slice(end + 1);
+    }
+  }
+}
