@@ -4,6 +4,7 @@ import {
   type Http2SecureServer,
   type Http2ServerRequest,
   type Http2ServerResponse,
+  type ServerHttp2Session,
 } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '../../runtime/clock.ts';
@@ -41,6 +42,7 @@ export class ApiServer implements AsyncDisposable {
   readonly #resolvers: ((prefix: string) => Space | undefined)[] = [];
   readonly #watches = new Set<Watch>();
   readonly #sockets = new Set<TLSSocket>();
+  readonly #sessions = new Set<ServerHttp2Session>();
 
   constructor(options: ApiServerOptions) {
     this.#options = options;
@@ -57,6 +59,10 @@ export class ApiServer implements AsyncDisposable {
     this.#server.on('secureConnection', (socket: TLSSocket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
+    });
+    this.#server.on('session', (session) => {
+      this.#sessions.add(session);
+      session.once('close', () => this.#sessions.delete(session));
     });
     this.#server.on('sessionError', (error) => options.log.debug({ reason: error.message }, 'a connection broke'));
   }
@@ -99,7 +105,9 @@ export class ApiServer implements AsyncDisposable {
     for (const watch of this.#watches) watch.end();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     const late = new Promise<void>((resolve) => this.#options.clock.after(drainMs, resolve));
-    for (const socket of this.#sockets) socket.end();
+    // Closing the socket under a session would cut off what its streams have still to say.
+    for (const session of this.#sessions) session.close();
+    for (const socket of this.#sockets) if (socket.alpnProtocol !== 'h2') socket.end();
     await Promise.race([closed, late]);
     for (const socket of this.#sockets) socket.destroy();
   }

@@ -47,7 +47,8 @@ export interface BenchOptions {
   notReady?(): string | undefined;
 }
 
-const tls = issueAll();
+/** Of every bench: one authority, one node and one user, Jo. */
+export const tls = issueAll();
 
 async function issueAll() {
   const issuing = { clock: systemClock, random: systemRandom };
@@ -60,12 +61,14 @@ async function issueAll() {
 
 export class ApiBench implements AsyncDisposable {
   readonly server: ApiServer;
+  readonly url: string;
   readonly space: Space;
   readonly settle: () => void;
   readonly #client: ClientHttp2Session;
 
-  private constructor(server: ApiServer, { space, settle }: TestSpace, client: ClientHttp2Session) {
+  private constructor(server: ApiServer, url: string, { space, settle }: TestSpace, client: ClientHttp2Session) {
     this.server = server;
+    this.url = url;
     this.space = space;
     this.settle = settle;
     this.#client = client;
@@ -87,7 +90,7 @@ export class ApiBench implements AsyncDisposable {
     server.mount('', opened.space);
     const url = await server.listen();
     const credentials = certificate ? { key: user.keyPem, cert: user.certPem } : {};
-    return new ApiBench(server, opened, connect(url, { ca, ...credentials }));
+    return new ApiBench(server, url, opened, connect(url, { ca, ...credentials }));
   }
 
   /** All calls share one HTTP/2 connection, as those of kubectl do. */

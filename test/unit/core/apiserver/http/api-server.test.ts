@@ -1,6 +1,10 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { Agent, get } from 'node:https';
 import { createServer } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import { ApiBench, answerOf } from './api-bench.ts';
+import { ApiBench, answerOf, tls } from './api-bench.ts';
 
 const configMaps = '/api/v1/namespaces/shop/configmaps';
 
@@ -62,6 +66,19 @@ describe('the server', () => {
     expect((await api.call('GET', '//version')).status).toBe(200);
   });
 
+  it('speaks HTTP/1.1 too, and closes idle connections at its end', async () => {
+    const api = await ApiBench.start();
+    const { ca, user } = await tls;
+    const agent = new Agent({ keepAlive: true, ca, key: user.keyPem, cert: user.certPem });
+    const [response] = (await once(get(`${api.url}${configMaps}`, { agent }), 'response')) as [IncomingMessage];
+    expect(response).toMatchObject({ httpVersion: '1.1', statusCode: 200 });
+    expect(await json(response)).toMatchObject({ kind: 'ConfigMapList', items: [] });
+    await api[Symbol.asyncDispose]();
+    await expect(once(get(`${api.url}/healthz`, { agent }), 'response')).rejects.toThrow(
+      /hang up|ECONNREFUSED|ECONNRESET/,
+    );
+  });
+
   it('says which port it can not have', async () => {
     const taken = createServer();
     const port = await new Promise<number>((done) => {
@@ -94,10 +111,12 @@ describe('a watch over the wire', () => {
 
   it('ends with the server, in order', async () => {
     const api = await ApiBench.start();
-    const ended = answerOf(api.open('GET', `${configMaps}?watch=true&allowWatchBookmarks=true`, {}, true));
-    await api.call('GET', '/healthz');
+    const stream = api.open('GET', `${configMaps}?watch=true&allowWatchBookmarks=true`, {}, true);
+    const ended = answerOf(stream);
+    await once(stream, 'response');
     await api[Symbol.asyncDispose]();
     expect(await ended).toMatchObject({ status: 200, text: '' });
+    expect({ aborted: stream.aborted, code: stream.rstCode }).toEqual({ aborted: false, code: 0 });
   });
 });
 
