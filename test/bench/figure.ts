@@ -1,8 +1,41 @@
-/** What a benchmark measured. */
+/** What a benchmark gives: figures, most of them beside what the same run measured for comparison. */
+import type { Scratch } from './scratch.ts';
+
 export interface Figure {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
-  /** For example `≥ 0.5`; absent: only reported. */
-  readonly goal?: string;
+  /** Measured in the same run, in the same unit. */
+  readonly baseline?: { readonly name: string; readonly value: number };
+  readonly goal?: Goal;
+}
+
+export interface Goal {
+  /** The figure itself, or the figure over its baseline. */
+  readonly of: 'value' | 'ratio';
+  readonly is: '≥' | '≤';
+  readonly bound: number;
+}
+
+export interface BenchPorts {
+  /** Directories and processes that are gone when the run is over, however it ends. */
+  readonly scratch: Scratch;
+  /** Progress, for who waits. */
+  say(line: string): void;
+}
+
+export type Bench = (ports: BenchPorts) => Promise<Figure[]>;
+
+export function ratioOf({ value, baseline }: Figure): number | undefined {
+  return baseline && value / baseline.value;
+}
+
+/** Undefined: the figure is only reported. */
+export function holds(figure: Figure): boolean | undefined {
+  const { goal, value } = figure;
+  if (!goal) return undefined;
+  const measured = goal.of === 'value' ? value : ratioOf(figure);
+  // What was not measured, and 0 over 0, hold nothing.
+  if (measured === undefined || Number.isNaN(measured)) return false;
+  return goal.is === '≥' ? measured >= goal.bound : measured <= goal.bound;
 }

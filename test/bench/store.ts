@@ -2,14 +2,13 @@
  * The store over raw lmdb doing the same bytes, one after the other in this process: durable puts from 256 writers at once, and scans. Raw
  * lmdb is used as its makers advise: `put` and `flushed`, batched by the turn, synced on its own thread.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { open } from 'lmdb';
 import { silentLogger } from '../../core/runtime/logger.ts';
 import { text } from '../../core/store/bytes.ts';
 import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
-import type { Figure } from './figure.ts';
+import type { BenchPorts, Figure } from './figure.ts';
+import { median } from './statistics.ts';
 
 /** What the two do; a side is one of them. */
 interface Side {
@@ -22,40 +21,33 @@ interface Side {
 const writers = 256;
 const valueBytes = 2_048;
 const putsPerRound = writers * 20;
-const rounds = 5;
+const rounds = 15;
 const scansPerRound = 5;
 
-export async function bench(): Promise<Figure[]> {
+export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   const puts: Record<'raw' | 'store', number[]> = { raw: [], store: [] };
   const scans: Record<'raw' | 'store', number[]> = { raw: [], store: [] };
-  await using directories = temporary();
-  const sides = { raw: openRaw(directories.make()), store: openStore(directories.make()) };
+  const sides = { raw: openRaw(scratch.directory()), store: openStore(scratch.directory()) };
+  for (const side of Object.values(sides)) scratch.use({ [Symbol.asyncDispose]: () => side.close() });
   // In turns, so that what the machine does besides meets both; the first round warms up.
   for (let round = 0; round <= rounds; round++) {
+    say(round === 0 ? 'warming up' : `round ${round} of ${rounds}`);
     for (const name of ['raw', 'store'] as const) {
       const putsPerSecond = await measurePuts(sides[name], round);
-      const bytesPerSecond = measureScans(sides[name]);
+      const megabytesPerSecond = measureScans(sides[name]);
       if (round === 0) continue;
       puts[name].push(putsPerSecond);
-      scans[name].push(bytesPerSecond);
+      scans[name].push(megabytesPerSecond);
     }
   }
-  await sides.raw.close();
-  await sides.store.close();
-  const megabytes = (values: number[]) => median(values) / 1e6;
-  return [
-    { name: 'store: durable puts', value: median(puts.store), unit: 'puts/s' },
-    { name: 'raw lmdb: durable puts', value: median(puts.raw), unit: 'puts/s' },
-    {
-      name: 'durable puts, store over raw',
-      value: median(puts.store) / median(puts.raw),
-      unit: 'ratio',
-      goal: '≥ 0.5',
-    },
-    { name: 'store: scan', value: megabytes(scans.store), unit: 'MB/s' },
-    { name: 'raw lmdb: scan', value: megabytes(scans.raw), unit: 'MB/s' },
-    { name: 'scan, store over raw', value: median(scans.store) / median(scans.raw), unit: 'ratio', goal: '≥ 0.5' },
-  ];
+  const figure = (name: string, unit: string, values: typeof puts): Figure => ({
+    name,
+    unit,
+    value: median(values.store),
+    baseline: { name: 'raw lmdb', value: median(values.raw) },
+    goal: { of: 'ratio', is: '≥', bound: 0.5 },
+  });
+  return [figure('durable puts', 'puts/s', puts), figure('scan', 'MB/s', scans)];
 }
 
 function openStore(directory: string): Side {
@@ -110,32 +102,15 @@ async function measurePuts(side: Side, round: number): Promise<number> {
   return (putsPerRound / (performance.now() - startMs)) * 1_000;
 }
 
+/** MB a second. */
 function measureScans(side: Side): number {
   const startMs = performance.now();
   let bytes = 0;
   for (let i = 0; i < scansPerRound; i++) bytes += side.scan();
-  return (bytes / (performance.now() - startMs)) * 1_000;
+  return bytes / 1e6 / ((performance.now() - startMs) / 1_000);
 }
 
 /** Spread over the key space, as hashes and names are. */
 function keyOf(i: number): Uint8Array {
   return text(`key/${String((i * 7_919) % putsPerRound).padStart(10, '0')}`);
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
-}
-
-function temporary(): { make(): string } & AsyncDisposable {
-  const made: string[] = [];
-  return {
-    make() {
-      const directory = mkdtempSync(join(tmpdir(), 'banyan-bench.'));
-      made.push(directory);
-      return directory;
-    },
-    async [Symbol.asyncDispose]() {
-      for (const directory of made) rmSync(directory, { recursive: true });
-    },
-  };
 }

@@ -1,0 +1,90 @@
+/**
+ * `npm run bench`: what there is; `npm run bench -- NAME [--json [FILE]]`: one of them, as a table, or as JSON to standard output or into a
+ * file beside the table. Exit codes: 0 all goals hold, 1 one does not or the run failed, 2 bad usage.
+ */
+import { writeFileSync } from 'node:fs';
+import { describeError } from '../../core/runtime/errors.ts';
+import { type Bench, type Figure, holds } from './figure.ts';
+import { jsonOf, tableOf } from './report.ts';
+import { Scratch } from './scratch.ts';
+
+interface Entry {
+  readonly line: string;
+  load(): Promise<{ bench: Bench }>;
+}
+
+const benches: Readonly<Record<string, Entry>> = {
+  store: { line: 'durable puts and scans of the store over raw lmdb', load: () => import('./store.ts') },
+};
+
+interface Arguments {
+  readonly name?: string;
+  /** `-`: standard output. */
+  readonly json?: string;
+}
+
+const usage = 'npm run bench -- NAME [--json [FILE]]';
+
+class UsageError extends Error {}
+
+try {
+  const { name, json } = argumentsOf(process.argv.slice(2));
+  if (name === undefined) {
+    process.stdout.write(`${listOf()}\n`);
+  } else {
+    const figures = await run(name);
+    tell(name, figures, json);
+    process.exitCode = figures.some((figure) => holds(figure) === false) ? 1 : 0;
+  }
+} catch (error) {
+  const isUsage = error instanceof UsageError;
+  process.stderr.write(`${isUsage ? error.message : describeError(error)}\n`);
+  if (!isUsage) process.stderr.write(`${(error as Error).stack}\n`);
+  process.exitCode = isUsage ? 2 : 1;
+}
+
+function argumentsOf(args: readonly string[]): Arguments {
+  let name: string | undefined;
+  let json: string | undefined;
+  for (const [i, arg] of args.entries()) {
+    if (arg === '--json') json = '-';
+    else if (arg.startsWith('-')) throw new UsageError(`unknown option ${arg}; usage: ${usage}`);
+    // The file comes right behind its option, unless that is where the name stands.
+    else if (args[i - 1] === '--json' && (name !== undefined || !Object.hasOwn(benches, arg))) json = arg;
+    else if (name !== undefined) throw new UsageError(`one benchmark a run: ${name} or ${arg}? usage: ${usage}`);
+    else name = arg;
+  }
+  if (name !== undefined && !Object.hasOwn(benches, name)) {
+    throw new UsageError(`there is no benchmark "${name}"; there are:\n${listOf()}`);
+  }
+  if (name === undefined && json !== undefined) throw new UsageError(`which benchmark? there are:\n${listOf()}`);
+  return { ...(name === undefined ? {} : { name }), ...(json === undefined ? {} : { json }) };
+}
+
+async function run(name: string): Promise<Figure[]> {
+  await using scratch = new Scratch();
+  const end = (signal: NodeJS.Signals) => {
+    process.stderr.write(`${signal}: cleaning up\n`);
+    void scratch[Symbol.asyncDispose]().finally(() => process.exit(1));
+  };
+  process.once('SIGINT', end);
+  process.once('SIGTERM', end);
+  const { bench } = await benches[name]!.load();
+  const figures = await bench({ scratch, say: (line) => process.stderr.write(`${name}: ${line}\n`) });
+  process.off('SIGINT', end);
+  process.off('SIGTERM', end);
+  return figures;
+}
+
+function tell(name: string, figures: readonly Figure[], json: string | undefined): void {
+  const written = json === undefined ? '' : `${jsonOf(name, figures, new Date())}\n`;
+  process.stdout.write(json === '-' ? written : `${tableOf(figures)}\n`);
+  if (json !== undefined && json !== '-') writeFileSync(json, written);
+}
+
+function listOf(): string {
+  const width = Math.max(...Object.keys(benches).map((name) => name.length));
+  return Object.entries(benches)
+    .map(([name, { line }]) => `  ${name.padEnd(width)}  ${line}`)
+    .join('\n');
+}
