@@ -15,6 +15,7 @@ interface Entry {
 
 const benches: Readonly<Record<string, Entry>> = {
   store: { line: 'durable puts and scans of the store over raw lmdb', load: () => import('./store.ts') },
+  fanout: { line: 'one object to 100 and 1,000 children over a raw gRPC blast', load: () => import('./fanout.ts') },
 };
 
 interface Arguments {

@@ -1,0 +1,42 @@
+/** A process full of children, forked by a benchmark: sessions on memory stores, or answering ends of raw streams. Ends with its parent. */
+import type { KeyAndCertificate } from '../../core/identity/authority.ts';
+import { MemoryStore } from '../../core/store/memory/memory-store.ts';
+import { credentialsOf } from './credentials.ts';
+import { attachChild } from './mesh-child.ts';
+import { answerRaw } from './raw-grpc.ts';
+
+export interface ChildrenRequest {
+  readonly kind: 'mesh' | 'raw';
+  readonly authority: KeyAndCertificate;
+  readonly parent: { readonly address: string; readonly path: string };
+  readonly names: readonly string[];
+  /** What a raw stream answers. */
+  readonly answerBytes: number;
+}
+
+/** Handshakes at once: each is some milliseconds of both processes, and a dialer waits ten seconds. */
+const dialsAtOnce = 50;
+
+process.on('disconnect', () => process.exit(0));
+process.on('message', (request: ChildrenRequest) => {
+  connectAll(request).then(
+    () => process.send?.({ connected: request.names.length }),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+});
+
+async function connectAll(request: ChildrenRequest): Promise<void> {
+  for (let i = 0; i < request.names.length; i += dialsAtOnce) {
+    await Promise.all(request.names.slice(i, i + dialsAtOnce).map((name) => connect(request, name)));
+  }
+}
+
+async function connect({ kind, authority, parent, answerBytes }: ChildrenRequest, name: string): Promise<void> {
+  const path = parent.path === '' ? name : `${parent.path}:${name}`;
+  const credentials = await credentialsOf(authority, { path, role: 'agent' });
+  if (kind === 'raw') return answerRaw(parent.address, credentials, Buffer.alloc(answerBytes));
+  await attachChild({ store: new MemoryStore(), path, parent, credentials, committed() {} });
+}

@@ -1,0 +1,58 @@
+/** A child without what makes it an agent or a relay: a store, its two feeds and the session with the parent, over real connections. */
+import { FeedConsumer } from '../../core/feed/consumer.ts';
+import type { AppliedChange } from '../../core/feed/feed.ts';
+import { FeedProducer } from '../../core/feed/producer.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { silentLogger } from '../../core/runtime/logger.ts';
+import { systemRandom } from '../../core/runtime/random.ts';
+import { ChildSession } from '../../core/session/child-session.ts';
+import { beginBoot } from '../../core/session/node-identity.ts';
+import type { Store } from '../../core/store/store.ts';
+import { grpcDialer } from '../../core/wire/grpc/grpc-dialer.ts';
+import type { NodeCredentials } from '../../core/wire/grpc/grpc-listener.ts';
+
+export interface MeshChildOptions {
+  readonly store: Store;
+  readonly path: string;
+  readonly parent: { readonly address: string; readonly path: string };
+  readonly credentials: NodeCredentials;
+  /** After the commit, before it is durable. */
+  committed(changes: readonly AppliedChange[]): void;
+}
+
+/** Resolves when the child is attached. */
+export function attachChild({ store, path, parent, credentials, committed }: MeshChildOptions): Promise<ChildSession> {
+  const clock = systemClock;
+  const random = systemRandom;
+  const { identity, producer, consumer } = store.write((t) => {
+    const boot = beginBoot(t, clock, random);
+    const { bootNonce } = boot;
+    return {
+      identity: boot,
+      producer: FeedProducer.open(t, { name: 'outbox', bootNonce, random }),
+      consumer: FeedConsumer.open(t, { name: 'upstream' }),
+    };
+  });
+  return new Promise((resolve) => {
+    const session: ChildSession = new ChildSession({
+      store,
+      clock,
+      random,
+      log: silentLogger,
+      dialer: grpcDialer({ address: parent.address, parentPath: parent.path, credentials, clock }),
+      identity,
+      path,
+      role: 'agent',
+      software: 'bench',
+      producer,
+      consumer,
+      applied() {},
+      committed,
+      connected: () => resolve(session),
+      disconnected() {},
+      caughtUp() {},
+      ready: () => true,
+    });
+    session.start();
+  });
+}

@@ -1,0 +1,138 @@
+/** A parent without what schedules its mailboxes: an LMDB store with the feeds of its children, their sessions, and the listener. */
+import { FeedConsumer } from '../../core/feed/consumer.ts';
+import type { Content } from '../../core/feed/feed.ts';
+import { FeedProducer } from '../../core/feed/producer.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { silentLogger } from '../../core/runtime/logger.ts';
+import { systemRandom } from '../../core/runtime/random.ts';
+import { beginBoot } from '../../core/session/node-identity.ts';
+import { type ChildFeeds, ParentSessions } from '../../core/session/parent-sessions.ts';
+import { ackFrame, batchFrame } from '../../core/session/wire-frames.ts';
+import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
+import { encodeFrame } from '../../core/wire/frames.ts';
+import { listenGrpc, type NodeCredentials } from '../../core/wire/grpc/grpc-listener.ts';
+import type { Listener } from '../../core/wire/link.ts';
+
+export class MeshParent implements AsyncDisposable {
+  readonly #store: LmdbStore;
+  readonly #feeds: ReadonlyMap<string, ChildFeeds>;
+  readonly #sessions: ParentSessions;
+  readonly #listener: Listener;
+  #waiting = new Map<string, number>();
+  #done = () => {};
+
+  static async start(directory: string, path: string, names: readonly string[], credentials: NodeCredentials) {
+    const store = LmdbStore.open({ directory }, silentLogger);
+    const feeds = openFeeds(store, names);
+    await store.flushed();
+    const log = silentLogger;
+    let parent: MeshParent | undefined;
+    const sessions = new ParentSessions({
+      store,
+      clock: systemClock,
+      log,
+      path,
+      software: 'bench',
+      feedsOf: (_t, child) => feeds.get(child)!,
+      ready: () => true,
+      applied() {},
+      committed() {},
+      acknowledged: (child, cursor) => parent?.acknowledged(child, cursor),
+      connected() {},
+      disconnected: (child, reason) => {
+        if (parent?.isWaitingFor(child)) throw new Error(`${child} was lost: ${reason}`);
+      },
+    });
+    const listener = await listenGrpc({
+      host: '127.0.0.1',
+      port: 0,
+      credentials,
+      log,
+      accept: (link) => sessions.accept(link),
+    });
+    parent = new MeshParent(store, feeds, sessions, listener);
+    return parent;
+  }
+
+  private constructor(
+    store: LmdbStore,
+    feeds: ReadonlyMap<string, ChildFeeds>,
+    sessions: ParentSessions,
+    listener: Listener,
+  ) {
+    this.#store = store;
+    this.#feeds = feeds;
+    this.#sessions = sessions;
+    this.#listener = listener;
+  }
+
+  get address(): string {
+    return this.#listener.address;
+  }
+
+  /** Puts one content into every mailbox, as the scheduler does; resolves when every child has acknowledged it. */
+  putAll(content: Content): Promise<void> {
+    return new Promise((resolve) => {
+      this.#done = resolve;
+      this.#waiting = this.#store.write((t) => {
+        const heads = new Map<string, number>();
+        const keyHash = hash128(content.key);
+        let first: FeedProducer | undefined;
+        for (const [name, { producer }] of this.#feeds) {
+          if (first) producer.putReference(t, keyHash, first.get(t, keyHash)!.content!, 0);
+          else producer.put(t, content, 0);
+          first ??= producer;
+          heads.set(name, producer.head(t));
+        }
+        return heads;
+      });
+      for (const name of this.#feeds.keys()) this.#sessions.wake(name);
+    });
+  }
+
+  acknowledged(child: string, cursor: number): void {
+    if (cursor < (this.#waiting.get(child) ?? Number.POSITIVE_INFINITY)) return;
+    this.#waiting.delete(child);
+    if (this.#waiting.size === 0) this.#done();
+  }
+
+  isWaitingFor(child: string): boolean {
+    return this.#waiting.has(child);
+  }
+
+  /** Bytes of the frame that carried the last put to a child, and of its acknowledgement. */
+  frameBytes(): { batch: number; ack: number } {
+    const { producer } = this.#feeds.values().next().value!;
+    const batch = this.#store.read((reader) => {
+      const head = producer.head(reader);
+      return producer.batch(reader, head - 1, head, { maxBytes: 64 * 1024, maxEntries: 1 })!;
+    });
+    return {
+      batch: encodeFrame(batchFrame('down', batch)).length,
+      ack: encodeFrame(ackFrame('down', batch.to, batch.epoch)).length,
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#waiting.clear();
+    this.#sessions.close();
+    await this.#listener[Symbol.asyncDispose]();
+    await this.#store[Symbol.asyncDispose]();
+  }
+}
+
+function openFeeds(store: LmdbStore, names: readonly string[]): Map<string, ChildFeeds> {
+  return store.write((t) => {
+    const { bootNonce } = beginBoot(t, systemClock, systemRandom);
+    return new Map(
+      names.map((name) => [
+        name,
+        {
+          producer: FeedProducer.open(t, { name: `mailbox/${name}`, bootNonce, random: systemRandom }),
+          consumer: FeedConsumer.open(t, { name: `reported/${name}` }),
+        },
+      ]),
+    );
+  });
+}
