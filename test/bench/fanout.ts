@@ -9,10 +9,10 @@ import { text } from '../../core/store/bytes.ts';
 import type { ChildrenRequest } from './children.ts';
 import { credentialsOf, makeAuthority } from './credentials.ts';
 import type { BenchPorts, Figure } from './figure.ts';
+import { median, timed } from './measure.ts';
 import { MeshParent } from './mesh-parent.ts';
 import { serveRaw } from './raw-grpc.ts';
 import { ask } from './scratch.ts';
-import { median } from './statistics.ts';
 
 const path = 'eu';
 /** As the objects of the other benchmarks: an ordinary Deployment. */
@@ -89,10 +89,4 @@ async function fanOut(
 /** The same key each time, as an object that is edited. */
 function contentOf(round: number) {
   return { key: 'o/center.retail/bench', attributes: text('{}'), body: Buffer.alloc(bodyBytes, round) };
-}
-
-async function timed(act: () => Promise<void>): Promise<number> {
-  const startMs = performance.now();
-  await act();
-  return performance.now() - startMs;
 }

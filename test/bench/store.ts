@@ -8,7 +8,7 @@ import { silentLogger } from '../../core/runtime/logger.ts';
 import { text } from '../../core/store/bytes.ts';
 import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
 import type { BenchPorts, Figure } from './figure.ts';
-import { median } from './statistics.ts';
+import { median } from './measure.ts';
 
 /** What the two do; a side is one of them. */
 interface Side {

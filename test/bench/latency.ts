@@ -1,0 +1,217 @@
+/**
+ * A write at the center until an agent has it on its disk, over one to four hops: real processes of center and relays in a chain, and one
+ * child at each of them, played by this process, so that both ends are read from one clock. Writes come one after the other. Beside them, in the
+ * same rounds: a round trip of raw gRPC with as many bytes, and a put of raw lmdb until it is flushed.
+ */
+import { ApiClient } from '../../center/cli/api-client.ts';
+import { childPath, type Topology } from '../../center/topology/topology.ts';
+import type { AppliedChange } from '../../core/feed/feed.ts';
+import { silentLogger } from '../../core/runtime/logger.ts';
+import { asText } from '../../core/store/bytes.ts';
+import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
+import { parseEntryKey, type TargetAttributes } from '../../core/wire/entries.ts';
+import type { BenchPorts, Figure } from './figure.ts';
+import { clusterOf, LocalNodes, relayOf } from './local-nodes.ts';
+import { percentileOfBlocks, timed } from './measure.ts';
+import { attachChild } from './mesh-child.ts';
+import { ownFlush, rawFlush, rawRoundTrip } from './raw-limits.ts';
+import type { Scratch } from './scratch.ts';
+
+const space = 'space/center/retail';
+/** Five blocks: one that the machine disturbs does not decide the figure. */
+const rounds = 500;
+const blockRounds = 100;
+const warmUpRounds = 30;
+const bodyBytes = 2_048;
+const arrivesWithinMs = 30_000;
+
+/** The place of the child that is this many hops from the center, and of its parent. */
+const places = [
+  { hops: 1, parent: '', child: 'one' },
+  { hops: 2, parent: 'a', child: 'two' },
+  { hops: 3, parent: 'a:b', child: 'three' },
+  { hops: 4, parent: 'a:b:c', child: 'four' },
+] as const;
+
+const topology: Topology = {
+  name: 'bench',
+  center: { labels: {}, spaces: [{ name: 'retail', type: 'Workload' }] },
+  relays: [relayOf('', 'a'), relayOf('a', 'b'), relayOf('a:b', 'c')],
+  clusters: places.map(({ parent, child }) => clusterOf(parent, child, { child })),
+};
+
+interface Took {
+  readonly fromSentMs: number[];
+  readonly fromAcceptedMs: number[];
+}
+
+export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
+  say('starting a center and three relays');
+  const nodes = scratch.use(await LocalNodes.start(scratch.directory(), topology, ({ role }) => role !== 'agent'));
+  const api = new ApiClient(nodes.kubeconfig);
+  scratch.use({ [Symbol.asyncDispose]: async () => api.close() });
+  const roundTrip = await rawRoundTrip(scratch, bodyBytes);
+  const flush = rawFlush(scratch, bodyBytes);
+  const storeFlush = ownFlush(scratch, bodyBytes);
+  const ends = await Promise.all(places.map((place) => openEnd(scratch, nodes, place)));
+  for (const end of ends) await place(api, end.child);
+  const took = ends.map((): Took => ({ fromSentMs: [], fromAcceptedMs: [] }));
+  const raw = { roundTripMs: [] as number[], flushMs: [] as number[], storeFlushMs: [] as number[] };
+  for (let round = 1; round <= warmUpRounds + rounds; round++) {
+    if (round % 50 === 0) say(`round ${round} of ${warmUpRounds + rounds}`);
+    const counts = round > warmUpRounds;
+    const roundTripMs = await timed(roundTrip);
+    const flushMs = await timed(flush);
+    const storeFlushMs = await timed(storeFlush);
+    if (counts) {
+      raw.roundTripMs.push(roundTripMs);
+      raw.flushMs.push(flushMs);
+      raw.storeFlushMs.push(storeFlushMs);
+    }
+    for (const [i, end] of ends.entries()) {
+      const { sentMs, acceptedMs, storedMs } = await writeOnce(api, end, round);
+      if (!counts) continue;
+      took[i]!.fromSentMs.push(storedMs - sentMs);
+      took[i]!.fromAcceptedMs.push(storedMs - acceptedMs);
+    }
+  }
+  return figuresOf(took, raw);
+}
+
+function figuresOf(took: readonly Took[], raw: Record<'roundTripMs' | 'flushMs' | 'storeFlushMs', number[]>): Figure[] {
+  const p50 = (values: readonly number[]) => percentileOfBlocks(values, 0.5, blockRounds);
+  const p99 = (values: readonly number[]) => percentileOfBlocks(values, 0.99, blockRounds);
+  const perHopMs = (of: typeof p50) => 3 * of(raw.roundTripMs) + of(raw.flushMs);
+  const budget = (hops: number, of: typeof p50) => ({
+    name: 'of 3 round trips + flush a hop',
+    value: hops * perHopMs(of),
+  });
+  return [
+    { name: 'raw gRPC round trip, p50', value: p50(raw.roundTripMs), unit: 'ms' },
+    { name: 'raw gRPC round trip, p99', value: p99(raw.roundTripMs), unit: 'ms' },
+    ...(
+      [
+        ['p50', p50],
+        ['p99', p99],
+      ] as const
+    ).map(([shown, of]) => ({
+      name: `store write and flush, ${shown}`,
+      value: of(raw.storeFlushMs),
+      unit: 'ms',
+      baseline: { name: 'raw lmdb', value: of(raw.flushMs) },
+    })),
+    ...took.flatMap(({ fromSentMs, fromAcceptedMs }, i): Figure[] => {
+      const hops = i + 1;
+      const shown = `${hops} ${hops === 1 ? 'hop' : 'hops'}`;
+      return [
+        { name: `${shown}, sent to stored, p50`, value: p50(fromSentMs), unit: 'ms' },
+        { name: `${shown}, sent to stored, p99`, value: p99(fromSentMs), unit: 'ms' },
+        {
+          name: `${shown}, accepted to stored, p50`,
+          value: p50(fromAcceptedMs),
+          unit: 'ms',
+          baseline: budget(hops, p50),
+        },
+        {
+          name: `${shown}, accepted to stored, p99`,
+          value: p99(fromAcceptedMs),
+          unit: 'ms',
+          baseline: budget(hops, p99),
+          goal: { of: 'ratio', is: '≤', bound: 1 },
+        },
+      ];
+    }),
+  ];
+}
+
+// --------------------------------------------------------------------------------------------------------- the mesh
+
+interface End {
+  readonly child: string;
+  /** When the write of this round was durable here; resolves only when its target has come too, and the line is idle again. */
+  stored(round: number): Promise<number>;
+}
+
+/** What has arrived and is durable. */
+interface Arrived {
+  round: number;
+  /** Of the write at the center. */
+  revision: number;
+  atMs: number;
+  /** Of the newest target. */
+  target: number;
+}
+
+/** An agent's place with a store on the disk. */
+async function openEnd(scratch: Scratch, nodes: LocalNodes, { parent, child }: (typeof places)[number]): Promise<End> {
+  const store = scratch.use(LmdbStore.open({ directory: scratch.directory() }, silentLogger));
+  const path = childPath(parent, child);
+  const arrived: Arrived = { round: 0, revision: 0, atMs: 0, target: 0 };
+  let look = () => {};
+  const session = await attachChild({
+    store,
+    path,
+    parent: { address: nodes.meshAddress(parent), path: parent },
+    credentials: nodes.credentials(path, 'agent'),
+    committed(changes) {
+      void store.flushed().then(() => {
+        for (const change of changes) note(arrived, change, performance.now());
+        look();
+      });
+    },
+  });
+  scratch.use({ [Symbol.asyncDispose]: async () => session.close() });
+  return {
+    child,
+    stored(round) {
+      return new Promise((resolve, reject) => {
+        const late = setTimeout(() => reject(new Error(`round ${round} did not arrive at ${path}`)), arrivesWithinMs);
+        look = () => {
+          if (arrived.round !== round || arrived.target < arrived.revision) return;
+          clearTimeout(late);
+          resolve(arrived.atMs);
+        };
+      });
+    },
+  };
+}
+
+function note(arrived: Arrived, { key, after, originRevision }: AppliedChange, atMs: number): void {
+  const entry = parseEntryKey(key);
+  if (!after) return;
+  if (entry?.type === 'target') arrived.target = (JSON.parse(asText(after.attributes)) as TargetAttributes).target;
+  if (entry?.type !== 'object' || entry.object.resource !== 'configmaps') return;
+  const { data } = JSON.parse(asText(after.body)) as { data: { round: string } };
+  Object.assign(arrived, { round: Number(data.round), revision: originRevision, atMs });
+}
+
+/** A namespace and a placement for one child alone. */
+async function place(api: ApiClient, child: string): Promise<void> {
+  await api.apply(space, `/api/v1/namespaces/${child}`, {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: child },
+  });
+  await api.apply(space, `/apis/edge.banyan.io/v1alpha1/edgeplacements/${child}`, {
+    apiVersion: 'edge.banyan.io/v1alpha1',
+    kind: 'EdgePlacement',
+    metadata: { name: child },
+    spec: {
+      locationSelectors: [{ matchLabels: { child } }],
+      downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: [child] }],
+    },
+  });
+}
+
+async function writeOnce(api: ApiClient, end: End, round: number) {
+  const stored = end.stored(round);
+  const sentMs = performance.now();
+  await api.apply(space, `/api/v1/namespaces/${end.child}/configmaps/bench`, {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: 'bench', namespace: end.child },
+    data: { round: String(round), filler: 'x'.repeat(bodyBytes) },
+  });
+  const acceptedMs = performance.now();
+  return { sentMs, acceptedMs, storedMs: await stored };
+}

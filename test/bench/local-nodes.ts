@@ -1,0 +1,91 @@
+/** Nodes of a topology as real processes, as `banyan up` runs them, without those that a benchmark plays itself. */
+import { readFileSync } from 'node:fs';
+import { DataDirectory } from '../../center/supervisor/data-directory.ts';
+import { assignPorts, type NodePorts } from '../../center/supervisor/ports.ts';
+import { Supervisor, type TreePki } from '../../center/supervisor/supervisor.ts';
+import { ensureTreePki } from '../../center/supervisor/tree-pki.ts';
+import { type PlannedNode, planOf } from '../../center/topology/plan.ts';
+import type { Topology, TopologyCluster, TopologyRelay } from '../../center/topology/topology.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import type { NodeCredentials } from '../../core/wire/grpc/grpc-listener.ts';
+
+const readyWithinMs = 60_000;
+
+interface Started {
+  readonly data: DataDirectory;
+  readonly nodes: readonly PlannedNode[];
+  readonly ports: ReadonlyMap<string, NodePorts>;
+  readonly pki: TreePki;
+  readonly supervisor: Supervisor;
+}
+
+export class LocalNodes implements AsyncDisposable {
+  readonly #started: Started;
+  readonly #killAll = () => {
+    for (const { path } of this.#started.nodes) {
+      const pid = this.#started.supervisor.pid(path);
+      if (pid !== undefined) process.kill(pid, 'SIGKILL');
+    }
+  };
+
+  /** Resolves when each of them is ready. */
+  static async start(directory: string, topology: Topology, runs: (node: PlannedNode) => boolean): Promise<LocalNodes> {
+    const data = new DataDirectory(directory);
+    const planned = planOf(topology);
+    const nodes = planned.filter(runs);
+    const ports = await assignPorts(planned, data);
+    const pki = await ensureTreePki(data, topology.name, planned, systemClock);
+    const supervisor = new Supervisor({ nodes, data, ports, pki, clock: systemClock, restart: false, say() {} });
+    const started = new LocalNodes({ data, nodes, ports, pki, supervisor });
+    supervisor.start();
+    try {
+      await supervisor.ready(readyWithinMs);
+    } catch (error) {
+      await started[Symbol.asyncDispose]();
+      throw error;
+    }
+    return started;
+  }
+
+  private constructor(started: Started) {
+    this.#started = started;
+    // When this process ends without waiting for anything, they must not stay.
+    process.once('exit', this.#killAll);
+  }
+
+  get kubeconfig(): string {
+    return this.#started.data.kubeconfig;
+  }
+
+  pid(path: string): number {
+    const pid = this.#started.supervisor.pid(path);
+    if (pid === undefined) throw new Error(`the node "${path}" is not running`);
+    return pid;
+  }
+
+  /** Where the node listens for its children. */
+  meshAddress(path: string): string {
+    const { host, mesh } = this.#started.ports.get(path)!;
+    return `${host}:${mesh}`;
+  }
+
+  /** Of a node of the topology, also of one that does not run. */
+  credentials(path: string, role: PlannedNode['role']): NodeCredentials {
+    const { pki } = this.#started;
+    const { cert, key } = pki.nodeFiles(path, role);
+    return { caPem: Buffer.from(pki.caPem), certPem: readFileSync(cert), keyPem: readFileSync(key) };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#started.supervisor.end();
+    process.off('exit', this.#killAll);
+  }
+}
+
+export function relayOf(parent: string, name: string): TopologyRelay {
+  return { parent, name, labels: {}, spaces: [] };
+}
+
+export function clusterOf(parent: string, name: string, labels: Record<string, string> = {}): TopologyCluster {
+  return { parent, name, labels, annotations: {}, properties: {} };
+}
