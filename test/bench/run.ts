@@ -20,6 +20,10 @@ const benches: Readonly<Record<string, Entry>> = {
     line: 'a write at the center until it is on the disk of an agent, 1 to 4 hops below',
     load: () => import('./latency.ts'),
   },
+  restart: {
+    line: 'a killed relay with 1,000,000 mailbox entries, until it is ready again',
+    load: () => import('./restart.ts'),
+  },
 };
 
 interface Arguments {
