@@ -1,11 +1,13 @@
 /** Nodes of a topology as real processes, as `banyan up` runs them, without those that a benchmark plays itself. */
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { DataDirectory } from '../../center/supervisor/data-directory.ts';
 import { assignPorts, type NodePorts } from '../../center/supervisor/ports.ts';
 import { Supervisor, type TreePki } from '../../center/supervisor/supervisor.ts';
 import { ensureTreePki } from '../../center/supervisor/tree-pki.ts';
 import { type PlannedNode, planOf } from '../../center/topology/plan.ts';
 import type { Topology, TopologyCluster, TopologyRelay } from '../../center/topology/topology.ts';
+import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import type { NodeCredentials } from '../../core/wire/grpc/grpc-listener.ts';
 
@@ -74,6 +76,12 @@ export class LocalNodes implements AsyncDisposable {
     const { pki } = this.#started;
     const { cert, key } = pki.nodeFiles(path, role);
     return { caPem: Buffer.from(pki.caPem), certPem: readFileSync(cert), keyPem: readFileSync(key) };
+  }
+
+  /** For certificates of children that a benchmark plays. */
+  authority(): KeyAndCertificate {
+    const { pki, data } = this.#started;
+    return { certPem: pki.caPem, keyPem: readFileSync(join(data.pki, 'ca.key'), 'utf8') };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -24,6 +24,10 @@ const benches: Readonly<Record<string, Entry>> = {
     line: 'a killed relay with 1,000,000 mailbox entries, until it is ready again',
     load: () => import('./restart.ts'),
   },
+  footprint: {
+    line: 'resident memory of an idle agent, an idle relay, and of each child of a relay',
+    load: () => import('./footprint.ts'),
+  },
 };
 
 interface Arguments {

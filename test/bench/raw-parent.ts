@@ -1,0 +1,14 @@
+/** A process that serves raw streams and nothing else, forked by a benchmark to look at its memory. Ends with its parent. */
+import type { NodeCredentials } from '../../core/wire/grpc/grpc-listener.ts';
+import { serveRaw } from './raw-grpc.ts';
+
+process.on('disconnect', () => process.exit(0));
+process.on('message', (credentials: NodeCredentials) => {
+  serveRaw(credentials).then(
+    ({ address }) => process.send?.({ address }),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+});
