@@ -28,6 +28,10 @@ const benches: Readonly<Record<string, Entry>> = {
     line: 'resident memory of an idle agent, an idle relay, and of each child of a relay',
     load: () => import('./footprint.ts'),
   },
+  cold: {
+    line: '`banyan up` of the example tree from nothing until every node is ready',
+    load: () => import('./cold.ts'),
+  },
 };
 
 interface Arguments {

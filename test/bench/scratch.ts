@@ -14,9 +14,10 @@ export class Scratch implements AsyncDisposable {
   #ended = false;
 
   constructor() {
-    // The last resort, when the run ends by an error that nobody awaits: no promise is waited for any more.
+    // The last resort, when the run ends by an error that nobody awaits: nothing can be waited for, and who has children of its own must
+    // be able to end them.
     process.once('exit', () => {
-      for (const child of this.#processes) child.kill('SIGKILL');
+      for (const child of this.#processes) child.kill('SIGTERM');
       this.#removeDirectories();
     });
   }
