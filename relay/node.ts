@@ -32,6 +32,7 @@ import { Reporter } from './gather/reporter.ts';
 import { Slices } from './gather/slices.ts';
 import { StatusWriter } from './gather/status-writer.ts';
 import { Mailboxes } from './mailbox/mailboxes.ts';
+import { checkReported } from './mailbox/reported-check.ts';
 import { ChildBook } from './schedule/child-book.ts';
 import { markDirty } from './schedule/dirty.ts';
 import { ScheduleLoop } from './schedule/loop.ts';
@@ -41,6 +42,7 @@ import { seedInventory } from './schedule/seed-inventory.ts';
 import { NodeSpaces } from './spaces/node-spaces.ts';
 import { Views } from './spaces/views.ts';
 import { inheritedBelow } from './tree/inherited-labels.ts';
+import { childPath } from './tree/node-objects.ts';
 import { NodeReports } from './tree/node-reports.ts';
 import { Readiness } from './tree/readiness.ts';
 import { userOfCertificate } from './users.ts';
@@ -257,6 +259,8 @@ export class Node implements AsyncDisposable {
   // ----------------------------------------------------------------------------------------------------- the way up
 
   #fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
+    const path = childPath(this.#config.path, child);
+    for (const change of changes) checkReported(path, change);
     if (changes.some(({ key }) => parseEntryKey(key)?.type === 'labels')) markDirty(t, 'child', child);
     this.#reports.pass(t, child, changes);
   }

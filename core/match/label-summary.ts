@@ -3,7 +3,9 @@
  * them: exact label sets while there are few, else counts and ranges per key. A summary may say "maybe" too often, never "no" wrongly.
  */
 
+import { z } from 'zod';
 import { stableStringify } from '../object/canonical.ts';
+import { decodeChecked } from '../object/checked.ts';
 import {
   isInteger,
   type LabelRequirement,
@@ -79,14 +81,25 @@ export function encodeLabelSummary(summary: LabelSummary): Uint8Array {
   return Buffer.from(stableStringify(summary));
 }
 
-/** Of what a child sent: throws on anything that is not a summary. */
+const count = z.number().int().min(0);
+const keySummary = z.object({
+  present: count,
+  values: z.record(z.string(), count),
+  complete: z.boolean(),
+  min: z.number().exactOptional(),
+  max: z.number().exactOptional(),
+});
+const labelSummary = z
+  .object({
+    leaves: count,
+    sets: z.array(z.object({ labels: z.record(z.string(), z.string()), leaves: count })).exactOptional(),
+    keys: z.record(z.string(), keySummary).exactOptional(),
+  })
+  .refine(({ sets, keys }) => sets !== undefined || keys !== undefined, 'neither sets nor keys');
+
+/** Of what a child sent: throws Protocol on anything that is not a summary. */
 export function decodeLabelSummary(bytes: Uint8Array): LabelSummary {
-  const value = JSON.parse(Buffer.from(bytes).toString('utf8')) as LabelSummary;
-  if (!Number.isInteger(value.leaves) || value.leaves < 0)
-    throw new Error('a label summary without a number of leaves');
-  if (!Array.isArray(value.sets) && typeof value.keys !== 'object')
-    throw new Error('a label summary without sets or keys');
-  return value;
+  return decodeChecked('a label summary', labelSummary, bytes);
 }
 
 function mayHold(requirement: LabelRequirement, summary: LabelSummary): boolean {

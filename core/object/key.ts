@@ -1,4 +1,5 @@
 /** How an object is named inside one space: group and plural resource (no version), namespace (empty if cluster-scoped), name. */
+import { BanyanError } from '../runtime/errors.ts';
 
 export interface GroupResource {
   readonly group: string;
@@ -17,7 +18,7 @@ export function formatKey(key: ObjectKey): string {
 
 export function parseKey(text: string): ObjectKey {
   const parts = text.split('/');
-  if (parts.length !== 4) throw new Error(`not an object key: ${text}`);
+  if (parts.length !== 4) throw new BanyanError('Protocol', `not the key of an object: ${text}`);
   return { group: parts[0]!, resource: parts[1]!, namespace: parts[2]!, name: parts[3]! };
 }
 

@@ -1,6 +1,6 @@
 /** Carries out what an established session decides: the machine (session.ts) on a store, a clock and a link. */
 import type { FeedConsumer } from '../feed/consumer.ts';
-import type { AppliedChange, Batch, ReconcileReply } from '../feed/feed.ts';
+import type { AppliedChange, Batch, ReconcileReply, ReconcileRequest } from '../feed/feed.ts';
 import type { FeedProducer } from '../feed/producer.ts';
 import { answer, Reconciliation } from '../feed/reconcile.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
@@ -172,18 +172,27 @@ export class SessionRunner {
         return this.#askNext();
       case 'absorb':
         return this.#absorb(effect.reply);
-      case 'answer': {
-        const { store, producer, produces } = this.#ports;
-        const reply = store.read((reader) => answer(reader, producer, effect.request, effect.head));
-        // The rows may be newer than the durable head: they are sent when they are durable too.
-        this.#entries.sent += reply.entries.length;
-        return this.#afterFlush(() => this.#send(replyFrame(produces, reply)));
-      }
+      case 'answer':
+        return this.#answer(effect.request);
       case 'caughtUp':
         return this.#ports.caughtUp();
       case 'close':
         return this.end(effect.error);
     }
+  }
+
+  /** With the head of the rows that it was made from: the consumer goes on from there, so it is durable before it is said. */
+  #answer(request: ReconcileRequest): void {
+    const { store, producer, produces } = this.#ports;
+    const { head, reply } = store.read((reader) => {
+      const written = producer.head(reader);
+      return { head: written, reply: answer(reader, producer, request, written) };
+    });
+    this.#afterFlush(() => {
+      this.#entries.sent += reply.entries.length;
+      this.#input({ type: 'produced', head });
+      this.#send(replyFrame(produces, reply));
+    });
   }
 
   #sendBatch(effect: Effect & { type: 'sendBatch' }): void {

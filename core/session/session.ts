@@ -47,7 +47,7 @@ export type Effect =
   | { readonly type: 'sendBeat'; readonly head: number; readonly ready: boolean }
   | { readonly type: 'startReconcile' }
   | { readonly type: 'absorb'; readonly reply: ReconcileReply }
-  | { readonly type: 'answer'; readonly request: ReconcileRequest; readonly head: number }
+  | { readonly type: 'answer'; readonly request: ReconcileRequest }
   | { readonly type: 'caughtUp' }
   | { readonly type: 'close'; readonly error?: BanyanError };
 
@@ -133,7 +133,7 @@ export function step(state: SessionState, input: Input, nowMs: number): Stepped 
       return chain(idle(next), reconcileIfReady, noteCaughtUp);
     }
     case 'request':
-      return withEffects(state, { type: 'answer', request: input.request, head: state.head });
+      return withEffects(state, { type: 'answer', request: input.request });
     case 'reply':
       if (state.mode !== 'reconciling') return fail(state, 'a reconcile reply that nobody asked for');
       return withEffects(state, { type: 'absorb', reply: input.reply });

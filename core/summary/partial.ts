@@ -3,8 +3,10 @@
  * destinations merge into the partial of the union; the merge is associative and commutative, so that any tree of merges gives the
  * same result, and `emptyPartial` changes nothing but the generation and target that it names.
  */
+import { z } from 'zod';
 import { stableStringify } from '../object/canonical.ts';
-import { asText, text } from '../store/bytes.ts';
+import { decodeChecked } from '../object/checked.ts';
+import { text } from '../store/bytes.ts';
 
 export interface Partial {
   /** Of the placement, at its origin. */
@@ -63,19 +65,7 @@ export const countNames = [
   'outdated',
 ] as const satisfies readonly (keyof Counts)[];
 
-const zeroCounts: Counts = {
-  expected: 0,
-  fresh: 0,
-  stale: 0,
-  never: 0,
-  quarantined: 0,
-  synced: 0,
-  applied: 0,
-  available: 0,
-  failed: 0,
-  conflicted: 0,
-  outdated: 0,
-};
+const zeroCounts: Counts = mapCounts(() => 0);
 
 export function emptyPartial(generation: number, target: number): Partial {
   return { generation, target, counts: zeroCounts, failures: [] };
@@ -105,10 +95,25 @@ export function encodePartial(partial: Partial): Uint8Array {
   return text(stableStringify(partial));
 }
 
-/** Counts that the sender did not know (an older version) read as 0. */
+const count = z.number().int().min(0).default(0);
+const partialSchema = z.object({
+  generation: z.number().int().min(0),
+  target: z.number().int().min(0),
+  // Counts that the sender does not know, being older, read as 0.
+  counts: z.object(mapCounts(() => count)),
+  oldestAgeMs: z.number().min(0).exactOptional(),
+  failures: z
+    .array(z.object({ path: z.string(), object: z.string(), reason: z.string(), message: z.string() }))
+    .max(failuresMax),
+});
+
+/** Of what a child sent: throws Protocol on anything that is not a partial. */
 export function decodePartial(bytes: Uint8Array): Partial {
-  const partial = JSON.parse(asText(bytes)) as Partial;
-  return { ...partial, counts: { ...zeroCounts, ...partial.counts } };
+  return decodeChecked('a partial', partialSchema, bytes);
+}
+
+function mapCounts<T>(value: () => T): Record<keyof Counts, T> {
+  return Object.fromEntries(countNames.map((name) => [name, value()])) as Record<keyof Counts, T>;
 }
 
 function compareFailures(a: Failure, b: Failure): number {

@@ -53,8 +53,8 @@ export function parseEntryKey(key: string): EntryKey | undefined {
     case 'state':
       return { type: 'state', ...sourceAndObject(rest) };
     case 'status': {
-      const [source, name, ...object] = rest.split('/');
-      return { type: 'status', id: placementId(source!, name!), object: parseKey(object.join('/')) };
+      const [source = '', name = '', ...object] = rest.split('/');
+      return { type: 'status', id: placementId(source, name), object: parseKey(object.join('/')) };
     }
     default:
       return undefined;

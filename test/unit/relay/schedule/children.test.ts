@@ -21,6 +21,7 @@ function agent(...destinations: readonly { labels: Labels; expression?: string }
   const list = destinations.map(
     ({ labels, expression }, i): Destination => ({
       location: `location-${i}`,
+      syncTargetUid: `uid-${i}`,
       labels,
       evaluate: (asked) => asked === expression,
     }),

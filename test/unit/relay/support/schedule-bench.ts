@@ -72,7 +72,12 @@ export class ScheduleBench {
   // ---------------------------------------------------------------------------------------------------- children
 
   agent(name: string, labels: Labels, expression?: string): void {
-    const destination: Destination = { location: name, labels, evaluate: (asked) => asked === expression };
+    const destination: Destination = {
+      location: name,
+      syncTargetUid: name,
+      labels,
+      evaluate: (asked) => asked === expression,
+    };
     this.child({ name, role: 'agent', destinations: [destination] });
   }
 

@@ -42,7 +42,7 @@ describe('the URL of a resource', () => {
   });
 
   it('is the same as what it was made of, whatever the names', () => {
-    const part = fc.string({ minLength: 1, unit: 'binary' }).filter((text) => text.isWellFormed());
+    const part = fc.string({ minLength: 1, unit: 'binary' }).filter((text) => text === Buffer.from(text).toString());
     fc.assert(
       fc.property(part, part, part, part, part, (group, version, namespace, plural, name) => {
         fc.pre(plural !== 'status' && plural !== 'finalize');

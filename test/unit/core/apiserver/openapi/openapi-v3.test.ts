@@ -178,7 +178,7 @@ describe('OpenAPI v2', () => {
     expect(swagger).toBe('2.0');
     const { patch } = paths['/api/v1/namespaces/{namespace}/configmaps/{name}']!;
     expect(patch).toMatchObject({ 'x-kubernetes-group-version-kind': { group: '', version: 'v1', kind: 'ConfigMap' } });
-    expect(patch?.parameters.map((parameter) => parameter.name)).toEqual(['dryRun', 'fieldValidation']);
+    expect(patch?.parameters.map((parameter) => parameter.name)).toEqual(['dryRun', 'fieldManager', 'fieldValidation']);
     expect(paths).toHaveProperty(['/apis/edge.banyan.io/v1alpha1/edgeplacements/{name}']);
   });
 });

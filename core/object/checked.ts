@@ -1,0 +1,20 @@
+/** JSON from another node, checked before anything relies on it. */
+import type { z } from 'zod';
+import { BanyanError, describeError } from '../runtime/errors.ts';
+
+/** Throws Protocol with what it should have been and the first thing that is wrong with it. */
+export function decodeChecked<T>(what: string, schema: z.ZodType<T>, bytes: Uint8Array): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
+  } catch (error) {
+    throw new BanyanError('Protocol', `${what} that is no JSON: ${describeError(error)}`, {}, { cause: error });
+  }
+  const checked = schema.safeParse(value);
+  if (checked.success) return checked.data;
+  const [issue] = checked.error.issues;
+  throw new BanyanError(
+    'Protocol',
+    `${what} that is none: ${issue!.path.join('.') || 'as a whole'}: ${issue!.message}`,
+  );
+}

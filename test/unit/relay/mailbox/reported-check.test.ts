@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { emptyLabelSummary, encodeLabelSummary } from '../../../../core/match/label-summary.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { emptyPartial, encodePartial } from '../../../../core/summary/partial.ts';
+import { checkReported } from '../../../../relay/mailbox/reported-check.ts';
+
+const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
+
+function check(key: string, { attributes = {}, body = '' }: { attributes?: unknown; body?: unknown } = {}) {
+  const after = { key, attributes: Buffer.isBuffer(attributes) ? attributes : bytes(attributes), body: bytes(body) };
+  return () => checkReported('eu:paris', { key, keyHash: hash128(key), originRevision: 0, after });
+}
+
+describe('what a child says', () => {
+  it('is taken when it is what its key says', () => {
+    const partial = Buffer.from(encodePartial(emptyPartial(1, 2))).toString();
+    const labels = Buffer.from(encodeLabelSummary(emptyLabelSummary));
+    const state = { desired: 1, applied: true, available: false, reason: 'Pending' };
+    expect(check('labels', { attributes: labels })).not.toThrow();
+    expect(check('partial/center.retail/shop', { body: partial })).not.toThrow();
+    expect(check('state/center.retail//configmaps/shop/till', { attributes: state })).not.toThrow();
+    expect(check('node/eu:paris', { attributes: { role: 'relay', version: '1' } })).not.toThrow();
+    expect(check('node/eu:paris:deep', { attributes: { role: 'relay', version: '1' } })).not.toThrow();
+  });
+
+  it('is passed over when its key is of a later version', () => {
+    expect(check('weather/eu', { attributes: 'anything' })).not.toThrow();
+  });
+
+  it('is refused with the field that is wrong', () => {
+    expect(check('labels', { attributes: { leaves: -1, sets: [] } })).toThrow(/a label summary that is none: leaves: /);
+    expect(check('labels', { attributes: { leaves: 1 } })).toThrow('neither sets nor keys');
+    expect(check('labels', { attributes: '{' })).toThrow('a label summary that is no JSON');
+    expect(check('partial/center.retail/shop', { body: { generation: 1, target: 1, failures: [] } })).toThrow(
+      /a partial that is none: counts: /,
+    );
+    expect(check('state/center.retail//configmaps/shop/till', { attributes: { desired: 1 } })).toThrow(/applied: /);
+    expect(check('node/eu:paris', { attributes: { role: 'king', version: '1' } })).toThrow(/role: /);
+    expect(check('state/center.retail/till')).toThrow('not the key of an object: till');
+  });
+
+  it('is refused when it is of a node elsewhere, or what only a parent may say', () => {
+    const attributes = { role: 'relay', version: '1' };
+    expect(check('node/eu:rome', { attributes })).toThrow(
+      '"eu:paris" speaks for the node "eu:rome", which is not below it',
+    );
+    expect(check('node/eu:parish', { attributes })).toThrow('which is not below it');
+    expect(check('o/center.retail//configmaps/shop/till')).toThrow('which only a parent may send');
+    expect(check('tree')).toThrow('which only a parent may send');
+  });
+});
