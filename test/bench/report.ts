@@ -1,5 +1,5 @@
 /** Figures as a table for people and as JSON for programs. */
-import { cpus, release } from 'node:os';
+import { cpus, loadavg, release } from 'node:os';
 import { type Figure, holds, ratioOf } from './figure.ts';
 
 const titles = ['figure', 'value', 'unit', 'baseline', 'ratio', 'to reach', 'holds'] as const;
@@ -14,15 +14,34 @@ export function tableOf(figures: readonly Figure[]): string {
   return rows.map((row) => line(row).trimEnd()).join('\n');
 }
 
-export function jsonOf(name: string, figures: readonly Figure[], at: Date): string {
-  const machine = {
+/** Where the figures come from. The load says how much of the machine others had when the run began: with more than a few tenths a CPU, look at ratios only. */
+export interface Machine {
+  readonly node: string;
+  readonly cpus: number;
+  readonly model: string;
+  readonly platform: string;
+  readonly release: string;
+  readonly loadBefore: number;
+}
+
+export function describeMachine(): Machine {
+  return {
+    node: process.version,
     cpus: cpus().length,
-    model: cpus()[0]?.model ?? '',
+    model: cpus()[0]?.model ?? 'unknown',
     platform: process.platform,
     release: release(),
+    loadBefore: loadavg()[0]!,
   };
+}
+
+export function machineLine(machine: Machine): string {
+  return `node ${machine.node}, ${machine.cpus} x ${machine.model}, load before ${machine.loadBefore.toFixed(1)}`;
+}
+
+export function jsonOf(name: string, figures: readonly Figure[], machine: Machine, at: Date): string {
   const measured = figures.map((figure) => ({ ...figure, ratio: ratioOf(figure), holds: holds(figure) }));
-  return JSON.stringify({ name, at: at.toISOString(), node: process.version, machine, figures: measured }, null, 2);
+  return JSON.stringify({ name, at: at.toISOString(), machine, figures: measured }, null, 2);
 }
 
 function rowOf(figure: Figure): string[] {

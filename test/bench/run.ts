@@ -5,7 +5,7 @@
 import { writeFileSync } from 'node:fs';
 import { describeError } from '../../core/runtime/errors.ts';
 import { type Bench, type Figure, holds } from './figure.ts';
-import { jsonOf, tableOf } from './report.ts';
+import { describeMachine, jsonOf, type Machine, machineLine, tableOf } from './report.ts';
 import { Scratch } from './scratch.ts';
 
 interface Entry {
@@ -49,8 +49,9 @@ try {
   if (name === undefined) {
     process.stdout.write(`${listOf()}\n`);
   } else {
+    const machine = describeMachine();
     const figures = await run(name);
-    tell(name, figures, json);
+    tell({ name, figures, machine }, json);
     process.exitCode = figures.some((figure) => holds(figure) === false) ? 1 : 0;
   }
 } catch (error) {
@@ -93,9 +94,12 @@ async function run(name: string): Promise<Figure[]> {
   return figures;
 }
 
-function tell(name: string, figures: readonly Figure[], json: string | undefined): void {
-  const written = json === undefined ? '' : `${jsonOf(name, figures, new Date())}\n`;
-  process.stdout.write(json === '-' ? written : `${tableOf(figures)}\n`);
+function tell(
+  { name, figures, machine }: { name: string; figures: readonly Figure[]; machine: Machine },
+  json: string | undefined,
+): void {
+  const written = json === undefined ? '' : `${jsonOf(name, figures, machine, new Date())}\n`;
+  process.stdout.write(json === '-' ? written : `${tableOf(figures)}\n${machineLine(machine)}\n`);
   if (json !== undefined && json !== '-') writeFileSync(json, written);
 }
 
