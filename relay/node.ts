@@ -179,13 +179,19 @@ export class Node implements AsyncDisposable {
 
   /** Serves when it returns; what was left to do at the last end is taken up first. */
   async start(): Promise<{ url: string; meshAddress: string }> {
-    const { store, log, credentials } = this.#ports;
+    const { store, log, clock, credentials } = this.#ports;
     const { mesh, path, inventory } = this.#config;
     store.write((t) => this.#book.load(t));
     store.read((reader) => this.#scheduler.load(reader));
     seedInventory(this.#spaces.system, inventory);
     await store.flushed();
-    this.#listener = await listenGrpc({ ...mesh, credentials, log, accept: (link) => this.#sessions.accept(link) });
+    this.#listener = await listenGrpc({
+      ...mesh,
+      credentials,
+      log,
+      clock,
+      accept: (link) => this.#sessions.accept(link),
+    });
     const url = await this.#api.listen();
     this.#loop.poke();
     for (const { id } of this.#placements.all()) {

@@ -60,8 +60,11 @@ export function checkTopology(topology: Topology): Problem[] {
   return [...checkNames(topology), ...checkParents(topology), ...checkAllLabels(topology)];
 }
 
-function checkNames({ center, relays, clusters }: Topology): Problem[] {
+function checkNames({ name: tree, center, relays, clusters }: Topology): Problem[] {
   const problems: Problem[] = [];
+  // It stands in the identity of every certificate.
+  const wrongTree = checkDnsLabel(tree);
+  if (wrongTree) problems.push({ field: 'metadata.name', message: `"${tree}": ${wrongTree}` });
   const seen = new Map<string, string>();
   const members = [
     ...relays.map((relay, i) => ({ ...relay, field: `spec.relays[${i}]` })),

@@ -113,7 +113,7 @@ export interface Producer extends Table {
   batch(reader: Reader, after: number, durableHead: number, limits: BatchLimits): Batch | undefined;
   /** The consumer has flushed everything up to `cursor`: tombstones up to there go, and the purge floor rises. */
   acknowledge(t: Transaction, cursor: number): void;
-  /** Bytes and entries not acknowledged yet, counted up to a bound of 10,000 rows. */
+  /** Bytes and entries not acknowledged yet, counted up to a bound of 1,000 rows. */
   backlog(reader: Reader): { entries: number; bytes: number; oldestRevision?: number };
 }
 

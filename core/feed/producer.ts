@@ -3,7 +3,7 @@
 import { hash128, hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
-import { asText, concat, equalBytes, readU48, text, u32, u48 } from '../store/bytes.ts';
+import { asText, concat, equalBytes, readU48, text, u32, u48, u48Bytes } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { contentHash, readContent, releaseContent } from './content.ts';
@@ -22,16 +22,20 @@ import { checkCollision, openTable, referTo, removeRow, TableRows, writeRow } fr
 
 interface ProducerState {
   readonly epoch: string;
-  readonly purgeRevision: number;
-  readonly acknowledged: number;
   /** Oldest first; at most `incarnationsMax`. */
   readonly incarnations: readonly Incarnation[];
 }
 
+/** Apart from the rest, since every acknowledgement writes it: `u48 acknowledged, u48 purgeRevision`. */
+interface Progress {
+  readonly acknowledged: number;
+  readonly purgeRevision: number;
+}
+
 /** A consumer that last heard of an older incarnation reconciles: forgetting one is safe, only dearer. */
 const incarnationsMax = 64;
-/** Rows counted for a backlog: enough to tell a slow child from a dead one. */
-const backlogRowsMax = 10_000;
+/** Rows counted for a backlog: enough to tell a slow child from a dead one, few enough to look at hundreds of children in a turn. */
+const backlogRowsMax = 1_000;
 /** What an entry costs on the wire besides its content. */
 const entryOverheadBytes = 64;
 
@@ -52,8 +56,6 @@ export class FeedProducer extends TableRows implements Producer {
     const known = readState(t, id);
     const state = known ?? {
       epoch: Buffer.from(random.bytes(16)).toString('hex'),
-      purgeRevision: 0,
-      acknowledged: 0,
       incarnations: [],
     };
     if (state.incarnations.at(-1)?.bootNonce !== bootNonce) {
@@ -74,11 +76,11 @@ export class FeedProducer extends TableRows implements Producer {
   }
 
   purgeRevision(reader: Reader): number {
-    return this.#state(reader).purgeRevision;
+    return readProgress(reader, this.id).purgeRevision;
   }
 
   acknowledged(reader: Reader): number {
-    return this.#state(reader).acknowledged;
+    return readProgress(reader, this.id).acknowledged;
   }
 
   put(t: Transaction, content: Content, originRevision: number): boolean {
@@ -105,14 +107,14 @@ export class FeedProducer extends TableRows implements Producer {
   }
 
   resumable(reader: Reader, tuple: ResumeTuple): boolean {
-    const { purgeRevision, incarnations } = this.#state(reader);
+    const { incarnations } = readState(reader, this.id)!;
     // A consumer that has never attached holds nothing that could be stale: it takes everything from the start.
     if (tuple.epoch === '') return true;
     if (tuple.epoch !== this.epoch) return false;
     const at = incarnations.findIndex(({ bootNonce }) => bootNonce === tuple.incarnation);
     if (at < 0) return false;
     const end = incarnations[at + 1]?.startRevision ?? this.head(reader);
-    return tuple.seenHead <= end && tuple.cursor <= tuple.seenHead && tuple.cursor >= purgeRevision;
+    return tuple.seenHead <= end && tuple.cursor <= tuple.seenHead && tuple.cursor >= this.purgeRevision(reader);
   }
 
   batch(reader: Reader, after: number, durableHead: number, limits: BatchLimits): Batch | undefined {
@@ -122,8 +124,8 @@ export class FeedProducer extends TableRows implements Producer {
     // Up to the durable head, unless a limit ends the batch before: also when the last revisions were purged or superseded, or the consumer
     // would never learn that it has caught up.
     let to = durableHead;
-    const range = { from: revisionKey(this.id, after + 1), to: revisionKey(this.id, durableHead + 1) };
-    for (const [, keyHash] of reader.scan({ ...range, limit: limits.maxEntries + 1 })) {
+    for (const [, value] of this.#revisions(reader, after, durableHead, limits.maxEntries + 1)) {
+      const keyHash = keyHashOf(value);
       const row = this.get(reader, keyHash);
       if (!row) throw new Error(`the feed ${this.name} has a revision without a row`);
       const content = this.contentOf(reader, row);
@@ -148,37 +150,32 @@ export class FeedProducer extends TableRows implements Producer {
   }
 
   acknowledge(t: Transaction, cursor: number): void {
-    const state = this.#state(t);
+    const { acknowledged, purgeRevision } = readProgress(t, this.id);
     if (cursor > this.head(t)) {
       throw new BanyanError(
         'Protocol',
         `${this.name}: acknowledged revision ${cursor} is beyond the head ${this.head(t)}`,
       );
     }
-    if (cursor <= state.acknowledged) return;
-    let { purgeRevision } = state;
-    const range = { from: revisionKey(this.id, state.acknowledged + 1), to: revisionKey(this.id, cursor + 1) };
-    for (const [key, keyHash] of [...t.scan(range)]) {
-      const row = this.get(t, keyHash);
-      if (!row || row.content) continue;
-      purgeRevision = Math.max(purgeRevision, row.revision);
-      removeRow(t, this.id, keyHash);
+    if (cursor <= acknowledged) return;
+    let purged = purgeRevision;
+    for (const [key, value] of [...this.#revisions(t, acknowledged, cursor)]) {
+      if (!isTombstone(value)) continue;
+      purged = Math.max(purged, readU48(key, key.length - u48Bytes));
+      removeRow(t, this.id, keyHashOf(value));
       t.remove(key);
     }
-    writeState(t, this.id, { ...state, acknowledged: cursor, purgeRevision });
+    t.put(progressKey(this.id), concat(u48(cursor), u48(purged)));
   }
 
   backlog(reader: Reader): { entries: number; bytes: number; oldestRevision?: number } {
     let entries = 0;
     let bytes = 0;
     let oldestRevision: number | undefined;
-    const range = {
-      from: revisionKey(this.id, this.acknowledged(reader) + 1),
-      to: revisionKey(this.id, this.head(reader) + 1),
-    };
-    for (const [key, keyHash] of reader.scan({ ...range, limit: backlogRowsMax })) {
-      oldestRevision ??= readU48(key, key.length - 6);
-      const content = this.contentOf(reader, this.get(reader, keyHash));
+    const revisions = this.#revisions(reader, this.acknowledged(reader), this.head(reader), backlogRowsMax);
+    for (const [key, value] of revisions) {
+      oldestRevision ??= readU48(key, key.length - u48Bytes);
+      const content = this.contentOf(reader, this.get(reader, keyHashOf(value)));
       entries++;
       bytes += entryOverheadBytes + (content?.body.length ?? 0) + (content?.attributes.length ?? 0);
     }
@@ -198,18 +195,37 @@ export class FeedProducer extends TableRows implements Producer {
     };
   }
 
+  /** The index from behind `after` up to `to`. One revision, which is what an object that changes now and then is, needs no range. */
+  *#revisions(reader: Reader, after: number, to: number, limit?: number): Generator<[Uint8Array, Uint8Array]> {
+    if (to === after + 1) {
+      const key = revisionKey(this.id, to);
+      const value = reader.get(key);
+      if (value) yield [key, value];
+    } else if (to > after) {
+      const range = { from: revisionKey(this.id, after + 1), to: revisionKey(this.id, to + 1) };
+      yield* reader.scan(limit === undefined ? range : { ...range, limit });
+    }
+  }
+
   #replace(t: Transaction, before: Row | undefined, next: Omit<Row, 'revision'>): void {
     const revision = this.head(t) + 1;
     if (before) t.remove(revisionKey(this.id, before.revision));
     if (before?.content) releaseContent(t, before.content);
     writeRow(t, this.id, { ...next, revision });
-    t.put(revisionKey(this.id, revision), next.keyHash);
+    t.put(revisionKey(this.id, revision), next.content ? next.keyHash : concat(next.keyHash, tombstoneMark));
     t.put(headKey(this.id), u48(revision));
   }
+}
 
-  #state(reader: Reader): ProducerState {
-    return readState(reader, this.id)!;
-  }
+/** Behind the key hash in the index by revision, so that an acknowledgement finds what to purge without reading every row. */
+const tombstoneMark = Buffer.of(0);
+
+function isTombstone(indexed: Uint8Array): boolean {
+  return indexed.length > hashBytes;
+}
+
+function keyHashOf(indexed: Uint8Array): Uint8Array {
+  return indexed.subarray(0, hashBytes);
 }
 
 /** The key has this very content, or a newer one. */
@@ -230,6 +246,16 @@ function headKey(id: number): Uint8Array {
 function readHead(reader: Reader, id: number): number {
   const bytes = reader.get(headKey(id));
   return bytes ? readU48(bytes) : 0;
+}
+
+function progressKey(id: number): Uint8Array {
+  return concat(prefixOf('producerState'), u32(id), text('progress'));
+}
+
+function readProgress(reader: Reader, id: number): Progress {
+  const bytes = reader.get(progressKey(id));
+  if (!bytes) return { acknowledged: 0, purgeRevision: 0 };
+  return { acknowledged: readU48(bytes), purgeRevision: readU48(bytes, u48Bytes) };
 }
 
 function stateKey(id: number): Uint8Array {

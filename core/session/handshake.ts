@@ -1,6 +1,7 @@
 /** Who may have a session: decided from what the parent remembers of the child, before anything else of the child is read. */
 
-import { asText, concat, text } from '../store/bytes.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import { asText, concat, equalBytes, text } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { Hello } from '../wire/generated/mesh.ts';
@@ -52,5 +53,22 @@ export function readSession(reader: Reader, path: string): SessionRecord | undef
 }
 
 export function writeSession(t: Transaction, path: string, record: SessionRecord): void {
-  t.put(concat(prefixOf('session'), text(path)), text(JSON.stringify(record)));
+  t.put(concat(prefixOf('session'), text(path)), encodeSession(record));
+}
+
+/** For every commit of a session: throws once another one has taken its place. Bytes against bytes, since it is asked so often. */
+export function fenceOf(path: string, record: SessionRecord): (t: Transaction) => void {
+  const key = concat(prefixOf('session'), text(path));
+  const own = encodeSession(record);
+  return (t) => {
+    const current = t.get(key);
+    if (current && equalBytes(current, own)) return;
+    const { sessionSequence } = record;
+    const newer = readSession(t, path)?.sessionSequence;
+    throw new BanyanError('Conflict', `session ${sessionSequence} of "${path}" is over: ${newer} has taken its place`);
+  };
+}
+
+function encodeSession(record: SessionRecord): Uint8Array {
+  return text(JSON.stringify(record));
 }

@@ -9,7 +9,7 @@ import type { Store, Transaction } from '../store/store.ts';
 import { maxFrameBytes } from '../wire/frames.ts';
 import type { Frame, Hello, Retry, Welcome } from '../wire/generated/mesh.ts';
 import type { Link, LinkEvents } from '../wire/link.ts';
-import { admit, readSession, type SessionRecord, writeSession } from './handshake.ts';
+import { admit, fenceOf, readSession, type SessionRecord, writeSession } from './handshake.ts';
 import { SessionRunner } from './runner.ts';
 import { windowBytes } from './session.ts';
 import { tupleFromWire, tupleToWire } from './wire-frames.ts';
@@ -222,7 +222,7 @@ export class ParentSessions {
         produces: 'down',
         producer,
         consumer,
-        fence: (t) => this.#fence(t, link.peer.path, record),
+        fence: fenceOf(link.peer.path, record),
         applied: (t, changes) => this.#ports.applied(t, child, changes),
         committed: (changes) => this.#ports.committed(child, changes),
         acknowledged: (cursor) => this.#ports.acknowledged(child, cursor),
@@ -260,15 +260,6 @@ export class ParentSessions {
       downEpoch: Buffer.from(opened.producer.epoch, 'hex'),
       downIncarnation: Buffer.from(opened.producer.incarnation, 'hex'),
     };
-  }
-
-  #fence(t: Transaction, path: string, record: SessionRecord): void {
-    const current = readSession(t, path)?.sessionSequence;
-    if (current === record.sessionSequence) return;
-    throw new BanyanError(
-      'Conflict',
-      `session ${record.sessionSequence} of "${path}" is over: ${current} has taken its place`,
-    );
   }
 
   #ended(child: string, attached: Attached | undefined, error: Error | undefined): void {

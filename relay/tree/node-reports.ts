@@ -36,7 +36,7 @@ export interface NodeReportsPorts {
 /** People look at these objects; a second is what they notice. */
 const intervalMs = 1_000;
 /** Children looked at in one run: some milliseconds, so that a thousand that come back at once do not stop the node. */
-const childrenPerRun = 200;
+const childrenPerRun = 50;
 /** A lag that changes all the time is no news for those above. */
 const lagEveryMs = 30_000;
 
@@ -65,17 +65,15 @@ export class NodeReports {
     this.#started = true;
     for (const child of this.#ports.children.keys()) this.#dirty.add(child);
     this.#ports.store.read((reader) => this.#descendants.load(reader));
-    this.#run();
+    // The node serves first: nothing in the mesh waits for these objects.
+    this.#timer = this.#ports.clock.after(0, () => this.#tick());
   }
 
   /** Something may have changed with these children, or with the node itself. */
   poke(...children: string[]): void {
     for (const child of children) this.#dirty.add(child);
     if (!this.#started || this.#timer) return;
-    this.#timer = this.#ports.clock.after(intervalMs, () => {
-      this.#timer = undefined;
-      this.#run();
-    });
+    this.#timer = this.#ports.clock.after(intervalMs, () => this.#tick());
   }
 
   connectionChanged(child: string): void {
@@ -98,6 +96,11 @@ export class NodeReports {
     this.#started = false;
     this.#timer?.stop();
     this.#lagTimer?.stop();
+  }
+
+  #tick(): void {
+    this.#timer = undefined;
+    this.#run();
   }
 
   #run(): void {

@@ -47,6 +47,14 @@ describe('banyan topology validate', () => {
     expect(out).toContain('spec.clusters[1].name: "a" is named twice; the first is spec.clusters[0]');
   });
 
+  it('finds a name of the tree that no certificate could carry', () => {
+    const file = join(directory, 'named.yaml');
+    writeFileSync(file, `${head.replace('name: t', 'name: "My Tree"')}  relays: []\n`);
+    const { code, out } = banyan('topology', 'validate', '-f', file);
+    expect(code).toBe(2);
+    expect(out).toContain('metadata.name: "My Tree": ');
+  });
+
   it('finds a bad label', () => {
     const { code, out } = validate('  clusters: [{name: a, labels: {env: "not good"}}]\n');
     expect(code).toBe(2);
