@@ -334,9 +334,13 @@ export class SessionRunner {
     }
   }
 
+  /** One timer at a time: what it waits for only moves away, so one that fires early finds nothing to do and is set anew. */
   #armTimer(): void {
-    this.#timer?.stop();
+    if (this.#timer) return;
     const { clock } = this.#ports;
-    this.#timer = clock.after(nextTickMs(this.#state, clock.monotonicMs()), () => this.#input({ type: 'tick' }));
+    this.#timer = clock.after(nextTickMs(this.#state, clock.monotonicMs()), () => {
+      this.#timer = undefined;
+      this.#input({ type: 'tick' });
+    });
   }
 }
