@@ -3,6 +3,7 @@
  * in order, 1 failed while running, 2 bad usage or configuration.
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import module from 'node:module';
 import { parseArgs } from 'node:util';
 import { type Logger as Pino, pino } from 'pino';
 import { systemClock } from '../core/runtime/clock.ts';
@@ -42,6 +43,8 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
   });
   if (config.statusFile !== undefined) writeWhole(config.statusFile, { url: node.url, pid: process.pid });
   logger.info({ url: node.url }, 'the agent is running');
+  // Not only at an orderly end: an agent that is killed is back sooner. Older versions of node have no such cache.
+  module.flushCompileCache?.();
   let ending = false;
   const end = (signal: string) => {
     if (ending) return;

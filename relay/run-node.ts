@@ -1,5 +1,6 @@
 /** A node as a process: configuration, store, logs, signals. Exit codes: 0 ended in order, 1 failed while running, 2 bad configuration. */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import module from 'node:module';
 import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
@@ -46,6 +47,8 @@ export async function runNode(role: 'center' | 'relay'): Promise<void> {
   const { url, meshAddress } = await node.start();
   if (config.statusFile !== undefined)
     writeWhole(config.statusFile, JSON.stringify({ url, meshAddress, pid: process.pid }));
+  // Not only at an orderly end: a node that is killed is back sooner. Older versions of node have no such cache.
+  module.flushCompileCache?.();
   let ending = false;
   const end = async (signal: string) => {
     if (ending) return;

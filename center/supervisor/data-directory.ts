@@ -37,6 +37,11 @@ export class DataDirectory {
     return join(this.root, 'config', `${fileName(path)}.yaml`);
   }
 
+  /** Node's own cache of compiled code; may be removed at any time. */
+  get compileCache(): string {
+    return join(this.root, 'cache');
+  }
+
   /** A file for each node that runs, with its process. */
   get run(): string {
     return join(this.root, 'run');

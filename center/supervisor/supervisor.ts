@@ -108,6 +108,7 @@ export class Supervisor {
         program: programOf(node.role),
         args: ['--config', data.config(node.path)],
         logFile: data.log(node.path),
+        compileCache: data.compileCache,
         prepare: () => {
           writeWhole(data.config(node.path), stringify(this.#config(node)));
           mkdirSync(dirname(data.status(node.path)), { recursive: true });
