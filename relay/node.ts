@@ -9,12 +9,11 @@ import { FeedProducer } from '../core/feed/producer.ts';
 import { hash128 } from '../core/object/hash.ts';
 import type { Labels } from '../core/object/selector.ts';
 import type { Clock } from '../core/runtime/clock.ts';
-import { BanyanError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import { ChildSession } from '../core/session/child-session.ts';
 import { beginBoot, markCaughtUp, type NodeIdentity } from '../core/session/node-identity.ts';
-import { type ChildFeeds, ParentSessions } from '../core/session/parent-sessions.ts';
+import { ParentSessions } from '../core/session/parent-sessions.ts';
 import type { Store, Transaction } from '../core/store/store.ts';
 import {
   type PlacementId,
@@ -152,6 +151,7 @@ export class Node implements AsyncDisposable {
     this.#views = new Views({
       store,
       clock,
+      random,
       log,
       mailboxes: this.#mailboxes,
       upstream: this.#upstream,
@@ -320,7 +320,11 @@ export class Node implements AsyncDisposable {
       log,
       software,
       path: this.#config.path,
-      feedsOf: (t, child, role) => this.#feedsOf(t, child, role),
+      feedsOf: (t, child, role) => {
+        const feeds = this.#book.feedsOf(t, child, role);
+        this.#loop.poke();
+        return feeds;
+      },
       ready: (child) => this.#readiness.down(child),
       applied: (t, child, changes) => this.#fromBelow(t, child, changes),
       committed: (child, changes) => this.#reportedChanged(child, changes),
@@ -328,26 +332,6 @@ export class Node implements AsyncDisposable {
       connected: (child) => this.#connectionChanged(child),
       disconnected: (child) => this.#connectionChanged(child),
     });
-  }
-
-  /** Agents are known by the inventory; a relay below is known by its certificate. */
-  #feedsOf(t: Transaction, child: string, role: 'relay' | 'agent'): ChildFeeds {
-    const known = this.#mailboxes.get(child);
-    if (known && known.role !== role) {
-      throw new BanyanError(
-        'AlreadyExists',
-        `the name "${child}" is taken by ${known.role === 'agent' ? 'an agent' : 'a relay'}: give this ${role} another name`,
-      );
-    }
-    if (!known && role === 'agent') {
-      throw new BanyanError(
-        'NotFound',
-        `there is no SyncTarget "${child}" here: create it, with its Location, before the agent joins`,
-      );
-    }
-    const { producer, reported } = known ?? this.#book.addRelay(t, child);
-    this.#loop.poke();
-    return { producer, consumer: reported };
   }
 
   #makeUplink(): ChildSession | undefined {

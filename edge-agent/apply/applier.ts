@@ -45,7 +45,7 @@ export interface ApplierEvents {
   seen(key: string, live: KubeObject): void;
   /** The object has a record now, or has none any more. */
   recorded(key: string): void;
-  /** The work on the object has ended, for now. */
+  /** The work on the object has ended, until something touches it again. */
   rested(key: string): void;
 }
 

@@ -12,13 +12,15 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Labels } from '../../core/object/selector.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import type { ChildFeeds } from '../../core/session/parent-sessions.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
 import { labelsKey, treeKey } from '../../core/wire/entries.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import { inheritedBelow } from '../tree/inherited-labels.ts';
-import type { Child, Destination } from './children.ts';
+import type { Child, ChildRole, Destination } from './children.ts';
 import { markDirty } from './dirty.ts';
 import type { Inventory } from './inventory.ts';
 import { locationExpression } from './location-expression.ts';
@@ -65,15 +67,35 @@ export class ChildBook {
     return true;
   }
 
-  addRelay(t: Transaction, name: string): Mailbox {
-    const mailbox = this.#ports.mailboxes.ensure(t, name, 'relay');
-    markDirty(t, 'child', name);
-    return mailbox;
+  /** For a child that says hello: agents are known by the inventory, a relay by its certificate. Throws for who may not come. */
+  feedsOf(t: Transaction, name: string, role: ChildRole): ChildFeeds {
+    const known = this.#ports.mailboxes.get(name);
+    if (known && known.role !== role) {
+      const holder = known.role === 'agent' ? 'an agent' : 'a relay';
+      throw new BanyanError(
+        'AlreadyExists',
+        `the name "${name}" is taken by ${holder}: give this ${role} another name`,
+      );
+    }
+    if (!known && role === 'agent') {
+      throw new BanyanError(
+        'NotFound',
+        `there is no SyncTarget "${name}" here: create it, with its Location, before the agent joins`,
+      );
+    }
+    const { producer, reported } = known ?? this.#addRelay(t, name);
+    return { producer, consumer: reported };
   }
 
   /** What comes down from above has changed: every child sees other inherited labels. */
   inheritedChanged(t: Transaction): void {
     for (const name of this.children.keys()) markDirty(t, 'child', name);
+  }
+
+  #addRelay(t: Transaction, name: string): Mailbox {
+    const mailbox = this.#ports.mailboxes.ensure(t, name, 'relay');
+    markDirty(t, 'child', name);
+    return mailbox;
   }
 
   #read(t: Transaction, name: string): void {

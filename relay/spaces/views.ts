@@ -10,7 +10,7 @@ import type { AppliedChange, Table } from '../../core/feed/feed.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import { systemRandom } from '../../core/runtime/random.ts';
+import type { Random } from '../../core/runtime/random.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
 import { type PlacementId, parseEntryKey, placementId } from '../../core/wire/entries.ts';
 import { MailboxContents } from '../mailbox/mailbox-view.ts';
@@ -21,6 +21,7 @@ import { UpstreamContents } from './upstream-contents.ts';
 export interface ViewsPorts {
   readonly store: Store;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Logger;
   readonly mailboxes: Mailboxes;
   readonly upstream: Table;
@@ -109,7 +110,7 @@ export class Views {
   }
 
   #open(name: string, source: ViewSource): OpenView {
-    const { clock, log } = this.#ports;
+    const { clock, random, log } = this.#ports;
     const storage = new ViewStorage(source, clock, log);
     const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds('Workload')]);
     const space = new EmbeddedSpace({
@@ -117,7 +118,7 @@ export class Views {
       storage,
       kinds,
       clock,
-      random: systemRandom,
+      random,
       fields: fieldManager,
       admissions: [],
     });
