@@ -109,6 +109,9 @@ export class Node implements AsyncDisposable {
         this.#reports.poke(name);
         return this.#book.refresh(t, name);
       },
+      auxiliaryChanged: () => undefined,
+      stages: [],
+      passage: { mayAttach: () => true, mayDetach: () => true },
     });
     this.#loop = this.#makeLoop();
     this.#readiness = new Readiness(

@@ -18,6 +18,7 @@ export type EntryKey =
   | { readonly type: 'placement'; readonly id: PlacementId }
   | { readonly type: 'target'; readonly id: PlacementId }
   | { readonly type: 'object'; readonly source: string; readonly object: ObjectKey }
+  | { readonly type: 'auxiliary'; readonly source: string; readonly object: ObjectKey }
   | { readonly type: 'labels' }
   | { readonly type: 'partial'; readonly id: PlacementId }
   | { readonly type: 'state'; readonly source: string; readonly object: ObjectKey }
@@ -29,6 +30,7 @@ export const labelsKey = 'labels';
 export const placementKey = (id: PlacementId) => `p/${id}`;
 export const targetKey = (id: PlacementId) => `t/${id}`;
 export const objectKey = (source: string, key: ObjectKey) => `o/${source}/${formatKey(key)}`;
+export const auxiliaryKey = (source: string, key: ObjectKey) => `a/${source}/${formatKey(key)}`;
 export const partialKey = (id: PlacementId) => `partial/${id}`;
 export const stateKey = (source: string, key: ObjectKey) => `state/${source}/${formatKey(key)}`;
 export const statusKey = (id: PlacementId, key: ObjectKey) => `status/${id}/${formatKey(key)}`;
@@ -50,6 +52,8 @@ export function parseEntryKey(key: string): EntryKey | undefined {
       return { type: 'node', path: rest };
     case 'o':
       return { type: 'object', ...sourceAndObject(rest) };
+    case 'a':
+      return { type: 'auxiliary', ...sourceAndObject(rest) };
     case 'state':
       return { type: 'state', ...sourceAndObject(rest) };
     case 'status': {
@@ -74,10 +78,24 @@ export interface OriginAttributes {
   readonly generation: number;
 }
 
-export interface ObjectAttributes extends OriginAttributes {
-  /** Names of the placements (of the same source) that want this object, sorted. */
+/** Of rows that travel because placements want them. */
+export interface RefsAttributes {
+  /** Names of the placements (of the same source), sorted. */
   readonly refs: readonly string[];
 }
+
+export interface ObjectAttributes extends OriginAttributes, RefsAttributes {
+  readonly createOnly?: true;
+  /** `namespace/name` of the Customizers that make what a destination gets, in the order of their application. */
+  readonly customizers?: readonly string[];
+  /** `%(name)` in the object's strings is expanded. */
+  readonly expand?: true;
+  /** By placement: names of the StatusSummarizers that its rules for this object name, sorted. */
+  readonly summarizers?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** Of Customizers and StatusSummarizers: they go to relays where objects go that use them, and never to agents. */
+export interface AuxiliaryAttributes extends OriginAttributes, RefsAttributes {}
 
 export interface TargetAttributes {
   readonly generation: number;

@@ -149,7 +149,7 @@ export class Desired {
       return [entry.id];
     }
     if (entry?.type !== 'object') return [];
-    const attributes = JSON.parse(asText(content.attributes)) as ObjectAttributes & { createOnly?: boolean };
+    const attributes = JSON.parse(asText(content.attributes)) as ObjectAttributes;
     const delivery: Delivery = {
       source: entry.source,
       key: formatKey(entry.object),

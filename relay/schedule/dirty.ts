@@ -6,8 +6,8 @@ import { asText, concat, prefixRange, text, u32 } from '../../core/store/bytes.t
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 
-/** In the order in which they are worked off: a target goes out only when nothing before it is left. Append-only numbers. */
-export const workClass = { space: 1, child: 2, row: 3, placement: 4, match: 5, target: 6 } as const;
+/** Append-only numbers; the scheduler has the order: a target goes out only when nothing of the others is left. */
+export const workClass = { space: 1, child: 2, row: 3, placement: 4, match: 5, target: 6, auxiliary: 7 } as const;
 export type WorkClass = keyof typeof workClass;
 
 export interface Work {

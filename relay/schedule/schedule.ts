@@ -8,21 +8,23 @@
  */
 import type { AppliedChange, Content, Producer, Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
+import type { ObjectKey } from '../../core/object/key.ts';
 import type { LabelSelector } from '../../core/object/selector.ts';
 import { asText } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import {
-  type ObjectAttributes,
   type PlacementId,
   parseEntryKey,
   placementId,
   placementKey,
+  type RefsAttributes,
   splitPlacementId,
   type TargetAttributes,
   targetKey,
 } from '../../core/wire/entries.ts';
 import { type Child, matchChild } from './children.ts';
 import { clearDirty, dirtyWork, markDirty, type Work, type WorkClass } from './dirty.ts';
+import { type Outgoing, type OutgoingStage, throughStages } from './outgoing.ts';
 import {
   forgetMatched,
   forgetPlacement,
@@ -43,8 +45,21 @@ export interface SchedulePorts {
   mailboxOf(child: string): Producer | undefined;
   readonly children: ReadonlyMap<string, Child>;
   readonly placements: Placements;
+  readonly passage: Passage;
+  /** What decides what an agent gets for an object, in this order. */
+  readonly stages: readonly OutgoingStage[];
   /** Reads a child anew from the inventory or its report, into `children`; false when it is gone for good. */
   refreshChild(t: Transaction, name: string): boolean;
+  /** A Customizer or StatusSummarizer of a source has come, changed or gone; its users may be marked dirty. */
+  auxiliaryChanged(t: Transaction, source: string, key: ObjectKey): void;
+}
+
+/** Asked again whenever the placement or the child is dirty; what may not happen yet leaves the child as it is. */
+export interface Passage {
+  /** A child that matches now and has nothing of the placement yet may have it. */
+  mayAttach(t: Transaction, placement: Placement, child: Child): boolean;
+  /** A child that does not match any more may lose it; `placement` is absent when it is gone itself. */
+  mayDetach(t: Transaction, id: PlacementId, child: string, placement: Placement | undefined): boolean;
 }
 
 export interface Step {
@@ -91,6 +106,7 @@ export class Scheduler {
     this.#changed = new Set();
     const done =
       this.#each(t, 'child', (work) => this.#child(t, work.key)) &&
+      this.#each(t, 'auxiliary', (work) => this.#auxiliary(t, work)) &&
       this.#each(t, 'row', (work) => this.#row(t, work)) &&
       this.#each(t, 'placement', (work) => this.#placement(t, work.key)) &&
       this.#each(t, 'match', (work) => this.#match(t, work.key)) &&
@@ -137,9 +153,10 @@ export class Scheduler {
     const child = this.#ports.children.get(name);
     const mailbox = this.#ports.mailboxOf(name);
     if (child && mailbox && matchChild(placement, child).matches) {
-      if (!placement.children.has(name)) this.#attach(t, placement, child, mailbox);
+      const attached = placement.children.has(name);
+      if (!attached && this.#ports.passage.mayAttach(t, placement, child)) this.#attach(t, placement, child, mailbox);
       markDirty(t, 'target', id);
-    } else if (placement.children.has(name)) {
+    } else if (placement.children.has(name) && this.#ports.passage.mayDetach(t, id, name, placement)) {
       this.#detach(t, id, name, placement.children);
     }
     return true;
@@ -148,14 +165,14 @@ export class Scheduler {
   // ---------------------------------------------------------------------------------------------- placements
 
   #placement(t: Transaction, id: PlacementId): boolean {
-    const { placements, children } = this.#ports;
+    const { placements, children, passage } = this.#ports;
     this.#changed.add(id);
     const known = placements.get(id);
     const current = known?.children ?? new Set(matchedChildren(t, id));
     const placement = this.#read(t, id, current);
     for (const child of [...current]) {
       const still = placement && children.has(child) && matchChild(placement, children.get(child)!).matches;
-      if (!still) this.#detach(t, id, child, current);
+      if (!still && passage.mayDetach(t, id, child, placement)) this.#detach(t, id, child, current);
       if (this.#rows >= rowsPerStep) return false;
     }
     if (!placement) {
@@ -166,9 +183,12 @@ export class Scheduler {
     placements.set(placement);
     for (const child of children.values()) {
       const mailbox = this.#ports.mailboxOf(child.name);
-      if (!mailbox || !matchChild(placement, child).matches) continue;
-      if (!current.has(child.name)) this.#attach(t, placement, child, mailbox);
-      else this.#announce(t, placement, child, mailbox);
+      if (!mailbox) continue;
+      const has = current.has(child.name);
+      if (!has && !matchChild(placement, child).matches) continue;
+      // Also one that may not lose it yet: it has to know what the placement says now.
+      if (has) this.#announce(t, placement, child, mailbox);
+      else if (passage.mayAttach(t, placement, child)) this.#attach(t, placement, child, mailbox);
       if (this.#rows >= rowsPerStep) return false;
     }
     markDirty(t, 'target', id);
@@ -177,11 +197,13 @@ export class Scheduler {
 
   #attach(t: Transaction, placement: Placement, child: Child, mailbox: Producer): void {
     this.#announce(t, placement, child, mailbox);
-    for (const keyHash of selectedObjects(t, placement.id)) {
-      this.#share(t, child.name, mailbox, placement.source, keyHash);
-    }
+    // Before the objects: what a stage decides may depend on the placements that reach the child.
     storeMatched(t, placement.id, child.name);
     placement.children.add(child.name);
+    for (const keyHash of selectedObjects(t, placement.id)) {
+      if (child.role === 'relay') this.#share(t, child.name, mailbox, placement.source, keyHash);
+      else this.#ship(t, child, mailbox, placement.source, keyHash);
+    }
   }
 
   /** A relay needs the placement itself; an agent gets what is final. */
@@ -197,10 +219,13 @@ export class Scheduler {
     if (!mailbox) return;
     const { source } = splitPlacementId(id);
     const table = this.#ports.tableOf(source);
+    const to = this.#ports.children.get(child);
     for (const keyHash of selectedObjects(t, id)) {
       const row = table?.get(t, keyHash);
       const wanted = row?.content && table && this.#wantedBy(source, table.content(t, row.content), child);
       if (!wanted) this.#remove(t, child, mailbox, keyHash, row?.originRevision);
+      // Another placement still brings the object, but perhaps not the same form of it.
+      else if (to?.role === 'agent') this.#ship(t, to, mailbox, source, keyHash);
     }
     for (const key of [placementKey(id), targetKey(id)]) this.#remove(t, child, mailbox, hash128(key));
   }
@@ -210,21 +235,44 @@ export class Scheduler {
   #row(t: Transaction, work: Work): boolean {
     const entry = parseEntryKey(work.key);
     if (entry?.type !== 'object') return true;
-    const table = this.#ports.tableOf(entry.source);
+    this.#toChildren(t, entry.source, work, (child, mailbox, keyHash) => {
+      if (child.role === 'agent') this.#ship(t, child, mailbox, entry.source, keyHash, work.originRevision);
+      else this.#share(t, child.name, mailbox, entry.source, keyHash);
+    });
+    return true;
+  }
+
+  /** Relays on the way need it; agents get what is made with it. */
+  #auxiliary(t: Transaction, work: Work): boolean {
+    const entry = parseEntryKey(work.key);
+    if (entry?.type !== 'auxiliary') return true;
+    this.#toChildren(t, entry.source, work, (child, mailbox, keyHash) => {
+      if (child.role === 'relay') this.#share(t, child.name, mailbox, entry.source, keyHash);
+    });
+    this.#ports.auxiliaryChanged(t, entry.source, entry.object);
+    return true;
+  }
+
+  /** Sends a row to the children that one of its placements reaches, and takes it from those that none reaches any more. */
+  #toChildren(
+    t: Transaction,
+    source: string,
+    work: Work,
+    send: (child: Child, mailbox: Producer, keyHash: Uint8Array) => void,
+  ): void {
     const keyHash = hash128(work.key);
+    const table = this.#ports.tableOf(source);
     const row = table?.get(t, keyHash);
     const content = row?.content && table?.content(t, row.content);
-    const refs = new Set([...work.refs, ...(content ? attributesOf<ObjectAttributes>(content).refs : [])]);
-    for (const child of this.#childrenOf(entry.source, refs)) {
-      const mailbox = this.#ports.mailboxOf(child);
+    const refs = new Set([...work.refs, ...(content ? attributesOf<RefsAttributes>(content).refs : [])]);
+    for (const name of this.#childrenOf(source, refs)) {
+      const mailbox = this.#ports.mailboxOf(name);
+      const child = this.#ports.children.get(name);
       if (!mailbox) continue;
-      if (content && this.#wantedBy(entry.source, content, child)) {
-        this.#share(t, child, mailbox, entry.source, keyHash);
-      } else {
-        this.#remove(t, child, mailbox, keyHash, work.originRevision);
-      }
+      if (child && content && this.#wantedBy(source, content, name)) send(child, mailbox, keyHash);
+      else if (child?.role === 'agent') this.#ship(t, child, mailbox, source, keyHash, work.originRevision);
+      else this.#remove(t, name, mailbox, keyHash, work.originRevision);
     }
-    return true;
   }
 
   #target(t: Transaction, id: PlacementId): boolean {
@@ -241,7 +289,7 @@ export class Scheduler {
   }
 
   #wantedBy(source: string, content: Content, child: string): boolean {
-    const { refs } = attributesOf<ObjectAttributes>(content);
+    const { refs } = attributesOf<RefsAttributes>(content);
     return refs.some((name) => this.#ports.placements.get(placementId(source, name))?.children.has(child));
   }
 
@@ -259,6 +307,40 @@ export class Scheduler {
     // Only rows that change count: work that begins anew in the next step passes over what it has done.
     this.#rows++;
     this.#touched.add(child);
+  }
+
+  /** To an agent: what the stages make of the object's row, or of there being none for it. */
+  #ship(t: Transaction, child: Child, mailbox: Producer, source: string, keyHash: Uint8Array, seenRevision = 0): void {
+    const what = throughStages(
+      this.#ports.stages,
+      t,
+      { child, source, keyHash },
+      this.#offered(t, child, source, keyHash),
+    );
+    if (what.type === 'keep') return;
+    if (what.type === 'nothing') {
+      this.#remove(t, child.name, mailbox, keyHash, Math.max(what.originRevision, seenRevision));
+      return;
+    }
+    // What an agent has of a newer write may give way to something made of an older one: it is still the newer decision.
+    const originRevision = Math.max(what.originRevision, mailbox.get(t, keyHash)?.originRevision ?? 0);
+    const changed = what.reference
+      ? mailbox.putReference(t, keyHash, what.reference, originRevision)
+      : mailbox.put(t, what.content, originRevision);
+    if (!changed) return;
+    this.#rows++;
+    this.#touched.add(child.name);
+  }
+
+  #offered(t: Transaction, child: Child, source: string, keyHash: Uint8Array): Outgoing {
+    const table = this.#ports.tableOf(source);
+    const row = table?.get(t, keyHash);
+    if (!table || !row?.content) return { type: 'nothing', originRevision: row?.originRevision ?? 0 };
+    const { originRevision } = row;
+    const content = table.content(t, row.content);
+    const isObject = parseEntryKey(content.key)?.type === 'object';
+    if (!isObject || !this.#wantedBy(source, content, child.name)) return { type: 'nothing', originRevision };
+    return { type: 'content', content, reference: row.content, originRevision };
   }
 
   /** What leaves a child's scope is a tombstone no older than what the child has, so that it is not taken for a late one. */
@@ -302,16 +384,16 @@ export function noteSourceChange(t: Transaction, change: AppliedChange): void {
     markDirty(t, 'placement', entry.id);
   } else if (entry?.type === 'target') {
     markDirty(t, 'target', entry.id);
-  } else if (entry?.type === 'object') {
-    const before = change.before ? attributesOf<ObjectAttributes>(change.before).refs : [];
-    const after = change.after ? attributesOf<ObjectAttributes>(change.after).refs : [];
+  } else if (entry?.type === 'object' || entry?.type === 'auxiliary') {
+    const before = change.before ? attributesOf<RefsAttributes>(change.before).refs : [];
+    const after = change.after ? attributesOf<RefsAttributes>(change.after).refs : [];
     for (const name of after) {
       if (!before.includes(name)) storeSelected(t, placementId(entry.source, name), change.keyHash);
     }
     for (const name of before) {
       if (!after.includes(name)) forgetSelected(t, placementId(entry.source, name), change.keyHash);
     }
-    markDirty(t, 'row', change.key, before, change.originRevision);
+    markDirty(t, entry.type === 'object' ? 'row' : 'auxiliary', change.key, before, change.originRevision);
   }
 }
 

@@ -10,6 +10,9 @@ export interface DownsyncItem {
   objectNames?: string[];
   labelSelectors?: LabelSelector[];
   createOnly?: boolean;
+  /** `name` in the object's own namespace, or `namespace/name`. */
+  customizers?: string[];
+  statusSummarizers?: string[];
 }
 
 export interface Candidate {

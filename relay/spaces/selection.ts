@@ -2,8 +2,9 @@
  * From a workload space to its source table: which placements select each object, and what else those objects need. Works
  * off objects marked dirty by the space's write hook, one transaction at a time.
  *
- * What a placement needs without being asked: the Namespace of a selected object and the CustomResourceDefinition of its kind. They
- * are counted per placement (`implied` rows), so that they go when the last object that needs them goes.
+ * What a placement needs without being asked: the Namespace of a selected object and the CustomResourceDefinition of its kind, and the
+ * Customizers and StatusSummarizers that it uses. They are counted per placement (`implied` rows), so that they go when the last object that
+ * needs them goes.
  */
 import type { Kinds } from '../../core/apiserver/space.ts';
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
@@ -16,6 +17,8 @@ import { concat, readU32, text, u32 } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import {
+  auxiliaryKey,
+  type ObjectAttributes,
   objectKey,
   type PlacementId,
   placementId,
@@ -26,6 +29,7 @@ import {
 import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
 import { selectedObjects } from '../schedule/placements.ts';
 import { attributesOf } from '../schedule/schedule.ts';
+import { auxiliariesOf, isAuxiliary, usesOf } from './auxiliaries.ts';
 import { type Candidate, concernsResource, type DownsyncItem, mayTravel, selectingItems } from './downsync.ts';
 import { originOf, payloadOf } from './payload.ts';
 
@@ -51,6 +55,9 @@ interface Selecting {
   readonly usesNamespaceLabels: boolean;
 }
 
+/** What an object needs, by placement: formatted keys. */
+type Needs = Record<string, string[]>;
+
 export const placementResource = { group: 'edge.banyan.io', resource: 'edgeplacements' } as const;
 const namespaceResource = { group: '', resource: 'namespaces', namespace: '' } as const;
 const crdResource = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions', namespace: '' } as const;
@@ -71,7 +78,7 @@ export class Selection {
   /** The space's write hook: every write that may matter leaves a mark in its own transaction. */
   note(t: Transaction, event: StorageEvent): void {
     const { key, revision } = event.object;
-    if (isPlacement(key) || mayTravel(key)) markDirty(t, 'space', this.#workKey(key), [], revision);
+    if (isPlacement(key) || isAuxiliary(key) || mayTravel(key)) markDirty(t, 'space', this.#workKey(key), [], revision);
   }
 
   /** One bounded piece of work; true if more is left. */
@@ -86,6 +93,7 @@ export class Selection {
       clearDirty(t, 'space', item.key);
       const key = parseKey(item.key.slice(prefix.length));
       if (isPlacement(key)) this.#placement(t, key.name, revision);
+      else if (isAuxiliary(key)) this.#auxiliary(t, key, revision);
       else this.#object(t, key, revision);
     }
     return work.length > 0;
@@ -161,19 +169,38 @@ export class Selection {
     const object = stored && parseBody(stored.body);
     const selecting = object ? this.#selecting(this.#candidate(key, object)) : [];
     const direct = selecting.map((one) => one.placement);
-    this.#count(t, key, direct, revision);
+    this.#count(t, key, this.#needs(key, object, selecting), revision);
     const refs = [...new Set([...direct, ...(object ? this.#implied(t, key) : [])])].sort();
     if (this.#isNamespace(key) && [...this.#placements.values()].some((p) => p.usesNamespaceLabels)) {
       this.#markNamespace(t, key.name, revision);
     }
     if (object && refs.length > 0) {
       const createOnly = selecting.length > 0 && selecting.every(({ items }) => items.every((item) => item.createOnly));
-      const attributes = { ...originOf(object), refs, ...(createOnly ? { createOnly } : {}) };
+      const attributes: ObjectAttributes = {
+        ...originOf(object),
+        refs,
+        ...(createOnly ? { createOnly } : {}),
+        ...usesOf(key, object, selecting),
+      };
       if (!this.#put(t, entryKey, attributes, payloadOf(object), revision)) return;
     } else if (!this.#drop(t, entryKey, revision)) {
       return;
     }
     for (const name of new Set([...before, ...refs])) this.#bump(t, name, revision);
+  }
+
+  /** Its own row, for the relays where something uses it. What it makes there is new content for the agents: hence the targets. */
+  #auxiliary(t: Transaction, key: ObjectKey, revision: number): void {
+    const { source, storage } = this.#ports;
+    const entryKey = auxiliaryKey(source, key);
+    const stored = storage.get(key);
+    const object = stored && parseBody(stored.body);
+    const refs = object ? this.#implied(t, key).sort() : [];
+    const changed =
+      object && refs.length > 0
+        ? this.#put(t, entryKey, { ...originOf(object), refs }, payloadOf(object), revision)
+        : this.#drop(t, entryKey, revision);
+    if (changed) for (const name of refs) this.#bump(t, name, revision);
   }
 
   #selecting(candidate: Candidate): { placement: string; items: readonly DownsyncItem[] }[] {
@@ -201,28 +228,36 @@ export class Selection {
 
   // ------------------------------------------------------------------- what selected objects need besides themselves
 
-  /** Brings the counts of the object's namespace and CRD to what its direct placements are now. */
-  #count(t: Transaction, key: ObjectKey, direct: readonly string[], revision: number): void {
-    const needs = this.#needs(key);
-    if (needs.length === 0) return;
+  /** Brings the counts of what the object needs to what it needs now, by placement. */
+  #count(t: Transaction, key: ObjectKey, needs: Needs, revision: number): void {
     const at = concat(prefixOf('implied'), text(this.#ports.source), nul, text('by'), nul, text(formatKey(key)));
     const stored = t.get(at);
-    const before: string[] = stored ? JSON.parse(Buffer.from(stored).toString()) : [];
-    if (direct.length > 0) t.put(at, text(JSON.stringify(direct)));
+    const before: Needs = stored ? JSON.parse(Buffer.from(stored).toString()) : {};
+    if (Object.keys(needs).length > 0) t.put(at, text(JSON.stringify(needs)));
     else t.remove(at);
-    for (const name of direct)
-      if (!before.includes(name)) for (const need of needs) this.#add(t, name, need, 1, revision);
-    for (const name of before)
-      if (!direct.includes(name)) for (const need of needs) this.#add(t, name, need, -1, revision);
+    for (const [name, keys] of Object.entries(needs)) {
+      for (const need of keys) if (!before[name]?.includes(need)) this.#add(t, name, parseKey(need), 1, revision);
+    }
+    for (const [name, keys] of Object.entries(before)) {
+      for (const need of keys) if (!needs[name]?.includes(need)) this.#add(t, name, parseKey(need), -1, revision);
+    }
   }
 
-  #needs(key: ObjectKey): ObjectKey[] {
-    const needs: ObjectKey[] = [];
-    if (key.namespace !== '') needs.push({ ...namespaceResource, name: key.namespace });
+  #needs(
+    key: ObjectKey,
+    object: KubeObject | undefined,
+    selecting: readonly { placement: string; items: readonly DownsyncItem[] }[],
+  ): Needs {
+    const always: ObjectKey[] = [];
+    if (key.namespace !== '') always.push({ ...namespaceResource, name: key.namespace });
     if (this.#ports.kinds.byResource(key)?.custom ?? true) {
-      needs.push({ ...crdResource, name: `${key.resource}.${key.group}` });
+      always.push({ ...crdResource, name: `${key.resource}.${key.group}` });
     }
-    return needs;
+    const needs = selecting.map(({ placement, items }): [string, string[]] => {
+      const auxiliaries = object ? auxiliariesOf(key, object, items) : [];
+      return [placement, [...always, ...auxiliaries].map(formatKey)];
+    });
+    return Object.fromEntries(needs.filter(([, keys]) => keys.length > 0));
   }
 
   #add(t: Transaction, placement: string, need: ObjectKey, by: number, revision: number): void {
@@ -234,7 +269,7 @@ export class Selection {
   }
 
   #implied(t: Transaction, key: ObjectKey): string[] {
-    if (!this.#isNamespace(key) && key.resource !== crdResource.resource) return [];
+    if (!this.#isNamespace(key) && !isAuxiliary(key) && key.resource !== crdResource.resource) return [];
     return [...this.#placements.keys()].filter((name) => countAt(t, this.#impliedKey(name, key)) > 0);
   }
 

@@ -43,6 +43,10 @@ const downsyncItem: Properties = {
   objectNames: strings('Names of the objects; * is all. Left out: of any name.', { maxItems: 1024 }),
   labelSelectors: selectors('Select objects by their labels; one that matches is enough. Left out: any labels.'),
   createOnly: boolean('The object is made where it is missing, and left alone afterwards.'),
+  customizers: strings(
+    'Customizers for these objects, in the order of their application: a name in the namespace of the object, or namespace/name.',
+    { maxItems: 16 },
+  ),
   statusSummarizers: strings('Names of StatusSummarizers for the status of these objects.', { maxItems: itemsMax }),
 };
 

@@ -22,6 +22,7 @@ export interface DownsyncItem {
   objectNames?: string[];
   labelSelectors?: LabelSelector[];
   createOnly?: boolean;
+  customizers?: string[];
   statusSummarizers?: string[];
 }
 

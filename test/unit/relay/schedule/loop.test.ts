@@ -28,6 +28,9 @@ describe('the loop of a scheduler', () => {
       children: new Map(),
       placements,
       refreshChild: () => false,
+      auxiliaryChanged: () => undefined,
+      stages: [],
+      passage: { mayAttach: () => true, mayDetach: () => true },
     });
     loop = new ScheduleLoop({
       store: bench.store,

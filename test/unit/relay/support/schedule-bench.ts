@@ -3,20 +3,24 @@ import type { AppliedChange } from '../../../../core/feed/feed.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
 import { mergeLabelSummaries } from '../../../../core/match/label-summary.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
+import { formatKey } from '../../../../core/object/key.ts';
 import type { LabelSelector, Labels } from '../../../../core/object/selector.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
-import { text } from '../../../../core/store/bytes.ts';
+import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { placementId } from '../../../../core/wire/entries.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import type { Child, Destination } from '../../../../relay/schedule/children.ts';
 import { markDirty } from '../../../../relay/schedule/dirty.ts';
+import type { OutgoingStage } from '../../../../relay/schedule/outgoing.ts';
 import { Placements } from '../../../../relay/schedule/placements.ts';
 import { noteSourceChange, Scheduler, type Step } from '../../../../relay/schedule/schedule.ts';
 
 export const source = 'center.retail';
 export const idOf = (name: string) => placementId(source, name);
 export const mapKey = (name: string) => `o/${source}//configmaps/shop/${name}`;
+
+export const customizerKey = (name: string) => `a/${source}/edge.banyan.io/customizers/shop/${name}`;
 
 export interface PlacementSpec {
   readonly locationSelectors?: readonly LabelSelector[];
@@ -34,6 +38,12 @@ export class ScheduleBench {
   /** What the inventory or the report of each child says; the scheduler learns of it by `refreshChild`. */
   readonly #known = new Map<string, Child>();
   #revision = 0;
+  /** Auxiliary rows that the scheduler told of, as source and key. */
+  readonly auxiliaries: string[] = [];
+  stages: OutgoingStage[] = [];
+  /** What `passage` lets through. */
+  attaches: (child: string) => boolean = () => true;
+  detaches: (child: string) => boolean = () => true;
   #mailboxes!: Mailboxes;
   #children!: Map<string, Child>;
   placements!: Placements;
@@ -64,6 +74,12 @@ export class ScheduleBench {
           this.#children.delete(name);
         }
         return child !== undefined;
+      },
+      auxiliaryChanged: (_t, name, key) => this.auxiliaries.push(`${name}/${formatKey(key)}`),
+      stages: this.stages,
+      passage: {
+        mayAttach: (_t, _placement, child) => this.attaches(child.name),
+        mayDetach: (_t, _id, child) => this.detaches(child),
       },
     });
     this.store.read((reader) => this.#scheduler.load(reader));
@@ -114,6 +130,15 @@ export class ScheduleBench {
 
   object(name: string, refs: readonly string[], body = 'x'): void {
     this.#put(mapKey(name), { refs: [...refs].sort() }, body);
+  }
+
+  customizer(name: string, refs: readonly string[], body = 'x'): void {
+    this.#put(customizerKey(name), { refs: [...refs].sort() }, body);
+  }
+
+  /** A piece of work left by somebody else. */
+  mark(...work: [Parameters<typeof markDirty>[1], string]): void {
+    this.store.write((t) => markDirty(t, ...work));
   }
 
   removeObject(name: string): void {
@@ -169,6 +194,15 @@ export class ScheduleBench {
         .map((row) => producer.content(reader, row.content!).key)
         .map((key) => key.replace(`/${source}/`, '/').replace('/configmaps/shop/', '')),
     );
+  }
+
+  /** The body of an object's row in a child's mailbox. */
+  body(child: string, name: string): string | undefined {
+    const { producer } = this.#mailboxes.get(child)!;
+    return this.store.read((reader) => {
+      const row = producer.get(reader, hash128(mapKey(name)));
+      return row?.content && asText(producer.content(reader, row.content).body);
+    });
   }
 
   head(child: string): number {

@@ -1,0 +1,41 @@
+/**
+ * What a child gets in the place of a row of a source. Relays share the row as it is; what an agent gets is decided here, at the last hop,
+ * by stages in a fixed order: each sees what the one before left, and a child for which nothing is to be decided passes through all of them.
+ */
+import type { Content, ContentReference } from '../../core/feed/feed.ts';
+import type { Transaction } from '../../core/store/store.ts';
+import type { Child } from './children.ts';
+
+/** An object row of a source on its way to an agent. */
+export interface Shipment {
+  readonly child: Child;
+  readonly source: string;
+  readonly keyHash: Uint8Array;
+}
+
+export type Outgoing =
+  /** With a reference while the content is still the one that a row of this store names, so that it can be shared. */
+  | {
+      readonly type: 'content';
+      readonly content: Content;
+      readonly reference?: ContentReference;
+      readonly originRevision: number;
+    }
+  /** The child is not to have the object. */
+  | { readonly type: 'nothing'; readonly originRevision: number }
+  /** The child's mailbox stays as it is: what it should get can't be made, and what it has is the last good one. */
+  | { readonly type: 'keep' };
+
+/** Pure but for the rows that it reads and keeps in the transaction. */
+export interface OutgoingStage {
+  outgoing(t: Transaction, shipment: Shipment, what: Outgoing): Outgoing;
+}
+
+export function throughStages(
+  stages: readonly OutgoingStage[],
+  t: Transaction,
+  shipment: Shipment,
+  what: Outgoing,
+): Outgoing {
+  return stages.reduce((passed, stage) => stage.outgoing(t, shipment, passed), what);
+}

@@ -1,0 +1,168 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { asText, text } from '../../../../core/store/bytes.ts';
+import type { OutgoingStage } from '../../../../relay/schedule/outgoing.ts';
+import { idOf, mapKey, ScheduleBench, selecting } from '../support/schedule-bench.ts';
+
+/** Gives every agent a body of its own. */
+const named: OutgoingStage = {
+  outgoing: (_t, { child }, what) =>
+    what.type === 'content'
+      ? {
+          type: 'content',
+          content: { ...what.content, body: text(`for ${child.name}`) },
+          originRevision: what.originRevision,
+        }
+      : what,
+};
+
+describe('what an agent gets for an object', () => {
+  let bench: ScheduleBench;
+
+  beforeEach(() => {
+    bench = new ScheduleBench();
+    bench.agent('paris', { site: 'paris' });
+    bench.agent('rome', { site: 'rome' });
+    bench.relay('asia', [{ site: 'paris' }]);
+    bench.settle();
+  });
+
+  it('is what the stages make of it, while a relay gets the object as it is', () => {
+    bench.stages.push(named);
+    bench.object('a', ['p']);
+    bench.placement('p', selecting('paris', 'rome'));
+    bench.settle();
+    expect(['paris', 'rome', 'asia'].map((child) => bench.body(child, 'a'))).toEqual(['for paris', 'for rome', 'x']);
+  });
+
+  it('is what the last stage says of what the one before left', () => {
+    const saying = (change: (body: string) => string): OutgoingStage => ({
+      outgoing: (_t, _to, what) =>
+        what.type === 'content'
+          ? {
+              type: 'content',
+              content: { ...what.content, body: text(change(asText(what.content.body))) },
+              originRevision: what.originRevision,
+            }
+          : what,
+    });
+    bench.stages.push(
+      saying((body) => `${body}, hello`),
+      saying((body) => `${body}!`),
+    );
+    bench.object('a', ['p']);
+    bench.placement('p', selecting('paris'));
+    bench.settle();
+    expect(bench.body('paris', 'a')).toBe('x, hello!');
+  });
+
+  it('stays as it was while a stage says so, also when the object has changed', () => {
+    bench.object('a', ['p'], 'good');
+    bench.placement('p', selecting('paris'));
+    bench.settle();
+    bench.stages.push({ outgoing: () => ({ type: 'keep' }) });
+    bench.object('a', ['p'], 'newer');
+    bench.settle();
+    expect(bench.body('paris', 'a')).toBe('good');
+    expect(bench.body('asia', 'a')).toBe('newer');
+  });
+
+  it('is nothing where a stage says so, and comes when it does not any more', () => {
+    let held = true;
+    bench.stages.push({ outgoing: (_t, _to, what) => (held ? { type: 'nothing', originRevision: 0 } : what) });
+    bench.object('a', ['p']);
+    bench.placement('p', selecting('paris'));
+    bench.settle();
+    expect(bench.mailbox('paris')).toEqual(['t/p']);
+    held = false;
+    bench.mark('row', mapKey('a'));
+    bench.settle();
+    expect(bench.mailbox('paris')).toContain('o/a');
+  });
+
+  it('may be made of something older, and is newer than what the agent had all the same', () => {
+    bench.object('a', ['p'], 'new');
+    bench.placement('p', selecting('paris'));
+    bench.settle();
+    const before = bench.originRevision('paris', mapKey('a'))!;
+    bench.stages.push({
+      outgoing: (_t, _to, what) =>
+        what.type === 'content'
+          ? { type: 'content', content: { ...what.content, body: text('old') }, originRevision: 1 }
+          : what,
+    });
+    bench.mark('row', mapKey('a'));
+    bench.settle();
+    expect(bench.body('paris', 'a')).toBe('old');
+    expect(bench.originRevision('paris', mapKey('a'))).toBe(before);
+  });
+
+  it('can be an object that the source has no more', () => {
+    bench.object('a', ['p'], 'kept');
+    bench.placement('p', selecting('paris'));
+    bench.settle();
+    const content = { key: mapKey('a'), attributes: text('{"refs":["p"]}'), body: text('promoted') };
+    bench.stages.push({
+      outgoing: (_t, _to, what) => (what.type === 'nothing' ? { type: 'content', content, originRevision: 1 } : what),
+    });
+    bench.removeObject('a');
+    bench.settle();
+    expect(bench.body('paris', 'a')).toBe('promoted');
+    expect(bench.body('asia', 'a')).toBeUndefined();
+  });
+});
+
+describe('an auxiliary row', () => {
+  it('goes to the relays of its placements, never to an agent, and is told of', () => {
+    const bench = new ScheduleBench();
+    bench.agent('paris', { site: 'paris' });
+    bench.relay('asia', [{ site: 'paris' }]);
+    bench.relay('africa', [{ site: 'cairo' }]);
+    bench.settle();
+    bench.placement('p', selecting('paris'));
+    bench.customizer('greeting', ['p']);
+    bench.settle();
+    expect(bench.mailbox('asia')).toContain('a/edge.banyan.io/customizers/shop/greeting');
+    expect(bench.mailbox('africa')).toEqual([]);
+    expect(bench.mailbox('paris')).toEqual(['t/p']);
+    expect(bench.auxiliaries).toEqual(['center.retail/edge.banyan.io/customizers/shop/greeting']);
+  });
+});
+
+describe('passage', () => {
+  let bench: ScheduleBench;
+
+  beforeEach(() => {
+    bench = new ScheduleBench();
+    bench.agent('paris', { site: 'paris' });
+    bench.relay('asia', [{ site: 'tokyo' }]);
+    bench.object('a', ['p']);
+    bench.settle();
+  });
+
+  it('keeps a child that may not lose its objects yet up to date until it may', () => {
+    bench.placement('p', selecting('paris', 'tokyo'));
+    bench.settle();
+    bench.detaches = () => false;
+    bench.placement('p', selecting('rome'));
+    bench.object('b', ['p']);
+    bench.settle();
+    expect(bench.mailbox('paris')).toEqual(expect.arrayContaining(['o/a', 'o/b']));
+    expect(bench.mailbox('asia')).toEqual(expect.arrayContaining(['p/p', 'o/a', 'o/b']));
+    bench.detaches = () => true;
+    bench.mark('match', `${idOf('p')} paris`);
+    bench.mark('match', `${idOf('p')} asia`);
+    bench.settle();
+    expect([bench.mailbox('paris'), bench.mailbox('asia')]).toEqual([[], []]);
+  });
+
+  it('gives a child that matches nothing until it may have it', () => {
+    bench.attaches = () => false;
+    bench.placement('p', selecting('paris'));
+    bench.settle();
+    expect(bench.mailbox('paris')).toEqual([]);
+    bench.attaches = () => true;
+    bench.mark('match', `${idOf('p')} paris`);
+    bench.settle();
+    expect(bench.mailbox('paris')).toEqual(expect.arrayContaining(['o/a', 't/p']));
+  });
+});
