@@ -17,6 +17,7 @@ import { concat, readU32, text, u32 } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import {
+  type AuxiliaryAttributes,
   auxiliaryKey,
   type ObjectAttributes,
   objectKey,
@@ -196,10 +197,13 @@ export class Selection {
     const stored = storage.get(key);
     const object = stored && parseBody(stored.body);
     const refs = object ? this.#implied(t, key).sort() : [];
-    const changed =
-      object && refs.length > 0
-        ? this.#put(t, entryKey, { ...originOf(object), refs }, payloadOf(object), revision)
-        : this.#drop(t, entryKey, revision);
+    let changed: boolean;
+    if (object && refs.length > 0) {
+      const attributes: AuxiliaryAttributes = { ...originOf(object), refs };
+      changed = this.#put(t, entryKey, attributes, payloadOf(object), revision);
+    } else {
+      changed = this.#drop(t, entryKey, revision);
+    }
     if (changed) for (const name of refs) this.#bump(t, name, revision);
   }
 
