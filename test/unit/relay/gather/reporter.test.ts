@@ -1,0 +1,71 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { Reporter } from '../../../../relay/gather/reporter.ts';
+import { Turns } from '../../core/apiserver/lifecycle/turns.ts';
+
+describe('a reporter', () => {
+  let clock: VirtualClock;
+  let turns: Turns;
+  let told: string[][];
+  let reporter: Reporter;
+
+  beforeEach(() => {
+    clock = new VirtualClock();
+    turns = new Turns();
+    told = [];
+    reporter = new Reporter({ clock, soon: turns.schedule, report: (ids) => told.push([...ids]) });
+  });
+
+  function change(id: string): void {
+    reporter.mark(id);
+    turns.settle();
+  }
+
+  it('tells a change at once, and several of one turn together and once each', () => {
+    for (const id of ['s/a', 's/b', 's/a']) reporter.mark(id);
+    turns.settle();
+    expect(told).toEqual([['s/a', 's/b']]);
+  });
+
+  it('tells a placement that changes all the time at most once a second after a burst, and the last change of all', () => {
+    for (let i = 0; i < 100; i++) change('s/a');
+    const burst = told.length;
+    expect(burst).toBeLessThan(10);
+    for (let second = 0; second < 5; second++) {
+      for (let i = 0; i < 50; i++) change('s/a');
+      clock.advance(1_000);
+      turns.settle();
+    }
+    expect(told.length).toBe(burst + 5);
+    clock.advance(60_000);
+    turns.settle();
+    expect(told.length).toBe(burst + 5);
+  });
+
+  it('does not let one that changes all the time hold up another', () => {
+    for (let i = 0; i < 100; i++) change('s/a');
+    told.length = 0;
+    change('s/b');
+    expect(told).toEqual([['s/b']]);
+  });
+
+  it('gives a placement that has been quiet its burst again', () => {
+    for (let i = 0; i < 100; i++) change('s/a');
+    clock.advance(120_000);
+    turns.settle();
+    told.length = 0;
+    change('s/a');
+    change('s/a');
+    expect(told).toEqual([['s/a'], ['s/a']]);
+  });
+
+  it('tells nothing once it is stopped', () => {
+    for (let i = 0; i < 100; i++) change('s/a');
+    reporter.stop();
+    told.length = 0;
+    change('s/b');
+    clock.advance(60_000);
+    turns.settle();
+    expect(told).toEqual([]);
+  });
+});
