@@ -134,7 +134,8 @@ export class Agent {
 
   // --------------------------------------------------------------------------------------------- what has changed
 
-  #desiredChanged({ deliveries, placements }: DesiredChange): void {
+  #desiredChanged({ deliveries, placements, deletions }: DesiredChange): void {
+    this.#applier.deletionChanged(deletions);
     this.#applier.wantedChanged(new Set(deliveries.map(({ key }) => key)));
     for (const { source, key, placements } of deliveries) {
       if (this.#desired.deliveries(key).length > 0) this.#leaving.delete(key);
@@ -201,7 +202,7 @@ export class Agent {
     const states: [string, ObjectState][] = [];
     for (const key of placement.objects) {
       const delivery = this.#desired.deliveries(key).find((one) => one.placements.includes(id));
-      if (delivery) states.push([key, this.#state(delivery)]);
+      if (delivery) states.push([key, this.#state(delivery, [id])]);
     }
     const settled = ![...this.#leaving.values()].some((placements) => placements.includes(id));
     const partial = placementPartial(this.#options.path, placement.target, states, settled);
@@ -214,10 +215,14 @@ export class Agent {
     return { attributes: text(stableStringify({ role: 'agent', version, ...cluster })), body: new Uint8Array(0) };
   }
 
-  #state(delivery: Delivery): ObjectState {
-    const { key } = delivery;
+  /** As some of the placements that want the object see it. */
+  #state(delivery: Delivery, placements: readonly PlacementId[] = delivery.placements): ObjectState {
+    const { key, revision } = delivery;
     const winner = this.#desired.deliveries(key)[0] ?? delivery;
-    return objectState(delivery, winner, this.#applier.progress(key), this.#observer.observation(key));
+    const isOnlyNeeded = placements.every((id) => delivery.implied.includes(id));
+    // What is only needed is there whoever brings it.
+    const seenAs = isOnlyNeeded ? { ...winner, revision } : delivery;
+    return objectState(seenAs, winner, this.#applier.progress(key), this.#observer.observation(key));
   }
 
   async #describe(): Promise<void> {

@@ -85,7 +85,10 @@ export interface RefsAttributes {
 }
 
 export interface ObjectAttributes extends OriginAttributes, RefsAttributes {
-  readonly createOnly?: true;
+  /** Those of the placements whose rules for the object all say that it is only to be made, sorted. */
+  readonly createOnly?: readonly string[];
+  /** Those of the placements that do not select it and have it only because their objects need it (a Namespace, a definition), sorted. */
+  readonly implied?: readonly string[];
   /** `namespace/name` of the Customizers that make what a destination gets, in the order of their application. */
   readonly customizers?: readonly string[];
   /** `%(name)` in the object's strings is expanded. */
@@ -103,7 +106,19 @@ export interface TargetAttributes {
   readonly target: number;
   /** The placement wants exact state when it matches one destination in all. */
   readonly singleton: boolean;
+  /**
+   * What decides between sources of one depth that deliver the same object: the placement's spec.priority, and its creationTimestamp and uid.
+   * Here and not on the objects' rows: a destination has the targets of those placements only that reach it, and a changed priority is one row.
+   */
+  readonly priority?: number;
+  readonly created?: string;
+  readonly uid?: string;
+  /** spec.deletion.propagationPolicy, unless it is Background. */
+  readonly deletion?: PropagationPolicy;
 }
+
+/** What becomes of what a removed object owns, the most careful first. */
+export type PropagationPolicy = 'Orphan' | 'Foreground' | 'Background';
 
 export interface TreeAttributes {
   readonly path: string;

@@ -93,6 +93,16 @@ export class Applier {
     for (const key of keys) this.#queue.add(key, true);
   }
 
+  /** Objects are to be removed in another way than before: noted durably, since what says so goes with the object's row. */
+  deletionChanged(keys: Iterable<string>): void {
+    const { desired, records } = this.#ports;
+    for (const key of keys) {
+      const record = records.get(key);
+      const [winner] = desired.deliveries(key);
+      if (record && winner) this.#noteDeletion(key, record, winner);
+    }
+  }
+
   /** The object on the cluster is not what was applied: it is put back, at a bounded rate. */
   drifted(key: string): void {
     const nowMs = this.#ports.clock.monotonicMs();
@@ -160,11 +170,11 @@ export class Applier {
     if (!(await cluster.resourceOf(object.apiVersion, object.kind))) return this.#notServed(delivery, object);
     this.#unserved.delete(key);
     const live = await cluster.get(parseKey(key));
-    const wanted: Wanted = { ...delivery, object };
+    const wanted = { ...delivery, object };
     const decision = decide(wanted, records.get(key), live);
     switch (decision.do) {
       case 'keep':
-        if (!records.get(key)) this.#record(key, { ...blankRecord, source: delivery.source, created: false });
+        this.#keep(delivery);
         this.#report(delivery, { phase: 'applied' });
         if (live) this.#events.seen(key, live);
         break;
@@ -183,11 +193,11 @@ export class Applier {
     return 'done';
   }
 
-  async #apply(wanted: Wanted, key: string, created: boolean): Promise<void> {
+  async #apply(wanted: Wanted & Delivery, key: string, created: boolean): Promise<void> {
     const { cluster, records } = this.#ports;
     const { source } = wanted;
     if (!records.get(key)) {
-      this.#record(key, { ...blankRecord, source, created });
+      this.#record(key, { ...blankRecord, source, created, ...deletionOf(wanted) });
       // Durable before the first apply: what may exist on the cluster is on record, whatever crashes.
       await this.#ports.flushed();
     }
@@ -199,8 +209,22 @@ export class Applier {
       uid: live.metadata.uid ?? '',
       fingerprint: fingerprint(object, live),
       created,
+      ...deletionOf(wanted),
     });
     this.#events.seen(key, live);
+  }
+
+  #keep(delivery: Delivery): void {
+    const { key, source } = delivery;
+    const record = this.#ports.records.get(key);
+    if (record) this.#noteDeletion(key, record, delivery);
+    else this.#record(key, { ...blankRecord, source, created: false, ...deletionOf(delivery) });
+  }
+
+  #noteDeletion(key: string, record: OwnerRecord, delivery: Delivery): void {
+    const { deletion: before = 'Background', ...rest } = record;
+    if (delivery.deletion !== undefined && before !== delivery.deletion)
+      this.#ports.records.set(key, { ...rest, ...deletionOf(delivery) });
   }
 
   #record(key: string, record: OwnerRecord): void {
@@ -262,7 +286,7 @@ export class Applier {
     const decision = decideRemoval(record, live, isNamespace(key) || isDefinition(key));
     if (decision.do === 'wait') return 'retry';
     if (decision.do === 'remove') {
-      await cluster.remove(parseKey(key), 'Background', decision.uid);
+      await cluster.remove(parseKey(key), record.deletion ?? 'Background', decision.uid);
       if (await cluster.get(parseKey(key))) return 'retry';
     }
     if (decision.do === 'release' && live) await cluster.apply(bare(live));
@@ -286,6 +310,10 @@ export class Applier {
 
 /** Nothing has been accepted by the cluster: what exists under the name is not ours by this record. */
 const blankRecord = { bodyHash: '', uid: '', fingerprint: '' } as const;
+
+function deletionOf({ deletion }: Delivery): Pick<OwnerRecord, 'deletion'> {
+  return deletion === undefined || deletion === 'Background' ? {} : { deletion };
+}
 
 /** Applying no fields gives up all that this manager has set. */
 function bare(live: KubeObject): KubeObject {

@@ -57,12 +57,13 @@ export type Removal =
 
 /**
  * What to do about an object that is wanted no more. It goes only by record and by mark; one that takes others' objects
- * with it when it goes (a container: a Namespace, a CustomResourceDefinition) only if it came with us.
+ * with it when it goes (a container: a Namespace, a CustomResourceDefinition) only if it came with us, and not if what depends on
+ * a removed object is to stay.
  */
 export function decideRemoval(record: OwnerRecord, live: KubeObject | undefined, container: boolean): Removal {
   if (!live) return { do: 'forget' };
   const uid = live.metadata.uid ?? '';
   if (!isMarked(live) || (record.uid !== '' && record.uid !== uid)) return { do: 'forget' };
-  if (container && !record.created) return { do: 'release' };
+  if (container && (!record.created || record.deletion === 'Orphan')) return { do: 'release' };
   return live.metadata.deletionTimestamp === undefined ? { do: 'remove', uid } : { do: 'wait' };
 }

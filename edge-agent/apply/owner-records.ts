@@ -5,6 +5,7 @@
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Store } from '../../core/store/store.ts';
+import type { PropagationPolicy } from '../../core/wire/entries.ts';
 
 export interface OwnerRecord {
   readonly source: string;
@@ -16,6 +17,8 @@ export interface OwnerRecord {
   readonly fingerprint: string;
   /** It did not exist before: a Namespace goes only if it came with us. */
   readonly created: boolean;
+  /** How it is removed when nothing says so any more; absent: Background. */
+  readonly deletion?: PropagationPolicy;
 }
 
 export class OwnerRecords {

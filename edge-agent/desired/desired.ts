@@ -2,7 +2,7 @@
  * What this cluster is to hold, read from the consumer's end of the down feed: which source delivers which object, and which
  * placements want it. The table is the truth; this is an index of it in memory, made by one scan at start.
  *
- * Two sources may deliver one object: the first of `deliveries` wins, see `compareDeliveries`.
+ * Two sources may deliver one object: the first of `deliveries` wins, see claim.ts.
  */
 import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
 import { parseBody } from '../../core/object/canonical.ts';
@@ -19,9 +19,11 @@ import {
   placementId,
   type TargetAttributes,
 } from '../../core/wire/entries.ts';
+import { compareClaimed } from './claim.ts';
+import { type Options, optionsOf, saysTheSame } from './options.ts';
 
 /** One object as one source delivers it. */
-export interface Delivery {
+export interface Delivery extends Options {
   readonly source: string;
   /** `apps/deployments/shop/till`: see core/object/key.ts. */
   readonly key: string;
@@ -30,19 +32,29 @@ export interface Delivery {
   /** Of the body alone: attributes change without the object changing. */
   readonly bodyHash: string;
   readonly placements: readonly PlacementId[];
-  /** Create it once and leave it to the cluster from then on. */
-  readonly createOnly: boolean;
+  /** Those of them that have it only because their objects need it: to them it is all the same whose it is. */
+  readonly implied: readonly PlacementId[];
+}
+
+interface DeliveryChange {
+  readonly source: string;
+  readonly key: string;
+  /** Those that wanted it before. */
+  readonly placements: readonly PlacementId[];
 }
 
 export interface DesiredChange {
-  /** What one source delivers has come, changed or gone. */
-  readonly deliveries: readonly {
-    readonly source: string;
-    readonly key: string;
-    /** Those that wanted it before. */
-    readonly placements: readonly PlacementId[];
-  }[];
+  /** What one source delivers has come, changed or gone, or wins or loses against another one. */
+  readonly deliveries: readonly DeliveryChange[];
   readonly placements: ReadonlySet<PlacementId>;
+  /** Keys of objects that are to be removed in another way than before, when they are. */
+  readonly deletions: ReadonlySet<string>;
+}
+
+/** A delivery as its row has it: without what the targets say. */
+interface Delivered extends Omit<Delivery, keyof Options> {
+  readonly names: readonly string[];
+  readonly createOnlyFor: readonly string[];
 }
 
 interface PlacementIndex {
@@ -53,7 +65,10 @@ interface PlacementIndex {
 export class Desired {
   readonly #store: Store;
   readonly #table: Table;
-  readonly #deliveries = new Map<string, Delivery[]>();
+  /** As the rows have them, by key and source. */
+  readonly #delivered = new Map<string, Map<string, Delivered>>();
+  /** The same with what the targets say, the winner first. */
+  readonly #deliveries = new Map<string, readonly Delivery[]>();
   readonly #placements = new Map<PlacementId, PlacementIndex>();
   /** Entry keys that a transaction has changed and that the index has not read again. */
   readonly #stale = new Set<string>();
@@ -67,6 +82,8 @@ export class Desired {
         if (row.content) this.#enter(table.content(reader, row.content), row.originRevision);
       }
     });
+    // In the order of the table objects come before and after their targets.
+    for (const key of this.#delivered.keys()) this.#resolve(key);
   }
 
   /** Told of what changed, once the transaction that changed it is over. */
@@ -120,8 +137,9 @@ export class Desired {
     if (this.#stale.size === 0) return;
     const stale = [...this.#stale];
     this.#stale.clear();
-    const deliveries: { source: string; key: string; placements: readonly PlacementId[] }[] = [];
+    const deliveries: DeliveryChange[] = [];
     const placements = new Set<PlacementId>();
+    const targets = new Map<PlacementId, TargetAttributes | undefined>();
     this.#store.read((reader) => {
       for (const entry of stale) {
         const parsed = parseEntryKey(entry);
@@ -132,13 +150,40 @@ export class Desired {
           for (const id of before) placements.add(id);
         } else if (parsed?.type === 'target') {
           placements.add(parsed.id);
+          targets.set(parsed.id, this.#placements.get(parsed.id)?.target);
           this.#dropTarget(parsed.id);
         }
         const row = this.#content(reader, entry);
         if (row) for (const id of this.#enter(row.content, row.revision)) placements.add(id);
       }
     });
-    this.#onChange?.({ deliveries, placements });
+    const deletions = this.#followTargets(targets, deliveries);
+    this.#onChange?.({ deliveries, placements, deletions });
+  }
+
+  /** Objects of placements that speak differently now: those of which the winner or its options changed are told as changed too. */
+  #followTargets(
+    targets: ReadonlyMap<PlacementId, TargetAttributes | undefined>,
+    told: DeliveryChange[],
+  ): ReadonlySet<string> {
+    const keys = new Set<string>();
+    for (const [id, before] of targets) {
+      const index = this.#placements.get(id);
+      if (saysTheSame(before, index?.target)) continue;
+      for (const key of index?.objects ?? []) keys.add(key);
+    }
+    const deletions = new Set<string>();
+    for (const key of keys) {
+      const before = this.#deliveries.get(key);
+      this.#resolve(key);
+      const after = this.#deliveries.get(key);
+      if (before?.[0]?.deletion !== after?.[0]?.deletion) deletions.add(key);
+      const isOther = before?.[0]?.source !== after?.[0]?.source || before?.[0]?.createOnly !== after?.[0]?.createOnly;
+      // A loser that loses for another reason has to say so.
+      if (!isOther && (after?.length ?? 0) < 2) continue;
+      for (const { source, placements } of after ?? []) told.push({ source, key, placements });
+    }
+    return deletions;
   }
 
   /** Puts one entry into the index; returns the placements it concerns. */
@@ -149,34 +194,51 @@ export class Desired {
       return [entry.id];
     }
     if (entry?.type !== 'object') return [];
-    const attributes = JSON.parse(asText(content.attributes)) as ObjectAttributes;
-    const delivery: Delivery = {
+    const { refs, createOnly = [], implied = [] } = JSON.parse(asText(content.attributes)) as ObjectAttributes;
+    const delivered: Delivered = {
       source: entry.source,
       key: formatKey(entry.object),
       revision,
       bodyHash: Buffer.from(hash128(content.body)).toString('hex'),
-      placements: attributes.refs.map((name) => placementId(entry.source, name)),
-      createOnly: attributes.createOnly ?? false,
+      placements: refs.map((name) => placementId(entry.source, name)),
+      implied: implied.map((name) => placementId(entry.source, name)),
+      names: refs,
+      createOnlyFor: createOnly,
     };
-    const others = this.#deliveries.get(delivery.key) ?? [];
-    this.#deliveries.set(delivery.key, [...others, delivery].sort(compareDeliveries));
-    for (const id of delivery.placements) this.#index(id).objects.add(delivery.key);
-    return delivery.placements;
+    const ofKey = this.#delivered.get(delivered.key) ?? new Map<string, Delivered>();
+    this.#delivered.set(delivered.key, ofKey.set(entry.source, delivered));
+    for (const id of delivered.placements) this.#index(id).objects.add(delivered.key);
+    this.#resolve(delivered.key);
+    return delivered.placements;
   }
 
   /** Takes one source's delivery of an object out of the index; returns the placements that wanted it. */
   #leave(source: string, key: string): readonly PlacementId[] {
-    const deliveries = this.#deliveries.get(key) ?? [];
-    const leaving = deliveries.find((delivery) => delivery.source === source);
-    if (!leaving) return [];
-    const rest = deliveries.filter((delivery) => delivery !== leaving);
-    if (rest.length > 0) this.#deliveries.set(key, rest);
-    else this.#deliveries.delete(key);
+    const ofKey = this.#delivered.get(key);
+    const leaving = ofKey?.get(source);
+    if (!ofKey || !leaving) return [];
+    ofKey.delete(source);
+    if (ofKey.size === 0) this.#delivered.delete(key);
     for (const id of leaving.placements) {
       this.#index(id).objects.delete(key);
       this.#forgetIfEmpty(id);
     }
+    this.#resolve(key);
     return leaving.placements;
+  }
+
+  /** The deliveries of a key anew, from the rows and the targets as the index has them. */
+  #resolve(key: string): void {
+    const ofKey = this.#delivered.get(key);
+    if (!ofKey) {
+      this.#deliveries.delete(key);
+      return;
+    }
+    const deliveries = [...ofKey.values()].map(({ names, createOnlyFor, ...delivered }) => ({
+      ...delivered,
+      ...optionsOf(names, createOnlyFor, (name) => this.#placements.get(placementId(delivered.source, name))?.target),
+    }));
+    this.#deliveries.set(key, deliveries.sort(compareClaimed));
   }
 
   #dropTarget(id: PlacementId): void {
@@ -201,15 +263,4 @@ export class Desired {
     const row = this.#table.get(reader, hash128(entry));
     return row?.content && { content: this.#table.content(reader, row.content), revision: row.originRevision };
   }
-}
-
-/** Authority nearer the center first, then the name of the source: the same on every start and independent of arrival. */
-export function compareDeliveries(a: { source: string }, b: { source: string }): number {
-  return depthOf(a.source) - depthOf(b.source) || (a.source < b.source ? -1 : a.source > b.source ? 1 : 0);
-}
-
-/** `center.retail` is at depth 0, `eu.paris.ops` at depth 2. */
-function depthOf(source: string): number {
-  const segments = source.split('.');
-  return segments[0] === 'center' ? 0 : segments.length - 1;
 }

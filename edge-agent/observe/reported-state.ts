@@ -3,6 +3,7 @@ import { parseKey } from '../../core/object/key.ts';
 import { emptyPartial, type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
 import type { StateAttributes, TargetAttributes } from '../../core/wire/entries.ts';
 import type { Progress } from '../apply/applier.ts';
+import { precedence } from '../desired/claim.ts';
 import type { Delivery } from '../desired/desired.ts';
 import type { Observation } from './observer.ts';
 
@@ -20,8 +21,7 @@ export function objectState(
 ): ObjectState {
   const base = { desired: delivery.revision, applied: false, available: false, conflicted: false, failed: false };
   if (delivery.source !== winner.source) {
-    const message = `${winner.source} delivers the same object and has precedence`;
-    return { ...base, conflicted: true, reason: 'Conflicted', message };
+    return { ...base, conflicted: true, reason: 'Conflicted', message: precedence(winner, delivery) };
   }
   if (!progress || progress.source !== delivery.source || progress.bodyHash !== delivery.bodyHash) {
     return { ...base, reason: 'Pending', message: 'the cluster has not been asked yet' };

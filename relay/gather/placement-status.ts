@@ -21,7 +21,10 @@ export function placementStatus(partial: Partial, before: readonly Condition[], 
     summary: { ...counts, ...(oldestAgeSeconds === undefined ? {} : { oldestAgeSeconds }) },
     display: display(counts, partial.oldestAgeMs),
     ...(partial.failures.length > 0 ? { failures: partial.failures } : {}),
-    conditions: withCondition(before, { ...ready(counts), observedGeneration: generation }, now),
+    conditions: [ready(counts), conflicted(partial)].reduce<readonly Condition[]>(
+      (conditions, next) => withCondition(conditions, { ...next, observedGeneration: generation }, now),
+      before,
+    ),
   };
 }
 
@@ -63,6 +66,18 @@ function ready(counts: Counts): NewCondition {
   if (counts.stale > 0) return no('Stale', `${counts.stale} ${of} destinations are not connected`);
   if (counts.never > 0) return no('NeverReported', `${counts.never} ${of} destinations have not reported yet`);
   return no('Progressing', `${counts.available} ${of} destinations are available`);
+}
+
+/** Who won is told of one destination; the others are in the sample. */
+function conflicted({ counts, failures }: Partial): NewCondition {
+  const type = 'Conflicted';
+  if (counts.conflicted === 0) {
+    return { type, status: 'False', reason: 'NoConflict', message: 'no destination holds an object of another source' };
+  }
+  const first = failures.find(({ reason }) => reason === 'Conflicted');
+  const such = first ? `; ${first.object} at ${first.path}: ${first.message}` : '';
+  const message = `${counts.conflicted} of ${counts.expected} destinations have objects of another source${such}`;
+  return { type, status: 'True', reason: 'LostToAnother', message };
 }
 
 function no(reason: string, message: string): NewCondition {

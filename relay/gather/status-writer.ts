@@ -17,6 +17,7 @@ import type { Child } from '../schedule/children.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import { attributesOf } from '../schedule/schedule.ts';
 import { placementResource } from '../spaces/selection.ts';
+import { tellConflict } from './conflict-event.ts';
 import type { Gather } from './gather.ts';
 import { type PlacementStatus, placementStatus } from './placement-status.ts';
 import { forwardStatuses, singletonStatuses } from './singleton.ts';
@@ -96,7 +97,9 @@ export class StatusWriter {
     // A placement that was changed just now is told of when its own generation has been scheduled.
     if (!object || object.metadata.generation !== partial.generation) return;
     const before = (object.status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
-    this.#update(space, object, this.#status(placement.id, partial, before));
+    const status = this.#status(placement.id, partial, before);
+    this.#update(space, object, status);
+    tellConflict(space, object, before, status.conditions, this.#ports.clock.wallMs(), this.#ports.log);
   }
 
   #writeExact(placement: Placement, partial: Partial, own: Space | undefined): void {

@@ -6,6 +6,7 @@
  * Customizers and StatusSummarizers that it uses. They are counted per placement (`implied` rows), so that they go when the last object that
  * needs them goes.
  */
+import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
 import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
@@ -176,11 +177,13 @@ export class Selection {
       this.#markNamespace(t, key.name, revision);
     }
     if (object && refs.length > 0) {
-      const createOnly = selecting.length > 0 && selecting.every(({ items }) => items.every((item) => item.createOnly));
+      const implied = refs.filter((name) => !direct.includes(name));
+      const createOnly = selecting.filter(({ items }) => items.every((item) => item.createOnly));
       const attributes: ObjectAttributes = {
         ...originOf(object),
         refs,
-        ...(createOnly ? { createOnly } : {}),
+        ...(implied.length > 0 ? { implied } : {}),
+        ...(createOnly.length > 0 ? { createOnly: createOnly.map(({ placement }) => placement).sort() } : {}),
         ...usesOf(key, object, selecting),
       };
       if (!this.#put(t, entryKey, attributes, payloadOf(object), revision)) return;
@@ -297,7 +300,7 @@ export class Selection {
     const attributes: TargetAttributes = {
       generation: stored.metadata.generation ?? 0,
       target: Math.max(revision, before?.target ?? 0),
-      singleton: (stored.spec as { wantSingletonReportedState?: boolean }).wantSingletonReportedState ?? false,
+      ...decidingOf(stored),
     };
     this.#put(t, targetKey(id), attributes, new Uint8Array(0), attributes.target);
   }
@@ -338,6 +341,19 @@ export class Selection {
   #workKey(key: ObjectKey): string {
     return `${this.#ports.source}/${formatKey(key)}`;
   }
+}
+
+/** What its agents and relays decide by, beside the selectors. */
+function decidingOf({ spec, metadata }: KubeObject) {
+  const { wantSingletonReportedState, priority, deletion } = (spec ?? {}) as Partial<EdgePlacementSpec>;
+  const policy = deletion?.propagationPolicy;
+  return {
+    singleton: wantSingletonReportedState ?? false,
+    priority: priority ?? 0,
+    created: metadata.creationTimestamp ?? '',
+    uid: metadata.uid ?? '',
+    ...(policy === undefined || policy === 'Background' ? {} : { deletion: policy }),
+  };
 }
 
 function itemsOf(placement: KubeObject): readonly DownsyncItem[] {

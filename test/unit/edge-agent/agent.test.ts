@@ -94,7 +94,9 @@ describe('applying', () => {
 
   it('creates a create-only object and then leaves it to the cluster', async () => {
     const bench = await withShop();
-    await bench.receive(bench.object(till, configMap('till'), ['shop-prod'], 'center.retail', { createOnly: true }));
+    await bench.receive(
+      bench.object(till, configMap('till'), ['shop-prod'], 'center.retail', { createOnly: ['shop-prod'] }),
+    );
     bench.cluster.write(till, (object) => {
       object.data = { a: 'mine' };
     });
@@ -453,5 +455,84 @@ describe('a full disk', () => {
     full = false;
     await bench.advance(5_000);
     expect(bench.counts(placement)).toMatchObject({ available: 1 });
+  });
+});
+
+describe('an object that several sources deliver', () => {
+  const [ops, retail] = ['center.ops/a', 'center.retail/b'];
+
+  async function contested() {
+    const bench = await withShop();
+    await bench.receive(
+      bench.object(till, configMap('till', { by: 'retail' }), ['b'], 'center.retail'),
+      bench.target(retail, 1, { created: '2026-01-02', uid: '2', deletion: 'Orphan' }),
+      bench.object(till, configMap('till', { by: 'ops' }), ['a'], 'center.ops'),
+      bench.target(ops, 1, { created: '2026-01-01', uid: '1' }),
+    );
+    const by = () => bench.cluster.objects.get(till)!.data;
+    return { bench, by };
+  }
+
+  it('goes to the one of the greater priority, and back, and is never made anew', async () => {
+    const { bench, by } = await contested();
+    const { uid } = bench.cluster.objects.get(till)!.metadata;
+    expect(by()).toEqual({ by: 'ops' });
+    expect(bench.counts(retail)).toMatchObject({ conflicted: 1 });
+    await bench.receive(bench.target(retail, 2, { created: '2026-01-02', uid: '2', priority: 5 }));
+    await bench.advance(1_000);
+    expect(by()).toEqual({ by: 'retail' });
+    expect(bench.counts(ops)).toMatchObject({ conflicted: 1 });
+    expect(bench.counts(retail)).toMatchObject({ available: 1 });
+    expect(bench.said(`state/center.ops/${till}`)!.attributes).toMatchObject({
+      reason: 'Conflicted',
+      message: expect.stringContaining('EdgePlacement b of center.retail'),
+    });
+    await bench.receive(bench.gone(`o/center.retail/${till}`), bench.gone(`t/${retail}`));
+    await bench.advance(1_000);
+    expect(by()).toEqual({ by: 'ops' });
+    expect(bench.cluster.objects.get(till)!.metadata.uid).toBe(uid);
+    expect(bench.cluster.log).not.toContain(`remove ${till}`);
+  });
+
+  it('is no conflict for a placement that only needs it', async () => {
+    const bench = await withShop();
+    await bench.receive(
+      bench.object(shop, namespace('shop'), ['a'], 'eu.ops', { implied: ['a'] }),
+      bench.target('eu.ops/a'),
+    );
+    expect(bench.counts('eu.ops/a')).toMatchObject({ applied: 1, available: 1 });
+    expect(bench.said(`state/eu.ops/${shop}`)!.attributes).toMatchObject({ applied: true, available: true });
+    await bench.receive(bench.object(shop, namespace('shop'), ['a', 'b'], 'eu.ops', { implied: ['a'] }));
+    await bench.receive(bench.target('eu.ops/b'));
+    expect(bench.counts('eu.ops/a')).toMatchObject({ available: 1 });
+    expect(bench.counts('eu.ops/b')).toMatchObject({ conflicted: 1 });
+  });
+
+  it('has the same winner after a restart, whatever came first', async () => {
+    const { bench, by } = await contested();
+    bench.receiveUnheard(bench.object(till, configMap('till', { by: 'retail again' }), ['b'], 'center.retail'));
+    await bench.restart();
+    expect(by()).toEqual({ by: 'ops' });
+  });
+
+  it('is removed as its last placement said, though nothing says so any more', async () => {
+    const { bench } = await contested();
+    await bench.receive(bench.gone(`o/center.ops/${till}`), bench.gone(`t/${ops}`));
+    bench.cluster.log.length = 0;
+    bench.receiveUnheard(bench.gone(`o/center.retail/${till}`), bench.gone(`t/${retail}`));
+    await bench.restart();
+    expect(bench.cluster.log).toEqual([`remove ${till} Orphan`]);
+  });
+});
+
+describe('removal by policy', () => {
+  it('leaves a namespace where what is in it is to stay', async () => {
+    const bench = await withShop();
+    await bench.receive(bench.target(placement, 2, { deletion: 'Orphan' }));
+    bench.cluster.log.length = 0;
+    await bench.receive(bench.gone(`o/center.retail/${web}`), bench.gone(`o/center.retail/${till}`));
+    await bench.receive(bench.gone(`o/center.retail/${shop}`), bench.gone(`t/${placement}`));
+    expect(bench.cluster.log).toEqual([`remove ${web} Orphan`, `remove ${till} Orphan`, `apply ${shop}`]);
+    expect(bench.cluster.objects.has(shop)).toBe(true);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import type { WireEntry } from '../../../../core/feed/feed.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { compareDeliveries, Desired, type DesiredChange } from '../../../../edge-agent/desired/desired.ts';
+import { Desired, type DesiredChange } from '../../../../edge-agent/desired/desired.ts';
 import { configMap } from '../support/agent-bench.ts';
 import { entry as row, tombstone } from '../support/feed-entries.ts';
 
@@ -23,19 +23,6 @@ function bench() {
   const receive = (...entries: WireEntry[]) => store.write((t) => consumer.applyEntries(t, entries));
   return { receive, store, consumer, changes, open };
 }
-
-describe('the order of sources', () => {
-  it('is nearness to the center first, then the name, whatever the names are', () => {
-    const sources = ['b.ops', 'center.z', 'a.b.ops', 'center.a', 'a.ops'].map((source) => ({ source }));
-    expect(sources.sort(compareDeliveries).map(({ source }) => source)).toEqual([
-      'center.a',
-      'center.z',
-      'a.ops',
-      'b.ops',
-      'a.b.ops',
-    ]);
-  });
-});
 
 describe('the index of what is desired', () => {
   it('is the same whether it grew or was made at start', () => {
@@ -108,5 +95,33 @@ describe('the index of what is desired', () => {
     const { receive, open } = bench();
     receive(row('later/thing', {}, undefined, 1), row('tree', { path: 'eu', labels: {} }, undefined, 2));
     expect(open().objects()).toEqual([]);
+  });
+
+  it('follows the targets: who wins, whether an object is only made, and how it is removed', async () => {
+    const { receive, changes, open } = bench();
+    const desired = open();
+    const other = `o/center.ops/${till}`;
+    const say = async (...entries: WireEntry[]) => {
+      changes.length = 0;
+      desired.note(receive(...entries));
+      await Promise.resolve();
+      return changes[0]!;
+    };
+    await say(row(entry, { ...attributes('a'), createOnly: ['a'] }, configMap('till'), 3));
+    expect(desired.deliveries(till)[0]).toMatchObject({ createOnly: true, deletion: undefined });
+    const first = await say(row('t/center.retail/a', { ...target, deletion: 'Orphan' }, undefined, 4));
+    expect([...first.deletions]).toEqual([till]);
+    await say(row(other, attributes('b'), configMap('till'), 5), row('t/center.ops/b', target, undefined, 6));
+    const sources = () => desired.deliveries(till).map(({ source }) => source);
+    expect(sources()).toEqual(['center.ops', 'center.retail']);
+    const turned = await say(row('t/center.retail/a', { ...target, deletion: 'Orphan', priority: 1 }, undefined, 7));
+    expect(sources()).toEqual(['center.retail', 'center.ops']);
+    expect(turned.deliveries.map(({ key }) => key)).toEqual([till, till]);
+    expect(open().deliveries(till)).toEqual(desired.deliveries(till));
+    const quiet = await say(
+      row('t/center.retail/a', { ...target, target: 99, deletion: 'Orphan', priority: 1 }, undefined, 8),
+    );
+    expect(quiet.deliveries).toEqual([]);
+    expect([...quiet.placements]).toEqual(['center.retail/a']);
   });
 });

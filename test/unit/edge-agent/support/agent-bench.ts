@@ -115,8 +115,9 @@ export class AgentBench {
     return (revision: number) => entry(`o/${source}/${key}`, attributes, object, revision);
   }
 
-  target(id: string, target = 1) {
-    return (revision: number) => entry(`t/${id}`, { generation: 1, target, singleton: false }, undefined, revision);
+  target(id: string, target = 1, more: object = {}) {
+    const attributes = { generation: 1, target, singleton: false, ...more };
+    return (revision: number) => entry(`t/${id}`, attributes, undefined, revision);
   }
 
   gone(key: string) {

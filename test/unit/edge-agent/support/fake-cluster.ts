@@ -26,7 +26,7 @@ const clusterScoped = new Set(['/namespaces', 'apiextensions.k8s.io/customresour
 
 export class FakeCluster implements Cluster {
   readonly objects = new Map<string, KubeObject>();
-  /** `apply KEY`, `remove KEY`, in order. */
+  /** `apply KEY`, `remove KEY`, `remove KEY Orphan`, in order. */
   readonly log: string[] = [];
   /** Keys whose apply is refused, with the message. */
   readonly refuse = new Map<string, string>();
@@ -69,9 +69,9 @@ export class FakeCluster implements Cluster {
     return [...this.objects].filter(([key]) => key.startsWith(prefix)).map(([, object]) => object);
   }
 
-  async remove(key: ObjectKey, _propagation: string, uid?: string): Promise<boolean> {
+  async remove(key: ObjectKey, propagation: string, uid?: string): Promise<boolean> {
     const name = formatKey(key);
-    this.log.push(`remove ${name}`);
+    this.log.push(`remove ${name}${propagation === 'Background' ? '' : ` ${propagation}`}`);
     const object = this.objects.get(name);
     if (!object || (uid !== undefined && object.metadata.uid !== uid)) return false;
     if (this.finalized.has(name)) {

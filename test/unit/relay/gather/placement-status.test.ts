@@ -41,6 +41,29 @@ describe('the line that a placement shows', () => {
   });
 });
 
+describe('the condition Conflicted of a placement', () => {
+  const conflicted = (of: Partial) => placementStatus(of, [], now).conditions.find(({ type }) => type === 'Conflicted');
+
+  it('is false where no destination has a conflict', () => {
+    expect(conflicted(partial({ expected: 2, fresh: 2, available: 2 }))).toMatchObject({
+      status: 'False',
+      reason: 'NoConflict',
+    });
+  });
+
+  it('says how many destinations have one, and who won at one of them', () => {
+    const failures = [
+      { path: 'eu:a', object: 'configmaps shop/b', reason: 'Invalid', message: 'too odd' },
+      { path: 'eu:b', object: 'configmaps shop/a', reason: 'Conflicted', message: 'EdgePlacement x of center.ops' },
+    ];
+    const { status, message } = conflicted({ ...partial({ expected: 5, fresh: 5, conflicted: 2 }), failures })!;
+    expect(status).toBe('True');
+    expect(message).toBe(
+      '2 of 5 destinations have objects of another source; configmaps shop/a at eu:b: EdgePlacement x of center.ops',
+    );
+  });
+});
+
 describe('the condition Ready of a placement', () => {
   it('is true if all that is expected is available', () => {
     expect(ready({ expected: 2, fresh: 2, available: 2 })).toMatchObject({

@@ -121,17 +121,42 @@ describe('a selection', () => {
     expect(bench.rows()).toEqual([]);
   });
 
-  it('says that an object is only to be created if every item that selects it says so', () => {
+  it('says which placements only want an object to be created: those of which every rule that selects it says so', () => {
     const attributesOf = () => {
       const row = bench.rows().find(({ key }) => key.endsWith(map('a')));
-      return JSON.parse(row?.attributes ?? '{}') as { createOnly?: boolean };
+      return JSON.parse(row?.attributes ?? '{}') as { createOnly?: string[] };
     };
     bench.placement('p', configMaps({ objectNames: ['a'], createOnly: true }));
     bench.settle();
-    expect(attributesOf().createOnly).toBe(true);
     bench.placement('q', named('a'));
     bench.settle();
+    expect(attributesOf().createOnly).toEqual(['p']);
+    const { downsync } = named('a');
+    bench.placement('p', { ...named('a'), downsync: [...downsync, { ...downsync[0], createOnly: true }] });
+    bench.settle();
     expect(attributesOf()).not.toHaveProperty('createOnly');
+  });
+
+  it('says which placements only need an object, and do not select it', () => {
+    bench.placement('p', named('a'));
+    bench.placement('q', { locationSelectors: [{}], downsync: [{ apiGroup: '', resources: ['namespaces'] }] });
+    bench.settle();
+    const row = bench.rows().find(({ key }) => key.endsWith(shop));
+    expect(JSON.parse(row!.attributes)).toMatchObject({ refs: ['p', 'q'], implied: ['p'] });
+  });
+
+  it('says with the target what a conflict is decided by, and writes no object anew when that changes', () => {
+    bench.placement('p', named('a'));
+    bench.settle();
+    const before = bench.rows().filter(({ key }) => key.startsWith('o/'));
+    const { uid, creationTimestamp } = bench.placement('p', {
+      ...named('a'),
+      priority: 7,
+      deletion: { propagationPolicy: 'Orphan' },
+    }).metadata;
+    bench.settle();
+    expect(bench.target('p')).toMatchObject({ priority: 7, created: creationTimestamp, uid, deletion: 'Orphan' });
+    expect(bench.rows().filter(({ key }) => key.startsWith('o/'))).toEqual(before);
   });
 
   it('moves the target of the placements whose objects changed, and of no other', () => {

@@ -1,0 +1,45 @@
+/** What the placements of one source say together about an object, as far as they reach this cluster. */
+import type { PropagationPolicy, TargetAttributes } from '../../core/wire/entries.ts';
+import { type Claim, compareClaims } from './claim.ts';
+
+export interface Options {
+  /** The strongest placement; undefined until one has arrived. */
+  readonly claim: Claim | undefined;
+  /** Make it once and leave it to the cluster from then on: all of them say so. Until they have arrived, one that says so is enough. */
+  readonly createOnly: boolean;
+  /** The most careful of theirs; undefined while none is here: what is on record stays. */
+  readonly deletion: PropagationPolicy | undefined;
+}
+
+const mostCarefulFirst: readonly PropagationPolicy[] = ['Orphan', 'Foreground', 'Background'];
+
+/** `wanting`: names of the placements that want the object; `createOnly`: those of them that say so. */
+export function optionsOf(
+  wanting: readonly string[],
+  createOnly: readonly string[],
+  targetOf: (placement: string) => TargetAttributes | undefined,
+): Options {
+  const here: { placement: string; target: TargetAttributes }[] = [];
+  for (const placement of wanting) {
+    const target = targetOf(placement);
+    if (target) here.push({ placement, target });
+  }
+  const claims = here.map(({ placement, target }) => claimOf(placement, target)).sort(compareClaims);
+  return {
+    claim: claims[0],
+    createOnly: here.length > 0 ? here.every(({ placement }) => createOnly.includes(placement)) : createOnly.length > 0,
+    deletion: mostCarefulFirst.find((policy) =>
+      here.some(({ target }) => (target.deletion ?? 'Background') === policy),
+    ),
+  };
+}
+
+/** Whether two targets of a placement say the same of its objects: most changes of a target are of its revision alone. */
+export function saysTheSame(a: TargetAttributes | undefined, b: TargetAttributes | undefined): boolean {
+  if (!a || !b) return a === b;
+  return a.priority === b.priority && a.created === b.created && a.uid === b.uid && a.deletion === b.deletion;
+}
+
+function claimOf(placement: string, { priority = 0, created = '', uid = '' }: TargetAttributes): Claim {
+  return { placement, priority, created, uid };
+}

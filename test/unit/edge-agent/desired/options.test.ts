@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import type { TargetAttributes } from '../../../../core/wire/entries.ts';
+import { optionsOf, saysTheSame } from '../../../../edge-agent/desired/options.ts';
+
+const target = (more: Partial<TargetAttributes> = {}): TargetAttributes => ({
+  generation: 1,
+  target: 1,
+  singleton: false,
+  ...more,
+});
+const options = (here: Record<string, TargetAttributes>, createOnly: string[] = []) =>
+  optionsOf(['a', 'b', 'elsewhere'], createOnly, (name) => here[name]);
+
+describe('the options of an object that several placements of a space want', () => {
+  it('leave it alone once made only if all of those that reach the cluster say so', () => {
+    expect(options({ a: target(), b: target() }, ['a', 'b']).createOnly).toBe(true);
+    expect(options({ a: target(), b: target() }, ['a']).createOnly).toBe(false);
+    expect(options({ a: target() }, ['a']).createOnly).toBe(true);
+  });
+
+  it('leave it alone while it is not known which placements reach the cluster, if one says so', () => {
+    expect(options({}, ['a']).createOnly).toBe(true);
+    expect(options({}).createOnly).toBe(false);
+  });
+
+  it('remove it in the most careful way that one of them asks for', () => {
+    expect(options({ a: target() }).deletion).toBe('Background');
+    expect(options({ a: target(), b: target({ deletion: 'Foreground' }) }).deletion).toBe('Foreground');
+    expect(options({ a: target({ deletion: 'Orphan' }), b: target({ deletion: 'Foreground' }) }).deletion).toBe(
+      'Orphan',
+    );
+    expect(options({}).deletion).toBeUndefined();
+  });
+
+  it('are decided against other spaces by the strongest of those that reach the cluster', () => {
+    const here = { a: target({ priority: 1, uid: 'x' }), b: target({ priority: 2, uid: 'y' }) };
+    expect(options(here).claim).toMatchObject({ placement: 'b', priority: 2, uid: 'y' });
+    expect(options({ a: here.a }).claim).toMatchObject({ placement: 'a' });
+    expect(options({}).claim).toBeUndefined();
+  });
+
+  it('stay the same when only the revision of a target moves', () => {
+    expect(saysTheSame(target({ priority: 1 }), target({ priority: 1, target: 9, generation: 3 }))).toBe(true);
+    expect(saysTheSame(target({ priority: 1 }), target({ priority: 2 }))).toBe(false);
+    expect(saysTheSame(undefined, target())).toBe(false);
+  });
+});
