@@ -1,6 +1,6 @@
 /** The JSONPath of printer columns: names with dots, `[n]`, `[*]`, `['key']`, and filters of the form `[?(@.type=="Ready")]`. */
 
-type Step =
+export type JsonPathStep =
   | { readonly type: 'name'; readonly name: string }
   | { readonly type: 'index'; readonly index: number }
   | { readonly type: 'all' }
@@ -8,14 +8,14 @@ type Step =
 
 const token =
   /\.?([\w-]+(?:\\\.[\w-]+)*)|\[(\d+)\]|\[\*\]|\.\*|\[['"]([^'"]+)['"]\]|\[\?\(@\.([\w.-]+)\s*==\s*['"]([^'"]*)['"]\)\]/y;
-const cache = new Map<string, Step[] | undefined>();
+const cache = new Map<string, JsonPathStep[] | undefined>();
 /** Distinct paths that a process meets are those of its CRDs' columns. */
 const cacheMax = 10_000;
 
 /** Undefined for a path outside of the dialect. */
-export function parseJsonPath(path: string): Step[] | undefined {
+export function parseJsonPath(path: string): JsonPathStep[] | undefined {
   const body = path.replace(/^\{|\}$/g, '').replace(/^\$/, '');
-  const steps: Step[] = [];
+  const steps: JsonPathStep[] = [];
   token.lastIndex = 0;
   while (token.lastIndex < body.length) {
     const match = token.exec(body);
@@ -41,7 +41,7 @@ export function evaluateJsonPath(root: unknown, path: string): unknown[] {
   return cache.get(path) ? values.filter((value) => value !== undefined && value !== null) : [];
 }
 
-function follow(value: unknown, step: Step): unknown[] {
+function follow(value: unknown, step: JsonPathStep): unknown[] {
   if (value === null || typeof value !== 'object') return [];
   switch (step.type) {
     case 'name':

@@ -2,6 +2,7 @@
  * Objects of a space that never go to a cluster but say what becomes of those that do: Customizers and StatusSummarizers. They travel to
  * the relays where something uses them.
  */
+import { customizerAnnotation, expandAnnotation } from '../../core/customize/customizer.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { ObjectAttributes } from '../../core/wire/entries.ts';
@@ -10,10 +11,6 @@ import type { DownsyncItem } from './downsync.ts';
 const group = 'edge.banyan.io';
 const customizers = 'customizers';
 const summarizers = 'statussummarizers';
-/** On an object: the Customizer that makes what a destination gets. */
-const customizerAnnotation = `${group}/customizer`;
-/** On an object, "true": `%(name)` in its strings is expanded. */
-const expandAnnotation = `${group}/expand-parameters`;
 
 export function isAuxiliary(key: ObjectKey): boolean {
   return key.group === group && (key.resource === customizers || key.resource === summarizers);

@@ -14,6 +14,7 @@ import { definitionAdmission } from '../crd/definition-admission.ts';
 import { invalid } from '../crd/field-error.ts';
 import type { Admission, Kinds } from '../space.ts';
 import { invalid as invalidObject } from '../verbs/status-errors.ts';
+import { checkCustomizer, checkCustomizerNames } from './customizer-admission.ts';
 import { edgeGroup } from './edge-kinds.ts';
 import type { DownsyncItem, EdgePlacementSpec } from './edge-placement.ts';
 import { inventoryGroup } from './inventory-kinds.ts';
@@ -31,11 +32,16 @@ export function ownKindsAdmission(kinds: Kinds): Admission {
     if (!object || operation === 'delete' || subresource !== undefined) return;
     const isPlacement = key.group === edgeGroup && key.resource === 'edgeplacements';
     const isLocation = key.group === inventoryGroup && key.resource === 'locations';
-    if (!isPlacement && !isLocation) return;
+    const isCustomizer = key.group === edgeGroup && key.resource === 'customizers';
+    if (!isPlacement && !isLocation && !isCustomizer) return;
     // Nothing below is of the wrong type then; what is, validation says after this.
     const kind = kinds.byResource(key);
     if (kind && kind.rules.validate(object, parseApiVersion(object.apiVersion).version, old).length > 0) return;
-    const causes = isPlacement ? checkPlacement(specOf(object), old && specOf(old), kinds) : checkLocation(object);
+    const causes = isCustomizer
+      ? checkCustomizer(object, old)
+      : isPlacement
+        ? checkPlacement(specOf(object), old && specOf(old), kinds)
+        : checkLocation(object);
     if (causes.length > 0) throw invalidObject({ group: key.group, kind: object.kind }, key.name, causes);
   };
 }
@@ -54,8 +60,9 @@ function checkPlacement(spec: EdgePlacementSpec, old: EdgePlacementSpec | undefi
     for (const [index, item] of (spec[list] ?? []).entries()) {
       const field = `spec.${list}[${index}]`;
       causes.push(...checkSelectors(item.labelSelectors, `${field}.labelSelectors`));
-      const { namespaceSelectors } = item as DownsyncItem;
+      const { namespaceSelectors, customizers } = item as DownsyncItem;
       causes.push(...checkSelectors(namespaceSelectors, `${field}.namespaceSelectors`));
+      causes.push(...checkCustomizerNames(customizers, `${field}.customizers`));
     }
   }
   if (spec.locationExpression !== undefined && spec.locationExpression !== old?.locationExpression) {

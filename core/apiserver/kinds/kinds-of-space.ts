@@ -2,6 +2,7 @@
 import { customKind } from '../crd/custom-kind.ts';
 import type { CustomResourceDefinition } from '../crd/definition.ts';
 import type { Kind } from '../space.ts';
+import { customizerDefinition } from './customizer-kind.ts';
 import { edgeDefinitions } from './edge-kinds.ts';
 import { inventoryDefinitions } from './inventory-kinds.ts';
 import { meshDefinitions } from './mesh-kinds.ts';
@@ -10,7 +11,7 @@ import { meshDefinitions } from './mesh-kinds.ts';
 export type SpaceType = 'Workload' | 'Inventory' | 'System' | 'Cluster';
 
 const definitions: { readonly [type in SpaceType]: readonly CustomResourceDefinition[] } = {
-  Workload: edgeDefinitions,
+  Workload: [...edgeDefinitions, customizerDefinition],
   Inventory: inventoryDefinitions,
   System: [...meshDefinitions, ...inventoryDefinitions],
   Cluster: [],
@@ -19,6 +20,7 @@ const definitions: { readonly [type in SpaceType]: readonly CustomResourceDefini
 /** Every definition of the mesh's own kinds: for reference pages and for clusters that are to hold them. */
 export const ownDefinitions: readonly CustomResourceDefinition[] = [
   ...edgeDefinitions,
+  customizerDefinition,
   ...inventoryDefinitions,
   ...meshDefinitions,
 ];

@@ -104,9 +104,10 @@ export const conditions: SchemaProps = listByKey(
 
 export const age: DefinitionColumn = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
 
-/** One served version v1alpha1; all of them are in the category `banyan` and cluster-scoped. */
+/** One served version v1alpha1; all of them are in the category `banyan`, and cluster-scoped unless it says otherwise. */
 export function definition(of: {
   group: string;
+  scope?: 'Namespaced';
   names: DefinitionNames;
   description: string;
   spec?: SchemaProps;
@@ -126,7 +127,7 @@ export function definition(of: {
     metadata: { name },
     spec: {
       group: of.group,
-      scope: 'Cluster',
+      scope: of.scope ?? 'Cluster',
       names: {
         singular: of.names.kind.toLowerCase(),
         listKind: `${of.names.kind}List`,

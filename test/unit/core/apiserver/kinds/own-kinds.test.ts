@@ -36,15 +36,18 @@ describe('the definitions of the mesh', () => {
   );
 
   it.each(kinds.map((kind) => [kind.kind, kind] as const))(
-    '%s is cluster-scoped, in the category banyan, with a short name, descriptions and columns',
+    '%s is in the category banyan, with a short name, descriptions and columns',
     (_, kind) => {
-      expect(kind.namespaced).toBe(false);
       expect(kind.categories).toEqual(['banyan']);
       expect(kind.shortNames).toHaveLength(1);
       expect(kind.columns('v1alpha1').at(-1)?.name).toBe('Age');
       expect(JSON.stringify(kind.openapi?.('v1alpha1'))).toMatch(/^\{"type":"object","description":"[A-Z]/);
     },
   );
+
+  it('are cluster-scoped but for Customizers, which a team keeps beside its objects', () => {
+    expect(kinds.filter((kind) => kind.namespaced).map((kind) => kind.kind)).toEqual(['Customizer']);
+  });
 
   it('have no plural, kind or short name twice in one type of space', () => {
     for (const type of ['Workload', 'System', 'Inventory'] as const) {

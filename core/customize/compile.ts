@@ -1,0 +1,178 @@
+/** A Customizer made ready to be worked off; what is wrong with it is told with its field. Admission asks the same. */
+
+import { invalid, notSupported, required } from '../apiserver/crd/field-error.ts';
+import { checkSelector } from '../apiserver/kinds/label-selector-check.ts';
+import { type CelProgram, type CelType, compileCel } from '../match/cel/cel.ts';
+import { CelError } from '../match/cel/cel-error.ts';
+import { type JsonPathStep, parseJsonPath } from '../object/jsonpath.ts';
+import type { Json } from '../object/meta.ts';
+import type { Cause } from '../runtime/errors.ts';
+import type { CustomizerSpec, PatchItem, Replacement, Target } from './customizer.ts';
+import { compileTemplate, type Template, type TemplateCompiler } from './template.ts';
+
+/** What expressions of a Customizer can name. */
+export const customizerVariables: Readonly<Record<string, CelType>> = {
+  location: 'dyn',
+  syncTarget: 'dyn',
+  properties: { map: 'string' },
+  path: 'string',
+  object: 'dyn',
+};
+
+export interface CompiledCustomizer {
+  readonly rules: readonly CompiledRule[];
+  readonly replacements: readonly CompiledReplacement[];
+}
+
+export interface CompiledRule {
+  readonly field: string;
+  readonly when: CelProgram | undefined;
+  readonly target: Target;
+  readonly patch: readonly CompiledPatch[];
+}
+
+export type CompiledPatch = MergePatch | OperationPatch;
+
+export interface MergePatch {
+  readonly field: string;
+  readonly merge: Template;
+}
+
+export interface OperationPatch {
+  readonly field: string;
+  readonly operation: { readonly op: string; readonly path: string; readonly from?: string };
+  /** Absent: the operation has none. */
+  readonly value?: Template;
+}
+
+export interface CompiledReplacement {
+  readonly field: string;
+  readonly path: string;
+  readonly steps: readonly JsonPathStep[];
+  readonly value: Template;
+}
+
+export type Compilation =
+  | { readonly customizer: CompiledCustomizer; readonly causes?: undefined }
+  | { readonly causes: readonly [Cause, ...Cause[]] };
+
+export function compileCustomizer(spec: CustomizerSpec): Compilation {
+  const causes: Cause[] = [];
+  const compiler = compilerInto(causes);
+  const rules = (spec.rules ?? []).map((rule, index): CompiledRule => {
+    const field = `spec.rules[${index}]`;
+    const { labelSelector } = rule.target ?? {};
+    if (labelSelector) causes.push(...checkSelector(labelSelector, `${field}.target.labelSelector`));
+    return {
+      field,
+      when:
+        rule.when === undefined ? undefined : compileExpression(rule.when, `${field}.when`, rule.when, causes, 'bool'),
+      target: rule.target ?? {},
+      patch: (rule.patch ?? []).flatMap((item, at) => compilePatch(item, `${field}.patch[${at}]`, compiler, causes)),
+    };
+  });
+  const replacements = (spec.replacements ?? []).flatMap((replacement, index) =>
+    compileReplacement(replacement, `spec.replacements[${index}]`, compiler, causes),
+  );
+  const [first, ...rest] = causes;
+  return first ? { causes: [first, ...rest] } : { customizer: { rules, replacements } };
+}
+
+function compilerInto(causes: Cause[]): TemplateCompiler {
+  return {
+    compile: (source, field, shown) => compileExpression(source, field, shown, causes),
+    wrong: (field, value, message) => causes.push(invalid(field, value, message)),
+  };
+}
+
+function compileExpression(
+  source: string,
+  field: string,
+  shown: string,
+  causes: Cause[],
+  result?: 'bool',
+): CelProgram | undefined {
+  try {
+    return compileCel(source, customizerVariables, result);
+  } catch (error) {
+    if (!(error instanceof CelError)) throw error;
+    const message = `compilation failed: ${error.message}; expressions see location, syncTarget, properties, path and object`;
+    causes.push(invalid(field, shown, message));
+    return undefined;
+  }
+}
+
+const operations = ['add', 'remove', 'replace', 'move', 'copy', 'test'];
+const withValue = new Set(['add', 'replace', 'test']);
+const withFrom = new Set(['move', 'copy']);
+
+function compilePatch(item: PatchItem, field: string, compiler: TemplateCompiler, causes: Cause[]): CompiledPatch[] {
+  const { op, path, from, merge } = item;
+  if (merge !== undefined) {
+    const beside = (['op', 'path', 'from', 'value'] as const).find((name) => item[name] !== undefined);
+    if (beside) {
+      const message = 'is of a JSON Patch operation and stands beside merge; put one of them into an item of its own';
+      causes.push(invalid(`${field}.${beside}`, item[beside], message));
+    }
+    return [{ field, merge: compileTemplate(merge, `${field}.merge`, compiler) }];
+  }
+  if (op === undefined) {
+    causes.push(required(`${field}.op`, 'an item is a JSON Patch operation or has merge'));
+    return [];
+  }
+  if (!operations.includes(op)) {
+    causes.push(notSupported(`${field}.op`, op, operations));
+    return [];
+  }
+  if (path === undefined) causes.push(required(`${field}.path`, 'a JSON pointer, such as /data/text'));
+  else checkPointer(path, `${field}.path`, causes);
+  if (withFrom.has(op)) {
+    if (from === undefined) causes.push(required(`${field}.from`, `of ${op}: a JSON pointer, such as /data/text`));
+    else checkPointer(from, `${field}.from`, causes);
+  }
+  const hasValue = Object.hasOwn(item, 'value');
+  if (withValue.has(op) && !hasValue) causes.push(required(`${field}.value`, `of ${op}`));
+  const value =
+    withValue.has(op) && hasValue ? compileTemplate(item.value as Json, `${field}.value`, compiler) : undefined;
+  return [
+    {
+      field,
+      operation: { op, path: path ?? '', ...(from === undefined ? {} : { from }) },
+      ...(value ? { value } : {}),
+    },
+  ];
+}
+
+/** RFC 6901, without what a JavaScript object takes for something else than a field. */
+function checkPointer(pointer: string, field: string, causes: Cause[]): void {
+  if (pointer === '') {
+    causes.push(invalid(field, pointer, 'is the whole object; a path leads to one of its fields, such as /data/text'));
+  } else if (!pointer.startsWith('/')) {
+    causes.push(
+      invalid(
+        field,
+        pointer,
+        `a JSON pointer begins with "/"; write ${JSON.stringify(`/${pointer.replaceAll('.', '/')}`)}`,
+      ),
+    );
+  } else if (/~(?![01])/.test(pointer)) {
+    causes.push(invalid(field, pointer, 'in a JSON pointer "~" is written "~0", and "/" in a name "~1"'));
+  } else if (pointer.split('/').includes('__proto__')) {
+    causes.push(invalid(field, pointer, 'leads to __proto__, which is no field of an object'));
+  }
+}
+
+function compileReplacement(
+  { path, value }: Replacement,
+  field: string,
+  compiler: TemplateCompiler,
+  causes: Cause[],
+): CompiledReplacement[] {
+  const steps = parseJsonPath(path);
+  const template = compileTemplate(value, `${field}.value`, compiler);
+  if (steps && steps.length > 0) return [{ field, path, steps, value: template }];
+  const example =
+    'such as $.data.text, $.spec.template.spec.containers[0].image or $.spec.ports[?(@.name=="http")].port';
+  causes.push(invalid(`${field}.path`, path, `is not a JSONPath to a field, ${example}`));
+  return [];
+}

@@ -1,0 +1,45 @@
+/** `%(name)` in the strings of an object, from the Location's labels, then its annotations, then the SyncTarget's properties; `%%` is `%`. */
+import { isRecord, setField } from '../apiserver/verbs/json-value.ts';
+import { CustomizeError } from './customizer.ts';
+import type { Recorder } from './reads.ts';
+
+/** `grow` is told of what the object takes in, and throws when it is too much. Throws CustomizeError with the field of the object. */
+export function expandParameters<T>(object: T, recorder: Recorder, grow: (characters: number) => void): T {
+  return expandIn(object, '', recorder, grow) as T;
+}
+
+function expandIn(value: unknown, field: string, recorder: Recorder, grow: (characters: number) => void): unknown {
+  if (typeof value === 'string')
+    return value.includes('%') ? value.replace(parameter, (found, name) => replaced(found, name)) : value;
+  if (Array.isArray(value)) return value.map((item, index) => expandIn(item, `${field}[${index}]`, recorder, grow));
+  if (!isRecord(value)) return value;
+  const result: Record<string, unknown> = {};
+  for (const [name, inner] of Object.entries(value))
+    setField(result, name, expandIn(inner, field === '' ? name : `${field}.${name}`, recorder, grow));
+  return result;
+
+  function replaced(found: string, name: string | undefined): string {
+    if (found === '%%') return '%';
+    if (name === undefined)
+      throw new CustomizeError(field, '"%(" without its ")"; write "%%(" for the characters themselves');
+    const text = parameterOf(name, recorder);
+    if (text === undefined) {
+      throw new CustomizeError(
+        field,
+        `"%(${name})" names no label and no annotation of the Location and no property of the SyncTarget here; add one, or write "%%(${name})" for the characters themselves`,
+      );
+    }
+    grow(text.length);
+    return text;
+  }
+}
+
+const parameter = /%%|%\(([^()]*)\)|%\(/g;
+
+function parameterOf(name: string, recorder: Recorder): string | undefined {
+  return (
+    recorder.text(['location', 'metadata', 'labels', name]) ??
+    recorder.text(['location', 'metadata', 'annotations', name]) ??
+    recorder.text(['properties', name])
+  );
+}

@@ -1,0 +1,172 @@
+/**
+ * What an evaluation reads of a destination, written down while it reads. An evaluation has no other input than its key and these
+ * values, so whoever reads the same again gets the same result, and a change of anything else changes nothing.
+ */
+import { type CelValue, celValue } from '../match/cel/values.ts';
+import { stableStringify } from '../object/canonical.ts';
+import type { Facts } from './customizer.ts';
+
+/** One look at a destination: the field at a path, for example location, metadata, annotations, store-name. */
+export interface Read {
+  readonly path: readonly string[];
+  readonly look: Look;
+}
+
+/**
+ * `value`: a scalar or a list, or that there is an object, or nothing. `whole`: all below the path. `first`: of which type the first of an
+ * object's values is, in order of their names: the engine asks that to choose an operator.
+ */
+export type Look = 'value' | 'whole' | 'first';
+
+/** A look and what it saw, as text that is the same for the same value. */
+export interface Observation {
+  readonly read: Read;
+  readonly saw: string;
+}
+
+/** What a read sees now. */
+export function observe(facts: Facts, { path, look }: Read): string {
+  let value: unknown = facts;
+  for (const name of path) {
+    if (!isObject(value) || !Object.hasOwn(value, name)) return '';
+    value = value[name];
+  }
+  if (value === undefined) return '';
+  if (!isObject(value) || look === 'whole') return stableStringify(value);
+  return look === 'value' ? '{' : typeOfFirst(value);
+}
+
+function typeOfFirst(fields: Record<string, unknown>): string {
+  const [name] = namesOf(fields);
+  const value = name === undefined ? undefined : fields[name];
+  if (isObject(value)) return `{${name}`;
+  if (Array.isArray(value)) return stableStringify(value);
+  return typeof value === 'number' && !Number.isSafeInteger(value) ? 'double' : typeof value;
+}
+
+/** In one order, whoever wrote them: an evaluation may depend on it. */
+function namesOf(fields: Record<string, unknown>): string[] {
+  return Object.keys(fields)
+    .filter((name) => fields[name] !== undefined)
+    .sort();
+}
+
+/** True while everything that was seen is as it was. */
+export function stillHolds(facts: Facts, trace: readonly Observation[]): boolean {
+  return trace.every(({ read, saw }) => observe(facts, read) === saw);
+}
+
+export class Recorder {
+  readonly facts: Facts;
+  readonly trace: Observation[] = [];
+  readonly #seen = new Set<string>();
+
+  constructor(facts: Facts) {
+    this.facts = facts;
+  }
+
+  note(path: readonly string[], look: Look): void {
+    // The lengths keep ["a", "b"] and ["ab"] apart.
+    const id = `${look}${path.map((name) => `${name.length}:${name}`).join('')}`;
+    if (this.#seen.has(id)) return;
+    this.#seen.add(id);
+    const read = { path: [...path], look };
+    this.trace.push({ read, saw: observe(this.facts, read) });
+  }
+
+  /** A variable of expressions. */
+  variable(name: keyof Facts): CelValue {
+    const value: unknown = this.facts[name];
+    if (isObject(value)) return lazyMap(value, [name], this);
+    this.note([name], 'value');
+    return celValue(value);
+  }
+
+  /** A text field of the destination; undefined when it is none. */
+  text(path: readonly string[]): string | undefined {
+    this.note(path, 'value');
+    let value: unknown = this.facts;
+    for (const name of path) value = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+    return typeof value === 'string' ? value : undefined;
+  }
+}
+
+/** An object as expressions see it; converted as far as it is looked at. Without a recorder nobody is told. */
+export function lazyMap(
+  fields: Readonly<Record<string, unknown>>,
+  path: readonly string[],
+  recorder?: Recorder,
+): CelValue {
+  return new LazyMap(fields, path, recorder);
+}
+
+class LazyMap extends Map<string, CelValue> {
+  readonly #fields: Readonly<Record<string, unknown>>;
+  readonly #path: readonly string[];
+  readonly #recorder: Recorder | undefined;
+  #all: Map<string, CelValue> | undefined;
+
+  constructor(fields: Readonly<Record<string, unknown>>, path: readonly string[], recorder: Recorder | undefined) {
+    super();
+    this.#fields = fields;
+    this.#path = path;
+    this.#recorder = recorder;
+  }
+
+  override get(name: string): CelValue | undefined {
+    const path = [...this.#path, String(name)];
+    this.#recorder?.note(path, 'value');
+    const value = Object.hasOwn(this.#fields, name) ? this.#fields[name] : undefined;
+    if (value === undefined) return undefined;
+    return isObject(value) ? lazyMap(value, path, this.#recorder) : celValue(value);
+  }
+
+  override has(name: string): boolean {
+    return this.get(name) !== undefined;
+  }
+
+  override get size(): number {
+    return this.#whole().size;
+  }
+
+  override keys(): MapIterator<string> {
+    return this.#whole().keys();
+  }
+
+  override values(): MapIterator<CelValue> {
+    return this.#whole().values();
+  }
+
+  /** The engine takes the first one only, for its type: what it takes for their values it takes by other ways. */
+  override *entries(): Generator<[string, CelValue], undefined> {
+    this.#recorder?.note(this.#path, 'first');
+    const [name] = namesOf(this.#fields);
+    if (name === undefined) return;
+    const value = this.#fields[name];
+    const path = [...this.#path, name];
+    yield [name, isObject(value) ? lazyMap(value, path, this.#recorder) : celValue(value)];
+    const [, ...others] = this.#whole();
+    yield* others;
+  }
+
+  override [Symbol.iterator](): MapIterator<[string, CelValue]> {
+    return this.#whole().entries();
+  }
+
+  override forEach(act: (value: CelValue, key: string, map: Map<string, CelValue>) => void): void {
+    this.#whole().forEach(act);
+  }
+
+  #whole(): Map<string, CelValue> {
+    this.#recorder?.note(this.#path, 'whole');
+    this.#all ??= celValue(JSON.parse(stableStringify(this.#fields))) as Map<string, CelValue>;
+    return this.#all;
+  }
+}
+
+// The engine of expressions knows a map by its constructor.
+Object.defineProperty(LazyMap.prototype, 'constructor', { value: Map });
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

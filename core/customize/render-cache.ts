@@ -1,0 +1,105 @@
+/**
+ * Renderings by what they read. An entry says either what is read next or what came out: from the key of an input, each value read leads to
+ * the entry that comes after it, so that a lookup reads at a destination exactly what the evaluation would read, and needs no list of all values
+ * there are. A thousand destinations with three distinct values are three paths.
+ */
+import { hash128 } from '../object/hash.ts';
+import type { Facts, Outcome } from './customizer.ts';
+import { type Observation, observe, type Read, Recorder } from './reads.ts';
+
+export interface Rendering {
+  readonly outcome: Outcome;
+  /** While all of it still holds, another evaluation would give the same. */
+  readonly trace: readonly Observation[];
+}
+
+export interface RenderCacheBounds {
+  readonly entriesMax: number;
+  readonly bytesMax: number;
+}
+
+/**
+ * Entries are a few hundred bytes each, bodies as large as objects. 64 MiB is a quarter of what a relay of a thousand clusters uses; beyond it
+ * the longest unused goes, and is evaluated again when it is asked for: a matter of tenths of milliseconds.
+ */
+export const defaultCacheBounds: RenderCacheBounds = { entriesMax: 100_000, bytesMax: 64 * 1024 * 1024 };
+
+type Entry = { readonly read: Read } | { readonly rendering: Rendering };
+
+/** What an entry takes beside a body or the values that were seen. */
+const entryBytes = 200;
+
+export class RenderCache {
+  readonly #bounds: RenderCacheBounds;
+  /** The longest unused first. */
+  readonly #entries = new Map<string, Entry>();
+  #bytes = 0;
+  evaluations = 0;
+  hits = 0;
+
+  constructor(bounds: RenderCacheBounds = defaultCacheBounds) {
+    this.#bounds = bounds;
+  }
+
+  get size(): { readonly entries: number; readonly bytes: number } {
+    return { entries: this.#entries.size, bytes: this.#bytes };
+  }
+
+  /** `key` names all that `evaluate` depends on but the facts that it reads through the recorder. */
+  render(key: string, facts: Facts, evaluate: (recorder: Recorder) => Outcome): Rendering {
+    const found = this.#find(key, facts);
+    if (found) {
+      this.hits += 1;
+      return found;
+    }
+    this.evaluations += 1;
+    const recorder = new Recorder(facts);
+    const rendering = { outcome: evaluate(recorder), trace: recorder.trace };
+    this.#keep(key, rendering);
+    return rendering;
+  }
+
+  #find(key: string, facts: Facts): Rendering | undefined {
+    for (let at = key; ; ) {
+      const entry = this.#entries.get(at);
+      if (!entry) return undefined;
+      this.#entries.delete(at);
+      this.#entries.set(at, entry);
+      if ('rendering' in entry) return entry.rendering;
+      at = nextKey(at, observe(facts, entry.read));
+    }
+  }
+
+  #keep(key: string, rendering: Rendering): void {
+    let at = key;
+    for (const { read, saw } of rendering.trace) {
+      this.#set(at, { read });
+      at = nextKey(at, saw);
+    }
+    this.#set(at, { rendering });
+    for (const [oldest, entry] of this.#entries) {
+      if (this.#entries.size <= this.#bounds.entriesMax && this.#bytes <= this.#bounds.bytesMax) return;
+      this.#entries.delete(oldest);
+      this.#bytes -= bytesOf(entry);
+    }
+  }
+
+  #set(at: string, entry: Entry): void {
+    const before = this.#entries.get(at);
+    if (before) this.#bytes -= bytesOf(before);
+    this.#entries.delete(at);
+    this.#entries.set(at, entry);
+    this.#bytes += bytesOf(entry);
+  }
+}
+
+function nextKey(at: string, saw: string): string {
+  return Buffer.from(hash128(`${at}\n${saw}`)).toString('latin1');
+}
+
+function bytesOf(entry: Entry): number {
+  if ('read' in entry) return entryBytes;
+  const { outcome, trace } = entry.rendering;
+  const seen = trace.reduce((sum, { saw }) => sum + entryBytes + 2 * saw.length, 0);
+  return entryBytes + seen + ('body' in outcome ? outcome.body.length : 2 * outcome.failure.message.length);
+}

@@ -1,0 +1,257 @@
+/**
+ * One object for one destination: parameters expanded, then each Customizer in order, rules before replacements. Pure: the same object, the
+ * same Customizers and the same values read give the same bytes, or the same failure.
+ */
+
+import { applyJsonPatch } from '../apiserver/patch/json-patch.ts';
+import { strategicMergePatch } from '../apiserver/patch/strategic-merge-patch.ts';
+import type { FieldType } from '../apiserver/schema.ts';
+import type { Kind } from '../apiserver/space.ts';
+import { cloneJson, isRecord } from '../apiserver/verbs/json-value.ts';
+import { type Budget, defaultBudget } from '../match/cel/budget.ts';
+import type { CelProgram } from '../match/cel/cel.ts';
+import { CelError } from '../match/cel/cel-error.ts';
+import type { CelValue } from '../match/cel/values.ts';
+import { type JsonObject, type KubeObject, type ObjectMeta, parseApiVersion } from '../object/meta.ts';
+import { matchesSelector } from '../object/selector.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import type {
+  CompiledCustomizer,
+  CompiledPatch,
+  CompiledReplacement,
+  CompiledRule,
+  MergePatch,
+  OperationPatch,
+} from './compile.ts';
+import { CustomizeError, expandAnnotation, type Facts, type Outcome, type Target } from './customizer.ts';
+import { expandParameters } from './expand.ts';
+import { lazyMap, type Recorder } from './reads.ts';
+import { replaceAt } from './replace-at.ts';
+import { bodyOf } from './result.ts';
+import type { TemplateContext } from './template.ts';
+
+type Fields = Record<string, unknown>;
+
+export interface RenderInput {
+  /** As its author wrote it; stays as it is. */
+  readonly object: KubeObject;
+  /** About how many its text has: what a pass over the object costs. */
+  readonly characters: number;
+  readonly customizers: readonly { readonly name: string; readonly compiled: CompiledCustomizer }[];
+  readonly expands: boolean;
+  /** Undefined for a kind that is not known here: lists of it are replaced by a merge patch, and nothing beyond its identity is checked. */
+  readonly kind: Kind | undefined;
+}
+
+/**
+ * Characters that expressions, parameters and copies may bring into one object on the way: four times what an object may have, so that a rule can
+ * replace what another one has made, and a `copy` that doubles the object each time ends early.
+ */
+const growthMax = 6 * 1024 * 1024;
+/** A patch passes over the whole object: of a small one for nothing, of one of 1.5 MiB some forty times within the budget, or 0.4 s. */
+const charactersPerStep = 64;
+/** Looking up a parameter takes as long as some steps of an expression. */
+const stepsPerParameter = 8;
+
+export function render(input: RenderInput, recorder: Recorder): Outcome {
+  const work = new Work(input, recorder);
+  try {
+    let object: Fields = input.object;
+    if (input.expands) object = work.in(`annotation ${expandAnnotation}`, () => work.expanded(input.object));
+    for (const { name, compiled } of input.customizers) {
+      object = work.in(`Customizer ${name}`, () => work.customized(object, compiled));
+    }
+    return { body: work.in('the result', () => bodyOf(object, input.object, input.kind)) };
+  } catch (error) {
+    if (error instanceof CustomizeError)
+      return { failure: { reason: 'CustomizationFailed', message: `${work.doing}: ${withField(error)}` } };
+    throw error;
+  }
+}
+
+function withField({ field, message }: CustomizeError): string {
+  return field === '' ? message : `${field}: ${message}`;
+}
+
+/** One object's worth of work, with the budget that all of it shares. */
+class Work implements TemplateContext {
+  readonly #input: RenderInput;
+  readonly #recorder: Recorder;
+  readonly #budget: Budget = defaultBudget();
+  #growth = 0;
+  #object: CelValue = null;
+  /** Who the present failure would be of. */
+  doing = '';
+
+  constructor(input: RenderInput, recorder: Recorder) {
+    this.#input = input;
+    this.#recorder = recorder;
+  }
+
+  in<T>(doing: string, run: () => T): T {
+    this.doing = doing;
+    return run();
+  }
+
+  evaluate(program: CelProgram): CelValue {
+    const bindings: Record<string, CelValue> = {};
+    for (const name of program.variables)
+      bindings[name] = name === 'object' ? this.#object : this.#recorder.variable(name as keyof Facts);
+    return program.evaluate(bindings, this.#budget);
+  }
+
+  grow(characters: number): void {
+    this.#growth += characters;
+    if (this.#growth > growthMax) {
+      throw new CelError(
+        'cost',
+        `more than ${growthMax} characters would be put into one object; let rules put in less`,
+      );
+    }
+  }
+
+  at<T>(field: string, run: () => T): T {
+    try {
+      return run();
+    } catch (error) {
+      if (error instanceof CustomizeError) throw error;
+      if (!(error instanceof CelError) && !(error instanceof BanyanError)) throw error;
+      throw new CustomizeError(field, error.message.replace(rejection, ''), { cause: error });
+    }
+  }
+
+  expanded(object: KubeObject): KubeObject {
+    const grow = (characters: number) => {
+      this.#spend(stepsPerParameter);
+      this.grow(characters);
+    };
+    return this.at('', () => expandParameters(object, this.#recorder, grow));
+  }
+
+  customized(object: Fields, { rules, replacements }: CompiledCustomizer): Fields {
+    let current = object;
+    for (const rule of rules) if (isTarget(current, rule.target)) current = this.#ruled(current, rule);
+    return replacements.length === 0 ? current : this.#replaced(current, replacements);
+  }
+
+  #ruled(object: Fields, rule: CompiledRule): Fields {
+    this.#see(object);
+    const { when, field } = rule;
+    if (when && !this.at(`${field}.when`, () => this.#holds(when))) return object;
+    let current = object;
+    for (const run of runsOf(rule.patch)) {
+      this.at(field, () => this.#spend(this.#characters / charactersPerStep));
+      current = 'merge' in run ? this.#merged(current, run) : this.#patched(current, run);
+    }
+    return current;
+  }
+
+  #holds(when: CelProgram): boolean {
+    const value = this.evaluate(when);
+    if (typeof value !== 'boolean') throw new CelError('type', 'must give true or false');
+    return value;
+  }
+
+  #merged(object: Fields, { field, merge }: MergePatch): Fields {
+    const changes = merge(this) as JsonObject;
+    return this.at(`${field}.merge`, () => strategicMergePatch(object, changes, this.#schema()));
+  }
+
+  #schema(): FieldType {
+    const { kind, object } = this.#input;
+    return kind && !kind.custom ? kind.schema(parseApiVersion(object.apiVersion).version) : { type: 'any' };
+  }
+
+  /** Operations that follow each other are one patch: the object is copied once. */
+  #patched(object: Fields, run: readonly OperationPatch[]): Fields {
+    const operations = run.map(({ operation, value, field }) => {
+      const copied = operation.op === 'copy' ? JSON.stringify(valueAt(object, operation.from ?? ''))?.length : 0;
+      this.at(field, () => this.grow(copied ?? 0));
+      return value ? { ...operation, value: value(this) } : operation;
+    });
+    try {
+      return applyJsonPatch(object, operations) as Fields;
+    } catch {
+      const failing = operations.findIndex((_, index) => !applies(object, operations.slice(0, index + 1)));
+      return this.at(run[failing]!.field, () => applyJsonPatch(object, operations) as Fields);
+    }
+  }
+
+  #replaced(object: Fields, replacements: readonly CompiledReplacement[]): Fields {
+    this.#see(object);
+    const result = cloneJson(object);
+    for (const { field, path, steps, value } of replacements) {
+      const given = value(this);
+      const characters = JSON.stringify(given).length;
+      const places = this.at(field, () => {
+        this.#spend(this.#characters / charactersPerStep);
+        return replaceAt(result, steps, () => {
+          this.grow(characters);
+          return cloneJson(given);
+        });
+      });
+      if (places === 0) throw new CustomizeError(`${field}.path`, `${path} leads to nothing in this object`);
+    }
+    return result;
+  }
+
+  get #characters(): number {
+    return this.#input.characters + this.#growth;
+  }
+
+  #spend(steps: number): void {
+    this.#budget.remaining -= Math.floor(steps);
+    if (this.#budget.remaining < 0)
+      throw new CelError('cost', 'the object exceeds the cost limit of its customization');
+  }
+
+  /** What expressions are to see as `object`. */
+  #see(object: Fields): void {
+    this.#object = lazyMap(object, []);
+  }
+}
+
+/** Merge patches one by one, operations as far as they follow each other; how much a copy takes in is known when all before it are done. */
+function runsOf(patch: readonly CompiledPatch[]): (MergePatch | OperationPatch[])[] {
+  const runs: (MergePatch | OperationPatch[])[] = [];
+  for (const item of patch) {
+    const last = runs.at(-1);
+    if ('merge' in item) runs.push(item);
+    else if (Array.isArray(last) && item.operation.op !== 'copy') last.push(item);
+    else runs.push([item]);
+  }
+  return runs;
+}
+
+function applies(object: Fields, operations: readonly object[]): boolean {
+  try {
+    applyJsonPatch(object, operations);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Where a JSON pointer leads. */
+function valueAt(object: unknown, pointer: string): unknown {
+  let value = object;
+  for (const token of pointer.split('/').slice(1)) {
+    const name = token.replaceAll('~1', '/').replaceAll('~0', '~');
+    value =
+      typeof value === 'object' && value !== null && Object.hasOwn(value, name) ? (value as Fields)[name] : undefined;
+  }
+  return value;
+}
+
+/** What the API server says to an HTTP client in front of the cause. */
+const rejection = /^the server rejected our request due to an error in our request: /;
+
+function isTarget(object: Fields, { group, kind, name, labelSelector }: Target): boolean {
+  if (group !== undefined && group !== parseApiVersion(String(object.apiVersion)).group) return false;
+  if (kind !== undefined && kind !== object.kind) return false;
+  const metadata: ObjectMeta = isRecord(object.metadata) ? object.metadata : {};
+  if (name !== undefined && name !== metadata.name) return false;
+  return (
+    labelSelector === undefined || matchesSelector(labelSelector, isRecord(metadata.labels) ? metadata.labels : {})
+  );
+}

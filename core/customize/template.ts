@@ -1,0 +1,148 @@
+/**
+ * Values with expressions in their strings: `"Welcome to ${{ location.metadata.name }}"`. A string that is one expression and nothing else
+ * takes the type of its value; in other strings the value is put in as text: strings as they are, everything else as JSON.
+ * `$${{` stands for the characters `${{`.
+ */
+
+import { cloneJson, setField } from '../apiserver/verbs/json-value.ts';
+import type { CelProgram } from '../match/cel/cel.ts';
+import type { CelValue } from '../match/cel/values.ts';
+import type { Json, JsonObject } from '../object/meta.ts';
+import { celToJson } from './cel-to-json.ts';
+
+/** What a template asks of the render that it is part of. */
+export interface TemplateContext {
+  evaluate(program: CelProgram): CelValue;
+  /** Told of what the result takes in, while it does; throws when it is too much. */
+  grow(characters: number): void;
+  /** Runs what may fail; `field` is where in the Customizer it stands. */
+  at<T>(field: string, run: () => T): T;
+}
+
+export type Template = (context: TemplateContext) => Json;
+
+/** `compile` throws for an expression that is none; `wrong` is told of everything that is wrong, and where. */
+export interface TemplateCompiler {
+  compile(source: string, field: string, shown: string): CelProgram | undefined;
+  wrong(field: string, value: string, message: string): void;
+}
+
+const opening = '${{';
+
+/** A part is text, or the source of an expression. Throws SyntaxError. */
+export function splitTemplate(text: string): ({ text: string } | { expression: string })[] {
+  const parts: ({ text: string } | { expression: string })[] = [];
+  let plain = '';
+  let at = 0;
+  for (;;) {
+    const next = text.indexOf(opening, at);
+    if (next < 0) break;
+    if (next > at && text[next - 1] === '$') {
+      plain += `${text.slice(at, next - 1)}${opening}`;
+      at = next + opening.length;
+      continue;
+    }
+    plain += text.slice(at, next);
+    if (plain !== '') parts.push({ text: plain });
+    plain = '';
+    const end = endOfExpression(text, next + opening.length);
+    parts.push({ expression: text.slice(next + opening.length, end).trim() });
+    at = end + 2;
+  }
+  plain += text.slice(at);
+  if (plain !== '' || parts.length === 0) parts.push({ text: plain });
+  return parts;
+}
+
+const literal = /[rRbB]{0,2}("""|'''|"|')/y;
+
+/** The first `}}` outside of strings and of the braces of the expression itself. */
+function endOfExpression(text: string, from: number): number {
+  let depth = 0;
+  for (let at = from; at < text.length; at++) {
+    const char = text[at]!;
+    if (char === '{') depth++;
+    if (char === '}') {
+      if (depth === 0 && text[at + 1] === '}') return at;
+      depth--;
+    }
+    literal.lastIndex = at;
+    const quoted = literal.exec(text);
+    // The r of `in r"…"` belongs to the literal, that of a name before a quote does not: a name is never followed by one.
+    if (quoted) at = endOfLiteral(text, at + quoted[0].length, quoted[1]!, /^[bB]?[rR]/.test(quoted[0])) - 1;
+  }
+  throw new SyntaxError('"${{" without its "}}"; write "$${{" for the characters themselves');
+}
+
+function endOfLiteral(text: string, from: number, quote: string, isRaw: boolean): number {
+  for (let at = from; at < text.length; at++) {
+    if (text[at] === '\\' && !isRaw) at++;
+    else if (text.startsWith(quote, at)) return at + quote.length;
+  }
+  return text.length;
+}
+
+/** Values without expressions are copied each time: the object that takes them in may be patched further. */
+export function compileTemplate(value: Json, field: string, compiler: TemplateCompiler): Template {
+  const template = dynamicPart(value, field, compiler);
+  return template ?? (() => cloneJson(value));
+}
+
+/** Undefined: there is no expression in it. */
+function dynamicPart(value: Json, field: string, compiler: TemplateCompiler): Template | undefined {
+  if (typeof value === 'string') return value.includes(opening) ? stringTemplate(value, field, compiler) : undefined;
+  if (Array.isArray(value)) {
+    const items = value.map((item, index) => dynamicPart(item, `${field}[${index}]`, compiler));
+    if (items.every((item) => item === undefined)) return undefined;
+    return (context) => value.map((item, index) => (items[index] ? items[index](context) : cloneJson(item)));
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  const fields = Object.entries(value).map(
+    ([name, inner]) => [name, inner, dynamicPart(inner, `${field}.${name}`, compiler)] as const,
+  );
+  if (fields.every(([, , template]) => template === undefined)) return undefined;
+  return (context) => {
+    const result: JsonObject = {};
+    for (const [name, inner, template] of fields)
+      setField(result, name, template ? template(context) : cloneJson(inner));
+    return result;
+  };
+}
+
+function stringTemplate(text: string, field: string, compiler: TemplateCompiler): Template | undefined {
+  const parts = programs(text, field, compiler);
+  if (!parts) return undefined;
+  const [only] = parts;
+  if (parts.length === 1 && only && typeof only !== 'string') return (context) => resultOf(context, only, field);
+  return (context) => {
+    let result = '';
+    for (const part of parts) result += typeof part === 'string' ? part : textOf(resultOf(context, part, field));
+    return result;
+  };
+}
+
+function programs(text: string, field: string, compiler: TemplateCompiler): (string | CelProgram)[] | undefined {
+  let parts: ReturnType<typeof splitTemplate>;
+  try {
+    parts = splitTemplate(text);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    compiler.wrong(field, text, error.message);
+    return undefined;
+  }
+  const compiled: (string | CelProgram)[] = [];
+  for (const part of parts) {
+    const program = 'text' in part ? part.text : compiler.compile(part.expression, field, text);
+    if (program === undefined) return undefined;
+    compiled.push(program);
+  }
+  return compiled;
+}
+
+function resultOf(context: TemplateContext, program: CelProgram, field: string): Json {
+  return context.at(field, () => celToJson(context.evaluate(program), (characters) => context.grow(characters)));
+}
+
+function textOf(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

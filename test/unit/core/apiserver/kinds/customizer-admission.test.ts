@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../../../../core/object/meta.ts';
+import { placement, refusal, testSpace } from './space-support.ts';
+
+const customizer = (spec: object): KubeObject => ({
+  apiVersion: 'edge.banyan.io/v1alpha1',
+  kind: 'Customizer',
+  metadata: { name: 'greet', namespace: 'shop' },
+  spec,
+});
+
+function refused(spec: object): string {
+  const { space } = testSpace();
+  return refusal(() => space.create(customizer(spec))).message;
+}
+
+describe('a Customizer', () => {
+  it('is kept in the namespace of its team', () => {
+    const { space } = testSpace();
+    const made = space.create(customizer({ replacements: [{ path: '$.data.a', value: '${{ path }}' }] }));
+    expect(made.metadata).toMatchObject({ namespace: 'shop', generation: 1 });
+  });
+
+  it('keeps values of any type as they are', () => {
+    const value = { a: [1, 'b', { c: true }], d: {} };
+    const { space } = testSpace();
+    const made = space.create(
+      customizer({ rules: [{ patch: [{ op: 'add', path: '/data', value }, { merge: { e: value } }] }] }),
+    );
+    expect(made.spec).toEqual({ rules: [{ patch: [{ op: 'add', path: '/data', value }, { merge: { e: value } }] }] });
+  });
+
+  it('with expressions that do not compile is refused with their fields', () => {
+    expect(refused({ replacements: [{ path: '$.data.a', value: '${{ place.name }}' }] })).toMatch(
+      /^Customizer\.edge\.banyan\.io "greet" is invalid: spec\.replacements\[0\]\.value: Invalid value: "\$\{\{ place\.name \}\}": compilation failed: .*place/,
+    );
+  });
+
+  it.each([
+    [{ rules: [{ patch: [] }] }, 'spec.rules[0].patch'],
+    [{ rules: [{}] }, 'spec.rules[0].patch: Required value'],
+    [{ rules: [{ patch: [{ path: '/a' }] }] }, 'an item has either op or merge'],
+    [{ rules: [{ patch: [{ op: 'remove', path: '/a', merge: {} }] }] }, 'an item has either op or merge'],
+    [{ rules: [{ patch: [{ merge: 'text' }] }] }, 'spec.rules[0].patch[0].merge'],
+    [{ replacements: [{ path: '$.a' }] }, 'spec.replacements[0].value: Required value'],
+    [{ replacements: [{ path: '$..a', value: 1 }] }, 'is not a JSONPath to a field'],
+    [
+      {
+        rules: [
+          { target: { labelSelector: { matchExpressions: [{ key: 'a', operator: 'Near' }] } }, patch: [{ merge: {} }] },
+        ],
+      },
+      'Unsupported value: "Near"',
+    ],
+  ])('with %j is refused', (spec, message) => {
+    expect(refused(spec)).toContain(message);
+  });
+});
+
+describe('a placement', () => {
+  const using = (...customizers: string[]) =>
+    placement({
+      locationSelectors: [{ matchLabels: {} }],
+      downsync: [{ apiGroup: '', resources: ['configmaps'], customizers }],
+    });
+
+  it('may name Customizers that are not there yet', () => {
+    const { space } = testSpace();
+    expect(space.create(using('later', 'shop/greet')).metadata.generation).toBe(1);
+  });
+
+  it.each(['a/b/c', 'Greet', 'shop/', ''])('may not name %j as one', (name) => {
+    const { space } = testSpace();
+    expect(refusal(() => space.create(using(name))).message).toContain('write NAME or NAMESPACE/NAME of a Customizer');
+  });
+});
