@@ -1,13 +1,16 @@
 /**
- * An associative merge over many slots, of which one changes at a time: a change costs at most ceil(log2(slots)) merges,
- * whatever the merge is. Retractions (minimum, samples) need no inverse, which a running total would.
+ * An associative merge over many slots: a change of one costs at most ceil(log2(slots)) merges, whatever the merge is. Retractions (minimum,
+ * samples) need no inverse, which a running total would.
  *
- * A slot that is empty holds `undefined` and costs no merge.
+ * Merges are done when the total is asked for: of many changes in between, those that share a way to the root share its merges, so that a change of
+ * all slots costs no more than one merge each. A slot that is empty holds `undefined` and costs no merge.
  */
 export class SegmentTree<T> {
   readonly #merge: (a: T, b: T) => T;
   /** Node i has children 2i and 2i+1; leaves begin at #capacity. */
   #nodes: (T | undefined)[];
+  /** Nodes above the leaves whose children have changed; with a node all those above it. */
+  #stale: Uint8Array;
   #capacity = 1;
   readonly #slots = new Map<string, number>();
   readonly #free: number[] = [];
@@ -17,6 +20,7 @@ export class SegmentTree<T> {
   constructor(merge: (a: T, b: T) => T) {
     this.#merge = merge;
     this.#nodes = new Array(2).fill(undefined);
+    this.#stale = new Uint8Array(1);
   }
 
   get size(): number {
@@ -49,7 +53,7 @@ export class SegmentTree<T> {
 
   /** The merge of all slots; undefined when there is none. */
   total(): T | undefined {
-    return this.#nodes[1];
+    return this.#capacity === 1 ? this.#nodes[1] : this.#at(1);
   }
 
   keys(): IterableIterator<string> {
@@ -57,19 +61,25 @@ export class SegmentTree<T> {
   }
 
   #write(slot: number, value: T | undefined): void {
-    let at = this.#capacity + slot;
-    this.#nodes[at] = value;
-    for (at >>= 1; at >= 1; at >>= 1) this.#nodes[at] = this.#join(this.#nodes[2 * at], this.#nodes[2 * at + 1]);
+    this.#nodes[this.#capacity + slot] = value;
+    // Above a stale node all are.
+    for (let at = (this.#capacity + slot) >> 1; at >= 1 && this.#stale[at] === 0; at >>= 1) this.#stale[at] = 1;
   }
 
-  /** Rebuilds at twice the size; over n insertions that is O(n) merges in all. */
+  #at(node: number): T | undefined {
+    if (node < this.#capacity && this.#stale[node] === 1) {
+      this.#stale[node] = 0;
+      this.#nodes[node] = this.#join(this.#at(2 * node), this.#at(2 * node + 1));
+    }
+    return this.#nodes[node];
+  }
+
   #grow(): void {
     const leaves = this.#nodes.slice(this.#capacity);
     this.#capacity *= 2;
     this.#nodes = new Array(2 * this.#capacity).fill(undefined);
     for (let i = 0; i < leaves.length; i++) this.#nodes[this.#capacity + i] = leaves[i];
-    for (let i = this.#capacity - 1; i >= 1; i--)
-      this.#nodes[i] = this.#join(this.#nodes[2 * i], this.#nodes[2 * i + 1]);
+    this.#stale = new Uint8Array(this.#capacity).fill(1);
   }
 
   #join(a: T | undefined, b: T | undefined): T | undefined {

@@ -10,6 +10,7 @@ import { type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import type { LabelSelector } from '../../object/selector.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { suggest } from '../../runtime/suggest.ts';
+import type { SummarizerSpec } from '../../summary/summarizer-spec.ts';
 import { definitionAdmission } from '../crd/definition-admission.ts';
 import { invalid } from '../crd/field-error.ts';
 import type { Admission, Kinds } from '../space.ts';
@@ -19,6 +20,7 @@ import { edgeGroup } from './edge-kinds.ts';
 import type { DownsyncItem, EdgePlacementSpec } from './edge-placement.ts';
 import { inventoryGroup } from './inventory-kinds.ts';
 import { checkSelector, checkSelectors } from './label-selector-check.ts';
+import { checkSummarizer } from './summarizer-check.ts';
 
 /**
  * For a space with kinds of the mesh: what is checked of these, and of CustomResourceDefinitions. It looks only at what has changed, so that an
@@ -30,21 +32,25 @@ export function ownKindsAdmission(kinds: Kinds): Admission {
     admitDefinition(request);
     const { operation, key, object, old, subresource } = request;
     if (!object || operation === 'delete' || subresource !== undefined) return;
-    const isPlacement = key.group === edgeGroup && key.resource === 'edgeplacements';
-    const isLocation = key.group === inventoryGroup && key.resource === 'locations';
-    const isCustomizer = key.group === edgeGroup && key.resource === 'customizers';
-    if (!isPlacement && !isLocation && !isCustomizer) return;
+    const check = checks[`${key.group}/${key.resource}`];
+    if (!check) return;
     // Nothing below is of the wrong type then; what is, validation says after this.
     const kind = kinds.byResource(key);
     if (kind && kind.rules.validate(object, parseApiVersion(object.apiVersion).version, old).length > 0) return;
-    const causes = isCustomizer
-      ? checkCustomizer(object, old)
-      : isPlacement
-        ? checkPlacement(specOf(object), old && specOf(old), kinds)
-        : checkLocation(object);
+    const causes = check(object, old, kinds);
     if (causes.length > 0) throw invalidObject({ group: key.group, kind: object.kind }, key.name, causes);
   };
 }
+
+type Check = (object: KubeObject, old: KubeObject | undefined, kinds: Kinds) => readonly Cause[];
+
+const checks: Readonly<Record<string, Check>> = {
+  [`${edgeGroup}/edgeplacements`]: (object, old, kinds) => checkPlacement(specOf(object), old && specOf(old), kinds),
+  [`${edgeGroup}/customizers`]: checkCustomizer,
+  [`${edgeGroup}/statussummarizers`]: (object, old) =>
+    checkSummarizer(object.spec as SummarizerSpec, old?.spec as SummarizerSpec | undefined),
+  [`${inventoryGroup}/locations`]: checkLocation,
+};
 
 /** What an expression of a placement can name, for admission and for matching. */
 export const locationVariables = {

@@ -6,12 +6,13 @@ import { customizerDefinition } from './customizer-kind.ts';
 import { edgeDefinitions } from './edge-kinds.ts';
 import { inventoryDefinitions } from './inventory-kinds.ts';
 import { meshDefinitions } from './mesh-kinds.ts';
+import { summaryDefinitions } from './summary-kinds.ts';
 
 /** `Cluster` is an embedded edge cluster's own API: it has none of them. */
 export type SpaceType = 'Workload' | 'Inventory' | 'System' | 'Cluster';
 
 const definitions: { readonly [type in SpaceType]: readonly CustomResourceDefinition[] } = {
-  Workload: [...edgeDefinitions, customizerDefinition],
+  Workload: [...edgeDefinitions, customizerDefinition, ...summaryDefinitions],
   Inventory: inventoryDefinitions,
   System: [...meshDefinitions, ...inventoryDefinitions],
   Cluster: [],
@@ -21,6 +22,7 @@ const definitions: { readonly [type in SpaceType]: readonly CustomResourceDefini
 export const ownDefinitions: readonly CustomResourceDefinition[] = [
   ...edgeDefinitions,
   customizerDefinition,
+  ...summaryDefinitions,
   ...inventoryDefinitions,
   ...meshDefinitions,
 ];

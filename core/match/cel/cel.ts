@@ -32,6 +32,8 @@ export type CelType =
 
 export interface CelProgram {
   readonly source: string;
+  /** What the checker found it to be: `string`, `int`, `map<string, dyn>`; `dyn` when only the values will tell. */
+  readonly resultType: string;
   /** Variables that the expression names. */
   readonly variables: ReadonlySet<string>;
   /** The fields of a variable that the expression names; undefined: it uses the variable as a whole. Others need not be there. */
@@ -41,6 +43,9 @@ export interface CelProgram {
 }
 
 const nothing: ReadonlySet<string> = new Set();
+
+/** The engine's codes for a field and an item that are not there. */
+const missingCodes: ReadonlySet<string> = new Set(['no_such_key', 'index_out_of_bounds']);
 
 /** A longer expression is not a rule any more but a program. */
 const sourceCharactersMax = 16_384;
@@ -57,7 +62,7 @@ export function compileCel(
       `expression has ${source.length} characters, at most ${sourceCharactersMax} are allowed`,
     );
   }
-  checkTypes(source, variables, result);
+  const resultType = checkTypes(source, variables, result);
   const environment = baseEnvironment.clone();
   for (const name of Object.keys(variables)) environment.registerVariable(name, 'dyn');
   const parsed = environment.parse(source);
@@ -65,6 +70,7 @@ export function compileCel(
   const named = new Set(Object.keys(variables).filter((name) => guarded.names.has(name)));
   return {
     source,
+    resultType,
     variables: named,
     fieldsOf: (variable) => (guarded.names.has(variable) ? guarded.names.get(variable) : nothing),
     evaluate(bindings, budget = defaultBudget()) {
@@ -81,11 +87,12 @@ function run(evaluate: () => CelValue): CelValue {
   } catch (error) {
     if (error instanceof CelError) throw error;
     const text = error instanceof EvaluationError ? error.summary : describeError(error);
-    throw new CelError('evaluation', lowerFirst(text), { cause: error });
+    const isMissing = error instanceof EvaluationError && missingCodes.has(error.code);
+    throw new CelError('evaluation', lowerFirst(text), { cause: error, isMissing });
   }
 }
 
-function checkTypes(source: string, variables: Readonly<Record<string, CelType>>, result: string | undefined): void {
+function checkTypes(source: string, variables: Readonly<Record<string, CelType>>, result: string | undefined): string {
   const environment = baseEnvironment.clone();
   const names: TypeNames = { environment, byType: new Map() };
   for (const [name, type] of Object.entries(variables)) environment.registerVariable(name, typeName(type, names));
@@ -98,6 +105,7 @@ function checkTypes(source: string, variables: Readonly<Record<string, CelType>>
   if (result && checked.type !== result && checked.type !== 'dyn') {
     throw new CelError('type', `must be of type ${result}, is ${checked.type}`);
   }
+  return checked.type ?? 'dyn';
 }
 
 /** One name for one type: values of the same declared type can be compared, `self == oldSelf`. */

@@ -38,9 +38,29 @@ describe('SegmentTree', () => {
   it('merges at most log2(slots) times for one change among a thousand', () => {
     const tree = new SegmentTree<number>((a, b) => a + b);
     for (let i = 0; i < 1000; i++) tree.set(`child-${i}`, 1);
+    expect(tree.total()).toBe(1000);
     const before = tree.merges;
     tree.set('child-500', 7);
     expect(tree.total()).toBe(1006);
     expect(tree.merges - before).toBeLessThanOrEqual(10);
+  });
+
+  it('merges once a slot when all have changed', () => {
+    const tree = new SegmentTree<number>((a, b) => a + b);
+    for (let round = 1; round <= 3; round++) {
+      const before = tree.merges;
+      for (let i = 0; i < 1000; i++) tree.set(`child-${i}`, round);
+      expect(tree.total()).toBe(1000 * round);
+      expect(tree.merges - before).toBe(999);
+    }
+  });
+
+  it('gives the total again without a merge', () => {
+    const tree = new SegmentTree<number>((a, b) => a + b);
+    for (let i = 0; i < 10; i++) tree.set(`child-${i}`, 1);
+    tree.total();
+    const before = tree.merges;
+    expect(tree.total()).toBe(10);
+    expect(tree.merges).toBe(before);
   });
 });

@@ -1,0 +1,126 @@
+/**
+ * What is kept of one subject over a group of rows: one cell for each kind of aggregate, a value that merges in any order. A cell is absent where no row had a
+ * value. Two aggregates that need the same share a cell.
+ */
+import { z } from 'zod';
+import { type Distinct, distinctOf, hashesMax, mergeDistinct } from './distinct.ts';
+import { mergeSketches, type QuantileSketch, sketchOf } from './quantile-sketch.ts';
+import { mergeTop, rowsMax, type TopValues, topOf, valuesMax } from './top-values.ts';
+
+export interface CellValues {
+  /** Rows with a value. */
+  count: number;
+  /** In units of 10⁻⁹. */
+  sum: { readonly sum: bigint; readonly rows: number };
+  min: bigint;
+  max: bigint;
+  sketch: QuantileSketch;
+  distinct: Distinct;
+  top: TopValues;
+}
+
+export type CellKind = keyof CellValues;
+
+/** Its kind is known from its place. */
+export type Cell = CellValues[CellKind];
+
+/** What a row gives: a number for those that calculate, a text for those that compare. */
+export interface CellInput {
+  readonly number: bigint;
+  readonly text: string;
+  /** Names the row. */
+  readonly row: string;
+}
+
+interface CellRules<T> {
+  of(input: CellInput): T;
+  merge(a: T, b: T): T;
+  encode(value: T): unknown;
+  readonly schema: z.ZodType<T>;
+}
+
+const naturals = z.number().int().min(0);
+const hash = z.string().regex(/^[0-9a-f]{16}$/);
+const decimal = z
+  .string()
+  .regex(/^-?\d{1,60}$/)
+  .transform((digits) => BigInt(digits));
+const bins = z
+  .array(z.tuple([z.number().int(), naturals]))
+  .max(1024)
+  .transform((pairs) => new Map(pairs));
+/** Longer values are refused when a row is read. */
+const value = z.string().max(1024);
+
+const rules: { readonly [kind in CellKind]: CellRules<CellValues[kind]> } = {
+  count: { of: () => 1, merge: (a, b) => a + b, encode: (n) => n, schema: naturals },
+  sum: {
+    of: ({ number }) => ({ sum: number, rows: 1 }),
+    merge: (a, b) => ({ sum: a.sum + b.sum, rows: a.rows + b.rows }),
+    encode: ({ sum, rows }) => [sum.toString(), rows],
+    schema: z.tuple([decimal, naturals]).transform(([sum, rows]) => ({ sum, rows })),
+  },
+  min: { of: ({ number }) => number, merge: (a, b) => (a < b ? a : b), encode: String, schema: decimal },
+  max: { of: ({ number }) => number, merge: (a, b) => (a > b ? a : b), encode: String, schema: decimal },
+  sketch: {
+    of: ({ number }) => sketchOf(Number(number) / 1e9),
+    merge: mergeSketches,
+    encode: ({ zero, above, below }) => [zero, sortedBins(above), sortedBins(below)],
+    schema: z.tuple([naturals, bins, bins]).transform(([zero, above, below]) => ({ zero, above, below })),
+  },
+  distinct: {
+    of: ({ text }) => distinctOf(text),
+    merge: mergeDistinct,
+    encode: (hashes) => hashes,
+    schema: z.array(hash).max(hashesMax),
+  },
+  top: {
+    of: ({ text, row }) => topOf(text, row),
+    merge: mergeTop,
+    encode: ({ values, rows, sample }) => [
+      values.map(({ hash, value, count }) => [hash, value, count]),
+      rows,
+      sample.map(({ hash, value }) => [hash, value]),
+    ],
+    schema: z
+      .tuple([
+        z.array(z.tuple([hash, value, naturals])).max(valuesMax),
+        naturals,
+        z.array(z.tuple([hash, value])).max(rowsMax),
+      ])
+      .transform(([values, rows, sample]) => ({
+        values: values.map(([hash, value, count]) => ({ hash, value, count })),
+        rows,
+        sample: sample.map(([hash, value]) => ({ hash, value })),
+      })),
+  },
+};
+
+export const cellKinds = Object.keys(rules) as CellKind[];
+
+export function cellOf(kind: CellKind, input: CellInput): Cell {
+  return rules[kind].of(input);
+}
+
+export function mergeCells(kind: CellKind, a: Cell | undefined, b: Cell | undefined): Cell | undefined {
+  if (a === undefined) return b;
+  if (b === undefined) return a;
+  // Cells stand where their kind stands in the summarizer: both are of it.
+  const { merge } = rules[kind] as CellRules<Cell>;
+  return merge(a, b);
+}
+
+/** JSON that is the same for the same cell. */
+export function encodeCell(kind: CellKind, cell: Cell | undefined): unknown {
+  const { encode } = rules[kind] as CellRules<Cell>;
+  return cell === undefined ? null : encode(cell);
+}
+
+export function cellSchema(kind: CellKind): z.ZodType<Cell | undefined> {
+  const schema = rules[kind].schema as z.ZodType<Cell>;
+  return schema.nullable().transform((cell) => cell ?? undefined);
+}
+
+function sortedBins(from: ReadonlyMap<number, number>): [number, number][] {
+  return [...from].sort(([a], [b]) => a - b);
+}

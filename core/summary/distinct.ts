@@ -1,0 +1,27 @@
+/**
+ * How many different values there are: the smallest hashes of them (Bar-Yossef et al., "Counting distinct elements in a data stream", RANDOM 2002). Exact up
+ * to `hashesMax` values, beyond that an estimate with a standard error of 1/√(hashesMax − 2), 4.4 %. A union of hashes is the same in any order.
+ */
+import { compareText, sampleHash, smallestOf } from './order.ts';
+
+/** 8 KiB of hex text at most. */
+export const hashesMax = 512;
+
+/** Hashes in hex, sorted. */
+export type Distinct = readonly string[];
+
+export function distinctOf(text: string): Distinct {
+  return [sampleHash(text)];
+}
+
+export function mergeDistinct(a: Distinct, b: Distinct): Distinct {
+  return smallestOf(a, b, compareText, hashesMax);
+}
+
+export function countDistinct(hashes: Distinct): number {
+  const greatest = hashes.at(-1);
+  if (greatest === undefined || hashes.length < hashesMax) return hashes.length;
+  // 52 bits of the hash are as many as a number has room for.
+  const share = Number.parseInt(greatest.slice(0, 13), 16) / 2 ** 52;
+  return Math.round((hashesMax - 1) / share);
+}

@@ -1,0 +1,36 @@
+/** Orders that are the same on every node, whatever its locale, and hashes that order what has no order of its own. */
+import { hash128 } from '../object/hash.ts';
+
+export function compareNumbers(a: number, b: number): number {
+  return a - b;
+}
+
+/** By code unit. */
+export function compareText(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** 64 bits in hex: the order of a uniform sample, the same wherever it is taken. */
+export function sampleHash(text: string): string {
+  return Buffer.from(hash128(text).subarray(0, 8)).toString('hex');
+}
+
+/** The union of two sorted lists without duplicates, its smallest `max`. */
+export function smallestOf<T>(
+  a: readonly T[],
+  b: readonly T[],
+  compare: (a: T, b: T) => number,
+  max: number,
+): readonly T[] {
+  if (a.length === 0 && b.length <= max) return b;
+  if (b.length === 0 && a.length <= max) return a;
+  const merged: T[] = [];
+  let [i, j] = [0, 0];
+  while (merged.length < max && (i < a.length || j < b.length)) {
+    const order = i === a.length ? 1 : j === b.length ? -1 : compare(a[i]!, b[j]!);
+    merged.push(order <= 0 ? a[i]! : b[j]!);
+    if (order <= 0) i++;
+    if (order >= 0) j++;
+  }
+  return merged;
+}

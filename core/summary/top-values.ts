@@ -1,0 +1,73 @@
+/**
+ * The most frequent values. Counts of up to `valuesMax` different values are exact. A summary that forgets the rarest values instead would depend
+ * on the order of the merges, so of more values those with the smallest hashes are counted, and beside them a uniform sample of rows is kept, in
+ * which a frequent value shows up however many rare ones there are: its count is then estimated, with a standard error of at most 1/(2√rowsMax), 4.4 %
+ * of the rows.
+ */
+import { compareText, sampleHash, smallestOf } from './order.ts';
+
+export const valuesMax = 128;
+export const rowsMax = 128;
+
+export interface TopValues {
+  /** Sorted by hash. */
+  readonly values: readonly CountedValue[];
+  /** Rows in all: more than the counts add up to when values were left out. */
+  readonly rows: number;
+  /** Sorted by hash. */
+  readonly sample: readonly SampledRow[];
+}
+
+export interface CountedValue {
+  readonly hash: string;
+  readonly value: string;
+  readonly count: number;
+}
+
+export interface SampledRow {
+  readonly hash: string;
+  readonly value: string;
+}
+
+/** `row` names the row, uniquely. */
+export function topOf(value: string, row: string): TopValues {
+  return {
+    values: [{ hash: sampleHash(value), value, count: 1 }],
+    rows: 1,
+    sample: [{ hash: sampleHash(row), value }],
+  };
+}
+
+export function mergeTop(a: TopValues, b: TopValues): TopValues {
+  const counts = new Map(a.values.map((counted) => [counted.value, counted]));
+  for (const counted of b.values) {
+    const known = counts.get(counted.value);
+    counts.set(counted.value, known ? { ...known, count: known.count + counted.count } : counted);
+  }
+  return {
+    values: [...counts.values()].sort(byHash).slice(0, valuesMax),
+    rows: a.rows + b.rows,
+    sample: smallestOf(a.sample, b.sample, byHash, rowsMax),
+  };
+}
+
+/** The k most frequent, the first of equals by value. */
+export function topValues({ values, rows, sample }: TopValues, k: number): { value: string; count: number }[] {
+  const counts = new Map(values.map(({ value, count }) => [value, count]));
+  const counted = values.reduce((sum, { count }) => sum + count, 0);
+  if (counted < rows) {
+    const seen = new Map<string, number>();
+    for (const { value } of sample) seen.set(value, (seen.get(value) ?? 0) + 1);
+    for (const [value, times] of seen) {
+      if (!counts.has(value)) counts.set(value, Math.round((times / sample.length) * rows));
+    }
+  }
+  return [...counts]
+    .map(([value, count]) => ({ value, count }))
+    .sort((x, y) => y.count - x.count || compareText(x.value, y.value))
+    .slice(0, k);
+}
+
+function byHash(a: { hash: string; value: string }, b: { hash: string; value: string }): number {
+  return compareText(a.hash, b.hash) || compareText(a.value, b.value);
+}

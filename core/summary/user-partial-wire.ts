@@ -1,0 +1,100 @@
+/** Partials of user-defined summaries as they travel: JSON, the same bytes for the same partial. */
+import { z } from 'zod';
+import { stableStringify } from '../object/canonical.ts';
+import { decodeChecked } from '../object/checked.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import { text } from '../store/bytes.ts';
+import { type Cell, type CellKind, cellKinds, cellSchema, encodeCell } from './cells.ts';
+import { hashesMax } from './distinct.ts';
+import { compareText } from './order.ts';
+import { errorsMax, type Grouped, type Selected, type UserPartial, withGroupsMax } from './user-partial.ts';
+
+/** A quarter of the largest frame, and about what a StatusSummary of as many rows takes. */
+export const partialBytesMax = 1024 * 1024;
+/** The largest limits that a summarizer can have. */
+export const groupsLimit = 1000;
+export const selectLimit = 200;
+const cellsMax = 32;
+
+/** A partial that is too large goes with half as many groups, the others merged. */
+export function encodeUserPartial(partial: UserPartial): Uint8Array {
+  const bytes = text(stableStringify(wireOf(partial)));
+  const { content } = partial;
+  if (bytes.length <= partialBytesMax || content.form === 'selected' || content.groups.size <= 1) return bytes;
+  return encodeUserPartial(withGroupsMax(partial, Math.floor(content.groups.size / 2)));
+}
+
+/** Of what a child sent: throws Protocol on anything that is not a partial. */
+export function decodeUserPartial(bytes: Uint8Array): UserPartial {
+  const { content, ...rest } = decodeChecked('a summary', partialSchema, bytes);
+  return { ...rest, content: content.form === 'selected' ? content : groupedOf(content) };
+}
+
+function wireOf({ content, ...rest }: UserPartial): object {
+  return { ...rest, content: content.form === 'selected' ? content : groupedWire(content) };
+}
+
+function groupedWire({ form, kinds, groupsMax, groups, below, rest }: Grouped): object {
+  const cells = (of: { cells: readonly (Cell | undefined)[] }) => kinds.map((kind, i) => encodeCell(kind, of.cells[i]));
+  return {
+    form,
+    kinds,
+    groupsMax,
+    groups: [...groups.values()]
+      .sort((a, b) => compareText(a.id, b.id))
+      .map((group) => [group.id, group.rows, cells(group)]),
+    ...(below === undefined ? {} : { below }),
+    ...(rest ? { rest: { rows: rest.rows, groups: rest.groups, cells: cells(rest) } } : {}),
+  };
+}
+
+// ---------------------------------------------------------------------------------------------------- reading
+
+const naturals = z.number().int().min(0);
+const hash = z.string().regex(/^[0-9a-f]{16}$/);
+/** Of what rows say: they are cut shorter when they are read. */
+const said = z.string().max(4096);
+const cells = z.array(z.unknown()).max(cellsMax);
+const scalar = z.union([said, z.number(), z.boolean(), z.null()]);
+
+const groupedSchema = z.object({
+  form: z.literal('grouped'),
+  kinds: z.array(z.enum(cellKinds)).max(cellsMax),
+  groupsMax: naturals.max(groupsLimit),
+  groups: z.array(z.tuple([said, naturals, cells])).max(groupsLimit),
+  below: said.exactOptional(),
+  rest: z.object({ rows: naturals, groups: z.array(hash).max(hashesMax), cells }).exactOptional(),
+});
+const selectedSchema = z.object({
+  form: z.literal('selected'),
+  limit: naturals.max(selectLimit),
+  sample: z.array(z.object({ hash, values: z.array(scalar).max(cellsMax) })).max(selectLimit),
+}) satisfies z.ZodType<Selected>;
+const partialSchema = z.object({
+  spec: z.string().max(64),
+  rows: naturals,
+  errors: z.object({
+    count: naturals,
+    sample: z.array(z.object({ path: said, object: said, field: said, message: said })).max(errorsMax),
+  }),
+  outdated: naturals,
+  content: z.discriminatedUnion('form', [groupedSchema, selectedSchema]),
+});
+
+function groupedOf({ kinds, groups, rest, below, ...content }: z.infer<typeof groupedSchema>): Grouped {
+  const schemas = kinds.map(cellSchema);
+  const read = (encoded: readonly unknown[]) => schemas.map((schema, i) => cellFrom(schema, kinds[i]!, encoded[i]));
+  return {
+    ...content,
+    kinds,
+    groups: new Map(groups.map(([id, rows, encoded]) => [id, { id, rows, cells: read(encoded) }])),
+    ...(below === undefined ? {} : { below }),
+    ...(rest ? { rest: { rows: rest.rows, groups: rest.groups, cells: read(rest.cells) } } : {}),
+  };
+}
+
+function cellFrom(schema: ReturnType<typeof cellSchema>, kind: CellKind, encoded: unknown): Cell | undefined {
+  const checked = schema.safeParse(encoded ?? null);
+  if (checked.success) return checked.data;
+  throw new BanyanError('Protocol', `a summary that is none: a cell of ${kind}: ${checked.error.issues[0]!.message}`);
+}
