@@ -34,6 +34,7 @@ import { Mailboxes } from './mailbox/mailboxes.ts';
 import { checkReported } from './mailbox/reported-check.ts';
 import { ChildBook } from './schedule/child-book.ts';
 import { markDirty } from './schedule/dirty.ts';
+import { Evictions } from './schedule/evictions.ts';
 import { ScheduleLoop } from './schedule/loop.ts';
 import { Placements } from './schedule/placements.ts';
 import { attributesOf, noteSourceChange, Scheduler } from './schedule/schedule.ts';
@@ -92,11 +93,21 @@ export class Node implements AsyncDisposable {
     this.#upstream = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
     this.#outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
     this.#mailboxes = new Mailboxes(store, random, bootNonce);
-    this.#spaces = new NodeSpaces({ store, clock, random, log, soon: ports.soon }, config, () => this.#loop.poke());
+    this.#spaces = new NodeSpaces({ store, clock, random, log, soon: ports.soon }, config, {
+      inventoryChanged: (t, child) => this.#book.widen(t, child),
+      changed: () => this.#loop.poke(),
+    });
     this.#book = new ChildBook({
       inventory: this.#spaces.inventory,
       mailboxes: this.#mailboxes,
       outbox: this.#outbox,
+      clock,
+      write: (act) => this.#later(act),
+      evictions: new Evictions(clock, (names) =>
+        this.#later((t) => {
+          for (const name of names) markDirty(t, 'child', name);
+        }),
+      ),
       inherited: () => this.#inherited(),
       path: config.path,
     });
@@ -209,6 +220,7 @@ export class Node implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#loop.stop();
+    this.#book.stop();
     this.#reporter.stop();
     this.#slices.stop();
     this.#reports.stop();
@@ -218,6 +230,18 @@ export class Node implements AsyncDisposable {
     await this.#api[Symbol.asyncDispose]();
     this.#spaces.close();
     await this.#ports.store.flushed();
+  }
+
+  /** What a timer of the child book has to do. */
+  #later(act: (t: Transaction) => void): void {
+    try {
+      this.#ports.store.write(act);
+    } catch (error) {
+      this.#ports.fatal(error);
+      return;
+    }
+    this.#uplink?.wake();
+    this.#loop.poke();
   }
 
   // -------------------------------------------------------------------------------------------------- the way down
@@ -270,7 +294,10 @@ export class Node implements AsyncDisposable {
   #fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     const path = childPath(this.#config.path, child);
     for (const change of changes) checkReported(path, change);
-    if (changes.some(({ key }) => parseEntryKey(key)?.type === 'labels')) markDirty(t, 'child', child);
+    if (changes.some(({ key }) => parseEntryKey(key)?.type === 'labels')) {
+      markDirty(t, 'child', child);
+      this.#book.widen(t, child);
+    }
     this.#reports.pass(t, child, changes);
   }
 

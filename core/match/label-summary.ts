@@ -1,80 +1,145 @@
 /**
- * What a node tells its parent about the labels of the destinations below it, so that the parent can prune without knowing
- * them: exact label sets while there are few, else counts and ranges per key. A summary may say "maybe" too often, never "no" wrongly.
+ * What a node tells its parent about the destinations below it, so that the parent can prune without knowing them: exact sets of what
+ * selectors and expressions read while there are few, else counts and ranges per key. A summary may say "maybe" too often, never "no" wrongly.
+ *
+ * Leaves are agents, places are their Locations: an agent with two Locations is one leaf with two places, and a placement that matches
+ * either of them matches the leaf, once.
  */
-
 import { z } from 'zod';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
-import {
-  isInteger,
-  type LabelRequirement,
-  type LabelSelector,
-  type Labels,
-  matchesRequirement,
-  requirementsOf,
-} from '../object/selector.ts';
+import type { Labels } from '../object/selector.ts';
+import { addKeys, coversKey, type KeySummaries, keyOf, keysOfValues } from './key-summary.ts';
 
-/** Distinct label sets that a summary holds exactly; beyond it, evaluation is by key. The brief's figure. */
+/** Distinct sets that a summary holds exactly; beyond it, evaluation is by key. The design's figure. */
 export const exactSetsMax = 256;
-/** Values counted per key; the rest count as present only, which makes value counts under-estimates. */
-export const valuesPerKeyMax = 256;
+/** Characters of all sets together: what a node sends again when one of them changes. Some 500 a set, when there are as many as may be. */
+export const exactCharactersMax = 131_072;
+/** Keys of properties told by key. More are not told, and what reads one is "maybe". */
+export const propertyKeysMax = 512;
+/** Characters of the properties of one place; those of a place with more are not told. */
+export const propertyCharactersMax = 4_096;
 
-export interface LabelSet {
+/** One Location as its agent has it. What is absent was not told (by an older node, or for its size), and nothing is known of it. */
+export interface Place {
+  /** Own labels over inherited ones. */
   readonly labels: Labels;
-  readonly leaves: number;
+  /** `spec.properties` of the SyncTarget. */
+  readonly properties?: Labels;
+  /** The SyncTarget's own labels. */
+  readonly targetLabels?: Labels;
 }
 
-export interface KeySummary {
-  readonly present: number;
-  /** Under-estimates: a value that is missing here may exist unless `complete`. */
-  readonly values: Readonly<Record<string, number>>;
-  readonly complete: boolean;
-  /** Over the integer values. */
-  readonly min?: number;
-  readonly max?: number;
+/** Equal agents: the first of their Locations, and the others. */
+export interface LabelSet extends Place {
+  readonly leaves: number;
+  readonly others?: readonly Place[];
+  /** Nothing new is placed there: what matches may be there or not. */
+  readonly cordoned?: true;
 }
 
 export interface LabelSummary {
   readonly leaves: number;
-  /** Present while there are at most `exactSetsMax`; then `keys` is absent. */
+  /** Present while they are few enough; then all of the rest is absent. */
   readonly sets?: readonly LabelSet[];
-  readonly keys?: Readonly<Record<string, KeySummary>>;
+  /** By label of the Locations. */
+  readonly keys?: KeySummaries;
+  /** Absent: as many as leaves. */
+  readonly places?: number;
+  /** Absent beside `keys`: not told by all that is below. */
+  readonly properties?: KeySummaries;
+  readonly targetLabels?: KeySummaries;
+}
+
+/** A summary by key, complete. */
+export interface Keyed {
+  readonly leaves: number;
+  readonly places: number;
+  readonly keys: KeySummaries;
+  readonly properties?: KeySummaries;
+  readonly targetLabels?: KeySummaries;
 }
 
 export const emptyLabelSummary: LabelSummary = { leaves: 0, sets: [] };
+
+/** Of one agent; without a Location it is no destination. */
+export function summaryOfAgent(places: readonly Place[], cordoned = false): LabelSummary {
+  const sorted = new Map(places.map(bounded).map((place) => [stableStringify(place), place] as const));
+  const [first, ...others] = [...sorted].sort(byId).map(([, place]) => place);
+  if (!first) return emptyLabelSummary;
+  const set = { ...first, leaves: 1, ...(others.length > 0 ? { others } : {}) };
+  return { leaves: 1, sets: [cordoned ? { ...set, cordoned } : set] };
+}
 
 /** Associative and commutative up to the values kept beyond the bounds. */
 export function mergeLabelSummaries(parts: readonly LabelSummary[]): LabelSummary {
   const leaves = parts.reduce((sum, part) => sum + part.leaves, 0);
   if (parts.every((part) => part.sets)) {
     const sets = mergeSets(parts.flatMap((part) => part.sets ?? []));
-    if (sets.length <= exactSetsMax) return { leaves, sets };
+    if (sets) return { leaves, sets };
   }
-  const keys: Record<string, KeySummary> = Object.create(null);
-  for (const part of parts) {
-    for (const [key, summary] of Object.entries(part.keys ?? keysOfSets(part.sets ?? []))) {
-      keys[key] = Object.hasOwn(keys, key) ? mergeKeys(keys[key]!, summary) : summary;
-    }
-  }
-  return { leaves, keys: sortedRecord(keys) };
+  const keyed = parts.filter((part) => part.leaves > 0).map(keyedOf);
+  const places = keyed.reduce((sum, part) => sum + part.places, 0);
+  const properties = mergeSections(keyed.map((part) => part.properties));
+  const targetLabels = mergeSections(keyed.map((part) => part.targetLabels));
+  return {
+    leaves,
+    keys: mergeKeySummaries(keyed.map((part) => part.keys)),
+    ...(places === leaves ? {} : { places }),
+    ...(properties ? { properties } : {}),
+    ...(targetLabels ? { targetLabels } : {}),
+  };
 }
 
-/** Some destination below may satisfy every requirement. */
-export function mayMatch(selector: LabelSelector, summary: LabelSummary): boolean {
-  if (summary.leaves === 0) return false;
-  const requirements = requirementsOf(selector);
-  if (summary.sets) return summary.sets.some((set) => requirements.every((r) => matchesRequirement(r, set.labels)));
-  return requirements.every((r) => mayHold(r, summary));
+/** What the sets say, by key. */
+export function keyedOf(summary: LabelSummary): Keyed {
+  const { leaves, sets } = summary;
+  if (!sets) return { ...summary, keys: summary.keys ?? {}, places: summary.places ?? leaves };
+  const known = keyedCache.get(summary);
+  if (known) return known;
+  const groups = sets.flatMap((set) => placesOf(set).map((place) => [place, set.leaves] as const));
+  const properties = sectionOf(groups.map(([place, count]) => [place.properties, count]));
+  const targetLabels = sectionOf(groups.map(([place, count]) => [place.targetLabels, count]));
+  const keyed = {
+    leaves,
+    places: groups.reduce((sum, [, count]) => sum + count, 0),
+    keys: keysOfValues(groups.map(([{ labels }, count]) => [labels, count])),
+    ...(properties ? { properties } : {}),
+    ...(targetLabels ? { targetLabels } : {}),
+  };
+  keyedCache.set(summary, keyed);
+  return keyed;
 }
 
-/** How many destinations satisfy any of the selectors; undefined when only "maybe" is known. */
-export function countMatching(selectors: readonly LabelSelector[], summary: LabelSummary): number | undefined {
-  if (!summary.sets) return selectors.some((selector) => mayMatch(selector, summary)) ? undefined : 0;
-  const lists = selectors.map(requirementsOf);
-  return summary.sets
-    .filter((set) => lists.some((requirements) => requirements.every((r) => matchesRequirement(r, set.labels))))
-    .reduce((sum, set) => sum + set.leaves, 0);
+export function placesOf(set: LabelSet): readonly Place[] {
+  return set.others ? [set, ...set.others] : [set];
+}
+
+/** What a set says, as a key of maps: without how many leaves it has. */
+export function setId(set: LabelSet): string {
+  const known = setIds.get(set);
+  if (known !== undefined) return known;
+  const { leaves: _, ...facts } = set;
+  const id = stableStringify(facts);
+  setIds.set(set, id);
+  return id;
+}
+
+/** Whatever matches below `narrow` matches below `wide` too, and there are no more leaves: `wide` may stand a while longer. */
+export function covers(wide: LabelSummary, narrow: LabelSummary): boolean {
+  if (narrow.leaves > wide.leaves) return false;
+  if (narrow.leaves === 0) return true;
+  if (wide.sets) {
+    if (!narrow.sets) return false;
+    const leaves = new Map(wide.sets.map((set) => [setId(set), set.leaves]));
+    return narrow.sets.every((set) => set.leaves <= (leaves.get(setId(set)) ?? 0));
+  }
+  const [a, b] = [keyedOf(wide), keyedOf(narrow)];
+  return (
+    coversSection(a.keys, b.keys, a, b) &&
+    (!a.properties || coversSection(a.properties, b.properties, a, b)) &&
+    (!a.targetLabels || coversSection(a.targetLabels, b.targetLabels, a, b))
+  );
 }
 
 export function encodeLabelSummary(summary: LabelSummary): Uint8Array {
@@ -82,18 +147,35 @@ export function encodeLabelSummary(summary: LabelSummary): Uint8Array {
 }
 
 const count = z.number().int().min(0);
-const keySummary = z.object({
-  present: count,
-  values: z.record(z.string(), count),
-  complete: z.boolean(),
-  min: z.number().exactOptional(),
-  max: z.number().exactOptional(),
-});
+const labels = z.record(z.string(), z.string());
+const keySummaries = z.record(
+  z.string(),
+  z.object({
+    present: count,
+    values: z.record(z.string(), count),
+    complete: z.boolean(),
+    min: z.number().exactOptional(),
+    max: z.number().exactOptional(),
+    numbers: z.union([z.tuple([]), z.tuple([z.number(), z.number()])]).exactOptional(),
+  }),
+);
+const place = z.object({ labels, properties: labels.exactOptional(), targetLabels: labels.exactOptional() });
 const labelSummary = z
   .object({
     leaves: count,
-    sets: z.array(z.object({ labels: z.record(z.string(), z.string()), leaves: count })).exactOptional(),
-    keys: z.record(z.string(), keySummary).exactOptional(),
+    sets: z
+      .array(
+        place.extend({
+          leaves: count,
+          others: z.array(place).exactOptional(),
+          cordoned: z.literal(true).exactOptional(),
+        }),
+      )
+      .exactOptional(),
+    keys: keySummaries.exactOptional(),
+    places: count.exactOptional(),
+    properties: keySummaries.exactOptional(),
+    targetLabels: keySummaries.exactOptional(),
   })
   .refine(({ sets, keys }) => sets !== undefined || keys !== undefined, 'neither sets nor keys');
 
@@ -102,72 +184,68 @@ export function decodeLabelSummary(bytes: Uint8Array): LabelSummary {
   return decodeChecked('a label summary', labelSummary, bytes);
 }
 
-function mayHold(requirement: LabelRequirement, summary: LabelSummary): boolean {
-  const key: KeySummary =
-    summary.keys && Object.hasOwn(summary.keys, requirement.key)
-      ? summary.keys[requirement.key]!
-      : { present: 0, values: {}, complete: true };
-  const values = requirement.values ?? [];
-  const known = values.reduce((sum, value) => sum + (Object.hasOwn(key.values, value) ? key.values[value]! : 0), 0);
-  switch (requirement.operator) {
-    case 'In':
-      return known > 0 || (!key.complete && values.length > 0);
-    case 'Exists':
-      return key.present > 0;
-    case 'DoesNotExist':
-      return summary.leaves - key.present > 0;
-    case 'NotIn':
-      return summary.leaves - key.present > 0 || key.present - known > 0;
-    case 'Gt':
-      return key.max !== undefined && key.max > Number(values[0]);
-    case 'Lt':
-      return key.min !== undefined && key.min < Number(values[0]);
-  }
-}
+// Sets and summaries are never changed once made, so that what is made of them is kept as long as they are.
+const setIds = new WeakMap<LabelSet, string>();
+const keyedCache = new WeakMap<LabelSummary, Keyed>();
 
-function mergeSets(sets: readonly LabelSet[]): LabelSet[] {
+/** Undefined: more than are kept. */
+function mergeSets(sets: readonly LabelSet[]): LabelSet[] | undefined {
   const merged = new Map<string, LabelSet>();
+  let characters = 0;
   for (const set of sets) {
-    const id = stableStringify(set.labels);
+    const id = setId(set);
     const before = merged.get(id);
-    merged.set(id, { labels: set.labels, leaves: set.leaves + (before?.leaves ?? 0) });
-  }
-  return [...merged].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, set]) => set);
-}
-
-function keysOfSets(sets: readonly LabelSet[]): Record<string, KeySummary> {
-  const keys: Record<string, KeySummary> = Object.create(null);
-  for (const set of sets) {
-    for (const [key, value] of Object.entries(set.labels)) {
-      const number = isInteger(value) ? { min: Number(value), max: Number(value) } : {};
-      const one: KeySummary = { present: set.leaves, values: { [value]: set.leaves }, complete: true, ...number };
-      keys[key] = Object.hasOwn(keys, key) ? mergeKeys(keys[key]!, one) : one;
+    if (before) {
+      const sum = { ...set, leaves: set.leaves + before.leaves };
+      setIds.set(sum, id);
+      merged.set(id, sum);
+    } else {
+      characters += id.length;
+      merged.set(id, set);
+      if (merged.size > exactSetsMax || characters > exactCharactersMax) return undefined;
     }
   }
-  return keys;
+  return [...merged].sort(byId).map(([, set]) => set);
 }
 
-function mergeKeys(a: KeySummary, b: KeySummary): KeySummary {
-  const values: Record<string, number> = Object.assign(Object.create(null), a.values);
-  for (const [value, count] of Object.entries(b.values)) values[value] = (values[value] ?? 0) + count;
-  const kept = Object.entries(values).sort(([x, m], [y, n]) => n - m || (x < y ? -1 : 1));
-  const complete = a.complete && b.complete && kept.length <= valuesPerKeyMax;
-  const min = pickNumber(a.min, b.min, Math.min);
-  const max = pickNumber(a.max, b.max, Math.max);
+function mergeKeySummaries(parts: readonly KeySummaries[]): KeySummaries {
+  const keys = Object.assign(Object.create(null), parts[0]);
+  for (const part of parts.slice(1)) addKeys(keys, part);
+  return Object.fromEntries(Object.entries(keys));
+}
+
+function mergeSections(parts: readonly (KeySummaries | undefined)[]): KeySummaries | undefined {
+  if (parts.some((part) => part === undefined)) return undefined;
+  return fewEnough(mergeKeySummaries(parts.map((part) => part ?? {})));
+}
+
+function sectionOf(groups: readonly (readonly [Labels | undefined, number])[]): KeySummaries | undefined {
+  if (groups.some(([values]) => values === undefined)) return undefined;
+  return fewEnough(keysOfValues(groups.map(([values, count]) => [values ?? {}, count])));
+}
+
+function fewEnough(section: KeySummaries): KeySummaries | undefined {
+  return Object.keys(section).length > propertyKeysMax ? undefined : section;
+}
+
+function coversSection(wide: KeySummaries, narrow: KeySummaries | undefined, a: Keyed, b: Keyed): boolean {
+  if (!narrow) return false;
+  return [...new Set([...Object.keys(wide), ...Object.keys(narrow)])].every((name) => {
+    const [inWide, inNarrow] = [keyOf(wide, name), keyOf(narrow, name)];
+    return coversKey(inWide, inNarrow, { wide: a.places - inWide.present, narrow: b.places - inNarrow.present });
+  });
+}
+
+/** What a summary tells of a place, and nothing else that it may have. */
+function bounded({ labels, properties, targetLabels }: Place): Place {
+  const characters = Object.entries(properties ?? {}).reduce((sum, [key, value]) => sum + key.length + value.length, 0);
   return {
-    present: a.present + b.present,
-    values: sortedRecord(Object.fromEntries(kept.slice(0, valuesPerKeyMax))),
-    complete,
-    ...(min === undefined ? {} : { min }),
-    ...(max === undefined ? {} : { max }),
+    labels,
+    ...(properties && characters <= propertyCharactersMax ? { properties } : {}),
+    ...(targetLabels ? { targetLabels } : {}),
   };
 }
 
-function pickNumber(a: number | undefined, b: number | undefined, pick: (a: number, b: number) => number) {
-  if (a === undefined) return b;
-  return b === undefined ? a : pick(a, b);
-}
-
-function sortedRecord<T>(record: Record<string, T>): Record<string, T> {
-  return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
+function byId([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,12 +1,11 @@
 /** The children of this node with what the scheduler needs of them, read from the inventory and from what they report. */
 
-import type { Producer } from '../../core/feed/feed.ts';
 import {
   decodeLabelSummary,
   emptyLabelSummary,
-  encodeLabelSummary,
   type LabelSummary,
   mergeLabelSummaries,
+  summaryOfAgent,
 } from '../../core/match/label-summary.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -22,13 +21,15 @@ import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import { inheritedBelow } from '../tree/inherited-labels.ts';
 import type { Child, ChildRole, Destination } from './children.ts';
 import { markDirty } from './dirty.ts';
-import type { Inventory } from './inventory.ts';
-import { locationExpression } from './location-expression.ts';
+import type { Evictions } from './evictions.ts';
+import type { Inventory, InventoryLocation } from './inventory.ts';
+import { locationExpression, propertiesOf } from './location-expression.ts';
+import { ToldLabels, type ToldLabelsPorts } from './told-labels.ts';
 
-export interface ChildBookPorts {
+export interface ChildBookPorts extends ToldLabelsPorts {
   readonly inventory: Inventory;
   readonly mailboxes: Mailboxes;
-  readonly outbox: Producer;
+  readonly evictions: Evictions;
   /** What Locations of this node inherit. */
   inherited(): Labels;
   readonly path: string;
@@ -37,17 +38,20 @@ export interface ChildBookPorts {
 export class ChildBook {
   readonly children = new Map<string, Child>();
   readonly #ports: ChildBookPorts;
+  readonly #told: ToldLabels;
   readonly #labels = new SegmentTree<LabelSummary>((a, b) => mergeLabelSummaries([a, b]));
 
   constructor(ports: ChildBookPorts) {
     this.#ports = ports;
+    this.#told = new ToldLabels(ports);
   }
 
   /** At start: all known children, and the agents that the inventory names. */
   load(t: Transaction): void {
     for (const { child } of this.#ports.mailboxes.all()) this.#read(t, child);
     for (const name of this.#ports.inventory.syncTargets()) if (!this.children.has(name)) this.refresh(t, name);
-    this.#tellLabels(t);
+    // Labels of this node, or the time, have changed since the last start: all that was matched is matched anew.
+    if (this.#told.begin(t, this.#summary())) for (const name of this.children.keys()) markDirty(t, 'child', name);
   }
 
   /** One child anew; false when it is gone for good: its mailbox is dropped. */
@@ -57,14 +61,27 @@ export class ChildBook {
     if (mailbox?.role !== 'relay' && !inventory.hasSyncTarget(name)) {
       this.children.delete(name);
       this.#labels.delete(name);
+      this.#ports.evictions.forget(name);
       mailboxes.drop(t, name);
-      this.#tellLabels(t);
+      this.#told.tell(t, this.#summary());
       return false;
     }
     if (!mailbox) mailboxes.ensure(t, name, 'agent');
     this.#read(t, name);
-    this.#tellLabels(t);
+    this.#told.tell(t, this.#summary());
     return true;
+  }
+
+  /** In the transaction in which the inventory or the report of a child changes, before `refresh`: the parent hears of it with this write. */
+  widen(t: Transaction, name: string): void {
+    const mailbox = this.#ports.mailboxes.get(name);
+    if (mailbox?.role === 'relay') this.#told.widen(t, this.#reportedLabels(t, mailbox) ?? emptyLabelSummary);
+    else this.#told.widen(t, this.#agentOf(name).labels);
+  }
+
+  stop(): void {
+    this.#told.stop();
+    this.#ports.evictions.stop();
   }
 
   /** For a child that says hello: agents are known by the inventory, a relay by its certificate. Throws for who may not come. */
@@ -102,14 +119,9 @@ export class ChildBook {
     const mailbox = this.#ports.mailboxes.get(name);
     if (!mailbox) return;
     if (mailbox.role === 'agent') {
-      const destinations = this.#destinationsOf(name);
-      this.children.set(name, { name, role: 'agent', destinations });
-      this.#labels.set(
-        name,
-        mergeLabelSummaries(
-          destinations.slice(0, 1).map(({ labels }) => ({ leaves: 1, sets: [{ labels, leaves: 1 }] })),
-        ),
-      );
+      const { cordoned, destinations, labels } = this.#agentOf(name);
+      this.children.set(name, { name, role: 'agent', destinations, ...(cordoned ? { cordoned } : {}) });
+      this.#labels.set(name, labels);
       return;
     }
     const labels = this.#reportedLabels(t, mailbox);
@@ -120,17 +132,14 @@ export class ChildBook {
     mailbox.producer.put(t, { key: treeKey, attributes: text(stableStringify(tree)), body: new Uint8Array(0) }, 0);
   }
 
-  #destinationsOf(name: string): Destination[] {
+  #agentOf(name: string): { cordoned: boolean; destinations: Destination[]; labels: LabelSummary } {
+    const { inventory, evictions, inherited } = this.#ports;
     const path = this.#ports.path === '' ? name : `${this.#ports.path}:${name}`;
-    return this.#ports.inventory
-      .locationsOf(name, this.#ports.inherited())
-      .map(({ name: location, labels, object, syncTarget }) => ({
-        location,
-        syncTargetUid: syncTarget.metadata.uid ?? '',
-        labels,
-        evaluate: (expression) =>
-          locationExpression(expression, { location: withLabels(object, labels), syncTarget, path }),
-      }));
+    const { unschedulable, evictAfterMs } = inventory.takesPlacements(name);
+    const isEvicted = evictions.isDue(name, evictAfterMs);
+    const locations = isEvicted ? [] : inventory.locationsOf(name, inherited());
+    const destinations = locations.map((location) => destinationOf(location, path));
+    return { cordoned: unschedulable, destinations, labels: summaryOfAgent(destinations, unschedulable) };
   }
 
   #reportedLabels(reader: Reader, { reported }: Mailbox): LabelSummary | undefined {
@@ -138,11 +147,35 @@ export class ChildBook {
     return row?.content && decodeLabelSummary(reported.content(reader, row.content).attributes);
   }
 
-  /** The node's own summary goes up in the transaction of the change that made it. */
-  #tellLabels(t: Transaction): void {
-    const attributes = encodeLabelSummary(this.#labels.total() ?? emptyLabelSummary);
-    this.#ports.outbox.put(t, { key: labelsKey, attributes, body: new Uint8Array(0) }, 0);
+  #summary(): LabelSummary {
+    return this.#labels.total() ?? emptyLabelSummary;
   }
+}
+
+function destinationOf({ name, labels, object, syncTarget }: InventoryLocation, path: string): Destination {
+  const input = { location: withLabels(object, labels), syncTarget, path };
+  return {
+    location: name,
+    syncTargetUid: syncTarget.metadata.uid ?? '',
+    labels,
+    properties: propertiesOf(syncTarget),
+    targetLabels: syncTarget.metadata.labels ?? {},
+    rest: restOf(object, syncTarget),
+    evaluate: (expression) => locationExpression(expression, input).matches,
+    failureOf: (expression) => locationExpression(expression, input).error,
+  };
+}
+
+/** All but what has a key of its own. */
+function restOf(location: KubeObject, syncTarget: KubeObject): string {
+  const { labels: _own, ...metadata } = location.metadata;
+  const { labels: _target, ...targetMetadata } = syncTarget.metadata;
+  const { properties: _properties, ...targetSpec } = (syncTarget.spec ?? {}) as { properties?: unknown };
+  const parts = [
+    { ...location, metadata },
+    { ...syncTarget, metadata: targetMetadata, spec: targetSpec },
+  ];
+  return Buffer.from(hash128(stableStringify(parts))).toString('base64');
 }
 
 function withLabels(location: KubeObject, labels: Labels): KubeObject {

@@ -2,11 +2,13 @@
  * The children of this node as the scheduler sees them: who they are, and where in the inventory they stand. An agent is a
  * destination known with all its labels; a relay is a label summary of what lies below it.
  */
-import { countMatching, type LabelSummary, mayMatch } from '../../core/match/label-summary.ts';
+import type { LabelSummary } from '../../core/match/label-summary.ts';
+import { type Match, matchSummary } from '../../core/match/summary-match.ts';
 import { type Labels, matchesSelector } from '../../core/object/selector.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
+import { compiledExpression } from './location-expression.ts';
 import type { Placement } from './placements.ts';
 
 export type ChildRole = 'relay' | 'agent';
@@ -17,20 +19,27 @@ export interface Destination {
   readonly syncTargetUid: string;
   /** Own labels over inherited ones. */
   readonly labels: Labels;
-  /** Whether an expression is true here; absent when the placement has none. */
+  /** Of the SyncTarget: `spec.properties`, and its own labels. */
+  readonly properties?: Labels;
+  readonly targetLabels?: Labels;
+  /** Changes with whatever else of Location and SyncTarget an expression may read. */
+  readonly rest?: string;
+  /** Whether an expression is true here. */
   readonly evaluate: (expression: string) => boolean;
+  /** Why an expression can't be evaluated here; absent when it can. */
+  readonly failureOf?: (expression: string) => string | undefined;
 }
 
 export interface Child {
   readonly name: string;
   readonly role: ChildRole;
-  /** Of an agent: empty until the inventory names it. */
+  /** Of an agent: empty until the inventory names it, and from `spec.evictAfter` of its SyncTarget on. */
   readonly destinations: readonly Destination[];
+  /** `spec.unschedulable` of its SyncTarget: it keeps the placements that it has, as long as they match, and gets no other. */
+  readonly cordoned?: boolean;
   /** Of a relay: undefined until it has reported, and then nothing can be pruned. */
   readonly labels?: LabelSummary;
 }
-
-export type Match = { readonly matches: boolean; readonly expected: number | undefined };
 
 /**
  * Whether a placement may reach something at or below the child, and how many destinations: exact for agents and while
@@ -38,15 +47,14 @@ export type Match = { readonly matches: boolean; readonly expected: number | und
  */
 export function matchChild(placement: Placement, child: Child): Match {
   if (child.role === 'agent') {
-    const matches = child.destinations.some((destination) => matchesDestination(placement, destination));
+    const mayHave = child.cordoned !== true || placement.children.has(child.name);
+    const matches = mayHave && child.destinations.some((destination) => matchesDestination(placement, destination));
     return { matches, expected: matches ? 1 : 0 };
   }
   if (!child.labels) return { matches: false, expected: 0 };
-  const selectors = selectorsOf(placement);
-  const summary = child.labels;
-  const matches = selectors.some((selector) => mayMatch(selector, summary));
-  if (!matches) return { matches, expected: 0 };
-  return { matches, expected: placement.locationExpression ? undefined : countMatching(selectors, summary) };
+  const { locationExpression } = placement;
+  const expression = locationExpression === undefined ? {} : { expression: compiledExpression(locationExpression) };
+  return matchSummary({ selectors: selectorsOf(placement), ...expression }, child.labels);
 }
 
 /** Of an agent: the Locations through which the placement reaches it. */

@@ -17,6 +17,18 @@ export interface InventoryLocation {
   readonly syncTarget: KubeObject;
 }
 
+export interface Schedulability {
+  /** Nothing new is placed there; what is there stays. */
+  readonly unschedulable: boolean;
+  /** Wall time from which on nothing is placed there at all. */
+  readonly evictAfterMs?: number;
+}
+
+interface SyncTargetSpec {
+  readonly unschedulable?: boolean;
+  readonly evictAfter?: string;
+}
+
 export class Inventory {
   readonly #storage: SpaceStorage;
   /** Locations with an instanceSelector: few, and the only ones that a SyncTarget can't find by its own name. */
@@ -40,6 +52,15 @@ export class Inventory {
 
   hasSyncTarget(name: string): boolean {
     return this.#storage.get({ ...syncTargetResource, namespace: '', name }) !== undefined;
+  }
+
+  /** What the SyncTarget's owner says of placing there. */
+  takesPlacements(syncTarget: string): Schedulability {
+    const stored = this.#storage.get({ ...syncTargetResource, namespace: '', name: syncTarget });
+    const spec = stored ? (parseBody(stored.body).spec as SyncTargetSpec | undefined) : undefined;
+    const { unschedulable = false, evictAfter } = spec ?? {};
+    const evictAfterMs = evictAfter === undefined ? Number.NaN : Date.parse(evictAfter);
+    return { unschedulable, ...(Number.isNaN(evictAfterMs) ? {} : { evictAfterMs }) };
   }
 
   syncTargets(): string[] {

@@ -8,6 +8,7 @@ import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { type PlacementId, splitPlacementId, type TargetAttributes } from '../../core/wire/entries.ts';
+import { routeKeysOf } from './route-keys.ts';
 
 export interface Placement {
   readonly id: PlacementId;
@@ -25,6 +26,8 @@ const nul = Buffer.of(0);
 
 export class Placements {
   readonly #byId = new Map<PlacementId, Placement>();
+  readonly #keys = new Map<PlacementId, ReadonlySet<string>>();
+  readonly #byKey = new Map<string, Set<PlacementId>>();
 
   get(id: PlacementId): Placement | undefined {
     return this.#byId.get(id);
@@ -34,12 +37,32 @@ export class Placements {
     return this.#byId.values();
   }
 
+  /** Those that name one of the keys of route-keys.ts, each once. */
+  *naming(keys: ReadonlySet<string>): Generator<Placement> {
+    const ids = new Set([...keys].flatMap((key) => [...(this.#byKey.get(key) ?? [])]));
+    for (const id of ids) yield this.#byId.get(id)!;
+  }
+
   set(placement: Placement): void {
-    this.#byId.set(placement.id, placement);
+    const { id } = placement;
+    this.delete(id);
+    const keys = routeKeysOf(placement);
+    this.#byId.set(id, placement);
+    this.#keys.set(id, keys);
+    for (const key of keys) {
+      const ids = this.#byKey.get(key) ?? new Set();
+      this.#byKey.set(key, ids.add(id));
+    }
   }
 
   delete(id: PlacementId): void {
     this.#byId.delete(id);
+    for (const key of this.#keys.get(id) ?? []) {
+      const ids = this.#byKey.get(key);
+      ids?.delete(id);
+      if (ids?.size === 0) this.#byKey.delete(key);
+    }
+    this.#keys.delete(id);
   }
 
   ofChild(child: string): Placement[] {

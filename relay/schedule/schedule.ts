@@ -38,6 +38,7 @@ import {
   storePlacement,
   storeSelected,
 } from './placements.ts';
+import { changedKeys } from './route-keys.ts';
 
 export interface SchedulePorts {
   /** The table that holds a source's rows: one of the node's own spaces, or what comes from above. */
@@ -83,6 +84,12 @@ export class Scheduler {
   #worked = false;
   #touched = new Set<string>();
   #changed = new Set<PlacementId>();
+  /** As the placements were last matched with them; missing after a start, and then all placements are looked at. */
+  readonly #matchedWith = new Map<string, Child>();
+  /** By child: placements that it should get or lose, and may not yet. */
+  readonly #waiting = new Map<string, Set<PlacementId>>();
+  /** Placements looked at for a child that changed, since the start. */
+  lookedAt = 0;
 
   constructor(ports: SchedulePorts) {
     this.#ports = ports;
@@ -90,6 +97,7 @@ export class Scheduler {
 
   /** Fills the placements from the store: at start, and after a transaction failed under a step. */
   load(reader: Reader): void {
+    this.#matchedWith.clear();
     for (const id of storedPlacements(reader)) {
       const children = new Set(matchedChildren(reader, id));
       // One that is gone and not worked off yet still says which children have the objects that it has lost meanwhile.
@@ -129,20 +137,38 @@ export class Scheduler {
 
   // ------------------------------------------------------------------------------------------------- children
 
-  /** Of a child that changed, only the placements whose answer changed are touched. */
+  /** Only placements that name what changed are looked at, and of these only those whose answer changed are touched. */
   #child(t: Transaction, name: string): boolean {
-    const { children, placements } = this.#ports;
-    const before = children.get(name);
+    const { children } = this.#ports;
+    const known = children.get(name);
     const stays = this.#ports.refreshChild(t, name);
-    const child = children.get(name);
-    for (const placement of placements.all()) {
+    const child = stays ? children.get(name) : undefined;
+    for (const placement of this.#concerned(name, child)) {
+      this.lookedAt++;
       const had = placement.children.has(name);
-      const has = stays && child !== undefined && matchChild(placement, child).matches;
+      const has = child !== undefined && matchChild(placement, child).matches;
       if (had !== has) markDirty(t, 'match', `${placement.id} ${name}`);
       if (had || has) this.#changed.add(placement.id);
     }
-    if (before === undefined && child?.role === 'relay') this.#touched.add(name);
+    if (child) this.#matchedWith.set(name, child);
+    else this.#matchedWith.delete(name);
+    if (known === undefined && child?.role === 'relay') this.#touched.add(name);
     return true;
+  }
+
+  #concerned(name: string, child: Child | undefined): Iterable<Placement> {
+    const { placements } = this.#ports;
+    const keys = changedKeys(this.#matchedWith.get(name), child);
+    const waiting = this.#waiting.get(name) ?? [];
+    this.#waiting.delete(name);
+    if (keys === 'all') return placements.all();
+    const found = [...waiting].map((id) => placements.get(id)).filter((placement) => placement !== undefined);
+    return new Set([...placements.naming(keys), ...found]);
+  }
+
+  #wait(id: PlacementId, child: string): void {
+    const ids = this.#waiting.get(child) ?? new Set();
+    this.#waiting.set(child, ids.add(id));
   }
 
   #match(t: Transaction, key: string): boolean {
@@ -155,9 +181,11 @@ export class Scheduler {
     if (child && mailbox && matchChild(placement, child).matches) {
       const attached = placement.children.has(name);
       if (!attached && this.#ports.passage.mayAttach(t, placement, child)) this.#attach(t, placement, child, mailbox);
+      else if (!attached) this.#wait(id, name);
       markDirty(t, 'target', id);
-    } else if (placement.children.has(name) && this.#ports.passage.mayDetach(t, id, name, placement)) {
-      this.#detach(t, id, name, placement.children);
+    } else if (placement.children.has(name)) {
+      if (this.#ports.passage.mayDetach(t, id, name, placement)) this.#detach(t, id, name, placement.children);
+      else this.#wait(id, name);
     }
     return true;
   }
@@ -173,6 +201,7 @@ export class Scheduler {
     for (const child of [...current]) {
       const still = placement && children.has(child) && matchChild(placement, children.get(child)!).matches;
       if (!still && passage.mayDetach(t, id, child, placement)) this.#detach(t, id, child, current);
+      else if (!still) this.#wait(id, child);
       if (this.#rows >= rowsPerStep) return false;
     }
     if (!placement) {
@@ -189,6 +218,7 @@ export class Scheduler {
       // Also one that may not lose it yet: it has to know what the placement says now.
       if (has) this.#announce(t, placement, child, mailbox);
       else if (passage.mayAttach(t, placement, child)) this.#attach(t, placement, child, mailbox);
+      else this.#wait(id, child.name);
       if (this.#rows >= rowsPerStep) return false;
     }
     markDirty(t, 'target', id);

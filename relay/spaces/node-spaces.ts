@@ -1,6 +1,7 @@
 /** All spaces of one node: the system space with its inventory, and the workload spaces that its configuration names. */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { Table } from '../../core/feed/feed.ts';
+import type { Transaction } from '../../core/store/store.ts';
 import type { NodeConfig } from '../config.ts';
 import { markDirty } from '../schedule/dirty.ts';
 import { Inventory } from '../schedule/inventory.ts';
@@ -8,17 +9,27 @@ import { objectName } from '../tree/node-objects.ts';
 import { type OpenSpace, openSpace, openWorkloadSpace, type SpacePorts, type WorkloadSpace } from './own-spaces.ts';
 import type { Selection } from './selection.ts';
 
+export interface SpaceListeners {
+  /** Told in the transaction that may change the destinations of a SyncTarget. */
+  inventoryChanged(t: Transaction, syncTarget: string): void;
+  /** Told after each commit that leaves work for the scheduler. */
+  changed(): void;
+}
+
 export class NodeSpaces {
   readonly inventory: Inventory;
   readonly #system: OpenSpace;
   /** By source: `center.retail`. */
   readonly #workload = new Map<string, WorkloadSpace>();
 
-  /** `changed` is told after each commit that leaves work for the scheduler. */
-  constructor(ports: SpacePorts, { path, spaces }: Pick<NodeConfig, 'path' | 'spaces'>, changed: () => void) {
+  constructor(ports: SpacePorts, { path, spaces }: Pick<NodeConfig, 'path' | 'spaces'>, listeners: SpaceListeners) {
+    const { changed } = listeners;
     let inventory: Inventory | undefined;
     this.#system = openSpace(ports, 'system', 'System', (t, event) => {
-      for (const name of inventory?.note(event) ?? []) markDirty(t, 'child', name);
+      for (const name of inventory?.note(event) ?? []) {
+        markDirty(t, 'child', name);
+        listeners.inventoryChanged(t, name);
+      }
     });
     inventory = new Inventory(this.#system.storage);
     this.inventory = inventory;

@@ -1,15 +1,29 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { valuesPerKeyMax } from '../../../../core/match/key-summary.ts';
 import {
-  countMatching,
+  covers,
+  decodeLabelSummary,
+  emptyLabelSummary,
+  encodeLabelSummary,
   exactSetsMax,
+  keyedOf,
   type LabelSummary,
-  mayMatch,
   mergeLabelSummaries,
+  propertyCharactersMax,
+  propertyKeysMax,
+  summaryOfAgent,
 } from '../../../../core/match/label-summary.ts';
-import { type LabelRequirement, type Labels, matchesSelector } from '../../../../core/object/selector.ts';
+import { matchSummary } from '../../../../core/match/summary-match.ts';
+import {
+  type LabelRequirement,
+  type LabelSelector,
+  type Labels,
+  matchesSelector,
+} from '../../../../core/object/selector.ts';
 
-const leaf = (labels: Labels): LabelSummary => ({ leaves: 1, sets: [{ labels, leaves: 1 }] });
+const leaf = (labels: Labels, properties: Labels = {}): LabelSummary =>
+  summaryOfAgent([{ labels, properties, targetLabels: {} }]);
 const key = fc.constantFrom('env', 'tier', 'zone', 'rank');
 const value = fc.constantFrom('prod', 'test', 'a', 'b', '1', '7', '12');
 const labels = fc.dictionary(key, value, { maxKeys: 4 });
@@ -28,19 +42,19 @@ const requirement: fc.Arbitrary<LabelRequirement> = fc.oneof(
 );
 const selector = fc.record({ matchExpressions: fc.array(requirement, { maxLength: 3 }) });
 /** As the summary looks when it has too many sets. */
-const byKeys = (all: Labels[]): LabelSummary => {
+const byKeys = (all: readonly LabelSummary[]): LabelSummary => {
   const filler = Array.from({ length: exactSetsMax + 1 }, (_, i) => leaf({ filler: `v${i}` }));
-  return mergeLabelSummaries([...all.map(leaf), ...filler]);
+  return mergeLabelSummaries([...all, ...filler]);
 };
+const match = (summary: LabelSummary, ...selectors: LabelSelector[]) => matchSummary({ selectors }, summary);
 
 describe('a label summary', () => {
   it('is exact while it holds the label sets', () => {
     fc.assert(
       fc.property(fc.array(labels, { maxLength: 12 }), selector, (all, s) => {
-        const summary = mergeLabelSummaries(all.map(leaf));
+        const summary = mergeLabelSummaries(all.map((one) => leaf(one)));
         const count = all.filter((l) => matchesSelector(s, l)).length;
-        expect(countMatching([s], summary)).toBe(count);
-        expect(mayMatch(s, summary)).toBe(count > 0);
+        expect(match(summary, s)).toEqual({ matches: count > 0, expected: count });
       }),
     );
   });
@@ -48,23 +62,136 @@ describe('a label summary', () => {
   it('never says no to a selector that some destination satisfies, when it holds counts only', () => {
     fc.assert(
       fc.property(fc.array(labels, { minLength: 1, maxLength: 12 }), selector, (all, s) => {
-        if (all.some((l) => matchesSelector(s, l))) expect(mayMatch(s, byKeys(all))).toBe(true);
+        const summary = byKeys(all.map((one) => leaf(one)));
+        if (all.some((l) => matchesSelector(s, l))) expect(match(summary, s).matches).toBe(true);
       }),
     );
   });
 
   it('prunes a value that no destination has, from counts', () => {
-    const summary = byKeys([{ env: 'prod' }, { env: 'test' }]);
+    const summary = byKeys([leaf({ env: 'prod' }), leaf({ env: 'test' })]);
     expect(summary.sets).toBeUndefined();
-    expect(mayMatch({ matchLabels: { env: 'stage' } }, summary)).toBe(false);
-    expect(countMatching([{ matchLabels: { env: 'stage' } }], summary)).toBe(0);
-    expect(countMatching([{ matchLabels: { env: 'prod' } }], summary)).toBeUndefined();
+    expect(match(summary, { matchLabels: { env: 'stage' } })).toEqual({ matches: false, expected: 0 });
+    expect(match(summary, { matchLabels: { env: 'prod' } })).toEqual({ matches: true, expected: undefined });
+  });
+
+  it('counts a value that a requirement names twice once', () => {
+    const all = Array.from({ length: exactSetsMax + 1 }, (_, i) => leaf({ env: i < 2 ? 'prod' : 'test', n: `v${i}` }));
+    const notTest = { key: 'env', operator: 'NotIn' as const, values: ['test', 'test'] };
+    expect(match(mergeLabelSummaries(all), { matchExpressions: [notTest] }).matches).toBe(true);
   });
 
   it('adds the leaves of equal sets and keeps an order of its own', () => {
-    const a = leaf({ env: 'prod' });
-    const b = leaf({ env: 'test' });
+    const [a, b] = [leaf({ env: 'prod' }), leaf({ env: 'test' })];
     expect(mergeLabelSummaries([a, b, a])).toEqual(mergeLabelSummaries([b, a, a]));
-    expect(mergeLabelSummaries([a, a]).sets).toEqual([{ labels: { env: 'prod' }, leaves: 2 }]);
+    expect(mergeLabelSummaries([a, a]).sets).toEqual([
+      { labels: { env: 'prod' }, properties: {}, targetLabels: {}, leaves: 2 },
+    ]);
+  });
+
+  it('matches an agent by any of its Locations, and counts it once', () => {
+    const agent = summaryOfAgent([{ labels: { site: 'paris' } }, { labels: { site: 'lyon' } }]);
+    const site = (name: string) => ({ matchLabels: { site: name } });
+    expect(match(agent, site('lyon'), site('paris'))).toEqual({ matches: true, expected: 1 });
+    expect(match(agent, site('rome'))).toEqual({ matches: false, expected: 0 });
+    const some = byKeys([agent]);
+    expect([match(some, site('lyon')).matches, match(some, site('rome')).matches]).toEqual([true, false]);
+  });
+
+  it('asks for a missing key at each Location, also by key', () => {
+    const all = Array.from({ length: exactSetsMax + 1 }, (_, i) =>
+      summaryOfAgent([{ labels: { site: `s${i}` } }, { labels: { other: 'x' } }]),
+    );
+    const absent = { matchExpressions: [{ key: 'site', operator: 'DoesNotExist' as const }] };
+    expect(match(mergeLabelSummaries(all), absent).matches).toBe(true);
+  });
+
+  it('does not know whether a cordoned agent has what matches', () => {
+    const summary = mergeLabelSummaries([leaf({ env: 'prod' }), summaryOfAgent([{ labels: { env: 'test' } }], true)]);
+    expect(match(summary, { matchLabels: { env: 'prod' } })).toEqual({ matches: true, expected: 1 });
+    expect(match(summary, {})).toEqual({ matches: true, expected: undefined });
+  });
+
+  it('keeps a range, and no values, of a key with too many', () => {
+    const all = Array.from({ length: valuesPerKeyMax + 1 }, (_, i) => leaf({}, { 'carbon.gPerKWh': `${i}.5` }));
+    const one = mergeLabelSummaries(all).properties?.['carbon.gPerKWh'];
+    expect(one).toEqual({ present: valuesPerKeyMax + 1, values: {}, complete: false, numbers: [0.5, 256.5] });
+  });
+
+  it('keeps no range where a value is a number without a place in it', () => {
+    const numbers = Array.from({ length: valuesPerKeyMax }, (_, i) => leaf({}, { load: `${i}` }));
+    expect(mergeLabelSummaries([...numbers, leaf({}, { load: 'NaN' })]).properties?.load?.numbers).toBeUndefined();
+  });
+
+  it('does not tell the properties of a place that has too much of them, and does not say that it has none', () => {
+    const big = leaf({}, { text: 'x'.repeat(propertyCharactersMax) });
+    expect(big.sets?.[0]?.properties).toBeUndefined();
+    expect(keyedOf(mergeLabelSummaries([big, leaf({}, { a: '1' })])).properties).toBeUndefined();
+  });
+
+  it('does not tell properties by key when there are too many keys', () => {
+    const all = Array.from({ length: propertyKeysMax + 1 }, (_, i) => leaf({}, { [`p${i}`]: '1' }));
+    expect(mergeLabelSummaries(all).properties).toBeUndefined();
+  });
+
+  it('is what it was after a journey, by sets and by key', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(labels, labels), { maxLength: 6 }), fc.boolean(), (all, isKeyed) => {
+        const leaves = all.map(([one, properties]) => leaf(one, properties));
+        const summary = isKeyed ? byKeys(leaves) : mergeLabelSummaries(leaves);
+        expect(decodeLabelSummary(encodeLabelSummary(summary))).toEqual(structuredClone(summary));
+      }),
+    );
+  });
+
+  it('of an older node is read, and nothing is taken for granted of what it does not tell', () => {
+    const old = decodeLabelSummary(Buffer.from('{"leaves":2,"sets":[{"labels":{"env":"prod"},"leaves":2}]}'));
+    expect(match(old, { matchLabels: { env: 'prod' } })).toEqual({ matches: true, expected: 2 });
+    expect(keyedOf(old).properties).toBeUndefined();
+    const keys = '{"env":{"present":2,"values":{"prod":1},"complete":false}}';
+    const byKey = decodeLabelSummary(Buffer.from(`{"leaves":2,"keys":${keys}}`));
+    expect(match(byKey, { matchLabels: { env: 'test' } }).matches).toBe(true);
+  });
+});
+
+describe('a label summary that covers another', () => {
+  const some = fc.array(fc.tuple(labels, labels), { maxLength: 8 });
+  const summary = (all: readonly (readonly [Labels, Labels])[], isKeyed: boolean) => {
+    const leaves = all.map(([one, properties]) => leaf(one, properties));
+    return isKeyed ? byKeys(leaves) : mergeLabelSummaries(leaves);
+  };
+
+  it('matches whatever the other matches', () => {
+    let covered = 0;
+    fc.assert(
+      fc.property(some, some, fc.boolean(), selector, (a, b, isKeyed, s) => {
+        const [wide, narrow] = [summary([...a, ...b], isKeyed), summary(a, isKeyed)];
+        if (!covers(wide, narrow)) return;
+        covered++;
+        if (match(narrow, s).matches) expect(match(wide, s).matches).toBe(true);
+      }),
+    );
+    expect(covered).toBeGreaterThan(0);
+  });
+
+  it('is itself, and the empty one is covered by all', () => {
+    const one = leaf({ env: 'prod' });
+    expect([covers(one, one), covers(one, emptyLabelSummary), covers(emptyLabelSummary, one)]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  it('is not one that lacks a set, a value, a number or an absence', () => {
+    const [prod, test] = [leaf({ env: 'prod' }), leaf({ env: 'test' })];
+    expect(covers(mergeLabelSummaries([prod, prod]), test)).toBe(false);
+    expect(covers(byKeys([prod]), byKeys([test]))).toBe(false);
+    const everywhere = Array.from({ length: exactSetsMax + 1 }, (_, i) => leaf({ env: 'prod', n: `v${i}` }));
+    const nearly = [...everywhere.slice(1), leaf({ n: 'v0' })];
+    expect(covers(mergeLabelSummaries(everywhere), mergeLabelSummaries(nearly))).toBe(false);
+    const loads = (from: number) =>
+      mergeLabelSummaries(Array.from({ length: exactSetsMax + 1 }, (_, i) => leaf({}, { load: `${from + i}.5` })));
+    expect([covers(loads(0), loads(0)), covers(loads(0), loads(1))]).toEqual([true, false]);
   });
 });

@@ -92,6 +92,7 @@ export class ScheduleBench {
       location: name,
       syncTargetUid: name,
       labels,
+      ...(expression === undefined ? {} : { rest: expression }),
       evaluate: (asked) => asked === expression,
     };
     this.child({ name, role: 'agent', destinations: [destination] });
@@ -169,6 +170,11 @@ export class ScheduleBench {
   }
 
   // ------------------------------------------------------------------------------------------------------- steps
+
+  /** Placements looked at for children that changed, since the last start. */
+  get lookedAt(): number {
+    return this.#scheduler.lookedAt;
+  }
 
   step(): Step {
     return this.store.write((t) => this.#scheduler.step(t));

@@ -1,0 +1,52 @@
+/** The engine's syntax tree, as it is before the check expands macros: what is read of an expression without evaluating it. */
+import { describeError } from '../../runtime/errors.ts';
+import { CelError } from './cel-error.ts';
+import { baseEnvironment } from './library.ts';
+
+/** What is used of the engine's nodes; version 8 is pinned, and tests stand on it. */
+export interface Syntax {
+  /** `id`, `value`, `.`, `[]`, `call`, `rcall`, `!_`, `&&`, `<`, … */
+  readonly op: string;
+  readonly args: unknown;
+}
+
+/** Throws CelError of kind `syntax`. */
+export function parseSyntax(source: string): Syntax {
+  try {
+    return baseEnvironment.parse(source).ast;
+  } catch (error) {
+    throw new CelError('syntax', describeError(error), { cause: error });
+  }
+}
+
+export function isSyntax(value: unknown): value is Syntax {
+  return typeof value === 'object' && value !== null && 'op' in value && 'args' in value;
+}
+
+/** The nodes right below, in order. */
+export function partsOf(node: Syntax): Syntax[] {
+  const parts: Syntax[] = [];
+  const collect = (args: unknown): void => {
+    if (isSyntax(args)) parts.push(args);
+    else if (Array.isArray(args)) for (const item of args) collect(item);
+  };
+  // A literal's value is no syntax, whatever it looks like.
+  if (node.op !== 'value') collect(node.args);
+  return parts;
+}
+
+/** `location.metadata.labels["a/b"]` as a variable and its fields; undefined: not only names and constant strings. */
+export function pathOf(node: Syntax): readonly [variable: string, ...fields: string[]] | undefined {
+  if (node.op === 'id') return typeof node.args === 'string' ? [node.args] : undefined;
+  if (node.op !== '.' && node.op !== '[]') return undefined;
+  const [of, field]: unknown[] = Array.isArray(node.args) ? node.args : [];
+  const path = isSyntax(of) ? pathOf(of) : undefined;
+  const name = isSyntax(field) ? (field.op === 'value' ? field.args : undefined) : field;
+  return path && typeof name === 'string' ? [...path, name] : undefined;
+}
+
+/** Every path that the expression reads, each as long as it is written. What a macro binds looks like a variable too. */
+export function readsOf(node: Syntax): (readonly [variable: string, ...fields: string[]])[] {
+  const path = pathOf(node);
+  return path ? [path] : partsOf(node).flatMap(readsOf);
+}

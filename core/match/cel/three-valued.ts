@@ -1,0 +1,377 @@
+/**
+ * An expression where its variables are known in part: over all places that a summary stands for at once. Every sub-expression gets a set of
+ * what it may be (some values, numbers in a range, anything) and whether it may fail; each place's own value is among them, so what
+ * can't be true here is true nowhere below. How two variables hang together is not known, which errs on the side of "maybe".
+ *
+ * Operators on known values are the engine's own, one small expression each: what this file knew of their meaning besides would be a second
+ * truth. Rejected: an interpreter of our own with exact semantics, for the same reason.
+ */
+import { type CelProgram, compileCel } from './cel.ts';
+import { CelError } from './cel-error.ts';
+import { isSyntax, partsOf, pathOf, type Syntax } from './syntax.ts';
+import type { CelValue } from './values.ts';
+
+/** What an expression may give: each of the three is possible or not. An error is no match. */
+export interface Outcome {
+  readonly true: boolean;
+  readonly false: boolean;
+  readonly error: boolean;
+}
+
+/** A field of strings at all places together. */
+export interface FieldFact {
+  readonly mayBePresent: boolean;
+  readonly mayBeAbsent: boolean;
+  /** All values there are; absent: any string. */
+  readonly values?: readonly string[];
+  /** With any string: those that are numbers lie in it. Empty: none is a number; absent: not known. */
+  readonly numbers?: readonly [low: number, high: number] | readonly [];
+}
+
+export interface Facts {
+  /** Of a path like `["properties", "x"]`; undefined: nothing is known of it. */
+  fieldOf(path: readonly string[]): FieldFact | undefined;
+}
+
+/** What a sub-expression may be. */
+type Range =
+  | { readonly kind: 'some'; readonly values: readonly CelValue[]; readonly error: boolean }
+  | { readonly kind: 'numbers'; readonly low: number; readonly high: number; readonly error: boolean }
+  | { readonly kind: 'texts'; readonly numbers?: FieldFact['numbers']; readonly error: boolean }
+  | { readonly kind: 'any' };
+
+const any: Range = { kind: 'any' };
+const nothing: Range = { kind: 'some', values: [], error: true };
+
+/** Combinations of values that one operator is evaluated for; with more, its result is "anything". */
+const combinationsMax = 1_024;
+/** Evaluations by the engine for one expression: some 20 ms. What comes after it is "anything". */
+const evaluationsMax = 16_384;
+
+/** May throw CelError of kind `syntax` from nothing: the syntax is parsed before. */
+export function evaluateAbstractly(syntax: Syntax, facts: Facts): Outcome {
+  const state: State = { facts, left: evaluationsMax };
+  return outcomeOf(rangeOf(syntax, state));
+}
+
+interface State {
+  readonly facts: Facts;
+  left: number;
+}
+
+/** Those that bind a variable, or don't evaluate what they are given: their parts mean something else than they would by themselves. */
+const macros = new Set(['all', 'exists', 'exists_one', 'existsOne', 'map', 'filter', 'bind', 'has', 'dyn']);
+for (const name of ['optMap', 'optFlatMap', 'transformList', 'transformMap', 'transformMapEntry']) macros.add(name);
+
+function rangeOf(node: Syntax, state: State): Range {
+  const field = fieldRange(node, state);
+  if (field) return field;
+  switch (node.op) {
+    case 'value':
+      return { kind: 'some', values: [node.args as CelValue], error: false };
+    case '&&':
+    case '||':
+      return logical(node, state);
+    case '?:':
+      return choice(node, state);
+    case 'in':
+      return membership(node, state);
+    case 'call':
+    case 'rcall':
+      return call(node, state);
+    case '<':
+    case '<=':
+    case '>':
+    case '>=':
+    case '==':
+    case '!=':
+      return comparison(node, state);
+    default:
+      return applied(node, state);
+  }
+}
+
+function fieldRange(node: Syntax, { facts }: State): Range | undefined {
+  const path = pathOf(node);
+  if (!path) return undefined;
+  const fact = facts.fieldOf(path);
+  if (!fact) return any;
+  if (!fact.mayBePresent) return nothing;
+  const error = fact.mayBeAbsent;
+  if (fact.values) return { kind: 'some', values: fact.values, error };
+  return { kind: 'texts', error, ...(fact.numbers ? { numbers: fact.numbers } : {}) };
+}
+
+// -------------------------------------------------------------------------------------------------- logic
+
+/** An error beside what decides does not count, on either side: https://github.com/google/cel-spec, "Logical Operators". */
+function logical(node: Syntax, state: State): Range {
+  const [a, b] = partsOf(node).map((part) => outcomeOf(rangeOf(part, state))) as [Outcome, Outcome];
+  const isOr = node.op === '||';
+  const [lets, also] = isOr ? [a.false, b.false] : [a.true, b.true];
+  return fromFlags({
+    true: isOr ? a.true || b.true : a.true && b.true,
+    false: isOr ? a.false && b.false : a.false || b.false,
+    error: (a.error && (b.error || also)) || (b.error && lets),
+  });
+}
+
+function choice(node: Syntax, state: State): Range {
+  const [condition, yes, no] = partsOf(node) as [Syntax, Syntax, Syntax];
+  const decided = outcomeOf(rangeOf(condition, state));
+  const branches = [
+    ...(decided.true ? [rangeOf(yes, state)] : []),
+    ...(decided.false ? [rangeOf(no, state)] : []),
+    ...(decided.error ? [nothing] : []),
+  ];
+  return branches.reduce(join, { kind: 'some', values: [], error: false });
+}
+
+function join(a: Range, b: Range): Range {
+  if (a.kind === 'some' && a.values.length === 0) return withError(b, a.error);
+  if (b.kind === 'some' && b.values.length === 0) return withError(a, b.error);
+  if (a.kind !== 'some' || b.kind !== 'some') return any;
+  return { kind: 'some', values: [...a.values, ...b.values], error: a.error || b.error };
+}
+
+function withError(range: Range, error: boolean): Range {
+  return range.kind === 'any' || !error ? range : { ...range, error };
+}
+
+function outcomeOf(range: Range): Outcome {
+  switch (range.kind) {
+    case 'some':
+      return {
+        true: range.values.includes(true),
+        false: range.values.includes(false),
+        // What is no truth value can't decide anything.
+        error: range.error || range.values.some((value) => typeof value !== 'boolean'),
+      };
+    case 'numbers':
+    case 'texts':
+      return { true: false, false: false, error: true };
+    case 'any':
+      return { true: true, false: true, error: true };
+  }
+}
+
+function fromFlags(outcome: Outcome): Range {
+  const values = [...(outcome.true ? [true] : []), ...(outcome.false ? [false] : [])];
+  return { kind: 'some', values, error: outcome.error };
+}
+
+// -------------------------------------------------------------------------------------------------- fields
+
+/** `"key" in properties` asks as `has()` does; in a list, or an unknown map, it is an operator like others. */
+function membership(node: Syntax, state: State): Range {
+  const [item, list] = partsOf(node) as [Syntax, Syntax];
+  const path = pathOf(list);
+  if (path && item.op === 'value' && typeof item.args === 'string') {
+    const fact = state.facts.fieldOf([...path, item.args]);
+    return fact ? presence(fact) : any;
+  }
+  return applied(node, state);
+}
+
+function presence(fact: FieldFact): Range {
+  return fromFlags({ true: fact.mayBePresent, false: fact.mayBeAbsent, error: false });
+}
+
+function call(node: Syntax, state: State): Range {
+  const [name]: unknown[] = Array.isArray(node.args) ? node.args : [];
+  const [first, ...rest] = partsOf(node);
+  if (typeof name !== 'string') return any;
+  if (node.op === 'call' && name === 'has' && first && rest.length === 0) {
+    const path = pathOf(first);
+    const fact = path && state.facts.fieldOf(path);
+    return fact ? presence(fact) : any;
+  }
+  if (macros.has(name)) return any;
+  if (node.op === 'call' && (name === 'double' || name === 'int') && first && rest.length === 0) {
+    const text = rangeOf(first, state);
+    if (text.kind === 'texts') return numbersIn(text.numbers);
+  }
+  return applied(node, state);
+}
+
+/** Beyond 2^53 a double is not what the text says: such a bound bounds nothing. */
+function numbersIn(numbers: FieldFact['numbers']): Range {
+  if (!numbers) return any;
+  if (numbers.length === 0) return nothing;
+  const [low, high] = numbers;
+  return {
+    kind: 'numbers',
+    low: low <= Number.MIN_SAFE_INTEGER ? Number.NEGATIVE_INFINITY : low,
+    high: high >= Number.MAX_SAFE_INTEGER ? Number.POSITIVE_INFINITY : high,
+    error: true,
+  };
+}
+
+// --------------------------------------------------------------------------------------------- comparisons
+
+type Bounds = readonly [low: number, high: number];
+
+function comparison(node: Syntax, state: State): Range {
+  const [a, b] = partsOf(node).map((part) => rangeOf(part, state)) as [Range, Range];
+  if (a.kind !== 'numbers' && b.kind !== 'numbers') return operated(node, [a, b], state);
+  const [left, right] = [boundsOf(a), boundsOf(b)];
+  if (!left || !right) return any;
+  return fromFlags({
+    true: mayCompare(node.op, left, right),
+    false: mayCompare(opposites[node.op]!, left, right),
+    error: true,
+  });
+}
+
+const opposites: Readonly<Record<string, string>> = {
+  '<': '>=',
+  '<=': '>',
+  '>': '<=',
+  '>=': '<',
+  '==': '!=',
+  '!=': '==',
+};
+
+/** Undefined: not numbers alone. No values at all compare to nothing, which an empty range says. */
+function boundsOf(range: Range): Bounds | undefined {
+  if (range.kind === 'numbers') return [range.low, range.high];
+  if (range.kind !== 'some') return undefined;
+  const numbers = range.values.map((value) => (typeof value === 'bigint' ? Number(value) : value));
+  if (!numbers.every((value) => typeof value === 'number' && Math.abs(value) <= Number.MAX_SAFE_INTEGER))
+    return undefined;
+  return [Math.min(...(numbers as number[])), Math.max(...(numbers as number[]))];
+}
+
+function mayCompare(op: string, [lowA, highA]: Bounds, [lowB, highB]: Bounds): boolean {
+  if (lowA > highA || lowB > highB) return false;
+  switch (op) {
+    case '<':
+      return lowA < highB;
+    case '<=':
+      return lowA <= highB;
+    case '>':
+      return highA > lowB;
+    case '>=':
+      return highA >= lowB;
+    case '==':
+      return lowA <= highB && lowB <= highA;
+    default:
+      return true;
+  }
+}
+
+// ------------------------------------------------------------------------------------------- other operators
+
+function applied(node: Syntax, state: State): Range {
+  return operated(
+    node,
+    partsOf(node).map((part) => rangeOf(part, state)),
+    state,
+  );
+}
+
+/** The operator for each combination of what its operands may be. */
+function operated(node: Syntax, operands: readonly Range[], state: State): Range {
+  let combinations: CelValue[][] = [[]];
+  let error = false;
+  for (const operand of operands) {
+    if (operand.kind !== 'some') return any;
+    error ||= operand.error;
+    if (combinations.length * operand.values.length > combinationsMax) return any;
+    combinations = combinations.flatMap((before) => operand.values.map((value) => [...before, value]));
+  }
+  state.left -= combinations.length;
+  const program = state.left < 0 ? undefined : operatorOf(node);
+  if (!program) return any;
+  const results = new Set<CelValue>();
+  for (const values of combinations) {
+    if (!isAlike(node, values)) return any;
+    try {
+      results.add(program.evaluate(Object.fromEntries(values.map((value, i) => [operandName(i), value]))));
+    } catch (failure) {
+      if (!(failure instanceof CelError)) throw failure;
+      if (failure.kind === 'cost') return any;
+      error = true;
+    }
+  }
+  return { kind: 'some', values: [...results], error };
+}
+
+const binary = new Set(['+', '-', '*', '/', '%', '<', '<=', '>', '>=', '==', '!=', 'in']);
+
+/**
+ * Operands of different types, or with items of different types, mean one thing where the checker knows the types and another where it does
+ * not, and here it never does: only scalars of one type are compared.
+ */
+function isAlike(node: Syntax, values: readonly CelValue[]): boolean {
+  if (!binary.has(node.op)) return true;
+  const types = new Set(
+    values.flatMap((value) => (node.op === 'in' && Array.isArray(value) ? value : [value])).map(typeOf),
+  );
+  return types.size <= 1 && !types.has('object');
+}
+
+function typeOf(value: CelValue): string {
+  return value === null ? 'null' : typeof value;
+}
+
+const operandName = (index: number) => `operand${index}`;
+
+const operators = new Map<string, CelProgram | undefined>();
+/** Distinct operators and functions, by number of operands; users name functions, so the number is bounded. */
+const operatorsMax = 1_000;
+
+/** The node with variables for its operands; undefined: not an operator of values. */
+function operatorOf(node: Syntax): CelProgram | undefined {
+  const source = templateOf(node);
+  if (source === undefined) return undefined;
+  if (!operators.has(source)) {
+    if (operators.size >= operatorsMax) operators.clear();
+    const names = Array.from({ length: partsOf(node).length }, (_, i) => operandName(i));
+    operators.set(source, compiled(source, names));
+  }
+  return operators.get(source);
+}
+
+function compiled(source: string, names: readonly string[]): CelProgram | undefined {
+  try {
+    return compileCel(source, Object.fromEntries(names.map((name) => [name, 'dyn'])));
+  } catch (error) {
+    if (error instanceof CelError) return undefined;
+    throw error;
+  }
+}
+
+function templateOf(node: Syntax): string | undefined {
+  const [head]: unknown[] = Array.isArray(node.args) ? node.args : [];
+  const operands = partsOf(node).map((_, i) => operandName(i));
+  switch (node.op) {
+    case '!_':
+      return `!${operands[0]}`;
+    case '-_':
+      return `-${operands[0]}`;
+    case 'list':
+      return `[${operands.join(', ')}]`;
+    case '[]':
+      return `${operands[0]}[${operands[1]}]`;
+    case 'call':
+      return typeof head === 'string' ? `${head}(${operands.join(', ')})` : undefined;
+    case 'rcall':
+      return typeof head === 'string' ? `${operands[0]}.${head}(${operands.slice(1).join(', ')})` : undefined;
+    case '+':
+    case '-':
+    case '*':
+    case '/':
+    case '%':
+    case '<':
+    case '<=':
+    case '>':
+    case '>=':
+    case '==':
+    case '!=':
+    case 'in':
+      return isSyntax(head) ? `${operands[0]} ${node.op} ${operands[1]}` : undefined;
+    default:
+      return undefined;
+  }
+}

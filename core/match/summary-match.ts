@@ -1,0 +1,199 @@
+/**
+ * A placement's rule against a label summary: whether something below may match, and how many leaves do as far as that is certain.
+ * Everything that a node decides about what it does not know itself is decided here.
+ */
+import {
+  type LabelRequirement,
+  type LabelSelector,
+  type Labels,
+  matchesRequirement,
+  requirementsOf,
+} from '../object/selector.ts';
+import type { CelProgram } from './cel/cel.ts';
+import { CelError } from './cel/cel-error.ts';
+import type { Syntax } from './cel/syntax.ts';
+import { evaluateAbstractly, type FieldFact, type Outcome } from './cel/three-valued.ts';
+import { type CelValue, celValue } from './cel/values.ts';
+import { type KeySummaries, keyOf, mayHold, numbersOf } from './key-summary.ts';
+import { type Keyed, keyedOf, type LabelSet, type LabelSummary, type Place, placesOf } from './label-summary.ts';
+
+/** An expression of a placement. */
+export interface Expression {
+  readonly source: string;
+  readonly syntax: Syntax;
+  /** `readsOf` the syntax. */
+  readonly reads: readonly (readonly [variable: string, ...fields: string[]])[];
+  readonly program: CelProgram;
+}
+
+export interface Rule {
+  /** ORed; none selects nothing. */
+  readonly selectors: readonly LabelSelector[];
+  /** Must be true beside a selector, at the same place. `unreadable`: only nodes below may know how to evaluate it. */
+  readonly expression?: Expression | 'unreadable';
+}
+
+/** `expected` is absent where only "maybe" is known. */
+export type Match = { readonly matches: boolean; readonly expected: number | undefined };
+
+type Verdict = 'yes' | 'maybe' | 'no';
+
+export function matchSummary(rule: Rule, summary: LabelSummary): Match {
+  const selectors = rule.selectors.map(requirementsOf);
+  if (selectors.length === 0 || summary.leaves === 0) return { matches: false, expected: 0 };
+  const { sets } = summary;
+  if (!sets) {
+    const matches = mayMatchByKey(selectors, rule.expression, summary);
+    return { matches, expected: matches ? undefined : 0 };
+  }
+  let certain = 0;
+  let isMaybe = false;
+  for (const set of sets) {
+    const verdict = judgeSet(selectors, rule.expression, summary, set);
+    // Nothing new is placed there, and what is there stays: only who is nearer knows which it is.
+    if (verdict === 'maybe' || (verdict === 'yes' && set.cordoned)) isMaybe = true;
+    else if (verdict === 'yes') certain += set.leaves;
+  }
+  return { matches: isMaybe || certain > 0, expected: isMaybe ? undefined : certain };
+}
+
+type Selectors = readonly (readonly LabelRequirement[])[];
+
+/** Any of the places is enough. */
+function judgeSet(selectors: Selectors, expression: Rule['expression'], summary: LabelSummary, set: LabelSet): Verdict {
+  let best: Verdict = 'no';
+  for (const place of placesOf(set)) {
+    if (!selectors.some((one) => one.every((requirement) => matchesRequirement(requirement, place.labels)))) continue;
+    const verdict = expression === undefined ? 'yes' : judgePlace(expression, summary, place);
+    if (verdict === 'yes') return 'yes';
+    if (verdict === 'maybe') best = 'maybe';
+  }
+  return best;
+}
+
+function mayMatchByKey(selectors: Selectors, expression: Rule['expression'], summary: LabelSummary): boolean {
+  const keyed = keyedOf(summary);
+  if (!selectors.some((one) => one.every((requirement) => mayHold(requirement, keyed.keys, keyed.places))))
+    return false;
+  if (expression === undefined || expression === 'unreadable') return true;
+  return (
+    remembered(summary, summary, expression, () =>
+      verdictOf(abstractly(expression, (path) => keyedFact(path, keyed))),
+    ) !== 'no'
+  );
+}
+
+// ---------------------------------------------------------------------------------------------- expressions
+
+function judgePlace(expression: Expression | 'unreadable', summary: LabelSummary, place: Place): Verdict {
+  if (expression === 'unreadable') return 'maybe';
+  return remembered(summary, place, expression, () => {
+    if (!readsOnly(expression, place)) return verdictOf(abstractly(expression, (path) => placeFact(path, place)));
+    try {
+      return expression.program.evaluate(bindingsOf(place)) === true ? 'yes' : 'no';
+    } catch (error) {
+      if (error instanceof CelError) return 'no';
+      throw error;
+    }
+  });
+}
+
+function abstractly({ syntax }: Expression, fieldOf: (path: readonly string[]) => FieldFact | undefined): Outcome {
+  return evaluateAbstractly(syntax, { fieldOf });
+}
+
+function verdictOf(outcome: Outcome): Verdict {
+  if (!outcome.true) return 'no';
+  return outcome.false || outcome.error ? 'maybe' : 'yes';
+}
+
+/** Every variable of the expression is told of the place. */
+function readsOnly(expression: Expression, place: Place): boolean {
+  return expression.reads.every((path) => !isVariable(path[0]) || mapAt(path, place) !== undefined);
+}
+
+const variables = new Set(['location', 'syncTarget', 'path', 'properties']);
+
+function isVariable(name: string): boolean {
+  return variables.has(name);
+}
+
+type Section = 'labels' | 'properties' | 'targetLabels';
+
+/** Where the maps that a summary tells of stand in an expression. */
+const sections: readonly (readonly [section: Section, at: readonly string[]])[] = [
+  ['labels', ['location', 'metadata', 'labels']],
+  ['properties', ['properties']],
+  ['properties', ['syncTarget', 'spec', 'properties']],
+  ['targetLabels', ['syncTarget', 'metadata', 'labels']],
+];
+
+/** The map that a path reads, or reads a key of. */
+export function sectionOf(path: readonly string[]): { section: Section; key?: string } | undefined {
+  for (const [section, at] of sections) {
+    if (path.length < at.length || path.length > at.length + 1 || at.some((name, i) => path[i] !== name)) continue;
+    const key = path[at.length];
+    return key === undefined ? { section } : { section, key };
+  }
+  return undefined;
+}
+
+function mapAt(path: readonly string[], place: Place): Labels | undefined {
+  const found = sectionOf(path);
+  return found && place[found.section];
+}
+
+function placeFact(path: readonly string[], place: Place): FieldFact | undefined {
+  const { section, key } = sectionOf(path) ?? {};
+  const values = section && place[section];
+  if (!values || key === undefined) return undefined;
+  const isPresent = Object.hasOwn(values, key);
+  return { mayBePresent: isPresent, mayBeAbsent: !isPresent, values: isPresent ? [values[key]!] : [] };
+}
+
+function keyedFact(path: readonly string[], keyed: Keyed): FieldFact | undefined {
+  const { section, key } = sectionOf(path) ?? {};
+  const keys: KeySummaries | undefined = section && keyed[section === 'labels' ? 'keys' : section];
+  if (!keys || key === undefined) return undefined;
+  const one = keyOf(keys, key);
+  const numbers = numbersOf(one);
+  return {
+    mayBePresent: one.present > 0,
+    mayBeAbsent: keyed.places - one.present > 0,
+    ...(one.complete ? { values: Object.keys(one.values) } : numbers ? { numbers } : {}),
+  };
+}
+
+const bindings = new WeakMap<Place, Readonly<Record<string, CelValue>>>();
+
+/** The shape that `location-expression.ts` of the schedule gives an expression at the agent, as far as it is told. */
+function bindingsOf(place: Place): Readonly<Record<string, CelValue>> {
+  const known = bindings.get(place);
+  if (known) return known;
+  const { labels, properties = {}, targetLabels = {} } = place;
+  const made = {
+    location: celValue({ metadata: { labels } }),
+    syncTarget: celValue({ metadata: { labels: targetLabels }, spec: { properties } }),
+    properties: celValue(properties),
+  };
+  bindings.set(place, made);
+  return made;
+}
+
+// ---------------------------------------------------------------------------------------------------- memory
+
+/** Expressions remembered for one summary: beyond it, those of before are evaluated again when they are asked. */
+const rememberedMax = 1_024;
+const verdicts = new WeakMap<LabelSummary, Map<string, Map<object, Verdict>>>();
+
+/** A summary is asked the same with each report of the child that sent it. */
+function remembered(summary: LabelSummary, of: object, { source }: Expression, judge: () => Verdict): Verdict {
+  const bySource = verdicts.get(summary) ?? new Map<string, Map<object, Verdict>>();
+  verdicts.set(summary, bySource);
+  if (bySource.size >= rememberedMax && !bySource.has(source)) bySource.clear();
+  const found = bySource.get(source) ?? new Map<object, Verdict>();
+  bySource.set(source, found);
+  const verdict = found.get(of) ?? judge();
+  found.set(of, verdict);
+  return verdict;
+}

@@ -1,0 +1,80 @@
+/**
+ * The node's label summary as it was told to its parent. It widens in the transaction of the change that made it wider, so that nothing is
+ * acknowledged below which is not told above; it narrows a while later, together with what else narrows meanwhile: a property that goes up
+ * and down, or agents that move one after the other, are a few messages on each level and not one for each change.
+ */
+import type { Producer } from '../../core/feed/feed.ts';
+import { covers, encodeLabelSummary, type LabelSummary, mergeLabelSummaries } from '../../core/match/label-summary.ts';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { Transaction } from '../../core/store/store.ts';
+import { labelsKey } from '../../core/wire/entries.ts';
+
+/** What still goes to a subtree that does not need it is taken back this late, on each level: as long as a partial is coalesced. */
+export const narrowingDelayMs = 1_000;
+
+export interface ToldLabelsPorts {
+  readonly clock: Clock;
+  readonly outbox: Producer;
+  /** A transaction of the node's store, after which the parent's session is woken. */
+  write(act: (t: Transaction) => void): void;
+}
+
+export class ToldLabels {
+  readonly #ports: ToldLabelsPorts;
+  #told: LabelSummary | undefined;
+  /** What is told says more than is true even without narrowing: it is put right at once. */
+  #isRough = false;
+  #next: LabelSummary | undefined;
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(ports: ToldLabelsPorts) {
+    this.#ports = ports;
+  }
+
+  /** At start: what is told is what is, since nobody knows here what was told before. True when that was something else. */
+  begin(t: Transaction, summary: LabelSummary): boolean {
+    return this.#put(t, summary);
+  }
+
+  tell(t: Transaction, summary: LabelSummary): void {
+    if (!this.#isRough && this.#told && covers(this.#told, summary)) this.#later(summary);
+    else this.#put(t, summary);
+  }
+
+  /**
+   * A child is about to be `part` of the summary. Its part of before may be in there twice then, until the next `tell`: what that part was is
+   * not known in a transaction that may yet fail, and too much said for a moment is harmless.
+   */
+  widen(t: Transaction, part: LabelSummary): void {
+    if (!this.#told || covers(this.#told, part)) return;
+    this.#put(t, mergeLabelSummaries([this.#told, part]));
+    this.#isRough = true;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.stop();
+  }
+
+  #later(summary: LabelSummary): void {
+    this.#next = summary;
+    if (this.#stopped) return;
+    this.#timer ??= this.#ports.clock.after(narrowingDelayMs, () => {
+      this.#timer = undefined;
+      const next = this.#next;
+      if (next) this.#ports.write((t) => this.#put(t, next));
+    });
+  }
+
+  #put(t: Transaction, summary: LabelSummary): boolean {
+    // A transaction that fails has told nothing.
+    t.afterCommit(() => {
+      this.#told = summary;
+    });
+    this.#isRough = false;
+    this.#next = undefined;
+    const attributes = encodeLabelSummary(summary);
+    return this.#ports.outbox.put(t, { key: labelsKey, attributes, body: new Uint8Array(0) }, 0);
+  }
+}

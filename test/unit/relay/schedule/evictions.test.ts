@@ -1,0 +1,61 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { Evictions } from '../../../../relay/schedule/evictions.ts';
+
+const hour = 3_600_000;
+
+describe('the evictions of a node', () => {
+  let clock: VirtualClock;
+  let due: string[];
+  let evictions: Evictions;
+
+  beforeEach(() => {
+    clock = new VirtualClock();
+    due = [];
+    evictions = new Evictions(clock, (names) => due.push(...names));
+  });
+
+  it('are due at once at a time that is past, and never without a time', () => {
+    expect(evictions.isDue('a', clock.wallMs() - 1)).toBe(true);
+    expect(evictions.isDue('b', undefined)).toBe(false);
+    clock.advance(hour);
+    expect(due).toEqual([]);
+  });
+
+  it('are told when their time comes, in their order, each once', () => {
+    evictions.isDue('late', clock.wallMs() + 2 * hour);
+    evictions.isDue('early', clock.wallMs() + hour);
+    clock.advance(hour - 1);
+    expect(due).toEqual([]);
+    clock.advance(1);
+    expect(due).toEqual(['early']);
+    clock.advance(3 * hour);
+    expect(due).toEqual(['early', 'late']);
+  });
+
+  it('may come months from now', () => {
+    evictions.isDue('a', clock.wallMs() + 2_000 * hour);
+    clock.advance(1_999 * hour);
+    expect(due).toEqual([]);
+    clock.advance(hour);
+    expect(due).toEqual(['a']);
+  });
+
+  it('are given up when the time is moved or taken back, or the agent goes', () => {
+    for (const name of ['moved', 'back', 'gone']) evictions.isDue(name, clock.wallMs() + hour);
+    evictions.isDue('moved', clock.wallMs() + 3 * hour);
+    evictions.isDue('back', undefined);
+    evictions.forget('gone');
+    clock.advance(2 * hour);
+    expect(due).toEqual([]);
+    clock.advance(hour);
+    expect(due).toEqual(['moved']);
+  });
+
+  it('are not told once the node ends', () => {
+    evictions.isDue('a', clock.wallMs() + hour);
+    evictions.stop();
+    clock.advance(2 * hour);
+    expect(due).toEqual([]);
+  });
+});

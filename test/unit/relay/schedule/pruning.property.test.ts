@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import { afterAll, describe, expect, it } from 'vitest';
+import {
+  decodeLabelSummary,
+  encodeLabelSummary,
+  type LabelSummary,
+  mergeLabelSummaries,
+  type Place,
+} from '../../../../core/match/label-summary.ts';
+import { type Child, matchChild } from '../../../../relay/schedule/children.ts';
+import { agentChild, byKey, isTold, placement, places, summaryOf } from '../support/match-arbitraries.ts';
+
+type Tree =
+  | { readonly agent: readonly Required<Place>[]; readonly cordoned: boolean }
+  | { readonly below: readonly Tree[]; readonly isKeyed: boolean };
+
+const agent = fc.record({ agent: places, cordoned: fc.constantFrom(false, false, false, false, true) });
+/** Five levels: a relay has relays and agents below it. */
+const tree = [1, 2, 3, 4].reduce<fc.Arbitrary<Tree>>(
+  (child) =>
+    fc.record({
+      below: fc.array(fc.oneof(child, agent), { maxLength: 3, size: 'max' }),
+      isKeyed: fc.constantFrom(false, false, true),
+    }),
+  agent,
+);
+
+interface Seen {
+  readonly summary: LabelSummary;
+  readonly agents: readonly Child[];
+  /** Some summary at or below has lost its sets. */
+  readonly isRough: boolean;
+}
+
+/** Every subtree with its summary, as it went up hop by hop, and its agents. */
+function* levels(node: Tree, name: string): Generator<Seen, Seen> {
+  if ('agent' in node) {
+    const child = agentChild(name, node.agent, node.cordoned);
+    return { summary: summaryOf(child), agents: [child], isRough: false };
+  }
+  const parts: Seen[] = [];
+  for (const [i, one] of node.below.entries()) parts.push(yield* levels(one, `${name}${i}`));
+  const merged = mergeLabelSummaries(parts.map(({ summary }) => summary));
+  const told = decodeLabelSummary(encodeLabelSummary(node.isKeyed ? byKey(merged) : merged));
+  const isRough = node.isKeyed || parts.some((part) => part.isRough);
+  const seen = { summary: told, agents: parts.flatMap(({ agents }) => agents), isRough };
+  yield seen;
+  return seen;
+}
+
+const figures = { asked: 0, none: 0, forwardedInVain: 0, certain: 0 };
+
+describe('what a node decides of a subtree by its label summary', () => {
+  afterAll(() => {
+    const { asked, none, forwardedInVain, certain } = figures;
+    process.stdout.write(
+      `pruning: ${asked} decisions; ${none} subtrees without a match, ${forwardedInVain} of them not pruned; ${certain} exact counts\n`,
+    );
+  });
+
+  it('never prunes a destination that matches, and counts exactly where it gives a count', () => {
+    fc.assert(
+      fc.property(tree, placement, (root, rule) => {
+        for (const { summary, agents, isRough } of levels(root, 'n')) {
+          const relay: Child = { name: 'relay', role: 'relay', destinations: [], labels: summary };
+          // A cordoned agent may have the placement from before.
+          const could = agents.filter((agent) => matchChild(rule, { ...agent, cordoned: false }).matches);
+          const certain = could.filter(({ cordoned }) => !cordoned).length;
+          const { matches, expected } = matchChild(rule, relay);
+          figures.asked++;
+          if (could.length > 0) expect(matches).toBe(true);
+          else figures.none++;
+          if (expected !== undefined) {
+            expect(expected).toBe(certain);
+            figures.certain++;
+          }
+          if (could.length === 0 && matches) figures.forwardedInVain++;
+          const isKnown = !isRough && certain === could.length && isTold(rule);
+          if (isKnown) expect({ matches, expected }).toEqual({ matches: could.length > 0, expected: could.length });
+        }
+      }),
+      { numRuns: 2_000 },
+    );
+    expect(figures.certain).toBeGreaterThan(figures.asked / 4);
+  });
+});

@@ -1,0 +1,112 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import {
+  decodeLabelSummary,
+  type LabelSummary,
+  mergeLabelSummaries,
+  summaryOfAgent,
+} from '../../../../core/match/label-summary.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { labelsKey } from '../../../../core/wire/entries.ts';
+import { narrowingDelayMs, ToldLabels } from '../../../../relay/schedule/told-labels.ts';
+
+const sites = (...names: string[]): LabelSummary =>
+  mergeLabelSummaries(names.map((site) => summaryOfAgent([{ labels: { site } }])));
+
+describe('the label summary that a parent is told', () => {
+  const random = new SeededRandom(1);
+  let store: MemoryStore;
+  let clock: VirtualClock;
+  let outbox: FeedProducer;
+  let labels: ToldLabels;
+  let writes: number;
+
+  beforeEach(() => {
+    store = new MemoryStore();
+    clock = new VirtualClock();
+    outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random }));
+    writes = 0;
+    labels = new ToldLabels({
+      clock,
+      outbox,
+      write: (act) => {
+        writes++;
+        store.write(act);
+      },
+    });
+    store.write((t) => labels.begin(t, sites('paris', 'rome')));
+  });
+
+  const tell = (summary: LabelSummary) => store.write((t) => labels.tell(t, summary));
+  function told(): (string | undefined)[] {
+    return store.read((reader) => {
+      const row = outbox.get(reader, hash128(labelsKey))!;
+      const { sets } = decodeLabelSummary(outbox.content(reader, row.content!).attributes);
+      return sets!.flatMap((set) => Array<string | undefined>(set.leaves).fill(set.labels.site));
+    });
+  }
+
+  it('widens in the transaction of the change', () => {
+    tell(sites('paris', 'rome', 'oslo'));
+    expect(told()).toEqual(['oslo', 'paris', 'rome']);
+    tell(sites('paris', 'rome', 'oslo', 'oslo'));
+    expect(told()).toEqual(['oslo', 'oslo', 'paris', 'rome']);
+  });
+
+  it('narrows a while later, all that has narrowed meanwhile at once', () => {
+    tell(sites('rome'));
+    tell(sites());
+    clock.advance(narrowingDelayMs - 1);
+    expect(told()).toEqual(['paris', 'rome']);
+    clock.advance(1);
+    expect(told()).toEqual([]);
+    expect(writes).toBe(1);
+  });
+
+  it('does not narrow when it has widened again before', () => {
+    tell(sites('rome'));
+    tell(sites('paris', 'rome'));
+    clock.advance(narrowingDelayMs);
+    expect(told()).toEqual(['paris', 'rome']);
+  });
+
+  it('lets go of what went when it has to tell of something new anyway', () => {
+    tell(sites('rome', 'oslo'));
+    expect(told()).toEqual(['oslo', 'rome']);
+  });
+
+  it('says what a child is about to have besides what it had, until it is told exactly', () => {
+    store.write((t) => labels.widen(t, sites('oslo')));
+    expect(told()).toEqual(['oslo', 'paris', 'rome']);
+    tell(sites('rome', 'oslo'));
+    expect(told()).toEqual(['oslo', 'rome']);
+  });
+
+  it('has told nothing in a transaction that fails', () => {
+    const fail = () =>
+      store.write((t) => {
+        labels.widen(t, sites('oslo'));
+        throw new Error('full');
+      });
+    expect(fail).toThrow('full');
+    expect(told()).toEqual(['paris', 'rome']);
+    tell(sites('paris', 'rome', 'oslo'));
+    expect(told()).toEqual(['oslo', 'paris', 'rome']);
+  });
+
+  it('says at the start whether the parent was told something else before', () => {
+    const again = new ToldLabels({ clock, outbox, write: (act) => store.write(act) });
+    expect(store.write((t) => again.begin(t, sites('paris', 'rome')))).toBe(false);
+    expect(store.write((t) => again.begin(t, sites('rome')))).toBe(true);
+  });
+
+  it('is not told once the node ends', () => {
+    tell(sites());
+    labels.stop();
+    clock.advance(narrowingDelayMs);
+    expect(writes).toBe(0);
+  });
+});
