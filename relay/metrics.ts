@@ -1,12 +1,25 @@
 /** The metrics of a node's process, in the text format of Prometheus. */
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Registry } from 'prom-client';
 
-let registry: Registry | undefined;
+const registry = new Registry();
+let collects = false;
 
 export function processMetrics(): Promise<string> {
-  if (!registry) {
-    registry = new Registry();
-    collectDefaultMetrics({ register: registry });
-  }
+  if (!collects) collectDefaultMetrics({ register: registry });
+  collects = true;
   return registry.metrics();
 }
+
+/** Of objects that are customized for their destinations. */
+export const customizations = {
+  evaluated: new Counter({
+    name: 'banyan_customize_evaluations_total',
+    help: 'Objects that were evaluated for a destination.',
+    registers: [registry],
+  }),
+  known: new Counter({
+    name: 'banyan_customize_hits_total',
+    help: 'Objects that were not, because what they read had been evaluated before.',
+    registers: [registry],
+  }),
+};

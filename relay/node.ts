@@ -26,12 +26,14 @@ import { grpcDialer } from '../core/wire/grpc/grpc-dialer.ts';
 import { listenGrpc, type NodeCredentials } from '../core/wire/grpc/grpc-listener.ts';
 import type { Listener } from '../core/wire/link.ts';
 import type { NodeConfig } from './config.ts';
+import { Customization } from './customize/customization.ts';
 import { Gather } from './gather/gather.ts';
 import { Reporter } from './gather/reporter.ts';
 import { Slices } from './gather/slices.ts';
 import { StatusWriter } from './gather/status-writer.ts';
 import { Mailboxes } from './mailbox/mailboxes.ts';
 import { checkReported } from './mailbox/reported-check.ts';
+import { customizations } from './metrics.ts';
 import { ChildBook } from './schedule/child-book.ts';
 import { markDirty } from './schedule/dirty.ts';
 import { Evictions } from './schedule/evictions.ts';
@@ -70,6 +72,7 @@ export class Node implements AsyncDisposable {
   readonly #mailboxes: Mailboxes;
   readonly #placements = new Placements();
   readonly #book: ChildBook;
+  readonly #customization: Customization;
   readonly #scheduler: Scheduler;
   readonly #loop: ScheduleLoop;
   readonly #gather: Gather;
@@ -111,6 +114,13 @@ export class Node implements AsyncDisposable {
       inherited: () => this.#inherited(),
       path: config.path,
     });
+    this.#customization = new Customization({
+      tableOf: (source) => this.#spaces.tableOf(source) ?? this.#upstream,
+      children: this.#book.children,
+      placements: this.#placements,
+      pathOf: (child) => childPath(config.path, child),
+      counted: (evaluated) => (evaluated ? customizations.evaluated : customizations.known).inc(),
+    });
     this.#scheduler = new Scheduler({
       tableOf: (source) => this.#spaces.tableOf(source) ?? this.#upstream,
       mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
@@ -118,10 +128,12 @@ export class Node implements AsyncDisposable {
       placements: this.#placements,
       refreshChild: (t, name) => {
         this.#reports.poke(name);
-        return this.#book.refresh(t, name);
+        const stays = this.#book.refresh(t, name);
+        this.#customization.childChanged(t, name, stays);
+        return stays;
       },
-      auxiliaryChanged: () => undefined,
-      stages: [],
+      auxiliaryChanged: (t, source, key) => this.#customization.auxiliaryChanged(t, source, key),
+      stages: [this.#customization],
       passage: { mayAttach: () => true, mayDetach: () => true },
     });
     this.#loop = this.#makeLoop();
@@ -140,6 +152,7 @@ export class Node implements AsyncDisposable {
       children: this.#book.children,
       reportedOf: (child) => this.#mailboxes.get(child)?.reported,
       connection: (child) => this.#sessions.status(child),
+      heldBack: (id, child) => this.#customization.failures(id, child),
     });
     this.#statuses = new StatusWriter({
       store,
@@ -196,7 +209,10 @@ export class Node implements AsyncDisposable {
     const { store, log, clock, credentials } = this.#ports;
     const { mesh, path, inventory } = this.#config;
     store.write((t) => this.#book.load(t));
-    store.read((reader) => this.#scheduler.load(reader));
+    store.read((reader) => {
+      this.#scheduler.load(reader);
+      this.#customization.load(reader);
+    });
     seedInventory(this.#spaces.system, inventory);
     await store.flushed();
     this.#listener = await listenGrpc({
@@ -256,6 +272,7 @@ export class Node implements AsyncDisposable {
       selections: () => this.#spaces.selections(),
       stepped: ({ touched, changed }) => {
         for (const child of touched) this.#sessions.wake(child);
+        this.#heldBackChanged();
         for (const id of changed) {
           store.read((reader) => this.#gather.refresh(reader, id));
           this.#reporter.mark(id);
@@ -268,6 +285,16 @@ export class Node implements AsyncDisposable {
       idle: () => this.#readiness.idle(),
       failed: (error) => this.#ports.fatal(error),
     });
+  }
+
+  /** What could not be made for an agent is part of what the agent adds to summaries. */
+  #heldBackChanged(): void {
+    const changed = this.#customization.takeChanged();
+    if (changed.length === 0) return;
+    this.#ports.store.read((reader) => {
+      for (const { id, child } of changed) this.#gather.childChanged(reader, id, child);
+    });
+    for (const { id } of changed) this.#reporter.mark(id);
   }
 
   /** What the parent sends, in the transaction that applies it. */

@@ -54,7 +54,7 @@ export interface CompiledReplacement {
 
 export type Compilation =
   | { readonly customizer: CompiledCustomizer; readonly causes?: undefined }
-  | { readonly causes: readonly [Cause, ...Cause[]] };
+  | { readonly causes: readonly [Cause, ...Cause[]]; readonly customizer?: undefined };
 
 export function compileCustomizer(spec: CustomizerSpec): Compilation {
   const causes: Cause[] = [];

@@ -63,6 +63,12 @@ export type Outcome =
   | { readonly body: Uint8Array }
   | { readonly failure: { readonly reason: FailureReason; readonly message: string } };
 
+export interface Rendered {
+  readonly outcome: Outcome;
+  /** What it cost, in steps of expressions. */
+  readonly steps: number;
+}
+
 /** `field`: of the Customizer, or of the object where parameters are expanded. */
 export class CustomizeError extends Error {
   readonly field: string;

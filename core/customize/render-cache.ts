@@ -4,11 +4,10 @@
  * there are. A thousand destinations with three distinct values are three paths.
  */
 import { hash128 } from '../object/hash.ts';
-import type { Facts, Outcome } from './customizer.ts';
+import type { Facts, Rendered } from './customizer.ts';
 import { type Observation, observe, type Read, Recorder } from './reads.ts';
 
-export interface Rendering {
-  readonly outcome: Outcome;
+export interface Rendering extends Rendered {
   /** While all of it still holds, another evaluation would give the same. */
   readonly trace: readonly Observation[];
 }
@@ -45,16 +44,18 @@ export class RenderCache {
     return { entries: this.#entries.size, bytes: this.#bytes };
   }
 
-  /** `key` names all that `evaluate` depends on but the facts that it reads through the recorder. */
-  render(key: string, facts: Facts, evaluate: (recorder: Recorder) => Outcome): Rendering {
+  /** What is known for a destination that has these values; `key` names all that the evaluation depends on besides. */
+  find(key: string, facts: Facts): Rendering | undefined {
     const found = this.#find(key, facts);
-    if (found) {
-      this.hits += 1;
-      return found;
-    }
+    if (found) this.hits += 1;
+    return found;
+  }
+
+  /** `run` has no other input than `key` names, but for the facts that it reads through the recorder. */
+  evaluate(key: string, facts: Facts, run: (recorder: Recorder) => Rendered): Rendering {
     this.evaluations += 1;
     const recorder = new Recorder(facts);
-    const rendering = { outcome: evaluate(recorder), trace: recorder.trace };
+    const rendering = { ...run(recorder), trace: recorder.trace };
     this.#keep(key, rendering);
     return rendering;
   }

@@ -23,7 +23,14 @@ import type {
   MergePatch,
   OperationPatch,
 } from './compile.ts';
-import { CustomizeError, expandAnnotation, type Facts, type Outcome, type Target } from './customizer.ts';
+import {
+  CustomizeError,
+  expandAnnotation,
+  type Facts,
+  type Outcome,
+  type Rendered,
+  type Target,
+} from './customizer.ts';
 import { expandParameters } from './expand.ts';
 import { lazyMap, type Recorder } from './reads.ts';
 import { replaceAt } from './replace-at.ts';
@@ -53,8 +60,13 @@ const charactersPerStep = 64;
 /** Looking up a parameter takes as long as some steps of an expression. */
 const stepsPerParameter = 8;
 
-export function render(input: RenderInput, recorder: Recorder): Outcome {
+export function render(input: RenderInput, recorder: Recorder): Rendered {
   const work = new Work(input, recorder);
+  const outcome = outcomeOf(input, work);
+  return { outcome, steps: work.steps };
+}
+
+function outcomeOf(input: RenderInput, work: Work): Outcome {
   try {
     let object: Fields = input.object;
     if (input.expands) object = work.in(`annotation ${expandAnnotation}`, () => work.expanded(input.object));
@@ -78,6 +90,7 @@ class Work implements TemplateContext {
   readonly #input: RenderInput;
   readonly #recorder: Recorder;
   readonly #budget: Budget = defaultBudget();
+  readonly #allowed = this.#budget.remaining;
   #growth = 0;
   #object: CelValue = null;
   /** Who the present failure would be of. */
@@ -86,6 +99,10 @@ class Work implements TemplateContext {
   constructor(input: RenderInput, recorder: Recorder) {
     this.#input = input;
     this.#recorder = recorder;
+  }
+
+  get steps(): number {
+    return this.#allowed - this.#budget.remaining;
   }
 
   in<T>(doing: string, run: () => T): T {

@@ -43,6 +43,8 @@ export const keyspace = {
   child: 18,
   /** … object key -> JSON OwnerRecord: an object that this agent has applied to its cluster */
   ownerRecord: 19,
+  /** … agent, NUL, h keyHash -> JSON: an object that is customized for that agent here (see relay/customize/renderings.ts) */
+  customized: 20,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

@@ -2,7 +2,7 @@
  * What one child adds to a placement's summary here: a pure function of what it reported, whether it is connected, and what the placement
  * is now. docs/architecture.md, "Summaries", has the rules; the sum over the children is the node's own partial.
  */
-import { type Counts, emptyPartial, type Partial } from '../../core/summary/partial.ts';
+import { type Counts, emptyPartial, type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
 
 export interface ChildView {
   /** The child's latest partial of this placement, if any. */
@@ -12,6 +12,8 @@ export interface ChildView {
   readonly silentMs: number;
   /** Destinations at or below the child by this node's own knowledge; undefined when it is only "maybe". */
   readonly expected: number | undefined;
+  /** Of an agent: objects that this node could not make for it, so that it has an older form of them, or none. */
+  readonly heldBack?: readonly Failure[];
 }
 
 export interface Wanted {
@@ -20,6 +22,19 @@ export interface Wanted {
 }
 
 export function contribution(wanted: Wanted, child: ChildView): Partial {
+  const partial = reportedBy(wanted, child);
+  const { heldBack = [], connected } = child;
+  return connected && heldBack.length > 0 ? withHeldBack(partial, heldBack) : partial;
+}
+
+/** What an agent says of the target is of the objects that it was sent: those that it could not be sent are not part of it. */
+function withHeldBack(partial: Partial, heldBack: readonly Failure[]): Partial {
+  const { fresh, outdated } = partial.counts;
+  const counts = { synced: 0, applied: 0, available: 0, failed: fresh - outdated };
+  return { ...counted(partial, counts), failures: smallestFailures(partial.failures, heldBack) };
+}
+
+function reportedBy(wanted: Wanted, child: ChildView): Partial {
   const { reported } = child;
   const base = emptyPartial(wanted.generation, wanted.target);
   if (!reported) return counted(base, { expected: child.expected ?? 0, never: child.expected ?? 0 });

@@ -6,7 +6,7 @@
 import type { Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Reader } from '../../core/store/store.ts';
-import { decodePartial, emptyPartial, merge, type Partial } from '../../core/summary/partial.ts';
+import { decodePartial, emptyPartial, type Failure, merge, type Partial } from '../../core/summary/partial.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
 import type { PlacementId } from '../../core/wire/entries.ts';
 import { partialKey } from '../../core/wire/entries.ts';
@@ -20,6 +20,8 @@ export interface GatherPorts {
   /** What a child reported: the consumer's table of its up feed. */
   reportedOf(child: string): Table | undefined;
   connection(child: string): { connected: boolean; silentMs: number };
+  /** What of the placement's objects this node could not make for an agent. */
+  heldBack(id: PlacementId, child: string): readonly Failure[];
 }
 
 export class Gather {
@@ -82,6 +84,7 @@ export class Gather {
       ...this.#ports.connection(name),
       expected: matchChild(placement, child).expected,
       ...(reported ? { reported } : {}),
+      heldBack: child.role === 'agent' ? this.#ports.heldBack(placement.id, name) : [],
     };
     tree.set(name, contribution(placement.target, view));
   }

@@ -2,6 +2,7 @@
  * The children of this node as the scheduler sees them: who they are, and where in the inventory they stand. An agent is a
  * destination known with all its labels; a relay is a label summary of what lies below it.
  */
+import type { Facts } from '../../core/customize/customizer.ts';
 import type { LabelSummary } from '../../core/match/label-summary.ts';
 import { type Match, matchSummary } from '../../core/match/summary-match.ts';
 import { type Labels, matchesSelector } from '../../core/object/selector.ts';
@@ -24,6 +25,8 @@ export interface Destination {
   readonly targetLabels?: Labels;
   /** Changes with whatever else of Location and SyncTarget an expression may read. */
   readonly rest?: string;
+  /** What customization sees of it. */
+  readonly facts: Facts;
   /** Whether an expression is true here. */
   readonly evaluate: (expression: string) => boolean;
   /** Why an expression can't be evaluated here; absent when it can. */
@@ -60,6 +63,18 @@ export function matchChild(placement: Placement, child: Child): Match {
 /** Of an agent: the Locations through which the placement reaches it. */
 export function matchingDestinations(placement: Placement, child: Child): Destination[] {
   return child.destinations.filter((destination) => matchesDestination(placement, destination));
+}
+
+/**
+ * Of an agent: the destination that its objects are customized for. An agent with several Locations gets an object once, for the first of them by
+ * name through which one of the placements reaches it.
+ */
+export function destinationFor(child: Child, placements: readonly Placement[]): Destination | undefined {
+  if (child.destinations.length < 2) return child.destinations[0];
+  const matching = child.destinations.filter((one) =>
+    placements.some((placement) => matchesDestination(placement, one)),
+  );
+  return [...matching].sort((a, b) => (a.location < b.location ? -1 : 1))[0];
 }
 
 function matchesDestination(placement: Placement, destination: Destination): boolean {

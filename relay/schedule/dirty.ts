@@ -7,7 +7,16 @@ import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 
 /** Append-only numbers; the scheduler has the order: a target goes out only when nothing of the others is left. */
-export const workClass = { space: 1, child: 2, row: 3, placement: 4, match: 5, target: 6, auxiliary: 7 } as const;
+export const workClass = {
+  space: 1,
+  child: 2,
+  row: 3,
+  placement: 4,
+  match: 5,
+  target: 6,
+  auxiliary: 7,
+  shipment: 8,
+} as const;
 export type WorkClass = keyof typeof workClass;
 
 export interface Work {

@@ -3,8 +3,22 @@
  * by stages in a fixed order: each sees what the one before left, and a child for which nothing is to be decided passes through all of them.
  */
 import type { Content, ContentReference } from '../../core/feed/feed.ts';
+import { asBuffer } from '../../core/store/bytes.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import type { Child } from './children.ts';
+
+/** The key of a shipment that is left to do: `source keyHash child`. */
+export function shipmentKey({
+  source,
+  keyHash,
+  child,
+}: {
+  source: string;
+  keyHash: Uint8Array;
+  child: string;
+}): string {
+  return `${source} ${asBuffer(keyHash).toString('hex')} ${child}`;
+}
 
 /** An object row of a source on its way to an agent. */
 export interface Shipment {
@@ -23,11 +37,15 @@ export type Outgoing =
     }
   /** The child is not to have the object. */
   | { readonly type: 'nothing'; readonly originRevision: number }
+  /** The child's mailbox stays as it is for now; the shipment is asked for again in a later step. */
+  | { readonly type: 'later' }
   /** The child's mailbox stays as it is: what it should get can't be made, and what it has is the last good one. */
   | { readonly type: 'keep' };
 
 /** Pure but for the rows that it reads and keeps in the transaction. */
 export interface OutgoingStage {
+  /** A step begins: what one step may cost is there anew. */
+  begin?(): void;
   outgoing(t: Transaction, shipment: Shipment, what: Outgoing): Outgoing;
 }
 

@@ -24,7 +24,7 @@ import {
 } from '../../core/wire/entries.ts';
 import { type Child, matchChild } from './children.ts';
 import { clearDirty, dirtyWork, markDirty, type Work, type WorkClass } from './dirty.ts';
-import { type Outgoing, type OutgoingStage, throughStages } from './outgoing.ts';
+import { type Outgoing, type OutgoingStage, shipmentKey, throughStages } from './outgoing.ts';
 import {
   forgetMatched,
   forgetPlacement,
@@ -112,12 +112,14 @@ export class Scheduler {
     this.#worked = false;
     this.#touched = new Set();
     this.#changed = new Set();
+    for (const stage of this.#ports.stages) stage.begin?.();
     const done =
       this.#each(t, 'child', (work) => this.#child(t, work.key)) &&
       this.#each(t, 'auxiliary', (work) => this.#auxiliary(t, work)) &&
       this.#each(t, 'row', (work) => this.#row(t, work)) &&
       this.#each(t, 'placement', (work) => this.#placement(t, work.key)) &&
       this.#each(t, 'match', (work) => this.#match(t, work.key)) &&
+      this.#each(t, 'shipment', (work) => this.#shipment(t, work.key)) &&
       this.#each(t, 'target', (work) => this.#target(t, work.key));
     return { more: !done, worked: this.#worked, touched: this.#touched, changed: this.#changed };
   }
@@ -339,27 +341,47 @@ export class Scheduler {
     this.#touched.add(child);
   }
 
-  /** To an agent: what the stages make of the object's row, or of there being none for it. */
-  #ship(t: Transaction, child: Child, mailbox: Producer, source: string, keyHash: Uint8Array, seenRevision = 0): void {
+  /** To an agent: what the stages make of the object's row, or of there being none for it. False: it is left for the next step. */
+  #ship(
+    t: Transaction,
+    child: Child,
+    mailbox: Producer,
+    source: string,
+    keyHash: Uint8Array,
+    seenRevision = 0,
+  ): boolean {
     const what = throughStages(
       this.#ports.stages,
       t,
       { child, source, keyHash },
       this.#offered(t, child, source, keyHash),
     );
-    if (what.type === 'keep') return;
+    if (what.type === 'keep') return true;
+    if (what.type === 'later') {
+      markDirty(t, 'shipment', shipmentKey({ source, keyHash, child: child.name }));
+      return false;
+    }
     if (what.type === 'nothing') {
       this.#remove(t, child.name, mailbox, keyHash, Math.max(what.originRevision, seenRevision));
-      return;
+      return true;
     }
     // What an agent has of a newer write may give way to something made of an older one: it is still the newer decision.
     const originRevision = Math.max(what.originRevision, mailbox.get(t, keyHash)?.originRevision ?? 0);
     const changed = what.reference
       ? mailbox.putReference(t, keyHash, what.reference, originRevision)
       : mailbox.put(t, what.content, originRevision);
-    if (!changed) return;
+    if (!changed) return true;
     this.#rows++;
     this.#touched.add(child.name);
+    return true;
+  }
+
+  /** One object to one agent anew; false when it has to wait for the next step. */
+  #shipment(t: Transaction, key: string): boolean {
+    const [source, keyHash, name] = key.split(' ') as [string, string, string];
+    const child = this.#ports.children.get(name);
+    const mailbox = this.#ports.mailboxOf(name);
+    return child?.role !== 'agent' || !mailbox || this.#ship(t, child, mailbox, source, Buffer.from(keyHash, 'hex'));
   }
 
   #offered(t: Transaction, child: Child, source: string, keyHash: Uint8Array): Outgoing {

@@ -17,7 +17,8 @@ function through(cache: RenderCache, object: KubeObject, spec: CustomizerSpec, e
     expands,
     kind: undefined,
   };
-  return (facts: Facts) => cache.render('key', facts, (recorder) => render(input, recorder));
+  return (facts: Facts) =>
+    cache.find('key', facts) ?? cache.evaluate('key', facts, (recorder) => render(input, recorder));
 }
 
 describe('what was read', () => {

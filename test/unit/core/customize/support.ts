@@ -78,7 +78,10 @@ export function rendered(
   });
   const recorder = new Recorder(facts);
   const kind = builtinKinds().find((one) => one.kind === object.kind);
-  const outcome = render({ object, characters: JSON.stringify(object).length, customizers, expands, kind }, recorder);
+  const { outcome } = render(
+    { object, characters: JSON.stringify(object).length, customizers, expands, kind },
+    recorder,
+  );
   return {
     outcome,
     recorder,

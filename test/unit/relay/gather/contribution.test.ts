@@ -60,6 +60,30 @@ describe('what a child adds to a summary', () => {
     expect(contribution(wanted, silent(own, 5_000, 2)).oldestAgeMs).toBe(6_000);
   });
 
+  describe('of an agent with objects that could not be made for it', () => {
+    const heldBack = [
+      { path: 'eu:a', object: 'configmaps shop/a', reason: 'CustomizationFailed', message: 'no such key' },
+    ];
+    const own = reported({ expected: 1, fresh: 1, synced: 1, applied: 1, available: 1 });
+
+    it('is failed, whatever the agent says of the others, with both samples of failures', () => {
+      const { counts: told, failures } = contribution(wanted, { ...connected(own, 1), heldBack });
+      expect(told).toEqual(counts({ expected: 1, fresh: 1, failed: 1 }));
+      expect(failures).toEqual([...heldBack, failure]);
+    });
+
+    it('is stale while it is not connected', () => {
+      const { counts: told, failures } = contribution(wanted, { ...silent(own, 5, 1), heldBack });
+      expect([told, failures]).toEqual([counts({ expected: 1, stale: 1 }), []]);
+    });
+
+    it('is outdated while it has reported of an older target only', () => {
+      const older = reported({ expected: 1, fresh: 1, available: 1 }, { target: 60 });
+      const { counts: told, failures } = contribution(wanted, { ...connected(older, 1), heldBack });
+      expect([told, failures]).toEqual([counts({ expected: 1, fresh: 1, outdated: 1 }), heldBack]);
+    });
+  });
+
   it('counts destinations by what the node knows now, if the child reported of another selection', () => {
     const own = reported({ expected: 5, fresh: 5, available: 5 }, { generation: 2, target: 60 });
     expect(contribution(wanted, connected(own, 8)).counts).toEqual(

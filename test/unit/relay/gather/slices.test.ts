@@ -12,6 +12,7 @@ import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { Slices } from '../../../../relay/gather/slices.ts';
 import type { Child } from '../../../../relay/schedule/children.ts';
 import { Placements } from '../../../../relay/schedule/placements.ts';
+import { factsOf } from '../support/facts.ts';
 
 const id = 'center.retail/shop';
 
@@ -64,7 +65,13 @@ function node() {
     expected: (_id, child) => counts.get(child) ?? 0,
   });
   const agent = (name: string, env = 'prod') => {
-    const destination = { location: name, syncTargetUid: `uid-${name}`, labels: { env }, evaluate: () => true };
+    const destination = {
+      location: name,
+      syncTargetUid: `uid-${name}`,
+      labels: { env },
+      facts: factsOf(name),
+      evaluate: () => true,
+    };
     children.set(name, { name, role: 'agent', destinations: [destination] });
     matched.add(name);
   };

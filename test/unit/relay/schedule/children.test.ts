@@ -3,6 +3,7 @@ import { exactSetsMax, mergeLabelSummaries } from '../../../../core/match/label-
 import type { LabelSelector, Labels } from '../../../../core/object/selector.ts';
 import { type Child, type Destination, matchChild } from '../../../../relay/schedule/children.ts';
 import type { Placement } from '../../../../relay/schedule/placements.ts';
+import { factsOf } from '../support/facts.ts';
 
 const site = (name: string): LabelSelector => ({ matchLabels: { site: name } });
 
@@ -23,6 +24,7 @@ function agent(...destinations: readonly { labels: Labels; expression?: string }
       location: `location-${i}`,
       syncTargetUid: `uid-${i}`,
       labels,
+      facts: factsOf(`location-${i}`, labels),
       evaluate: (asked) => asked === expression,
     }),
   );

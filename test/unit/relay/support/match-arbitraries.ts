@@ -111,6 +111,7 @@ const destinationAt =
       properties,
       targetLabels,
       rest: name,
+      facts: { location, syncTarget, properties, path: `a:${name}` },
       evaluate: (source) => locationExpression(source, { location, syncTarget, path: `a:${name}` }).matches,
     };
   };

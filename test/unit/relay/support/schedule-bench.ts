@@ -3,11 +3,12 @@ import type { AppliedChange } from '../../../../core/feed/feed.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
 import { mergeLabelSummaries } from '../../../../core/match/label-summary.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
-import { formatKey } from '../../../../core/object/key.ts';
+import { formatKey, type ObjectKey } from '../../../../core/object/key.ts';
 import type { LabelSelector, Labels } from '../../../../core/object/selector.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import type { Transaction } from '../../../../core/store/store.ts';
 import { placementId } from '../../../../core/wire/entries.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import type { Child, Destination } from '../../../../relay/schedule/children.ts';
@@ -15,6 +16,7 @@ import { markDirty } from '../../../../relay/schedule/dirty.ts';
 import type { OutgoingStage } from '../../../../relay/schedule/outgoing.ts';
 import { Placements } from '../../../../relay/schedule/placements.ts';
 import { noteSourceChange, Scheduler, type Step } from '../../../../relay/schedule/schedule.ts';
+import { factsOf } from './facts.ts';
 
 export const source = 'center.retail';
 export const idOf = (name: string) => placementId(source, name);
@@ -33,7 +35,7 @@ export const selecting = (...sites: string[]): PlacementSpec => ({
 
 export class ScheduleBench {
   readonly store = new MemoryStore();
-  readonly #table = this.store.write((t) => LocalTable.open(t, `source/${source}`));
+  readonly table = this.store.write((t) => LocalTable.open(t, `source/${source}`));
   readonly #random = new SeededRandom(1);
   /** What the inventory or the report of each child says; the scheduler learns of it by `refreshChild`. */
   readonly #known = new Map<string, Child>();
@@ -41,11 +43,14 @@ export class ScheduleBench {
   /** Auxiliary rows that the scheduler told of, as source and key. */
   readonly auxiliaries: string[] = [];
   stages: OutgoingStage[] = [];
+  /** As the node's own wiring does after each child that was read anew. */
+  childRefreshed: (t: Transaction, name: string, stays: boolean) => void = () => undefined;
+  auxiliaryChanged: (t: Transaction, source: string, key: ObjectKey) => void = () => undefined;
   /** What `passage` lets through. */
   attaches: (child: string) => boolean = () => true;
   detaches: (child: string) => boolean = () => true;
   #mailboxes!: Mailboxes;
-  #children!: Map<string, Child>;
+  children!: Map<string, Child>;
   placements!: Placements;
   #scheduler!: Scheduler;
 
@@ -57,25 +62,29 @@ export class ScheduleBench {
   restart(): void {
     this.#mailboxes = new Mailboxes(this.store, this.#random, `boot-${this.#revision}`);
     const present = [...this.#known.values()].filter(({ name }) => this.#mailboxes.get(name));
-    this.#children = new Map(present.map((child) => [child.name, child]));
+    this.children = new Map(present.map((child) => [child.name, child]));
     this.placements = new Placements();
     this.#scheduler = new Scheduler({
-      tableOf: (name) => (name === source ? this.#table : undefined),
+      tableOf: (name) => (name === source ? this.table : undefined),
       mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
-      children: this.#children,
+      children: this.children,
       placements: this.placements,
       refreshChild: (t, name) => {
         const child = this.#known.get(name);
         if (child) {
           this.#mailboxes.ensure(t, name, child.role);
-          this.#children.set(name, child);
+          this.children.set(name, child);
         } else {
           this.#mailboxes.drop(t, name);
-          this.#children.delete(name);
+          this.children.delete(name);
         }
+        this.childRefreshed(t, name, child !== undefined);
         return child !== undefined;
       },
-      auxiliaryChanged: (_t, name, key) => this.auxiliaries.push(`${name}/${formatKey(key)}`),
+      auxiliaryChanged: (t, name, key) => {
+        this.auxiliaries.push(`${name}/${formatKey(key)}`);
+        this.auxiliaryChanged(t, name, key);
+      },
       stages: this.stages,
       passage: {
         mayAttach: (_t, _placement, child) => this.attaches(child.name),
@@ -93,6 +102,7 @@ export class ScheduleBench {
       syncTargetUid: name,
       labels,
       ...(expression === undefined ? {} : { rest: expression }),
+      facts: factsOf(name, labels),
       evaluate: (asked) => asked === expression,
     };
     this.child({ name, role: 'agent', destinations: [destination] });
@@ -129,17 +139,25 @@ export class ScheduleBench {
     for (const key of [`p/${idOf(name)}`, `t/${idOf(name)}`]) this.#remove(key);
   }
 
-  object(name: string, refs: readonly string[], body = 'x'): void {
-    this.#put(mapKey(name), { refs: [...refs].sort() }, body);
+  object(name: string, refs: readonly string[], body = 'x', attributes: object = {}): void {
+    this.#put(mapKey(name), { ...attributes, refs: [...refs].sort() }, body);
   }
 
   customizer(name: string, refs: readonly string[], body = 'x'): void {
     this.#put(customizerKey(name), { refs: [...refs].sort() }, body);
   }
 
+  row(key: string, attributes: object, body: string): void {
+    this.#put(key, attributes, body);
+  }
+
   /** A piece of work left by somebody else. */
   mark(...work: [Parameters<typeof markDirty>[1], string]): void {
     this.store.write((t) => markDirty(t, ...work));
+  }
+
+  removeCustomizer(name: string): void {
+    this.#remove(customizerKey(name));
   }
 
   removeObject(name: string): void {
@@ -149,13 +167,13 @@ export class ScheduleBench {
   #put(key: string, attributes: object, body = ''): void {
     const content = { key, attributes: text(JSON.stringify(attributes)), body: text(body) };
     this.#write(key, (t, change) => {
-      if (this.#table.put(t, content, change.originRevision)) noteSourceChange(t, { ...change, after: content });
+      if (this.table.put(t, content, change.originRevision)) noteSourceChange(t, { ...change, after: content });
     });
   }
 
   #remove(key: string): void {
     this.#write(key, (t, change) => {
-      if (this.#table.remove(t, change.keyHash)) noteSourceChange(t, change);
+      if (this.table.remove(t, change.keyHash)) noteSourceChange(t, change);
     });
   }
 
@@ -163,8 +181,8 @@ export class ScheduleBench {
     const keyHash = hash128(key);
     const originRevision = ++this.#revision;
     this.store.write((t) => {
-      const row = this.#table.get(t, keyHash);
-      const before = row?.content && this.#table.content(t, row.content);
+      const row = this.table.get(t, keyHash);
+      const before = row?.content && this.table.content(t, row.content);
       act(t, { key, keyHash, originRevision, ...(before ? { before } : {}) });
     });
   }

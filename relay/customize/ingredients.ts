@@ -1,0 +1,78 @@
+/** What a rendering is made of besides the object: Customizers and kinds, from the rows of a source, made ready once for each content. */
+import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
+import { customKind } from '../../core/apiserver/crd/custom-kind.ts';
+import type { CustomResourceDefinition } from '../../core/apiserver/crd/definition.ts';
+import type { Kind } from '../../core/apiserver/space.ts';
+import { type Compilation, compileCustomizer } from '../../core/customize/compile.ts';
+import type { CustomizerSpec } from '../../core/customize/customizer.ts';
+import type { Content, Table } from '../../core/feed/feed.ts';
+import { parseBody } from '../../core/object/canonical.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { ObjectKey } from '../../core/object/key.ts';
+import { asBuffer } from '../../core/store/bytes.ts';
+import type { Reader } from '../../core/store/store.ts';
+import { auxiliaryKey, objectKey } from '../../core/wire/entries.ts';
+
+export interface Ingredient<T> {
+  /** The same for the same text, whatever the attributes of its row are. */
+  readonly hash: string;
+  readonly value: T;
+}
+
+/** Customizers and definitions in use at one node are hundreds; a definition with its compiled schema is some 100 KB. */
+const keptMax = 1_000;
+
+export class Ingredients {
+  readonly #customizers = new Map<string, Compilation>();
+  readonly #kinds = new Map<string, Kind>();
+  readonly #builtins = new Map(builtinKinds().map((kind) => [`${kind.group}/${kind.resource}`, kind]));
+
+  /** Undefined: the source has none of this `namespace/name`. */
+  customizer(reader: Reader, table: Table, source: string, name: string): Ingredient<Compilation> | undefined {
+    const [namespace = '', inNamespace = '', ...more] = name.split('/');
+    if (more.length > 0) return undefined;
+    const key = { group: 'edge.banyan.io', resource: 'customizers', namespace, name: inNamespace };
+    const content = contentAt(reader, table, auxiliaryKey(source, key));
+    if (!content) return undefined;
+    const hash = bodyHash(content);
+    return { hash, value: kept(this.#customizers, hash, () => compileCustomizer(specOf(content))) };
+  }
+
+  /** Undefined: neither built in, nor is its definition carried with it. */
+  kind(reader: Reader, table: Table, source: string, object: ObjectKey): Ingredient<Kind> | undefined {
+    const builtin = this.#builtins.get(`${object.group}/${object.resource}`);
+    if (builtin) return { hash: '', value: builtin };
+    const name = `${object.resource}.${object.group}`;
+    const key = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions', namespace: '', name };
+    const content = contentAt(reader, table, objectKey(source, key));
+    if (!content) return undefined;
+    const hash = bodyHash(content);
+    const definition = () => customKind(parseBody(content.body) as CustomResourceDefinition);
+    return { hash, value: kept(this.#kinds, hash, definition) };
+  }
+}
+
+export function bodyHash(content: Content): string {
+  return asBuffer(hash128(content.body)).toString('latin1');
+}
+
+function specOf(content: Content): CustomizerSpec {
+  return (parseBody(content.body).spec ?? {}) as CustomizerSpec;
+}
+
+function contentAt(reader: Reader, table: Table, key: string): Content | undefined {
+  const row = table.get(reader, hash128(key));
+  return row?.content && table.content(reader, row.content);
+}
+
+/** The longest unused goes when there are too many. */
+function kept<T>(map: Map<string, T>, key: string, make: () => T): T {
+  const value = map.get(key) ?? make();
+  map.delete(key);
+  map.set(key, value);
+  for (const oldest of map.keys()) {
+    if (map.size <= keptMax) break;
+    map.delete(oldest);
+  }
+  return value;
+}

@@ -1,0 +1,177 @@
+/**
+ * Which objects of which agents are customized here, what was read for each and what went wrong: a row per agent and object in the store, so that
+ * a start knows what a change of a Location or a Customizer concerns, and which failures stand. What was read is in memory only: after a start
+ * the first change of a Location looks at each of its objects again, which costs an evaluation per distinct values at most, and to keep it would
+ * cost a write with every rendering.
+ */
+
+import type { Facts, FailureReason } from '../../core/customize/customizer.ts';
+import { type Observation, stillHolds } from '../../core/customize/reads.ts';
+import { formatGroupResource } from '../../core/object/key.ts';
+import { asBuffer, asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+import { type Failure, smallestFailures } from '../../core/summary/partial.ts';
+import { type PlacementId, parseEntryKey, placementId, splitPlacementId } from '../../core/wire/entries.ts';
+
+/** As the row says it. */
+export interface Customized {
+  /** Of the object's entry. */
+  readonly key: string;
+  /** `namespace/name`, in order. */
+  readonly customizers: readonly string[];
+  readonly failure?: {
+    readonly reason: FailureReason;
+    readonly message: string;
+    /** Placements that want the object, by name. */
+    readonly refs: readonly string[];
+  };
+}
+
+interface Known {
+  readonly row: Customized;
+  readonly json: string;
+  /** Absent after a start. */
+  trace: readonly Observation[] | undefined;
+}
+
+const nul = Buffer.of(0);
+
+export class Renderings {
+  readonly #byChild = new Map<string, Map<string, Known>>();
+  /** By `source namespace/name` of a Customizer: keys of the objects that use it, with the number of children that have them. */
+  readonly #users = new Map<string, Map<string, number>>();
+  /** Agents with failures, and which: few, and asked for with every report. */
+  readonly #failing = new Map<string, Map<string, Customized>>();
+  #changed: { child: string; id: PlacementId }[] = [];
+
+  load(reader: Reader): void {
+    const prefix = prefixOf('customized');
+    for (const [key, value] of reader.scan(prefixRange(prefix))) {
+      const bytes = asBuffer(key.subarray(prefix.length));
+      const end = bytes.indexOf(0);
+      const json = asText(value);
+      this.#learn(bytes.subarray(0, end).toString(), bytes.subarray(end + 1).toString('hex'), {
+        row: JSON.parse(json) as Customized,
+        json,
+        trace: undefined,
+      });
+    }
+    this.#changed = [];
+  }
+
+  set(t: Transaction, child: string, keyHash: Uint8Array, row: Customized, trace: readonly Observation[]): void {
+    const at = asBuffer(keyHash).toString('hex');
+    const before = this.#byChild.get(child)?.get(at);
+    const json = JSON.stringify(row);
+    if (before?.json === json) {
+      before.trace = trace;
+      return;
+    }
+    t.put(rowKey(child, keyHash), text(json));
+    if (before) this.#unlearn(child, at, before);
+    this.#learn(child, at, { row, json, trace });
+  }
+
+  forget(t: Transaction, child: string, keyHash: Uint8Array): void {
+    const at = asBuffer(keyHash).toString('hex');
+    const before = this.#byChild.get(child)?.get(at);
+    if (!before) return;
+    t.remove(rowKey(child, keyHash));
+    this.#unlearn(child, at, before);
+  }
+
+  forgetChild(t: Transaction, child: string): void {
+    for (const at of [...(this.#byChild.get(child)?.keys() ?? [])]) this.forget(t, child, Buffer.from(at, 'hex'));
+  }
+
+  /** Key hashes and keys of the child's objects that read something which is not so any more, or of which it is not known. */
+  *concerned(
+    child: string,
+    factsOf: (row: Customized) => Facts | undefined,
+  ): Generator<[keyHash: Uint8Array, key: string]> {
+    for (const [at, { row, trace }] of this.#byChild.get(child) ?? []) {
+      const facts = factsOf(row);
+      if (!trace || !facts || !stillHolds(facts, trace)) yield [Buffer.from(at, 'hex'), row.key];
+    }
+  }
+
+  /** Keys of the objects here that use a Customizer of a source. */
+  usersOf(source: string, customizer: string): Iterable<string> {
+    return this.#users.get(`${source} ${customizer}`)?.keys() ?? [];
+  }
+
+  /** What of a placement's objects could not be made for a child: the sample that its summary takes. `path` is the child's. */
+  failures(id: PlacementId, child: string, path: string): readonly Failure[] {
+    const { source, name } = splitPlacementId(id);
+    const found: Failure[] = [];
+    for (const { key, failure } of this.#failing.get(child)?.values() ?? []) {
+      const entry = parseEntryKey(key);
+      if (entry?.type !== 'object' || entry.source !== source || !failure?.refs.includes(name)) continue;
+      const { namespace, name: object } = entry.object;
+      const named = namespace === '' ? object : `${namespace}/${object}`;
+      const { reason, message } = failure;
+      found.push({ path, object: `${formatGroupResource(entry.object)} ${named}`, reason, message });
+    }
+    return smallestFailures(found);
+  }
+
+  /** Placements and children for which failures have come, changed or gone since the last call. */
+  takeChanged(): readonly { child: string; id: PlacementId }[] {
+    const changed = this.#changed;
+    this.#changed = [];
+    return changed;
+  }
+
+  #learn(child: string, at: string, known: Known): void {
+    const { row } = known;
+    inner(this.#byChild, child).set(at, known);
+    for (const customizer of row.customizers) {
+      const users = inner(this.#users, userKey(row, customizer));
+      users.set(row.key, (users.get(row.key) ?? 0) + 1);
+    }
+    if (!row.failure) return;
+    inner(this.#failing, child).set(at, row);
+    this.#noteChange(child, row);
+  }
+
+  #unlearn(child: string, at: string, { row }: Known): void {
+    remove(this.#byChild, child, at);
+    for (const customizer of row.customizers) {
+      const name = userKey(row, customizer);
+      const count = this.#users.get(name)?.get(row.key) ?? 0;
+      if (count > 1) this.#users.get(name)!.set(row.key, count - 1);
+      else remove(this.#users, name, row.key);
+    }
+    if (!row.failure) return;
+    remove(this.#failing, child, at);
+    this.#noteChange(child, row);
+  }
+
+  #noteChange(child: string, { key, failure }: Customized): void {
+    const entry = parseEntryKey(key);
+    if (entry?.type !== 'object') return;
+    for (const name of failure?.refs ?? []) this.#changed.push({ child, id: placementId(entry.source, name) });
+  }
+}
+
+function userKey({ key }: Customized, customizer: string): string {
+  const entry = parseEntryKey(key);
+  return `${entry?.type === 'object' ? entry.source : ''} ${customizer}`;
+}
+
+function rowKey(child: string, keyHash: Uint8Array): Uint8Array {
+  return concat(prefixOf('customized'), text(child), nul, keyHash);
+}
+
+function inner<V>(maps: Map<string, Map<string, V>>, key: string): Map<string, V> {
+  const found = maps.get(key) ?? new Map<string, V>();
+  maps.set(key, found);
+  return found;
+}
+
+function remove<V>(maps: Map<string, Map<string, V>>, key: string, at: string): void {
+  const found = maps.get(key);
+  found?.delete(at);
+  if (found?.size === 0) maps.delete(key);
+}

@@ -1,0 +1,358 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { CustomizerSpec } from '../../../../core/customize/customizer.ts';
+import { Customization } from '../../../../relay/customize/customization.ts';
+import { factsOf } from '../support/facts.ts';
+import { idOf, ScheduleBench, selecting, source } from '../support/schedule-bench.ts';
+
+/** A scheduler with this stage, as the node connects them. */
+class CustomizeBench extends ScheduleBench {
+  customization!: Customization;
+  evaluations = 0;
+  hits = 0;
+
+  constructor() {
+    super();
+    this.start();
+  }
+
+  /** A start of the process. */
+  start(): void {
+    this.stages = [];
+    this.restart();
+    this.customization = new Customization({
+      tableOf: (name) => (name === source ? this.table : undefined),
+      children: this.children,
+      placements: this.placements,
+      pathOf: (child) => `eu:${child}`,
+      counted: (evaluated) => {
+        if (evaluated) this.evaluations += 1;
+        else this.hits += 1;
+      },
+    });
+    this.stages.push(this.customization);
+    this.childRefreshed = (t, name, stays) => this.customization.childChanged(t, name, stays);
+    this.auxiliaryChanged = (t, from, key) => this.customization.auxiliaryChanged(t, from, key);
+    this.store.read((reader) => this.customization.load(reader));
+  }
+
+  shop(name: string, storeName: string, labels: Record<string, string> = {}): void {
+    const all = { site: 'shop', ...labels };
+    const destination = {
+      location: name,
+      syncTargetUid: name,
+      labels: all,
+      facts: factsOf(name, all, { 'store-name': storeName }),
+      evaluate: () => false,
+    };
+    this.child({ name, role: 'agent', destinations: [destination] });
+  }
+
+  greeting(text: string, attributes: object = { customizers: ['shop/greet'] }, name = 'greeting'): void {
+    const metadata = { name, namespace: 'shop' };
+    this.object(
+      name,
+      ['p'],
+      JSON.stringify({ metadata, apiVersion: 'v1', data: { text }, kind: 'ConfigMap' }),
+      attributes,
+    );
+  }
+
+  greet(value: string, name = 'greet'): void {
+    this.spec({ replacements: [{ path: '$.data.text', value }] }, name);
+  }
+
+  spec(spec: CustomizerSpec, name = 'greet'): void {
+    this.customizer(name, ['p'], JSON.stringify({ metadata: { name }, spec }));
+  }
+
+  /** The text of the greeting of each shop, undefined where there is none. */
+  texts(...shops: string[]): (string | undefined)[] {
+    return shops.map((child) => {
+      const body = this.body(child, 'greeting');
+      return body === undefined ? undefined : (JSON.parse(body) as { data: { text: string } }).data.text;
+    });
+  }
+
+  failures(child: string): string[] {
+    return this.customization
+      .failures(idOf('p'), child)
+      .map(({ path, object, reason, message }) => [path, object, reason, message].join(' | '));
+  }
+}
+
+const welcome = 'Welcome to ${{ location.metadata.annotations["store-name"] }}';
+
+describe('customization at the last hop', () => {
+  let bench: CustomizeBench;
+
+  beforeEach(() => {
+    bench = new CustomizeBench();
+    bench.shop('one', 'Rivoli');
+    bench.shop('two', 'Mitte');
+    bench.relay('asia', [{ site: 'shop' }]);
+    bench.placement('p', selecting('shop'));
+    bench.greet(welcome);
+    bench.greeting('plain');
+    bench.settle();
+  });
+
+  it('gives each agent its own object, and a relay the one of its author with the Customizer beside it', () => {
+    expect(bench.texts('one', 'two', 'asia')).toEqual(['Welcome to Rivoli', 'Welcome to Mitte', 'plain']);
+    expect(bench.mailbox('asia')).toContain('a/edge.banyan.io/customizers/shop/greet');
+    expect(bench.mailbox('one')).toEqual(['o/greeting', 't/p']);
+  });
+
+  it('evaluates a thousand destinations with three distinct values three times', () => {
+    bench.evaluations = 0;
+    for (let i = 0; i < 1_000; i++) bench.shop(`store-${i}`, ['Market', 'Plaza', 'Mall'][i % 3]!, { nr: `${i}` });
+    bench.settle();
+    expect(bench.texts('store-0', 'store-1', 'store-5', 'store-999')).toEqual([
+      'Welcome to Market',
+      'Welcome to Plaza',
+      'Welcome to Mall',
+      'Welcome to Market',
+    ]);
+    expect(bench.evaluations).toBe(3);
+  });
+
+  it('evaluates once when an annotation of one Location changes, and touches no other', () => {
+    bench.evaluations = 0;
+    const before = bench.head('two');
+    bench.shop('one', 'Bastille');
+    bench.settle();
+    expect(bench.texts('one', 'two')).toEqual(['Welcome to Bastille', 'Welcome to Mitte']);
+    expect([bench.evaluations, bench.head('two')]).toEqual([1, before]);
+  });
+
+  it('evaluates nothing when something changes that was not read', () => {
+    [bench.evaluations, bench.hits] = [0, 0];
+    const before = bench.head('one');
+    bench.shop('one', 'Rivoli', { colour: 'red' });
+    bench.settle();
+    expect([bench.evaluations, bench.hits, bench.head('one')]).toEqual([0, 0, before]);
+  });
+
+  it('makes anew the objects alone that read what has changed', () => {
+    bench.greeting('%(colour)', { expand: true }, 'colour');
+    bench.shop('one', 'Rivoli', { colour: 'red' });
+    bench.shop('two', 'Mitte', { colour: 'blue' });
+    bench.settle();
+    [bench.evaluations, bench.hits] = [0, 0];
+    bench.shop('one', 'Rivoli', { colour: 'green' });
+    bench.settle();
+    expect(bench.body('one', 'colour')).toContain('"text":"green"');
+    expect([bench.evaluations, bench.hits]).toEqual([1, 0]);
+  });
+
+  it('makes anew the users of a Customizer that changes, and nothing else', () => {
+    bench.greet('Hi ${{ path }}', 'other');
+    bench.greeting('x', { customizers: ['shop/other'] }, 'second');
+    bench.settle();
+    [bench.evaluations, bench.hits] = [0, 0];
+    bench.greet('Hello ${{ location.metadata.annotations["store-name"] }}');
+    bench.settle();
+    expect(bench.texts('one', 'two')).toEqual(['Hello Rivoli', 'Hello Mitte']);
+    expect([bench.evaluations, bench.hits]).toEqual([2, 0]);
+  });
+
+  it('makes an object anew that changes, and shares it when it is customized no more', () => {
+    bench.greeting('other', {});
+    bench.settle();
+    expect(bench.texts('one', 'two')).toEqual(['other', 'other']);
+    bench.evaluations = 0;
+    bench.shop('one', 'Bastille');
+    bench.greet('Hello');
+    bench.settle();
+    expect(bench.evaluations).toBe(0);
+  });
+
+  it('applies several Customizers in order', () => {
+    bench.greet('${{ object.data.text }}, ${{ path }}', 'second');
+    bench.greeting('x', { customizers: ['shop/greet', 'shop/second'] });
+    bench.settle();
+    expect(bench.texts('one')).toEqual(['Welcome to Rivoli, one']);
+  });
+
+  it('knows after a start what a change concerns', () => {
+    bench.start();
+    bench.evaluations = 0;
+    bench.shop('one', 'Bastille');
+    bench.settle();
+    expect(bench.texts('one', 'two')).toEqual(['Welcome to Bastille', 'Welcome to Mitte']);
+    bench.greet('Hello');
+    bench.settle();
+    expect(bench.texts('one', 'two')).toEqual(['Hello', 'Hello']);
+    expect(bench.evaluations).toBe(2);
+  });
+
+  it('takes the object away with the placement, and gives it again', () => {
+    bench.placement('p', selecting('elsewhere'));
+    bench.settle();
+    expect(bench.texts('one')).toEqual([undefined]);
+    bench.shop('one', 'Bastille');
+    bench.placement('p', selecting('shop'));
+    bench.settle();
+    expect(bench.texts('one')).toEqual(['Welcome to Bastille']);
+  });
+
+  it('customizes for the first Location by name through which a placement reaches the agent', () => {
+    const at = (location: string, site: string, storeName: string) => ({
+      location,
+      syncTargetUid: 'both',
+      labels: { site },
+      facts: factsOf(location, { site }, { 'store-name': storeName }),
+      evaluate: () => false,
+    });
+    const destinations = [at('c', 'shop', 'C'), at('b', 'shop', 'B'), at('a', 'depot', 'A')];
+    bench.child({ name: 'both', role: 'agent', destinations });
+    bench.settle();
+    expect(bench.texts('both')).toEqual(['Welcome to B']);
+  });
+
+  describe('that fails', () => {
+    const failing = '${{ location.metadata.annotations["no-name"] }}';
+    const failed =
+      'eu:one | configmaps shop/greeting | CustomizationFailed | Customizer shop/greet: spec.replacements[0].value: no such key: no-name';
+
+    it('leaves the last good object where it is, and says why', () => {
+      const before = bench.head('one');
+      bench.greet(failing);
+      bench.settle();
+      expect(bench.texts('one', 'two')).toEqual(['Welcome to Rivoli', 'Welcome to Mitte']);
+      expect(bench.failures('one')).toEqual([failed]);
+      expect(bench.head('one')).toBe(before);
+      expect(bench.customization.takeChanged().map(({ child, id }) => `${id} ${child}`)).toEqual([
+        `${idOf('p')} one`,
+        `${idOf('p')} two`,
+      ]);
+    });
+
+    it('says so no more when it works again', () => {
+      bench.greet(failing);
+      bench.settle();
+      bench.customization.takeChanged();
+      bench.greet(welcome);
+      bench.settle();
+      expect(bench.failures('one')).toEqual([]);
+      expect(bench.customization.takeChanged()).toHaveLength(2);
+    });
+
+    it('sends nothing where there was no good one, and fails at the destinations that it fails at', () => {
+      bench.greet('${{ location.metadata.labels.colour }}', 'colour');
+      bench.greeting('x', { customizers: ['shop/colour'] }, 'second');
+      bench.shop('one', 'Rivoli', { colour: 'red' });
+      bench.settle();
+      expect(bench.body('one', 'second')).toContain('"text":"red"');
+      expect(bench.body('two', 'second')).toBeUndefined();
+      expect([bench.failures('one'), bench.failures('two')]).toEqual([
+        [],
+        [expect.stringContaining('no such key: colour')],
+      ]);
+      bench.shop('two', 'Mitte', { colour: 'blue' });
+      bench.settle();
+      expect(bench.body('two', 'second')).toContain('"text":"blue"');
+      expect(bench.failures('two')).toEqual([]);
+    });
+
+    it('is known after a start', () => {
+      bench.greet(failing);
+      bench.settle();
+      bench.start();
+      expect(bench.failures('one')).toEqual([failed]);
+      bench.greet(welcome);
+      bench.settle();
+      expect(bench.failures('one')).toEqual([]);
+    });
+
+    it('is forgotten with the object and with the agent', () => {
+      bench.greet(failing);
+      bench.settle();
+      bench.leave('one');
+      bench.settle();
+      expect(bench.failures('one')).toEqual([]);
+      bench.removeObject('greeting');
+      bench.settle();
+      expect([bench.texts('two'), bench.failures('two')]).toEqual([[undefined], []]);
+    });
+
+    it('for want of a Customizer is held back until there is one', () => {
+      bench.greeting('x', { customizers: ['shop/later'] });
+      bench.settle();
+      expect(bench.texts('one')).toEqual(['Welcome to Rivoli']);
+      expect(bench.failures('one')).toEqual([
+        "eu:one | configmaps shop/greeting | CustomizerNotFound | there is no Customizer shop/later in the namespace of the object; create it, or take its name from the object's annotation or the placement's rule",
+      ]);
+      bench.greet('Late ${{ path }}', 'later');
+      bench.settle();
+      expect([bench.texts('one'), bench.failures('one')]).toEqual([['Late one'], []]);
+      bench.removeCustomizer('later');
+      bench.settle();
+      expect([bench.texts('one'), bench.failures('one')]).toEqual([
+        ['Late one'],
+        [expect.stringContaining('CustomizerNotFound')],
+      ]);
+    });
+
+    it('for a Customizer that no admission has seen says what is wrong with it', () => {
+      bench.greet('${{ nothing }}');
+      bench.settle();
+      expect(bench.failures('one')).toEqual([
+        expect.stringContaining('Customizer shop/greet: spec.replacements[0].value:'),
+      ]);
+    });
+
+    it('shows at most ten failures of a destination', () => {
+      for (let i = 0; i < 20; i++) bench.greeting('x', { customizers: ['shop/none'] }, `map-${i}`);
+      bench.settle();
+      expect(bench.failures('one')).toHaveLength(10);
+    });
+  });
+
+  it('leaves what costs too much for one step to the next, and comes to an end', () => {
+    const loop = `\${{ string(${Array.from({ length: 4 }, (_, i) => `[1,2,3,4,5,6,7,8,9,0].map(v${i}, `).join('')}path${')'.repeat(4)}.size()) }}`;
+    bench.greet(loop);
+    for (let i = 0; i < 100; i++) bench.shop(`store-${i}`, 'x');
+    const steps = bench.settle();
+    expect(bench.texts('store-0', 'store-99')).toEqual(['10', '10']);
+    expect(steps.length).toBeGreaterThan(2);
+    expect(steps.length).toBeLessThan(60);
+    expect(bench.mailbox('store-99').at(-1)).toBe('t/p');
+  });
+
+  it('makes no object of a custom kind that its definition refuses', () => {
+    const spec = { type: 'object', properties: { rows: { type: 'integer', maximum: 3 } } };
+    const version = { name: 'v1', served: true, storage: true };
+    const schema = { openAPIV3Schema: { type: 'object', properties: { spec } } };
+    const definition = {
+      metadata: { name: 'boards.example.com' },
+      spec: {
+        group: 'example.com',
+        scope: 'Namespaced',
+        names: { plural: 'boards', kind: 'Board' },
+        versions: [{ ...version, schema }],
+      },
+    };
+    const board = {
+      metadata: { name: 'b', namespace: 'shop' },
+      apiVersion: 'example.com/v1',
+      kind: 'Board',
+      spec: { rows: 1 },
+    };
+    bench.spec({ replacements: [{ path: '$.spec.rows', value: '${{ size(path) }}' }] }, 'board');
+    bench.shop('three', 'x');
+    const refs = ['p'];
+    bench.row(
+      `o/${source}/apiextensions.k8s.io/customresourcedefinitions//boards.example.com`,
+      { refs },
+      JSON.stringify(definition),
+    );
+    bench.row(`o/${source}/example.com/boards/shop/b`, { refs, customizers: ['shop/board'] }, JSON.stringify(board));
+    bench.settle();
+    expect(bench.failures('one')).toEqual([]);
+    expect(bench.failures('three')).toEqual([
+      expect.stringContaining(
+        'boards.example.com shop/b | CustomizationFailed | the result: spec.rows: Invalid value: 5',
+      ),
+    ]);
+  });
+});
