@@ -191,9 +191,10 @@ export class Agent {
   #sayState(source: string, key: string): Saying | undefined {
     const delivery = this.#desired.deliveries(key).find((one) => one.source === source);
     if (!delivery) return undefined;
-    const { conflicted, failed: _failed, ...attributes } = this.#state(delivery);
+    const { conflicted, failed, ...attributes } = this.#state(delivery);
     const body = conflicted ? undefined : this.#observer.observation(key)?.status;
-    return { attributes: text(stableStringify(attributes)), body: body ?? new Uint8Array(0) };
+    const said = { ...attributes, ...(failed ? { failed } : {}) };
+    return { attributes: text(stableStringify(said)), body: body ?? new Uint8Array(0) };
   }
 
   #sayPartial(id: PlacementId): Saying | undefined {

@@ -31,6 +31,7 @@ import { Gather } from './gather/gather.ts';
 import { Reporter } from './gather/reporter.ts';
 import { Slices } from './gather/slices.ts';
 import { StatusWriter } from './gather/status-writer.ts';
+import { SummaryRoom } from './gather/summary-room.ts';
 import { Mailboxes } from './mailbox/mailboxes.ts';
 import { checkReported } from './mailbox/reported-check.ts';
 import { customizations } from './metrics.ts';
@@ -79,6 +80,7 @@ export class Node implements AsyncDisposable {
   readonly #reporter: Reporter;
   readonly #statuses: StatusWriter;
   readonly #slices: Slices;
+  readonly #summaries: SummaryRoom;
   readonly #views: Views;
   readonly #sessions: ParentSessions;
   readonly #reports: NodeReports;
@@ -128,12 +130,16 @@ export class Node implements AsyncDisposable {
       placements: this.#placements,
       refreshChild: (t, name) => {
         this.#reports.poke(name);
+        t.afterCommit(() => this.#summaries.placeChanged(name));
         const stays = this.#book.refresh(t, name);
         this.#customization.childChanged(t, name, stays);
         return stays;
       },
-      auxiliaryChanged: (t, source, key) => this.#customization.auxiliaryChanged(t, source, key),
-      stages: [this.#customization],
+      auxiliaryChanged: (t, source, key) => {
+        this.#customization.auxiliaryChanged(t, source, key);
+        this.#summaries.summarizerChanged(t, source, key);
+      },
+      stages: [this.#customization, { outgoing: (...shipped) => this.#summaries.stage.outgoing(...shipped) }],
       passage: { mayAttach: () => true, mayDetach: () => true },
     });
     this.#loop = this.#makeLoop();
@@ -165,6 +171,7 @@ export class Node implements AsyncDisposable {
       ownSpace: (source) => this.#spaces.own(source),
       tableOf: (source) => this.#spaces.tableOf(source) ?? this.#upstream,
       reportedOf: (child) => this.#mailboxes.get(child)?.reported,
+      unresolved: (id) => this.#summaries.unresolved(id),
     });
     this.#slices = new Slices({
       path: config.path,
@@ -175,6 +182,7 @@ export class Node implements AsyncDisposable {
       expected: (id, child) => this.#gather.expected(id, child),
     });
     this.#reporter = new Reporter({ clock, soon: ports.soon, report: (ids) => this.#report(ids) });
+    this.#summaries = this.#makeSummaries();
     this.#views = new Views({
       store,
       clock,
@@ -184,6 +192,7 @@ export class Node implements AsyncDisposable {
       upstream: this.#upstream,
       statusOf: (reader, id) => this.#statuses.statusOf(reader, id),
       isOwn: (source) => this.#spaces.own(source) !== undefined,
+      summaries: this.#summaries.writer,
     });
     this.#sessions = this.#makeSessions();
     this.#uplink = this.#makeUplink();
@@ -228,6 +237,7 @@ export class Node implements AsyncDisposable {
       this.#reporter.mark(id);
       this.#slices.mark(id);
     }
+    this.#summaries.start();
     this.#uplink?.start();
     this.#reports.start();
     log.info({ path, url, meshAddress: this.#listener.address }, 'the node serves');
@@ -239,6 +249,7 @@ export class Node implements AsyncDisposable {
     this.#book.stop();
     this.#reporter.stop();
     this.#slices.stop();
+    this.#summaries.stop();
     this.#reports.stop();
     this.#uplink?.close();
     this.#sessions.close();
@@ -277,6 +288,7 @@ export class Node implements AsyncDisposable {
           store.read((reader) => this.#gather.refresh(reader, id));
           this.#reporter.mark(id);
           this.#slices.mark(id);
+          this.#summaries.placementChanged(id);
         }
         this.#uplink?.wake();
         this.#views.mailboxesChanged(touched);
@@ -342,6 +354,7 @@ export class Node implements AsyncDisposable {
       for (const id of ids) if (this.#gather.childChanged(reader, id, child)) this.#slices.mark(id);
     });
     for (const id of ids) this.#reporter.mark(id);
+    this.#summaries.reportedChanged(child, changes);
     this.#views.reportedChanged(child, changes);
     this.#reports.reportedChanged(child, changes);
     this.#uplink?.wake();
@@ -360,11 +373,36 @@ export class Node implements AsyncDisposable {
   #report(ids: readonly PlacementId[]): void {
     try {
       const told = this.#statuses.write(ids);
+      this.#summaries.completenessChanged(ids);
       for (const id of told) this.#views.placementChanged(splitPlacementId(id));
       this.#uplink?.wake();
     } catch (error) {
       this.#ports.fatal(error);
     }
+  }
+
+  #makeSummaries(): SummaryRoom {
+    const { store, clock, soon } = this.#ports;
+    return new SummaryRoom({
+      store,
+      clock,
+      soon,
+      path: this.#config.path,
+      placements: this.#placements,
+      children: this.#book.children,
+      gather: this.#gather,
+      outbox: this.#outbox,
+      tableOf: (source) => this.#spaces.tableOf(source) ?? this.#upstream,
+      mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
+      reportedOf: (child) => this.#mailboxes.get(child)?.reported,
+      locationsOf: (agent) => this.#spaces.inventory.locationsOf(agent, this.#inherited()),
+      ownSpace: (source) => this.#spaces.own(source),
+      ownSpaces: () => [...this.#spaces.workloads()].map(({ space }) => space),
+      shownChanged: (source, key) => this.#views.changed(source, key),
+      resolved: (id) => this.#reporter.mark(id),
+      told: () => this.#uplink?.wake(),
+      failed: (error) => this.#ports.fatal(error),
+    });
   }
 
   // --------------------------------------------------------------------------------------------------- neighbours

@@ -11,8 +11,8 @@ export function compareText(a: string, b: string): number {
 }
 
 /** 64 bits in hex: the order of a uniform sample, the same wherever it is taken. */
-export function sampleHash(text: string): string {
-  return Buffer.from(hash128(text).subarray(0, 8)).toString('hex');
+export function sampleHash(data: string | Uint8Array): string {
+  return Buffer.from(hash128(data).subarray(0, 8)).toString('hex');
 }
 
 /** The union of two sorted lists without duplicates, its smallest `max`. */

@@ -30,6 +30,17 @@ export function decodeUserPartial(bytes: Uint8Array): UserPartial {
   return { ...rest, content: content.form === 'selected' ? content : groupedOf(content) };
 }
 
+/** The same for who asks again for the same content, as those do who check, keep and merge it. */
+const decoded = new WeakMap<object, UserPartial>();
+
+export function readUserPartial(content: { readonly body: Uint8Array }): UserPartial {
+  const known = decoded.get(content);
+  if (known) return known;
+  const partial = decodeUserPartial(content.body);
+  decoded.set(content, partial);
+  return partial;
+}
+
 function wireOf({ content, ...rest }: UserPartial): object {
   return { ...rest, content: content.form === 'selected' ? content : groupedWire(content) };
 }

@@ -21,6 +21,7 @@ export type EntryKey =
   | { readonly type: 'auxiliary'; readonly source: string; readonly object: ObjectKey }
   | { readonly type: 'labels' }
   | { readonly type: 'partial'; readonly id: PlacementId }
+  | { readonly type: 'summary'; readonly id: PlacementId; readonly summarizer: string }
   | { readonly type: 'state'; readonly source: string; readonly object: ObjectKey }
   | { readonly type: 'status'; readonly id: PlacementId; readonly object: ObjectKey }
   | { readonly type: 'node'; readonly path: string };
@@ -32,6 +33,7 @@ export const targetKey = (id: PlacementId) => `t/${id}`;
 export const objectKey = (source: string, key: ObjectKey) => `o/${source}/${formatKey(key)}`;
 export const auxiliaryKey = (source: string, key: ObjectKey) => `a/${source}/${formatKey(key)}`;
 export const partialKey = (id: PlacementId) => `partial/${id}`;
+export const summaryKey = (id: PlacementId, summarizer: string) => `sum/${id}/${summarizer}`;
 export const stateKey = (source: string, key: ObjectKey) => `state/${source}/${formatKey(key)}`;
 export const statusKey = (id: PlacementId, key: ObjectKey) => `status/${id}/${formatKey(key)}`;
 export const nodeKey = (path: string) => `node/${path}`;
@@ -48,6 +50,10 @@ export function parseEntryKey(key: string): EntryKey | undefined {
       return { type: 'target', id: rest };
     case 'partial':
       return { type: 'partial', id: rest };
+    case 'sum': {
+      const [source = '', name = '', summarizer = ''] = rest.split('/');
+      return { type: 'summary', id: placementId(source, name), summarizer };
+    }
     case 'node':
       return { type: 'node', path: rest };
     case 'o':
@@ -131,6 +137,8 @@ export interface StateAttributes {
   readonly desired: number;
   readonly applied: boolean;
   readonly available: boolean;
+  /** It will not become available by itself. */
+  readonly failed?: true;
   readonly reason?: string;
   readonly message?: string;
 }

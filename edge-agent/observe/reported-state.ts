@@ -7,7 +7,7 @@ import { precedence } from '../desired/claim.ts';
 import type { Delivery } from '../desired/desired.ts';
 import type { Observation } from './observer.ts';
 
-export interface ObjectState extends StateAttributes {
+export interface ObjectState extends Omit<StateAttributes, 'failed'> {
   /** Another source delivers the object and wins. Not sent; `reason` says it. */
   readonly conflicted: boolean;
   readonly failed: boolean;

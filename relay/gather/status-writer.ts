@@ -21,6 +21,7 @@ import { tellConflict } from './conflict-event.ts';
 import type { Gather } from './gather.ts';
 import { type PlacementStatus, placementStatus } from './placement-status.ts';
 import { forwardStatuses, singletonStatuses } from './singleton.ts';
+import { withSummarizers } from './summarizers-resolved.ts';
 
 export interface StatusWriterPorts {
   readonly store: Store;
@@ -33,6 +34,8 @@ export interface StatusWriterPorts {
   ownSpace(source: string): Space | undefined;
   tableOf(source: string): Table;
   reportedOf(child: string): Table | undefined;
+  /** Why StatusSummarizers that the placement names can't be used, by name; undefined: it names none. */
+  unresolved(id: PlacementId): ReadonlyMap<string, string> | undefined;
 }
 
 export class StatusWriter {
@@ -88,8 +91,11 @@ export class StatusWriter {
     );
   }
 
-  #status(_id: PlacementId, partial: Partial, before: readonly Condition[]): PlacementStatus {
-    return placementStatus(partial, before, timestamp(this.#ports.clock.wallMs()));
+  #status(id: PlacementId, partial: Partial, before: readonly Condition[]): PlacementStatus {
+    const now = timestamp(this.#ports.clock.wallMs());
+    const status = placementStatus(partial, before, now);
+    const unresolved = this.#ports.unresolved(id);
+    return { ...status, conditions: withSummarizers(status.conditions, unresolved, partial.generation, now) };
   }
 
   #writeSpace(space: Space, placement: Placement, partial: Partial): void {

@@ -5,11 +5,17 @@ import { decodeLabelSummary } from '../../core/match/label-summary.ts';
 import { decodeChecked } from '../../core/object/checked.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { decodePartial } from '../../core/summary/partial.ts';
+import { readUserPartial } from '../../core/summary/user-partial-wire.ts';
 import { parseEntryKey } from '../../core/wire/entries.ts';
 
 const count = z.number().int().min(0);
 const quantities = z.record(z.string(), z.string());
-const state = z.object({ desired: count, applied: z.boolean(), available: z.boolean() });
+const state = z.object({
+  desired: count,
+  applied: z.boolean(),
+  available: z.boolean(),
+  failed: z.literal(true).optional(),
+});
 const node = z.object({
   role: z.enum(['relay', 'agent']),
   version: z.string(),
@@ -35,6 +41,9 @@ export function checkReported(path: string, { key, after }: AppliedChange): void
       return;
     case 'partial':
       if (after) decodePartial(after.body);
+      return;
+    case 'summary':
+      if (after) readUserPartial(after);
       return;
     case 'state':
       if (after) decodeChecked(`the state of ${key}`, state, after.attributes);

@@ -4,9 +4,16 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
 import { objectKey, parseEntryKey, placementId, placementKey, splitPlacementId } from '../../core/wire/entries.ts';
+import { summaryResource } from '../gather/summary-object.ts';
 import { shownBody } from '../mailbox/bodies.ts';
 import type { ShownObject } from '../mailbox/mailbox-view.ts';
 import { placementResource } from './selection.ts';
+
+/** The StatusSummaries of a source above, as this node makes them for its subtree. */
+export interface ShownSummaries {
+  shown(source: string): Iterable<ShownObject>;
+  shownOne(source: string, name: string): Uint8Array | undefined;
+}
 
 export class UpstreamContents {
   readonly #store: Store;
@@ -14,17 +21,20 @@ export class UpstreamContents {
   readonly #source: string;
   /** JSON of a placement's status, as this node's subtree makes it. */
   readonly #statusOf: (reader: Reader, name: string) => Uint8Array | undefined;
+  readonly #summaries: ShownSummaries;
 
   constructor(
     store: Store,
     table: Table,
     source: string,
     statusOf: (reader: Reader, name: string) => Uint8Array | undefined,
+    summaries: ShownSummaries,
   ) {
     this.#store = store;
     this.#table = table;
     this.#source = source;
     this.#statusOf = statusOf;
+    this.#summaries = summaries;
   }
 
   list(): ShownObject[] {
@@ -35,11 +45,12 @@ export class UpstreamContents {
         const key = content && this.keyOf(content.key);
         if (key) shown.push({ key, body: this.#body(reader, content, key) });
       }
-      return shown;
+      return [...shown, ...this.#summaries.shown(this.#source)];
     });
   }
 
   get(key: ObjectKey): Uint8Array | undefined {
+    if (isSummary(key)) return this.#summaries.shownOne(this.#source, key.name);
     const entryKey = isPlacement(key)
       ? placementKey(placementId(this.#source, key.name))
       : objectKey(this.#source, key);
@@ -61,6 +72,10 @@ export class UpstreamContents {
   #body(reader: Reader, content: Parameters<typeof shownBody>[0], key: ObjectKey): Uint8Array {
     return shownBody(content, isPlacement(key) ? this.#statusOf(reader, key.name) : undefined);
   }
+}
+
+function isSummary(key: ObjectKey): boolean {
+  return key.group === summaryResource.group && key.resource === summaryResource.resource;
 }
 
 function isPlacement(key: ObjectKey): boolean {

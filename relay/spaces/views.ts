@@ -16,7 +16,7 @@ import { type PlacementId, parseEntryKey, placementId } from '../../core/wire/en
 import { MailboxContents } from '../mailbox/mailbox-view.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
 import { placementResource } from './selection.ts';
-import { UpstreamContents } from './upstream-contents.ts';
+import { type ShownSummaries, UpstreamContents } from './upstream-contents.ts';
 
 export interface ViewsPorts {
   readonly store: Store;
@@ -27,6 +27,7 @@ export interface ViewsPorts {
   readonly upstream: Table;
   statusOf(reader: Reader, id: PlacementId): Uint8Array | undefined;
   isOwn(source: string): boolean;
+  readonly summaries: ShownSummaries;
 }
 
 /** A view that somebody looks at: what it showed, by key, so that watches see what changes. */
@@ -69,6 +70,12 @@ export class Views {
     if (view) tell(view, { ...placementResource, namespace: '', name });
   }
 
+  /** An object of a source above that this node makes itself. */
+  changed(source: string, key: ObjectKey): void {
+    const view = this.#upstream.get(source);
+    if (view) tell(view, key);
+  }
+
   /** The mailboxes of these children have other rows now. */
   mailboxesChanged(children: Iterable<string>): void {
     for (const child of children) {
@@ -100,9 +107,13 @@ export class Views {
   #source(source: string): OpenView {
     const known = this.#upstream.get(source);
     if (known) return known;
-    const { store, upstream, statusOf } = this.#ports;
-    const contents = new UpstreamContents(store, upstream, source, (reader, name) =>
-      statusOf(reader, placementId(source, name)),
+    const { store, upstream, statusOf, summaries } = this.#ports;
+    const contents = new UpstreamContents(
+      store,
+      upstream,
+      source,
+      (reader, name) => statusOf(reader, placementId(source, name)),
+      summaries,
     );
     const view = { ...this.#open(source, contents), contents };
     this.#upstream.set(source, view);

@@ -1,0 +1,431 @@
+/**
+ * The summaries that users define, of all placements that this node knows: which there are, and the rows and partials that they are made of.
+ * Everything is in memory, made from the rows that the store holds: a start reads each once, afterwards what has changed.
+ *
+ * Work is queued as keys and done in bounded pieces, so that a thousand agents that report at once do not stop the node. Bounds: one waiting key for each
+ * child and object, `rowsPerRun` of them in one turn.
+ */
+import type { Content, Table } from '../../core/feed/feed.ts';
+import { CelError } from '../../core/match/cel/cel-error.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { ObjectKey } from '../../core/object/key.ts';
+import { asText } from '../../core/store/bytes.ts';
+import type { Reader, Store, Transaction } from '../../core/store/store.ts';
+import { sampleHash } from '../../core/summary/order.ts';
+import { compileSummarizer, type Row, type Summarizer } from '../../core/summary/summarizer.ts';
+import type { SummarizerSpec } from '../../core/summary/summarizer-spec.ts';
+import type { UserPartial } from '../../core/summary/user-partial.ts';
+import { readUserPartial } from '../../core/summary/user-partial-wire.ts';
+import {
+  type ObjectAttributes,
+  objectKey,
+  type PlacementId,
+  parseEntryKey,
+  placementId,
+  placementKey,
+  stateKey,
+  summaryKey,
+} from '../../core/wire/entries.ts';
+import type { Child } from '../schedule/children.ts';
+import { type Placement, type Placements, selectedObjects } from '../schedule/placements.ts';
+import { attributesOf } from '../schedule/schedule.ts';
+import { type Place, RowReader } from './summary-rows.ts';
+import { UserSummary } from './user-summary.ts';
+
+export interface SummariesPorts {
+  readonly store: Store;
+  readonly placements: Placements;
+  readonly children: ReadonlyMap<string, Child>;
+  tableOf(source: string): Table;
+  mailboxOf(child: string): Table | undefined;
+  reportedOf(child: string): Table | undefined;
+  /** Path of a child's node. */
+  pathOf(child: string): string;
+  /** Where an agent stands, for a placement that reaches it. */
+  placeOf(child: string, placement: Placement): Place;
+  /** The specification of a summarizer, as this node knows it. */
+  specOf(reader: Reader, source: string, name: string): SummarizerSpec | undefined;
+  /** Calls back soon, after what waits already. */
+  soon(run: () => void): void;
+  /** The summary is another one now, or is there no more. */
+  changed(id: PlacementId, summarizer: string): void;
+  /** Which summarizers of the placement are there has changed. */
+  resolved(id: PlacementId): void;
+  failed(error: unknown): void;
+}
+
+/** Of a placement: the names in its specification that there is a summarizer for, and those that there is none for, with the reason. */
+export interface Resolution {
+  readonly summaries: ReadonlyMap<string, UserSummary>;
+  readonly unresolved: ReadonlyMap<string, string>;
+}
+
+interface DirtyRow {
+  readonly child: string;
+  readonly source: string;
+  readonly keyHash: Uint8Array;
+  /** What the child is to have has changed, and with it perhaps which summaries want the row. */
+  readonly shipped: boolean;
+}
+
+/** All rows of one child, to be read. */
+interface Load {
+  readonly id: PlacementId;
+  readonly name: string;
+  readonly summary: UserSummary;
+  readonly child: string;
+}
+
+/** What is known of one placement. */
+interface Known {
+  /** Hash of the placement's content. */
+  content: string;
+  readonly summaries: Map<string, UserSummary>;
+  readonly unresolved: Map<string, string>;
+  readonly places: Map<string, Place>;
+}
+
+/** Some 20 ms: others have their turn in between. */
+const rowsPerRun = 500;
+export const summarizerResource = { group: 'edge.banyan.io', resource: 'statussummarizers', namespace: '' } as const;
+
+export class Summaries {
+  readonly #ports: SummariesPorts;
+  readonly #reader = new RowReader();
+  readonly #byPlacement = new Map<PlacementId, Known>();
+  /** By source and name, the newest only. */
+  readonly #compiled = new Map<string, { text: string; summarizer: Summarizer | string }>();
+  readonly #dirty = new Map<string, DirtyRow>();
+  readonly #loads: Load[] = [];
+  #scheduled = false;
+  #stopped = false;
+
+  constructor(ports: SummariesPorts) {
+    this.#ports = ports;
+  }
+
+  of(id: PlacementId): Resolution | undefined {
+    return this.#byPlacement.get(id);
+  }
+
+  /** Undefined: there is no such summary, or not yet all of it. */
+  summary(id: PlacementId, name: string): UserSummary | undefined {
+    const summary = this.#byPlacement.get(id)?.summaries.get(name);
+    return summary && summary.loading.size === 0 ? summary : undefined;
+  }
+
+  /** True while the rows of a summary are still being read. */
+  isLoading(id: PlacementId, name: string): boolean {
+    return (this.#byPlacement.get(id)?.summaries.get(name)?.loading.size ?? 0) > 0;
+  }
+
+  *all(): Generator<{ id: PlacementId; name: string }> {
+    for (const [id, { summaries }] of this.#byPlacement) for (const name of summaries.keys()) yield { id, name };
+  }
+
+  stop(): void {
+    this.#stopped = true;
+  }
+
+  // -------------------------------------------------------------------------------------------- what has changed
+
+  /** The placement has come, changed or gone, or it has other children. */
+  placementChanged(id: PlacementId): void {
+    this.#ports.store.read((reader) => this.#refresh(reader, id));
+  }
+
+  /** A StatusSummarizer of a source has come, changed or gone: told after the transaction. */
+  summarizerChanged(t: Transaction, source: string, key: ObjectKey): void {
+    if (key.group !== summarizerResource.group || key.resource !== summarizerResource.resource) return;
+    t.afterCommit(() => {
+      for (const placement of this.#ports.placements.all()) {
+        if (placement.source === source) this.placementChanged(placement.id);
+      }
+    });
+  }
+
+  /** What an agent is given for an object may have changed: told by the last stage of what goes to agents. */
+  shipped(t: Transaction, { child, source, keyHash }: Omit<DirtyRow, 'shipped'>): void {
+    if (this.#byPlacement.size > 0) t.afterCommit(() => this.#mark({ child, source, keyHash, shipped: true }));
+  }
+
+  stateChanged(child: string, source: string, object: ObjectKey): void {
+    if (this.#byPlacement.size === 0) return;
+    this.#mark({ child, source, keyHash: hash128(objectKey(source, object)), shipped: false });
+  }
+
+  /** A relay has sent another partial. */
+  partialChanged(child: string, id: PlacementId, name: string): void {
+    const summary = this.#byPlacement.get(id)?.summaries.get(name);
+    const placement = this.#ports.placements.get(id);
+    if (!summary || !placement?.children.has(child) || this.#ports.children.get(child)?.role !== 'relay') return;
+    this.#ports.store.read((reader) => this.#placeRelay(reader, id, name, summary, child));
+    this.#ports.changed(id, name);
+  }
+
+  /** The agent's place in the inventory may have changed. */
+  placeChanged(child: string): void {
+    for (const [id, { summaries, places }] of this.#byPlacement) {
+      const placement = this.#ports.placements.get(id);
+      const before = places.get(child);
+      if (!before || !placement?.children.has(child)) continue;
+      const place = this.#ports.placeOf(child, placement);
+      if (place.text === before.text) continue;
+      places.set(child, place);
+      for (const [name, summary] of summaries) this.#load(id, name, summary, child);
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------ which there are
+
+  #refresh(reader: Reader, id: PlacementId): void {
+    const placement = this.#ports.placements.get(id);
+    const content = placement && this.#contentOf(reader, placement);
+    const names = content ? namesOf(content.body) : [];
+    const known: Known = this.#byPlacement.get(id) ?? {
+      content: '',
+      summaries: new Map(),
+      unresolved: new Map(),
+      places: new Map(),
+    };
+    const before = [...known.unresolved].join();
+    for (const name of known.summaries.keys()) if (!names.includes(name)) this.#drop(known.summaries, id, name);
+    known.unresolved.clear();
+    if (!placement || !content || names.length === 0) {
+      if (this.#byPlacement.delete(id)) this.#ports.resolved(id);
+      return;
+    }
+    this.#byPlacement.set(id, known);
+    const hash = sampleHash(content.body);
+    const edited = known.content !== hash;
+    known.content = hash;
+    // Which Location it is through which the placement reaches an agent may be another.
+    if (edited) known.places.clear();
+    for (const name of names) {
+      const summarizer = this.#summarizer(reader, placement.source, name);
+      if (typeof summarizer !== 'string') {
+        this.#ensure(known.summaries, placement, name, summarizer, edited);
+        continue;
+      }
+      known.unresolved.set(name, summarizer);
+      this.#drop(known.summaries, id, name);
+    }
+    if (edited || [...known.unresolved].join() !== before) this.#ports.resolved(id);
+  }
+
+  #drop(summaries: Map<string, UserSummary>, id: PlacementId, name: string): void {
+    if (summaries.delete(name)) this.#ports.changed(id, name);
+  }
+
+  /** Of one that counts as before, the children that have come and gone; all of another one, or when the placement was edited. */
+  #ensure(
+    summaries: Map<string, UserSummary>,
+    placement: Placement,
+    name: string,
+    summarizer: Summarizer,
+    edited: boolean,
+  ): void {
+    const known = summaries.get(name);
+    const summary = known?.summarizer.fingerprint === summarizer.fingerprint ? known : new UserSummary(summarizer);
+    let changed = summary !== known || summary.summarizer !== summarizer;
+    summary.summarizer = summarizer;
+    summaries.set(name, summary);
+    const children = new Set(summary.children());
+    for (const child of children) {
+      if (placement.children.has(child)) continue;
+      summary.deleteChild(child);
+      changed = true;
+    }
+    for (const child of placement.children) {
+      if (edited || !children.has(child)) this.#load(placement.id, name, summary, child);
+    }
+    if (changed) this.#ports.changed(placement.id, name);
+  }
+
+  #contentOf(reader: Reader, { id, source }: Placement): Content | undefined {
+    return contentOf(reader, this.#ports.tableOf(source), hash128(placementKey(id)));
+  }
+
+  /** Or why there is none. */
+  #summarizer(reader: Reader, source: string, name: string): Summarizer | string {
+    const spec = this.#ports.specOf(reader, source, name);
+    const key = `${source}/${name}`;
+    if (!spec) {
+      this.#compiled.delete(key);
+      return `StatusSummarizer ${JSON.stringify(name)} does not exist in this space: create it, or take it out of spec.downsync[].statusSummarizers`;
+    }
+    const text = stableStringify(spec);
+    const known = this.#compiled.get(key);
+    if (known?.text === text) return known.summarizer;
+    const summarizer = compiled(name, spec);
+    this.#compiled.set(key, { text, summarizer });
+    return summarizer;
+  }
+
+  // ----------------------------------------------------------------------------------------------------------- rows
+
+  #load(id: PlacementId, name: string, summary: UserSummary, child: string): void {
+    if (summary.loading.has(child)) return;
+    summary.loading.add(child);
+    this.#loads.push({ id, name, summary, child });
+    this.#schedule();
+  }
+
+  #mark(row: DirtyRow): void {
+    const key = `${row.child} ${row.source} ${nameOf(row.keyHash)}`;
+    this.#dirty.set(key, { ...row, shipped: row.shipped || (this.#dirty.get(key)?.shipped ?? false) });
+    this.#schedule();
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#stopped) return;
+    this.#scheduled = true;
+    this.#ports.soon(() => this.#run());
+  }
+
+  #run(): void {
+    this.#scheduled = false;
+    if (this.#stopped) return;
+    try {
+      this.#ports.store.read((reader) => this.#work(reader));
+    } catch (error) {
+      this.#ports.failed(error);
+      return;
+    }
+    if (this.#loads.length > 0 || this.#dirty.size > 0) this.#schedule();
+  }
+
+  #work(reader: Reader): void {
+    let left = rowsPerRun;
+    while (left > 0 && this.#loads.length > 0) left -= this.#loadOne(reader, this.#loads.pop()!);
+    for (const [key, row] of this.#dirty) {
+      if (left-- <= 0) return;
+      this.#dirty.delete(key);
+      this.#evaluate(reader, row);
+    }
+  }
+
+  /** All rows of one child; how many. */
+  #loadOne(reader: Reader, { id, name, summary, child }: Load): number {
+    const placement = this.#ports.placements.get(id);
+    // It may have gone, or been replaced, while it waited.
+    if (!summary.loading.delete(child) || !placement?.children.has(child)) return 0;
+    if (this.#byPlacement.get(id)?.summaries.get(name) !== summary) return 0;
+    let rows = 1;
+    if (this.#ports.children.get(child)?.role === 'relay') {
+      this.#placeRelay(reader, id, name, summary, child);
+    } else {
+      for (const keyHash of [...selectedObjects(reader, id)]) {
+        const row = { child, source: placement.source, keyHash, shipped: false };
+        this.#setRow(row, this.#read(reader, row), placement, name, summary);
+        rows++;
+      }
+    }
+    if (summary.loading.size === 0) this.#ports.changed(id, name);
+    return rows;
+  }
+
+  /** One object of one agent, in each summary that has it or is to have it. */
+  #evaluate(reader: Reader, row: DirtyRow): void {
+    const { child, source } = row;
+    if (this.#ports.children.get(child)?.role !== 'agent') return;
+    const read = this.#read(reader, row);
+    const object = nameOf(row.keyHash);
+    for (const id of this.#concerned(row, read)) {
+      const placement = this.#ports.placements.get(id);
+      const known = this.#byPlacement.get(id);
+      if (!known || placement?.source !== source || !placement.children.has(child)) continue;
+      for (const [name, summary] of known.summaries) {
+        if (!isWanted(read, placement, name) && !summary.hasRow(child, object)) continue;
+        this.#setRow(row, read, placement, name, summary);
+        this.#ports.changed(id, name);
+      }
+    }
+  }
+
+  /** A new state concerns the summaries that the object's row names; anything else may concern those too that had it. */
+  #concerned({ source, shipped }: DirtyRow, read: ReadRow | undefined): Iterable<PlacementId> {
+    if (!read || shipped) return this.#byPlacement.keys();
+    return Object.keys(read.attributes.summarizers ?? {}).map((name) => placementId(source, name));
+  }
+
+  #setRow(row: DirtyRow, read: ReadRow | undefined, placement: Placement, name: string, summary: UserSummary): void {
+    const wanted = read && isWanted(read, placement, name);
+    const partial = wanted ? summary.summarizer.evaluate(read.row(this.#place(row.child, placement))) : undefined;
+    summary.setRow(row.child, nameOf(row.keyHash), partial);
+  }
+
+  /** The object, its state and what says which summaries want it; undefined when the agent has not both. */
+  #read(reader: Reader, { child, source, keyHash }: Omit<DirtyRow, 'shipped'>): ReadRow | undefined {
+    const { tableOf, mailboxOf, reportedOf, pathOf } = this.#ports;
+    const wanted = contentOf(reader, tableOf(source), keyHash);
+    const entry = wanted && parseEntryKey(wanted.key);
+    const mailbox = mailboxOf(child);
+    const delivered = mailbox?.get(reader, keyHash);
+    const reported = reportedOf(child);
+    if (!wanted || entry?.type !== 'object' || !mailbox || !delivered?.content || !reported) return undefined;
+    const state = contentOf(reader, reported, hash128(stateKey(source, entry.object)));
+    if (!state) return undefined;
+    const content = mailbox.content(reader, delivered.content);
+    const input = { path: pathOf(child), object: entry.object, delivered, content, state };
+    const attributes = attributesOf<ObjectAttributes>(wanted);
+    return { attributes, row: (place) => this.#reader.row({ ...input, place }) };
+  }
+
+  #place(child: string, placement: Placement): Place {
+    const places = this.#byPlacement.get(placement.id)?.places;
+    const known = places?.get(child);
+    if (known) return known;
+    const place = this.#ports.placeOf(child, placement);
+    places?.set(child, place);
+    return place;
+  }
+
+  #placeRelay(reader: Reader, id: PlacementId, name: string, summary: UserSummary, child: string): void {
+    const table = this.#ports.reportedOf(child);
+    const content = table && contentOf(reader, table, hash128(summaryKey(id, name)));
+    const partial = content && readUserPartial(content);
+    const { fingerprint, empty } = summary.summarizer;
+    const isOurs = partial !== undefined && partial.spec === fingerprint && sameShape(partial, empty);
+    summary.setRelay(child, isOurs ? partial : undefined);
+  }
+}
+
+interface ReadRow {
+  readonly attributes: ObjectAttributes;
+  row(place: Place): Row;
+}
+
+/** What a child says of itself is not what it is. */
+function sameShape({ content: a }: UserPartial, { content: b }: UserPartial): boolean {
+  if (a.form === 'selected' || b.form === 'selected') return a.form === b.form;
+  return a.kinds.join() === b.kinds.join();
+}
+
+function contentOf(reader: Reader, table: Table, keyHash: Uint8Array): Content | undefined {
+  const row = table.get(reader, keyHash);
+  return row?.content && table.content(reader, row.content);
+}
+
+function nameOf(keyHash: Uint8Array): string {
+  return Buffer.from(keyHash).toString('latin1');
+}
+
+function isWanted(read: ReadRow | undefined, placement: Placement, name: string): boolean {
+  return read?.attributes.summarizers?.[placement.name]?.includes(name) ?? false;
+}
+
+function namesOf(placement: Uint8Array): string[] {
+  const { spec } = JSON.parse(asText(placement)) as { spec?: { downsync?: { statusSummarizers?: string[] }[] } };
+  return [...new Set((spec?.downsync ?? []).flatMap((item) => item.statusSummarizers ?? []))].sort();
+}
+
+function compiled(name: string, spec: SummarizerSpec): Summarizer | string {
+  try {
+    return compileSummarizer(spec);
+  } catch (error) {
+    if (!(error instanceof CelError)) throw error;
+    return `StatusSummarizer ${JSON.stringify(name)} does not compile: ${error.message}`;
+  }
+}

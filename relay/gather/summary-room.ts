@@ -1,0 +1,168 @@
+/**
+ * Summaries that users define, as one part of a node: it is told of what changes, and tells the summaries upward and into spaces. Beside it nobody
+ * has to know of how they are made.
+ */
+import type { Space } from '../../core/apiserver/space.ts';
+import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
+import { parseBody } from '../../core/object/canonical.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { ObjectKey } from '../../core/object/key.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { Reader, Store, Transaction } from '../../core/store/store.ts';
+import type { SummarizerSpec } from '../../core/summary/summarizer-spec.ts';
+import { auxiliaryKey, type PlacementId, parseEntryKey } from '../../core/wire/entries.ts';
+import type { Child } from '../schedule/children.ts';
+import { matchingDestinations } from '../schedule/children.ts';
+import type { InventoryLocation } from '../schedule/inventory.ts';
+import type { OutgoingStage } from '../schedule/outgoing.ts';
+import type { Placement, Placements } from '../schedule/placements.ts';
+import { childPath } from '../tree/node-objects.ts';
+import type { Gather } from './gather.ts';
+import { Reporter } from './reporter.ts';
+import { Summaries, summarizerResource } from './summaries.ts';
+import { type Place, placeOf } from './summary-rows.ts';
+import { SummaryWriter } from './summary-writer.ts';
+
+export interface SummaryRoomPorts {
+  readonly path: string;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly placements: Placements;
+  readonly children: ReadonlyMap<string, Child>;
+  readonly gather: Gather;
+  readonly outbox: Producer;
+  /** The source table of an own space, or what comes from above. */
+  tableOf(source: string): Table;
+  mailboxOf(child: string): Table | undefined;
+  reportedOf(child: string): Table | undefined;
+  /** The Locations that select an agent's SyncTarget, with inherited labels. */
+  locationsOf(agent: string): readonly InventoryLocation[];
+  ownSpace(source: string): Space | undefined;
+  ownSpaces(): Iterable<Space>;
+  soon(run: () => void): void;
+  /** A StatusSummary of a source above is another one, or gone. */
+  shownChanged(source: string, key: ObjectKey): void;
+  /** The placement names summarizers that are there, or not: its status says so. */
+  resolved(id: PlacementId): void;
+  /** The outbox has something new. */
+  told(): void;
+  failed(error: unknown): void;
+}
+
+export class SummaryRoom {
+  readonly #ports: SummaryRoomPorts;
+  readonly #summaries: Summaries;
+  readonly #reporter: Reporter;
+  readonly writer: SummaryWriter;
+  /** The last stage of what goes to agents: it changes nothing, and sees what was asked. */
+  readonly stage: OutgoingStage = {
+    outgoing: (t, { child, source, keyHash }, what) => {
+      this.#summaries.shipped(t, { child: child.name, source, keyHash });
+      return what;
+    },
+  };
+
+  constructor(ports: SummaryRoomPorts) {
+    this.#ports = ports;
+    const { clock, soon, gather, ownSpace } = ports;
+    this.#summaries = new Summaries({
+      ...ports,
+      pathOf: (child) => childPath(ports.path, child),
+      placeOf: (child, placement) => this.#placeOf(child, placement),
+      specOf: (reader, source, name) => this.#specOf(reader, source, name),
+      changed: (id, name) => this.#mark(id, name),
+    });
+    this.writer = new SummaryWriter({
+      ...ports,
+      ownSpace,
+      summaries: this.#summaries,
+      builtIn: (reader, id) => gather.total(reader, id),
+      expected: (id, child) => gather.expected(id, child),
+    });
+    this.#reporter = new Reporter({ clock, soon, report: (keys) => this.#report(keys) });
+  }
+
+  /** Once all placements are known. */
+  start(): void {
+    for (const { id } of this.#ports.placements.all()) this.#summaries.placementChanged(id);
+    for (const { id, name } of this.writer.sweep()) this.#mark(id, name);
+  }
+
+  stop(): void {
+    this.#reporter.stop();
+    this.#summaries.stop();
+  }
+
+  placementChanged(id: PlacementId): void {
+    this.#summaries.placementChanged(id);
+  }
+
+  /** In the transaction that finds it out. */
+  summarizerChanged(t: Transaction, source: string, key: ObjectKey): void {
+    this.#summaries.summarizerChanged(t, source, key);
+  }
+
+  placeChanged(child: string): void {
+    this.#summaries.placeChanged(child);
+  }
+
+  /** After the commit of what a child said. */
+  reportedChanged(child: string, changes: readonly AppliedChange[]): void {
+    for (const { key } of changes) {
+      const entry = parseEntryKey(key);
+      if (entry?.type === 'state') this.#summaries.stateChanged(child, entry.source, entry.object);
+      else if (entry?.type === 'summary') this.#summaries.partialChanged(child, entry.id, entry.summarizer);
+    }
+  }
+
+  /** The built-in summaries of these have changed, which is how complete the others are. */
+  completenessChanged(ids: readonly PlacementId[]): void {
+    for (const id of ids) for (const name of this.#summaries.of(id)?.summaries.keys() ?? []) this.#mark(id, name);
+  }
+
+  /** By name of a summarizer that a placement wants and that can't be used: why. Undefined: the placement wants none. */
+  unresolved(id: PlacementId): ReadonlyMap<string, string> | undefined {
+    return this.#summaries.of(id)?.unresolved;
+  }
+
+  /** Merges done for one summary since the start. */
+  merges(id: PlacementId, name: string): number {
+    return this.#summaries.summary(id, name)?.merges ?? 0;
+  }
+
+  #mark(id: PlacementId, name: string): void {
+    this.#reporter.mark(`${id}/${name}`);
+  }
+
+  #report(keys: readonly string[]): void {
+    try {
+      const ids = keys.map((key) => {
+        const slash = key.lastIndexOf('/');
+        return { id: key.slice(0, slash), name: key.slice(slash + 1) };
+      });
+      for (const { source, key } of this.writer.write(ids)) this.#ports.shownChanged(source, key);
+      this.#ports.told();
+    } catch (error) {
+      this.#ports.failed(error);
+    }
+  }
+
+  /** Of several Locations that of the placement. */
+  #placeOf(agent: string, placement: Placement): Place {
+    const { children, locationsOf, path } = this.#ports;
+    const child = children.get(agent);
+    const [matching] = child ? matchingDestinations(placement, child) : [];
+    const locations = locationsOf(agent);
+    const location = locations.find(({ name }) => name === matching?.location) ?? locations[0];
+    return placeOf(childPath(path, agent), location);
+  }
+
+  #specOf(reader: Reader, source: string, name: string): SummarizerSpec | undefined {
+    const key = { ...summarizerResource, name };
+    const own = this.#ports.ownSpace(source);
+    if (own) return own.get(key)?.spec as SummarizerSpec | undefined;
+    const table = this.#ports.tableOf(source);
+    const row = table.get(reader, hash128(auxiliaryKey(source, key)));
+    return row?.content && (parseBody(table.content(reader, row.content).body).spec as SummarizerSpec);
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * One summary of one placement at this node: a segment tree over the children. A relay has a slot with what it sends; an agent has a tree of its own over
+ * the rows of its objects, so that a change of one object costs log2(objects) and log2(children) merges.
+ */
+import { SegmentTree } from '../../core/summary/segment-tree.ts';
+import type { Summarizer } from '../../core/summary/summarizer.ts';
+import { mergeUserPartials, type UserPartial } from '../../core/summary/user-partial.ts';
+
+export class UserSummary {
+  /** Another one of the same fingerprint shows the same rows differently. */
+  summarizer: Summarizer;
+  readonly #children = new SegmentTree<UserPartial>(mergeUserPartials);
+  /** By agent, and in it by object. */
+  readonly #rows = new Map<string, SegmentTree<UserPartial>>();
+  /** Agents of which rows have changed since the last total. */
+  readonly #changed = new Set<string>();
+  /** Relays whose part of the tree has another version of the summarizer, or none yet: their partials can't be merged. */
+  readonly #outdated = new Set<string>();
+  /** Children whose rows have not been read yet: until there is none, the total is not told. */
+  readonly loading = new Set<string>();
+
+  constructor(summarizer: Summarizer) {
+    this.summarizer = summarizer;
+  }
+
+  children(): Iterable<string> {
+    return new Set([...this.#children.keys(), ...this.#rows.keys(), ...this.#outdated, ...this.loading]);
+  }
+
+  /** What a relay sends; absent: nothing that can be merged. */
+  setRelay(child: string, partial: UserPartial | undefined): void {
+    if (partial) {
+      this.#outdated.delete(child);
+      this.#children.set(child, partial);
+    } else {
+      this.#outdated.add(child);
+      this.#children.delete(child);
+    }
+  }
+
+  /** Absent: there is no row of the object at this agent. */
+  setRow(agent: string, object: string, partial: UserPartial | undefined): void {
+    const rows = this.#rows.get(agent) ?? new SegmentTree<UserPartial>(mergeUserPartials);
+    this.#rows.set(agent, rows);
+    if (partial) rows.set(object, partial);
+    else rows.delete(object);
+    this.#changed.add(agent);
+  }
+
+  hasRow(agent: string, object: string): boolean {
+    return this.#rows.get(agent)?.get(object) !== undefined;
+  }
+
+  deleteChild(child: string): void {
+    this.loading.delete(child);
+    this.#changed.delete(child);
+    this.#outdated.delete(child);
+    this.#rows.delete(child);
+    this.#children.delete(child);
+  }
+
+  /** `expected`: destinations at or below a child. */
+  total(expected: (child: string) => number): UserPartial {
+    for (const agent of this.#changed) {
+      const total = this.#rows.get(agent)?.total();
+      if (total) this.#children.set(agent, total);
+      else this.#children.delete(agent);
+    }
+    this.#changed.clear();
+    const total = this.#children.total() ?? this.summarizer.empty;
+    let { outdated } = total;
+    for (const child of this.#outdated) outdated += expected(child);
+    return outdated === total.outdated ? total : { ...total, outdated };
+  }
+
+  /** Since the start. */
+  get merges(): number {
+    let merges = this.#children.merges;
+    for (const rows of this.#rows.values()) merges += rows.merges;
+    return merges;
+  }
+}
