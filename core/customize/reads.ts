@@ -39,7 +39,7 @@ export function observe(facts: Facts, { path, look }: Read): string {
 function typeOfFirst(fields: Record<string, unknown>): string {
   const [name] = namesOf(fields);
   const value = name === undefined ? undefined : fields[name];
-  if (isObject(value)) return `{${name}`;
+  if (isObject(value)) return `{${JSON.stringify(name)}`;
   if (Array.isArray(value)) return stableStringify(value);
   return typeof value === 'number' && !Number.isSafeInteger(value) ? 'double' : typeof value;
 }

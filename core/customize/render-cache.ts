@@ -25,8 +25,10 @@ export const defaultCacheBounds: RenderCacheBounds = { entriesMax: 100_000, byte
 
 type Entry = { readonly read: Read } | { readonly rendering: Rendering };
 
+/** A longer key is hashed: up to here text is quicker. */
+const keyCharactersMax = 256;
 /** What an entry takes beside a body or the values that were seen. */
-const entryBytes = 200;
+const entryBytes = 400;
 
 export class RenderCache {
   readonly #bounds: RenderCacheBounds;
@@ -94,8 +96,10 @@ export class RenderCache {
   }
 }
 
+/** What was seen is JSON, which has no line ends of its own, and keys begin with a hash: no two ways lead to one entry. */
 function nextKey(at: string, saw: string): string {
-  return Buffer.from(hash128(`${at}\n${saw}`)).toString('latin1');
+  const next = `${at}\n${saw}`;
+  return next.length <= keyCharactersMax ? next : Buffer.from(hash128(next)).toString('latin1');
 }
 
 function bytesOf(entry: Entry): number {

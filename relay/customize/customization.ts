@@ -4,10 +4,11 @@
  * says why.
  */
 import type { Kind } from '../../core/apiserver/space.ts';
-import type { Compilation, CompiledCustomizer } from '../../core/customize/compile.ts';
-import type { Facts, FailureReason } from '../../core/customize/customizer.ts';
+import type { CompiledCustomizer } from '../../core/customize/compile.ts';
+import type { Facts, FailureReason, Outcome } from '../../core/customize/customizer.ts';
 import { render } from '../../core/customize/render.ts';
 import { RenderCache, type Rendering } from '../../core/customize/render-cache.ts';
+import { contentHash, referenceCount } from '../../core/feed/content.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { parseBody } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -21,7 +22,7 @@ import { markDirty } from '../schedule/dirty.ts';
 import { type Outgoing, type OutgoingStage, type Shipment, shipmentKey } from '../schedule/outgoing.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import { attributesOf } from '../schedule/schedule.ts';
-import { bodyHash, type Ingredient, Ingredients } from './ingredients.ts';
+import { bodyHash, Ingredients } from './ingredients.ts';
 import { type Customized, Renderings } from './renderings.ts';
 
 export interface CustomizationPorts {
@@ -45,6 +46,10 @@ export class Customization implements OutgoingStage {
   readonly #renderings = new Renderings();
   readonly #ingredients = new Ingredients();
   readonly #cache = new RenderCache();
+  /** Of this step, in which no source changes: an object goes to many children one after the other. */
+  readonly #recipes = new Map<string, Recipe>();
+  /** Hashes of the contents that were made of an outcome, by what it was made into. */
+  readonly #hashes = new WeakMap<Outcome, { readonly attributes: string; readonly hash: Uint8Array }>();
   #stepsLeft = stepsPerTurn;
 
   constructor(ports: CustomizationPorts) {
@@ -58,6 +63,7 @@ export class Customization implements OutgoingStage {
 
   begin(): void {
     this.#stepsLeft = stepsPerTurn;
+    this.#recipes.clear();
   }
 
   outgoing(t: Transaction, { child, source, keyHash }: Shipment, what: Outgoing): Outgoing {
@@ -74,7 +80,8 @@ export class Customization implements OutgoingStage {
     const facts = this.#facts(source, refs, child);
     // Without a place there is nothing to read from; the placement that brought it here is about to take it away.
     if (!facts) return { type: 'keep' };
-    const rendering = this.#rendering(t, { source, content: what.content, customizers, expand, facts });
+    const recipe = this.#recipe(t, source, what, customizers, expand);
+    const rendering = 'failure' in recipe ? recipe.failure : this.#rendering(recipe, facts);
     if (rendering === 'later') return { type: 'later' };
     const { outcome, trace } = rendering;
     const row: Customized = { key: what.content.key, customizers };
@@ -84,8 +91,7 @@ export class Customization implements OutgoingStage {
       return { type: 'keep' };
     }
     this.#renderings.set(t, child.name, keyHash, row, trace);
-    if (equalBytes(outcome.body, what.content.body)) return what;
-    return { type: 'content', content: { ...what.content, body: outcome.body }, originRevision: what.originRevision };
+    return equalBytes(outcome.body, what.content.body) ? what : this.#made(t, what, outcome);
   }
 
   /** A Location, a SyncTarget or what is inherited has changed: what read it is made anew. */
@@ -126,53 +132,68 @@ export class Customization implements OutgoingStage {
 
   // ---------------------------------------------------------------------------------------------------- one object
 
-  #rendering(t: Transaction, order: Order): Rendering | 'later' {
-    const table = this.#ports.tableOf(order.source);
-    const entry = parseEntryKey(order.content.key);
-    if (!table || entry?.type !== 'object')
-      return failed('CustomizationFailed', `${order.content.key} is of no source here`);
-    const kind = this.#ingredients.kind(t, table, order.source, entry.object);
-    const customizers: { name: string; found: Ingredient<Compilation> }[] = [];
-    for (const name of order.customizers) {
-      const found = this.#ingredients.customizer(t, table, order.source, name);
-      if (!found) return failed('CustomizerNotFound', notFound(name, entry.object));
-      customizers.push({ name, found });
-    }
-    const hashes = customizers.map(({ name, found }) => `${name} ${found.hash}`);
-    const key = hash128([bodyHash(order.content), order.expand, kind?.hash ?? '-', ...hashes].join('\n'));
-    return this.#made(asBuffer(key).toString('latin1'), order, customizers, kind);
+  #recipe(
+    t: Transaction,
+    source: string,
+    { content, reference }: Outgoing & { type: 'content' },
+    names: readonly string[],
+    expands: boolean,
+  ): Recipe {
+    const at = reference && `${source} ${asBuffer(reference.hash).toString('latin1')}`;
+    const known = at === undefined ? undefined : this.#recipes.get(at);
+    if (known) return known;
+    const made = this.#newRecipe(t, source, content, names, expands);
+    if (at !== undefined) this.#recipes.set(at, made);
+    return made;
   }
 
-  #made(
-    key: string,
-    { content, expand, facts }: Order,
-    customizers: readonly { name: string; found: Ingredient<Compilation> }[],
-    kind: Ingredient<Kind> | undefined,
-  ): Rendering | 'later' {
+  #newRecipe(t: Transaction, source: string, content: Content, names: readonly string[], expands: boolean): Recipe {
+    const table = this.#ports.tableOf(source);
+    const entry = parseEntryKey(content.key);
+    if (!table || entry?.type !== 'object') throw new Error(`${content.key} is shipped and of no source here`);
+    const kind = this.#ingredients.kind(t, table, source, entry.object);
+    const customizers: { name: string; compiled: CompiledCustomizer }[] = [];
+    const hashes: string[] = [];
+    for (const name of names) {
+      const found = this.#ingredients.customizer(t, table, source, name);
+      if (!found) return { failure: failed('CustomizerNotFound', notFound(name, entry.object)) };
+      const { customizer, causes } = found.value;
+      if (!customizer) {
+        const message = `Customizer ${name}: ${causes[0].field}: ${causes[0].message}`;
+        return { failure: failed('CustomizationFailed', message) };
+      }
+      customizers.push({ name, compiled: customizer });
+      hashes.push(`${name} ${found.hash}`);
+    }
+    const key = hash128([bodyHash(content), expands, kind?.hash ?? '-', ...hashes].join('\n'));
+    return { key: asBuffer(key).toString('latin1'), content, customizers, expands, kind: kind?.value };
+  }
+
+  #rendering({ key, content, ...input }: Ready, facts: Facts): Rendering | 'later' {
     const known = this.#cache.find(key, facts);
     if (known) {
       this.#ports.counted(false);
       return known;
     }
     if (this.#stepsLeft <= 0) return 'later';
-    const ready: { name: string; compiled: CompiledCustomizer }[] = [];
-    for (const { name, found } of customizers) {
-      const { customizer, causes } = found.value;
-      if (!customizer)
-        return failed('CustomizationFailed', `Customizer ${name}: ${causes[0].field}: ${causes[0].message}`);
-      ready.push({ name, compiled: customizer });
-    }
-    const input = {
-      object: parseBody(content.body),
-      characters: content.body.length,
-      customizers: ready,
-      expands: expand,
-      kind: kind?.value,
-    };
-    const made = this.#cache.evaluate(key, facts, (recorder) => render(input, recorder));
+    const whole = { ...input, object: parseBody(content.body), characters: content.body.length };
+    const made = this.#cache.evaluate(key, facts, (recorder) => render(whole, recorder));
     this.#stepsLeft -= stepsPerEvaluation + made.steps;
     this.#ports.counted(true);
     return made;
+  }
+
+  /** The content with another body; shared when another mailbox has the same already. */
+  #made(t: Transaction, what: Outgoing & { type: 'content' }, outcome: Outcome & { body: Uint8Array }): Outgoing {
+    const content = { ...what.content, body: outcome.body };
+    const attributes = asBuffer(content.attributes).toString('latin1');
+    const known = this.#hashes.get(outcome);
+    const hash = known?.attributes === attributes ? known.hash : contentHash(content);
+    if (known?.hash !== hash) this.#hashes.set(outcome, { attributes, hash });
+    const reference = { hash };
+    const { originRevision } = what;
+    if (referenceCount(t, reference) === 0) return { type: 'content', content, originRevision };
+    return { type: 'content', content, reference, originRevision };
   }
 
   /** The destination by which the object comes to the child. */
@@ -190,12 +211,15 @@ export class Customization implements OutgoingStage {
   }
 }
 
-interface Order {
-  readonly source: string;
+/** What is to be done with an object, wherever it goes; or that nothing can be. */
+type Recipe = Ready | { readonly failure: Rendering };
+
+interface Ready {
+  readonly key: string;
   readonly content: Content;
-  readonly customizers: readonly string[];
-  readonly expand: boolean;
-  readonly facts: Facts;
+  readonly customizers: readonly { readonly name: string; readonly compiled: CompiledCustomizer }[];
+  readonly expands: boolean;
+  readonly kind: Kind | undefined;
 }
 
 /** Almost all objects are not: their attributes are not parsed. */

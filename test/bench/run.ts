@@ -32,6 +32,10 @@ const benches: Readonly<Record<string, Entry>> = {
     line: '`banyan up` of the example tree from nothing until every node is ready',
     load: () => import('./cold.ts'),
   },
+  customize: {
+    line: 'one object customized for 1,000 agents with three distinct values, and one Location changed',
+    load: () => import('./customize.ts'),
+  },
 };
 
 interface Arguments {
