@@ -35,6 +35,9 @@ import { SummaryRoom } from './gather/summary-room.ts';
 import { Mailboxes } from './mailbox/mailboxes.ts';
 import { checkReported } from './mailbox/reported-check.ts';
 import { customizations } from './metrics.ts';
+import { Controllers } from './rollout/controllers.ts';
+import { Exposures } from './rollout/exposure.ts';
+import { askWebhook } from './rollout/webhook.ts';
 import { ChildBook } from './schedule/child-book.ts';
 import { markDirty } from './schedule/dirty.ts';
 import { Evictions } from './schedule/evictions.ts';
@@ -76,6 +79,8 @@ export class Node implements AsyncDisposable {
   readonly #customization: Customization;
   readonly #scheduler: Scheduler;
   readonly #loop: ScheduleLoop;
+  readonly #exposures: Exposures;
+  readonly #rollouts: Controllers;
   readonly #gather: Gather;
   readonly #reporter: Reporter;
   readonly #statuses: StatusWriter;
@@ -123,6 +128,14 @@ export class Node implements AsyncDisposable {
       pathOf: (child) => childPath(config.path, child),
       counted: (evaluated) => (evaluated ? customizations.evaluated : customizations.known).inc(),
     });
+    this.#exposures = new Exposures({
+      store,
+      clock,
+      placements: this.#placements,
+      tableOf: (source) => this.#spaces.tableOf(source) ?? this.#upstream,
+      soon: ports.soon,
+      admitted: (id, children) => this.#admitted(id, children),
+    });
     this.#scheduler = new Scheduler({
       tableOf: (source) => this.#spaces.tableOf(source) ?? this.#upstream,
       mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
@@ -139,7 +152,12 @@ export class Node implements AsyncDisposable {
         this.#customization.auxiliaryChanged(t, source, key);
         this.#summaries.summarizerChanged(t, source, key);
       },
-      stages: [this.#customization, { outgoing: (...shipped) => this.#summaries.stage.outgoing(...shipped) }],
+      releases: this.#exposures,
+      stages: [
+        this.#exposures,
+        this.#customization,
+        { outgoing: (...shipped) => this.#summaries.stage.outgoing(...shipped) },
+      ],
       passage: { mayAttach: () => true, mayDetach: () => true },
     });
     this.#loop = this.#makeLoop();
@@ -159,6 +177,16 @@ export class Node implements AsyncDisposable {
       reportedOf: (child) => this.#mailboxes.get(child)?.reported,
       connection: (child) => this.#sessions.status(child),
       heldBack: (id, child) => this.#customization.failures(id, child),
+      rollouts: this.#exposures,
+    });
+    this.#rollouts = new Controllers({
+      store,
+      clock,
+      origins: () => this.#spaces.origins(),
+      total: (t, id) => this.#gather.total(t, id),
+      ask: askWebhook,
+      wake: (id) => this.#reporter.mark(id),
+      wrote: () => this.#loop.poke(),
     });
     this.#statuses = new StatusWriter({
       store,
@@ -172,6 +200,7 @@ export class Node implements AsyncDisposable {
       tableOf: (source) => this.#spaces.tableOf(source) ?? this.#upstream,
       reportedOf: (child) => this.#mailboxes.get(child)?.reported,
       unresolved: (id) => this.#summaries.unresolved(id),
+      rolloutOf: (id) => this.#rollouts.outcome(id),
     });
     this.#slices = new Slices({
       path: config.path,
@@ -221,6 +250,7 @@ export class Node implements AsyncDisposable {
     store.read((reader) => {
       this.#scheduler.load(reader);
       this.#customization.load(reader);
+      this.#exposures.load(reader);
     });
     seedInventory(this.#spaces.system, inventory);
     await store.flushed();
@@ -248,6 +278,8 @@ export class Node implements AsyncDisposable {
     this.#loop.stop();
     this.#book.stop();
     this.#reporter.stop();
+    this.#rollouts.stop();
+    this.#exposures.stop();
     this.#slices.stop();
     this.#summaries.stop();
     this.#reports.stop();
@@ -370,8 +402,18 @@ export class Node implements AsyncDisposable {
     this.#reports.connectionChanged(child);
   }
 
+  /** Agents have a release from now on: the work on their mailboxes is marked, and the next ones are found by what they report. */
+  #admitted(id: PlacementId, children: readonly string[]): void {
+    this.#ports.store.read((reader) => {
+      for (const child of children) this.#gather.childChanged(reader, id, child);
+    });
+    this.#reporter.mark(id);
+    this.#loop.poke();
+  }
+
   #report(ids: readonly PlacementId[]): void {
     try {
+      for (const id of ids) this.#rollouts.run(id);
       const told = this.#statuses.write(ids);
       this.#summaries.completenessChanged(ids);
       for (const id of told) this.#views.placementChanged(splitPlacementId(id));

@@ -45,6 +45,14 @@ export const keyspace = {
   ownerRecord: 19,
   /** … agent, NUL, h keyHash -> JSON: an object that is customized for that agent here (see relay/customize/renderings.ts) */
   customized: 20,
+  /** … placement id, NUL, h key hash of an object -> its entry key: objects whose promoted content is kept beside the candidate */
+  heldBack: 30,
+  /** … placement id, NUL, … entry key of an object -> nothing: rows that no agent gets before more is known of the placement's release */
+  withheld: 31,
+  /** … placement id, NUL, … child -> JSON {release}: the release that was handed to the child */
+  exposure: 32,
+  /** … placement id -> JSON: what the origin remembers of a rollout (see rollout/state.ts) */
+  rollout: 33,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

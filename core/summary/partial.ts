@@ -6,6 +6,7 @@
 import { z } from 'zod';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
+import { mergeParts, partSchema, type RolloutPart } from '../rollout/part.ts';
 import { text } from '../store/bytes.ts';
 
 export interface Partial {
@@ -18,6 +19,8 @@ export interface Partial {
   readonly oldestAgeMs?: number;
   /** A sample of at most `failuresMax`, the smallest by path, then object. */
   readonly failures: readonly Failure[];
+  /** Of an unfinished release. */
+  readonly rollout?: RolloutPart;
 }
 
 /** Numbers of destinations; fresh + stale + never + quarantined = expected. */
@@ -74,6 +77,7 @@ export function emptyPartial(generation: number, target: number): Partial {
 export function merge(a: Partial, b: Partial): Partial {
   const counts: Record<keyof Counts, number> = { ...a.counts };
   for (const name of countNames) counts[name] += b.counts[name];
+  const rollout = mergeParts(a.rollout, b.rollout);
   const oldestAgeMs = Math.max(a.oldestAgeMs ?? -1, b.oldestAgeMs ?? -1);
   return {
     generation: Math.max(a.generation, b.generation),
@@ -81,6 +85,7 @@ export function merge(a: Partial, b: Partial): Partial {
     counts,
     ...(oldestAgeMs >= 0 ? { oldestAgeMs } : {}),
     failures: smallestFailures(a.failures, b.failures),
+    ...(rollout ? { rollout } : {}),
   };
 }
 
@@ -105,6 +110,7 @@ const partialSchema = z.object({
   failures: z
     .array(z.object({ path: z.string(), object: z.string(), reason: z.string(), message: z.string() }))
     .max(failuresMax),
+  rollout: partSchema.exactOptional(),
 });
 
 /** Of what a child sent: throws Protocol on anything that is not a partial. */

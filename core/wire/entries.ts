@@ -19,6 +19,8 @@ export type EntryKey =
   | { readonly type: 'target'; readonly id: PlacementId }
   | { readonly type: 'object'; readonly source: string; readonly object: ObjectKey }
   | { readonly type: 'auxiliary'; readonly source: string; readonly object: ObjectKey }
+  | { readonly type: 'promoted'; readonly source: string; readonly id: PlacementId; readonly object: ObjectKey }
+  | { readonly type: 'release'; readonly source: string; readonly id: PlacementId }
   | { readonly type: 'labels' }
   | { readonly type: 'partial'; readonly id: PlacementId }
   | { readonly type: 'summary'; readonly id: PlacementId; readonly summarizer: string }
@@ -32,6 +34,8 @@ export const placementKey = (id: PlacementId) => `p/${id}`;
 export const targetKey = (id: PlacementId) => `t/${id}`;
 export const objectKey = (source: string, key: ObjectKey) => `o/${source}/${formatKey(key)}`;
 export const auxiliaryKey = (source: string, key: ObjectKey) => `a/${source}/${formatKey(key)}`;
+export const promotedKey = (id: PlacementId, key: ObjectKey) => `q/${id}/${formatKey(key)}`;
+export const releaseKey = (id: PlacementId) => `r/${id}`;
 export const partialKey = (id: PlacementId) => `partial/${id}`;
 export const summaryKey = (id: PlacementId, summarizer: string) => `sum/${id}/${summarizer}`;
 export const stateKey = (source: string, key: ObjectKey) => `state/${source}/${formatKey(key)}`;
@@ -60,12 +64,14 @@ export function parseEntryKey(key: string): EntryKey | undefined {
       return { type: 'object', ...sourceAndObject(rest) };
     case 'a':
       return { type: 'auxiliary', ...sourceAndObject(rest) };
+    case 'q':
+      return { type: 'promoted', source: splitPlacementId(rest).source, ...placementAndObject(rest) };
+    case 'r':
+      return { type: 'release', source: splitPlacementId(rest).source, id: rest };
     case 'state':
       return { type: 'state', ...sourceAndObject(rest) };
-    case 'status': {
-      const [source = '', name = '', ...object] = rest.split('/');
-      return { type: 'status', id: placementId(source, name), object: parseKey(object.join('/')) };
-    }
+    case 'status':
+      return { type: 'status', ...placementAndObject(rest) };
     default:
       return undefined;
   }
@@ -74,6 +80,11 @@ export function parseEntryKey(key: string): EntryKey | undefined {
 function sourceAndObject(rest: string): { source: string; object: ObjectKey } {
   const slash = rest.indexOf('/');
   return { source: rest.slice(0, slash), object: parseKey(rest.slice(slash + 1)) };
+}
+
+function placementAndObject(rest: string): { id: PlacementId; object: ObjectKey } {
+  const [source = '', name = '', ...object] = rest.split('/');
+  return { id: placementId(source, name), object: parseKey(object.join('/')) };
 }
 
 /** What every object and placement says of its origin. */
@@ -125,6 +136,14 @@ export interface TargetAttributes {
 
 /** What becomes of what a removed object owns, the most careful first. */
 export type PropagationPolicy = 'Orphan' | 'Foreground' | 'Background';
+
+/** The object as it was when its placement was promoted last; the entry's body is its body. */
+export interface PromotedAttributes extends RefsAttributes {
+  /** Absent: the placement had no such object then. */
+  readonly promoted?: ObjectAttributes;
+  /** Origin revision of the object's row then. */
+  readonly revision: number;
+}
 
 export interface TreeAttributes {
   readonly path: string;

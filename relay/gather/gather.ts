@@ -5,6 +5,7 @@
 
 import type { Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
+import { mergeParts, type RolloutPart } from '../../core/rollout/part.ts';
 import type { Reader } from '../../core/store/store.ts';
 import { decodePartial, emptyPartial, type Failure, merge, type Partial } from '../../core/summary/partial.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
@@ -22,6 +23,19 @@ export interface GatherPorts {
   connection(child: string): { connected: boolean; silentMs: number };
   /** What of the placement's objects this node could not make for an agent. */
   heldBack(id: PlacementId, child: string): readonly Failure[];
+  readonly rollouts: RolloutParts;
+}
+
+/** What partials say of unfinished releases: relay/rollout/exposure.ts. */
+export interface RolloutParts {
+  place(
+    placement: Placement,
+    child: Child,
+    view: { readonly connected: boolean; readonly reported?: Partial },
+  ): RolloutPart | undefined;
+  forget(id: PlacementId, child: string): void;
+  /** Of this node without its children. */
+  base(id: PlacementId): RolloutPart | undefined;
 }
 
 export class Gather {
@@ -38,7 +52,8 @@ export class Gather {
     if (!placement) return undefined;
     const tree = this.#trees.get(id) ?? this.refresh(reader, id);
     const { generation, target } = placement.target ?? { generation: 0, target: 0 };
-    return tree?.total() ?? emptyPartial(generation, target);
+    const total = tree?.total() ?? emptyPartial(generation, target);
+    return withRollout(total, mergeParts(total.rollout, this.#ports.rollouts.base(id)));
   }
 
   /** Merges done for one placement since its tree was made. */
@@ -55,7 +70,7 @@ export class Gather {
     }
     const tree = this.#trees.get(id) ?? new SegmentTree<Partial>(merge);
     this.#trees.set(id, tree);
-    for (const child of [...tree.keys()]) if (!placement.children.has(child)) tree.delete(child);
+    for (const child of [...tree.keys()]) if (!placement.children.has(child)) this.#drop(tree, id, child);
     for (const child of placement.children) this.#place(reader, tree, placement, child);
     return tree;
   }
@@ -67,7 +82,7 @@ export class Gather {
     if (!placement || !tree) return false;
     const before = this.expected(id, child);
     if (placement.children.has(child)) this.#place(reader, tree, placement, child);
-    else tree.delete(child);
+    else this.#drop(tree, id, child);
     return this.expected(id, child) !== before;
   }
 
@@ -86,7 +101,13 @@ export class Gather {
       ...(reported ? { reported } : {}),
       heldBack: child.role === 'agent' ? this.#ports.heldBack(placement.id, name) : [],
     };
-    tree.set(name, contribution(placement.target, view));
+    const part = this.#ports.rollouts.place(placement, child, view);
+    tree.set(name, withRollout(contribution(placement.target, view), part));
+  }
+
+  #drop(tree: SegmentTree<Partial>, id: PlacementId, child: string): void {
+    tree.delete(child);
+    this.#ports.rollouts.forget(id, child);
   }
 
   #reported(reader: Reader, child: string, id: PlacementId): Partial | undefined {
@@ -94,4 +115,10 @@ export class Gather {
     const row = table?.get(reader, hash128(partialKey(id)));
     return row?.content && table ? decodePartial(table.content(reader, row.content).body) : undefined;
   }
+}
+
+function withRollout(partial: Partial, rollout: RolloutPart | undefined): Partial {
+  if (partial.rollout === rollout) return partial;
+  const { rollout: _before, ...rest } = partial;
+  return rollout ? { ...rest, rollout } : rest;
 }

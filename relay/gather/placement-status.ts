@@ -1,7 +1,9 @@
 /** The status of an EdgePlacement from the node's own partial: counts, one line to read, a sample of failures, conditions. */
 import { type NewCondition, withCondition } from '../../core/object/conditions.ts';
 import type { Condition } from '../../core/object/meta.ts';
+import type { Outcome } from '../../core/rollout/controller.ts';
 import type { Counts, Failure, Partial } from '../../core/summary/partial.ts';
+import { progressing, progressingType, type RolloutStatus, rolloutStatus } from '../rollout/status.ts';
 
 export interface PlacementStatus {
   readonly observedGeneration: number;
@@ -9,10 +11,16 @@ export interface PlacementStatus {
   readonly summary: Counts & { readonly oldestAgeSeconds?: number };
   readonly display: string;
   readonly failures?: readonly Failure[];
+  readonly rollout?: RolloutStatus;
   readonly conditions: readonly Condition[];
 }
 
-export function placementStatus(partial: Partial, before: readonly Condition[], now: string): PlacementStatus {
+export function placementStatus(
+  partial: Partial,
+  before: readonly Condition[],
+  now: string,
+  rollout?: Outcome,
+): PlacementStatus {
   const { counts, generation } = partial;
   const oldestAgeSeconds = partial.oldestAgeMs === undefined ? undefined : Math.round(partial.oldestAgeMs / 1000);
   return {
@@ -21,9 +29,12 @@ export function placementStatus(partial: Partial, before: readonly Condition[], 
     summary: { ...counts, ...(oldestAgeSeconds === undefined ? {} : { oldestAgeSeconds }) },
     display: display(counts, partial.oldestAgeMs),
     ...(partial.failures.length > 0 ? { failures: partial.failures } : {}),
-    conditions: [ready(counts), conflicted(partial)].reduce<readonly Condition[]>(
+    ...(rollout ? { rollout: rolloutStatus(rollout) } : {}),
+    conditions: [ready(counts), conflicted(partial), ...(rollout ? [progressing(rollout)] : [])].reduce<
+      readonly Condition[]
+    >(
       (conditions, next) => withCondition(conditions, { ...next, observedGeneration: generation }, now),
-      before,
+      rollout ? before : before.filter(({ type }) => type !== progressingType),
     ),
   };
 }

@@ -6,6 +6,7 @@ import { timestamp } from '../../core/object/conditions.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { Condition, KubeObject } from '../../core/object/meta.ts';
+import type { Outcome } from '../../core/rollout/controller.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -36,6 +37,8 @@ export interface StatusWriterPorts {
   reportedOf(child: string): Table | undefined;
   /** Why StatusSummarizers that the placement names can't be used, by name; undefined: it names none. */
   unresolved(id: PlacementId): ReadonlyMap<string, string> | undefined;
+  /** Of an own placement whose releases go out in waves. */
+  rolloutOf(id: PlacementId): Outcome | undefined;
 }
 
 export class StatusWriter {
@@ -93,7 +96,7 @@ export class StatusWriter {
 
   #status(id: PlacementId, partial: Partial, before: readonly Condition[]): PlacementStatus {
     const now = timestamp(this.#ports.clock.wallMs());
-    const status = placementStatus(partial, before, now);
+    const status = placementStatus(partial, before, now, this.#ports.rolloutOf(id));
     const unresolved = this.#ports.unresolved(id);
     return { ...status, conditions: withSummarizers(status.conditions, unresolved, partial.generation, now) };
   }

@@ -16,6 +16,7 @@ export const workClass = {
   target: 6,
   auxiliary: 7,
   shipment: 8,
+  exposure: 9,
 } as const;
 export type WorkClass = keyof typeof workClass;
 

@@ -25,6 +25,8 @@ export interface Shipment {
   readonly child: Child;
   readonly source: string;
   readonly keyHash: Uint8Array;
+  /** The entry key, when the row has just changed: it may be gone by now. */
+  readonly key?: string;
 }
 
 export type Outgoing =

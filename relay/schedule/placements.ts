@@ -18,6 +18,10 @@ export interface Placement {
   readonly locationSelectors: readonly LabelSelector[];
   readonly locationExpression?: string;
   readonly target?: TargetAttributes;
+  /** Its releases go out in waves: nothing of it reaches an agent before a release row says what may. */
+  readonly staged?: true;
+  /** Of its waves: a Location that they name anew may stand in another wave. */
+  readonly waveSelectors?: readonly LabelSelector[];
   /** Children whose mailbox has this placement. */
   readonly children: Set<string>;
 }
@@ -26,6 +30,7 @@ const nul = Buffer.of(0);
 
 export class Placements {
   readonly #byId = new Map<PlacementId, Placement>();
+  readonly #staged = new Map<PlacementId, Placement>();
   readonly #keys = new Map<PlacementId, ReadonlySet<string>>();
   readonly #byKey = new Map<string, Set<PlacementId>>();
 
@@ -48,6 +53,7 @@ export class Placements {
     this.delete(id);
     const keys = routeKeysOf(placement);
     this.#byId.set(id, placement);
+    if (placement.staged) this.#staged.set(id, placement);
     this.#keys.set(id, keys);
     for (const key of keys) {
       const ids = this.#byKey.get(key) ?? new Set();
@@ -57,12 +63,18 @@ export class Placements {
 
   delete(id: PlacementId): void {
     this.#byId.delete(id);
+    this.#staged.delete(id);
     for (const key of this.#keys.get(id) ?? []) {
       const ids = this.#byKey.get(key);
       ids?.delete(id);
       if (ids?.size === 0) this.#byKey.delete(key);
     }
     this.#keys.delete(id);
+  }
+
+  /** Those whose releases go out in waves. */
+  staged(): ReadonlyMap<PlacementId, Placement> {
+    return this.#staged;
   }
 
   ofChild(child: string): Placement[] {

@@ -15,9 +15,11 @@ const sections = ['labels', 'properties', 'targetLabels'] as const;
 type Section = (typeof sections)[number];
 
 /** The keys that a placement names. One that names none asks only whether there is a destination at all. */
-export function routeKeysOf({ locationSelectors, locationExpression }: Placement): ReadonlySet<string> {
+export function routeKeysOf(placement: Placement): ReadonlySet<string> {
+  const { locationSelectors, locationExpression, waveSelectors = [] } = placement;
   const keys = new Set<string>();
-  for (const selector of locationSelectors) for (const { key } of requirementsOf(selector)) keys.add(`labels/${key}`);
+  for (const selector of [...locationSelectors, ...waveSelectors])
+    for (const { key } of requirementsOf(selector)) keys.add(`labels/${key}`);
   const expression = locationExpression === undefined ? undefined : compiledExpression(locationExpression);
   if (expression === undefined || expression === 'unreadable') return keys;
   for (const path of expression.reads) {

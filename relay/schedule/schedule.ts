@@ -7,12 +7,16 @@
  * no object is left to do, so that whoever has acknowledged the target has stored every object that it covers.
  */
 import type { AppliedChange, Content, Producer, Table } from '../../core/feed/feed.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { LabelSelector } from '../../core/object/selector.ts';
-import { asText } from '../../core/store/bytes.ts';
+import { isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
+import { asText, text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import {
+  type EntryKey,
+  objectKey,
   type PlacementId,
   parseEntryKey,
   placementId,
@@ -22,6 +26,7 @@ import {
   type TargetAttributes,
   targetKey,
 } from '../../core/wire/entries.ts';
+import { heldObjects, noteHeld } from '../rollout/held-back.ts';
 import { type Child, matchChild } from './children.ts';
 import { clearDirty, dirtyWork, markDirty, type Work, type WorkClass } from './dirty.ts';
 import { type Outgoing, type OutgoingStage, shipmentKey, throughStages } from './outgoing.ts';
@@ -53,6 +58,19 @@ export interface SchedulePorts {
   refreshChild(t: Transaction, name: string): boolean;
   /** A Customizer or StatusSummarizer of a source has come, changed or gone; its users may be marked dirty. */
   auxiliaryChanged(t: Transaction, source: string, key: ObjectKey): void;
+  readonly releases: Releases;
+}
+
+/** What holds back the releases of placements: relay/rollout/exposure.ts. */
+export interface Releases {
+  /** True if children may stand elsewhere in the release now. */
+  rowChanged(t: Transaction, entry: EntryKey & { readonly type: 'promoted' | 'release' }): boolean;
+  /** True if rows are to be looked at again. */
+  placementChanged(t: Transaction, id: PlacementId): boolean;
+  /** Returns the keys of rows that were kept back from the placement's children. */
+  detached(t: Transaction, id: PlacementId, child: string): readonly string[];
+  /** What an agent's reports are to be exact for; undefined: what it was told stays. */
+  targetFor(placement: Placement, child: string, target: TargetAttributes): TargetAttributes | undefined;
 }
 
 /** Asked again whenever the placement or the child is dirty; what may not happen yet leaves the child as it is. */
@@ -82,6 +100,8 @@ export class Scheduler {
   readonly #ports: SchedulePorts;
   #rows = 0;
   #worked = false;
+  /** Work of an earlier class was left behind. */
+  #again = false;
   #touched = new Set<string>();
   #changed = new Set<PlacementId>();
   /** As the placements were last matched with them; missing after a start, and then all placements are looked at. */
@@ -110,6 +130,7 @@ export class Scheduler {
   step(t: Transaction): Step {
     this.#rows = 0;
     this.#worked = false;
+    this.#again = false;
     this.#touched = new Set();
     this.#changed = new Set();
     for (const stage of this.#ports.stages) stage.begin?.();
@@ -118,7 +139,9 @@ export class Scheduler {
       this.#each(t, 'auxiliary', (work) => this.#auxiliary(t, work)) &&
       this.#each(t, 'row', (work) => this.#row(t, work)) &&
       this.#each(t, 'placement', (work) => this.#placement(t, work.key)) &&
+      !this.#again &&
       this.#each(t, 'match', (work) => this.#match(t, work.key)) &&
+      this.#each(t, 'exposure', (work) => this.#exposure(t, work.key)) &&
       this.#each(t, 'shipment', (work) => this.#shipment(t, work.key)) &&
       this.#each(t, 'target', (work) => this.#target(t, work.key));
     return { more: !done, worked: this.#worked, touched: this.#touched, changed: this.#changed };
@@ -209,9 +232,11 @@ export class Scheduler {
     if (!placement) {
       placements.delete(id);
       forgetPlacement(t, id);
-      return true;
+    } else {
+      placements.set(placement);
     }
-    placements.set(placement);
+    if (this.#ports.releases.placementChanged(t, id)) this.#again = true;
+    if (!placement) return true;
     for (const child of children.values()) {
       const mailbox = this.#ports.mailboxOf(child.name);
       if (!mailbox) continue;
@@ -234,8 +259,16 @@ export class Scheduler {
     placement.children.add(child.name);
     for (const keyHash of selectedObjects(t, placement.id)) {
       if (child.role === 'relay') this.#share(t, child.name, mailbox, placement.source, keyHash);
-      else this.#ship(t, child, mailbox, placement.source, keyHash);
+      else this.#ship(t, child, mailbox, placement.source, this.#objectOf(t, placement.source, keyHash));
     }
+  }
+
+  /** An object that a release takes away has no row of its own any more, but one with what was promoted of it. */
+  #objectOf(t: Transaction, source: string, keyHash: Uint8Array): Uint8Array {
+    const table = this.#ports.tableOf(source);
+    const row = table?.get(t, keyHash);
+    const entry = row?.content && table && parseEntryKey(table.content(t, row.content).key);
+    return entry?.type === 'promoted' ? hash128(objectKey(source, entry.object)) : keyHash;
   }
 
   /** A relay needs the placement itself; an agent gets what is final. */
@@ -256,8 +289,12 @@ export class Scheduler {
       const row = table?.get(t, keyHash);
       const wanted = row?.content && table && this.#wantedBy(source, table.content(t, row.content), child);
       if (!wanted) this.#remove(t, child, mailbox, keyHash, row?.originRevision);
-      // Another placement still brings the object, but perhaps not the same form of it.
-      else if (to?.role === 'agent') this.#ship(t, to, mailbox, source, keyHash);
+      // Another placement may still bring the object, but perhaps not the same form of it.
+      if (to?.role === 'agent') this.#ship(t, to, mailbox, source, this.#objectOf(t, source, keyHash));
+    }
+    // Also what was kept back because too little was known.
+    for (const key of this.#ports.releases.detached(t, id, child)) {
+      if (to?.role === 'agent') this.#ship(t, to, mailbox, source, hash128(key));
     }
     for (const key of [placementKey(id), targetKey(id)]) this.#remove(t, child, mailbox, hash128(key));
   }
@@ -268,7 +305,7 @@ export class Scheduler {
     const entry = parseEntryKey(work.key);
     if (entry?.type !== 'object') return true;
     this.#toChildren(t, entry.source, work, (child, mailbox, keyHash) => {
-      if (child.role === 'agent') this.#ship(t, child, mailbox, entry.source, keyHash, work.originRevision);
+      if (child.role === 'agent') this.#ship(t, child, mailbox, entry.source, keyHash, work);
       else this.#share(t, child.name, mailbox, entry.source, keyHash);
     });
     return true;
@@ -277,12 +314,36 @@ export class Scheduler {
   /** Relays on the way need it; agents get what is made with it. */
   #auxiliary(t: Transaction, work: Work): boolean {
     const entry = parseEntryKey(work.key);
-    if (entry?.type !== 'auxiliary') return true;
+    if (entry?.type !== 'auxiliary' && entry?.type !== 'promoted' && entry?.type !== 'release') return true;
     this.#toChildren(t, entry.source, work, (child, mailbox, keyHash) => {
       if (child.role === 'relay') this.#share(t, child.name, mailbox, entry.source, keyHash);
     });
-    this.#ports.auxiliaryChanged(t, entry.source, entry.object);
+    if (entry.type === 'auxiliary') {
+      this.#ports.auxiliaryChanged(t, entry.source, entry.object);
+      return true;
+    }
+    if (this.#ports.releases.rowChanged(t, entry)) this.#changed.add(entry.id);
+    if (entry.type === 'promoted') {
+      const { name } = splitPlacementId(entry.id);
+      markDirty(t, 'row', objectKey(entry.source, entry.object), [name], work.originRevision);
+    }
     return true;
+  }
+
+  /** An agent stands elsewhere in a release now: it gets the objects that the release changes, and then what they are the target of. */
+  #exposure(t: Transaction, key: string): boolean {
+    const [id, name] = key.split(' ') as [PlacementId, string];
+    const placement = this.#ports.placements.get(id);
+    const child = this.#ports.children.get(name);
+    const mailbox = this.#ports.mailboxOf(name);
+    if (!placement?.children.has(name) || child?.role !== 'agent' || !mailbox) return true;
+    let isWhole = true;
+    for (const { keyHash } of heldObjects(t, id)) {
+      if (!this.#ship(t, child, mailbox, placement.source, keyHash)) isWhole = false;
+    }
+    // A target covers what is in the mailbox before it.
+    if (isWhole) this.#aim(t, placement, name, mailbox);
+    return isWhole;
   }
 
   /** Sends a row to the children that one of its placements reaches, and takes it from those that none reaches any more. */
@@ -302,7 +363,7 @@ export class Scheduler {
       const child = this.#ports.children.get(name);
       if (!mailbox) continue;
       if (child && content && this.#wantedBy(source, content, name)) send(child, mailbox, keyHash);
-      else if (child?.role === 'agent') this.#ship(t, child, mailbox, source, keyHash, work.originRevision);
+      else if (child?.role === 'agent') this.#ship(t, child, mailbox, source, keyHash, work);
       else this.#remove(t, name, mailbox, keyHash, work.originRevision);
     }
   }
@@ -315,9 +376,28 @@ export class Scheduler {
     if (fresh) this.#ports.placements.set(fresh);
     for (const child of placement.children) {
       const mailbox = this.#ports.mailboxOf(child);
-      if (mailbox) this.#share(t, child, mailbox, placement.source, hash128(targetKey(id)));
+      if (mailbox) this.#aim(t, placement, child, mailbox);
     }
     return true;
+  }
+
+  #aim(t: Transaction, placement: Placement, child: string, mailbox: Producer): void {
+    const keyHash = hash128(targetKey(placement.id));
+    const table = this.#ports.tableOf(placement.source);
+    const row = table?.get(t, keyHash);
+    const content = row?.content && table?.content(t, row.content);
+    const target = content && attributesOf<TargetAttributes>(content);
+    const isAgent = this.#ports.children.get(child)?.role === 'agent';
+    const its = target && isAgent ? this.#ports.releases.targetFor(placement, child, target) : target;
+    if (!content || !its || its === target) {
+      if (its) this.#share(t, child, mailbox, placement.source, keyHash);
+      return;
+    }
+    const attributes = text(stableStringify(its));
+    const originRevision = Math.max(row?.originRevision ?? 0, mailbox.get(t, keyHash)?.originRevision ?? 0);
+    if (!mailbox.put(t, { ...content, attributes }, originRevision)) return;
+    this.#rows++;
+    this.#touched.add(child);
   }
 
   #wantedBy(source: string, content: Content, child: string): boolean {
@@ -342,27 +422,16 @@ export class Scheduler {
   }
 
   /** To an agent: what the stages make of the object's row, or of there being none for it. False: it is left for the next step. */
-  #ship(
-    t: Transaction,
-    child: Child,
-    mailbox: Producer,
-    source: string,
-    keyHash: Uint8Array,
-    seenRevision = 0,
-  ): boolean {
-    const what = throughStages(
-      this.#ports.stages,
-      t,
-      { child, source, keyHash },
-      this.#offered(t, child, source, keyHash),
-    );
+  #ship(t: Transaction, child: Child, mailbox: Producer, source: string, keyHash: Uint8Array, work?: Work): boolean {
+    const shipment = { child, source, keyHash, ...(work?.key.startsWith('o/') ? { key: work.key } : {}) };
+    const what = throughStages(this.#ports.stages, t, shipment, this.#offered(t, child, source, keyHash, work));
     if (what.type === 'keep') return true;
     if (what.type === 'later') {
       markDirty(t, 'shipment', shipmentKey({ source, keyHash, child: child.name }));
       return false;
     }
     if (what.type === 'nothing') {
-      this.#remove(t, child.name, mailbox, keyHash, Math.max(what.originRevision, seenRevision));
+      this.#remove(t, child.name, mailbox, keyHash, what.originRevision);
       return true;
     }
     // What an agent has of a newer write may give way to something made of an older one: it is still the newer decision.
@@ -384,15 +453,15 @@ export class Scheduler {
     return child?.role !== 'agent' || !mailbox || this.#ship(t, child, mailbox, source, Buffer.from(keyHash, 'hex'));
   }
 
-  #offered(t: Transaction, child: Child, source: string, keyHash: Uint8Array): Outgoing {
+  #offered(t: Transaction, child: Child, source: string, keyHash: Uint8Array, work?: Work): Outgoing {
     const table = this.#ports.tableOf(source);
     const row = table?.get(t, keyHash);
-    if (!table || !row?.content) return { type: 'nothing', originRevision: row?.originRevision ?? 0 };
-    const { originRevision } = row;
+    const originRevision = Math.max(row?.originRevision ?? 0, work?.originRevision ?? 0);
+    if (!table || !row?.content) return { type: 'nothing', originRevision };
     const content = table.content(t, row.content);
     const isObject = parseEntryKey(content.key)?.type === 'object';
     if (!isObject || !this.#wantedBy(source, content, child.name)) return { type: 'nothing', originRevision };
-    return { type: 'content', content, reference: row.content, originRevision };
+    return { type: 'content', content, reference: row.content, originRevision: row.originRevision };
   }
 
   /** What leaves a child's scope is a tombstone no older than what the child has, so that it is not taken for a late one. */
@@ -418,6 +487,7 @@ export class Scheduler {
       locationSelectors: spec.locationSelectors ?? [],
       ...(spec.locationExpression === undefined ? {} : { locationExpression: spec.locationExpression }),
       ...(target ? { target: attributesOf<TargetAttributes>(target) } : {}),
+      ...(isStaged(spec.rollout) ? { staged: true, waveSelectors: waveSelectorsOf(spec.rollout) } : {}),
       children,
     };
   }
@@ -426,6 +496,11 @@ export class Scheduler {
 interface PlacementSelectors {
   locationSelectors?: LabelSelector[];
   locationExpression?: string;
+  rollout?: RolloutSpec;
+}
+
+function waveSelectorsOf({ waves }: RolloutSpec): LabelSelector[] {
+  return (waves ?? []).flatMap(({ selector }) => (selector ? [selector] : []));
 }
 
 /** Marks what a change of a source's row makes necessary; called in the transaction of the change. */
@@ -436,7 +511,7 @@ export function noteSourceChange(t: Transaction, change: AppliedChange): void {
     markDirty(t, 'placement', entry.id);
   } else if (entry?.type === 'target') {
     markDirty(t, 'target', entry.id);
-  } else if (entry?.type === 'object' || entry?.type === 'auxiliary') {
+  } else if (isDownRow(entry)) {
     const before = change.before ? attributesOf<RefsAttributes>(change.before).refs : [];
     const after = change.after ? attributesOf<RefsAttributes>(change.after).refs : [];
     for (const name of after) {
@@ -446,7 +521,16 @@ export function noteSourceChange(t: Transaction, change: AppliedChange): void {
       if (!after.includes(name)) forgetSelected(t, placementId(entry.source, name), change.keyHash);
     }
     markDirty(t, entry.type === 'object' ? 'row' : 'auxiliary', change.key, before, change.originRevision);
+    noteHeld(t, change);
   }
+}
+
+/** Rows that go where the placements go that they name in `refs`. */
+function isDownRow(
+  entry: EntryKey | undefined,
+): entry is EntryKey & { readonly type: 'object' | 'auxiliary' | 'promoted' | 'release' } {
+  const type = entry?.type;
+  return type === 'object' || type === 'auxiliary' || type === 'promoted' || type === 'release';
 }
 
 export function attributesOf<T>(content: Content): T {

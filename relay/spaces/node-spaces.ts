@@ -3,6 +3,7 @@ import type { Space } from '../../core/apiserver/space.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import type { NodeConfig } from '../config.ts';
+import type { RolloutOrigin } from '../rollout/controllers.ts';
 import { markDirty } from '../schedule/dirty.ts';
 import { Inventory } from '../schedule/inventory.ts';
 import { objectName } from '../tree/node-objects.ts';
@@ -55,6 +56,13 @@ export class NodeSpaces {
 
   *selections(): Generator<Selection> {
     for (const { selection } of this.#workload.values()) yield selection;
+  }
+
+  /** What the rollouts of the node's own placements work on. */
+  *origins(): Generator<RolloutOrigin> {
+    for (const { source, space, selection } of this.#workload.values()) {
+      yield { source, space, baseline: selection.baseline };
+    }
   }
 
   /** The workload space that a source names; undefined for sources above. */

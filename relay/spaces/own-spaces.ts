@@ -78,7 +78,14 @@ export function openWorkloadSpace(
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
   const opened = openSpace(ports, name, 'Workload', (t: Transaction, event: StorageEvent) => selection?.note(t, event));
   const { storage, space } = opened;
-  selection = new Selection({ source, storage, kinds: space.kinds, table, noteChange: noteSourceChange });
+  selection = new Selection({
+    source,
+    storage,
+    kinds: space.kinds,
+    table,
+    noteChange: noteSourceChange,
+    wallMs: () => ports.clock.wallMs(),
+  });
   storage.subscribe(changed);
   return { ...opened, source, table, selection };
 }

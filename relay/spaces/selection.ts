@@ -9,7 +9,7 @@
 import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
-import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
+import type { AppliedChange, Content, Row, Table } from '../../core/feed/feed.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
@@ -23,11 +23,13 @@ import {
   type ObjectAttributes,
   objectKey,
   type PlacementId,
+  parseEntryKey,
   placementId,
   placementKey,
   type TargetAttributes,
   targetKey,
 } from '../../core/wire/entries.ts';
+import { Baseline } from '../rollout/baseline.ts';
 import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
 import { selectedObjects } from '../schedule/placements.ts';
 import { attributesOf } from '../schedule/schedule.ts';
@@ -47,6 +49,7 @@ export interface SelectionPorts {
   readonly storage: SpaceStorage;
   readonly kinds: Kinds;
   readonly table: SourceTable;
+  wallMs(): number;
   /** Told of each row of the table that changed, in the transaction. */
   noteChange(t: Transaction, change: AppliedChange): void;
 }
@@ -71,9 +74,17 @@ const nul = Buffer.of(0);
 export class Selection {
   readonly #ports: SelectionPorts;
   readonly #placements = new Map<string, Selecting>();
+  readonly baseline: Baseline;
 
   constructor(ports: SelectionPorts) {
     this.#ports = ports;
+    this.baseline = new Baseline({
+      source: ports.source,
+      table: ports.table,
+      put: (t, content, originRevision) => this.#putContent(t, content, originRevision),
+      drop: (t, key, originRevision) => this.#drop(t, key, originRevision),
+      wallMs: ports.wallMs,
+    });
     for (const stored of ports.storage.scan(placementResource)) this.#learn(parseBody(stored.body));
   }
 
@@ -119,6 +130,7 @@ export class Selection {
       for (const keyHash of [...selectedObjects(t, id)]) this.#markByHash(t, keyHash, revision);
       this.#drop(t, placementKey(id), revision);
       this.#drop(t, targetKey(id), revision);
+      this.baseline.gone(t, name, revision);
       return;
     }
     const object = parseBody(stored.body);
@@ -126,6 +138,7 @@ export class Selection {
     const before = this.#scheduledItems(t, id);
     const changed = this.#put(t, placementKey(id), originOf(object), payloadOf(object), revision);
     if (!changed) return;
+    this.baseline.placementChanged(t, name, revision);
     this.#bump(t, name, revision, object);
     if (before && stableStringify(before) === stableStringify(after.items)) return;
     for (const keyHash of [...selectedObjects(t, id)]) this.#markByHash(t, keyHash, revision);
@@ -149,15 +162,17 @@ export class Selection {
     const items = itemsOf(object);
     const selecting = { name, items, usesNamespaceLabels: items.some((item) => item.namespaceSelectors !== undefined) };
     this.#placements.set(name, selecting);
+    this.baseline.learn(object);
     return selecting;
   }
 
   #markByHash(t: Transaction, keyHash: Uint8Array, revision: number): void {
-    const { table, source } = this.#ports;
+    const { table } = this.#ports;
     const row = table.get(t, keyHash);
     if (!row?.content) return;
-    const key = table.content(t, row.content).key.slice(`o/${source}/`.length);
-    markDirty(t, 'space', `${source}/${key}`, [], revision);
+    const entry = parseEntryKey(table.content(t, row.content).key);
+    if (entry?.type !== 'object' && entry?.type !== 'auxiliary') return;
+    markDirty(t, 'space', this.#workKey(entry.object), [], revision);
   }
 
   // --------------------------------------------------------------------------------------------------- objects
@@ -166,7 +181,8 @@ export class Selection {
     const { source, storage, table } = this.#ports;
     const entryKey = objectKey(source, key);
     const row = table.get(t, hash128(entryKey));
-    const before = row?.content ? attributesOf<{ refs: string[] }>(table.content(t, row.content)).refs : [];
+    const promoted = { ...contentIn(t, table, row), originRevision: row?.originRevision ?? 0 };
+    const before = promoted.content ? attributesOf<{ refs: string[] }>(promoted.content).refs : [];
     const stored = storage.get(key);
     const object = stored && parseBody(stored.body);
     const selecting = object ? this.#selecting(this.#candidate(key, object)) : [];
@@ -190,6 +206,8 @@ export class Selection {
     } else if (!this.#drop(t, entryKey, revision)) {
       return;
     }
+    const { content: after } = contentIn(t, table, table.get(t, hash128(entryKey)));
+    this.baseline.objectChanged(t, key, promoted, after, revision);
     for (const name of new Set([...before, ...refs])) this.#bump(t, name, revision);
   }
 
@@ -303,6 +321,7 @@ export class Selection {
       ...decidingOf(stored),
     };
     this.#put(t, targetKey(id), attributes, new Uint8Array(0), attributes.target);
+    this.baseline.targetMoved(t, placement, attributes.target);
   }
 
   #stored(storage: SpaceStorage, placement: string): KubeObject | undefined {
@@ -311,11 +330,15 @@ export class Selection {
   }
 
   #put(t: Transaction, key: string, attributes: object, body: Uint8Array, originRevision: number): boolean {
+    return this.#putContent(t, { key, attributes: text(stableStringify(attributes)), body }, originRevision);
+  }
+
+  #putContent(t: Transaction, after: Content, originRevision: number): boolean {
     const { table } = this.#ports;
+    const { key } = after;
     const keyHash = hash128(key);
     const before = table.get(t, keyHash)?.content;
     const beforeContent = before && table.content(t, before);
-    const after: Content = { key, attributes: text(stableStringify(attributes)), body };
     if (!table.put(t, after, originRevision)) return false;
     this.#ports.noteChange(t, {
       keyHash,
@@ -341,6 +364,10 @@ export class Selection {
   #workKey(key: ObjectKey): string {
     return `${this.#ports.source}/${formatKey(key)}`;
   }
+}
+
+function contentIn(reader: Reader, table: Table, row: Row | undefined): { content?: Content } {
+  return row?.content ? { content: table.content(reader, row.content) } : {};
 }
 
 /** What its agents and relays decide by, beside the selectors. */

@@ -22,6 +22,7 @@ import type { Child } from '../../relay/schedule/children.ts';
 import { markDirty } from '../../relay/schedule/dirty.ts';
 import { Placements } from '../../relay/schedule/placements.ts';
 import { noteSourceChange, Scheduler } from '../../relay/schedule/schedule.ts';
+import { noReleases } from '../unit/relay/support/no-releases.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import { median } from './measure.ts';
 
@@ -152,6 +153,7 @@ class Bench {
       children: this.#children,
       placements,
       passage: { mayAttach: () => true, mayDetach: () => true },
+      releases: noReleases,
       stages: [this.#customization],
       refreshChild: (t, name) => {
         this.#mailboxes.ensure(t, name, 'agent');

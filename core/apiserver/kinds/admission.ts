@@ -20,6 +20,7 @@ import { edgeGroup } from './edge-kinds.ts';
 import type { DownsyncItem, EdgePlacementSpec } from './edge-placement.ts';
 import { inventoryGroup } from './inventory-kinds.ts';
 import { checkSelector, checkSelectors } from './label-selector-check.ts';
+import { checkRollout } from './rollout-check.ts';
 import { checkSummarizer } from './summarizer-check.ts';
 
 /**
@@ -74,6 +75,7 @@ function checkPlacement(spec: EdgePlacementSpec, old: EdgePlacementSpec | undefi
   if (spec.locationExpression !== undefined && spec.locationExpression !== old?.locationExpression) {
     causes.push(...checkExpression(spec.locationExpression));
   }
+  causes.push(...checkRollout(spec.rollout, old?.rollout));
   const known = new Set((old?.downsync ?? []).map(stableStringify));
   for (const [index, item] of (spec.downsync ?? []).entries()) {
     if (!known.has(stableStringify(item))) causes.push(...checkResources(item, `spec.downsync[${index}]`, kinds));

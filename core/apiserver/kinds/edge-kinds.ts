@@ -1,5 +1,6 @@
 /** edge.banyan.io: what goes where. Written by workload teams, in workload spaces, at any level. */
 import type { SchemaProps } from '../crd/definition.ts';
+import { rolloutSpec, rolloutStatus } from './rollout-schema.ts';
 import {
   boolean,
   conditions,
@@ -106,6 +107,7 @@ const spec = object(
         enum: ['Foreground', 'Background', 'Orphan'],
       }),
     }),
+    rollout: rolloutSpec,
   },
   {
     'x-kubernetes-validations': [
@@ -158,6 +160,7 @@ const status = object('What has become of it.', {
     }),
     { maxItems: 100 },
   ),
+  rollout: rolloutStatus,
   conditions,
 });
 
@@ -172,6 +175,7 @@ export const edgePlacementDefinition = definition({
     { name: 'Display', type: 'string', jsonPath: '.status.display' },
     { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
     { name: 'Reason', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].reason' },
+    { name: 'Rollout', type: 'string', jsonPath: '.status.rollout.message' },
     { name: 'Expected', type: 'integer', jsonPath: '.status.summary.expected', priority: 1 },
     { name: 'Synced', type: 'integer', jsonPath: '.status.summary.synced', priority: 1 },
     { name: 'Applied', type: 'integer', jsonPath: '.status.summary.applied', priority: 1 },

@@ -1,5 +1,6 @@
 /** EdgePlacement as code reads and writes it; edge-kinds.ts is the schema of the same. */
 import type { LabelSelector } from '../../object/selector.ts';
+import type { RolloutSpec } from '../../rollout/spec.ts';
 
 export interface EdgePlacementSpec {
   /** ORed. Empty only with an expression, and then every Location is asked. */
@@ -11,6 +12,7 @@ export interface EdgePlacementSpec {
   wantSingletonReportedState: boolean;
   priority: number;
   deletion?: { propagationPolicy?: 'Foreground' | 'Background' | 'Orphan' };
+  rollout?: RolloutSpec;
 }
 
 /** Fields are ANDed; `*` is all, an empty list nothing. An absent field does not ask, but for `resources`: without it nothing is selected. */

@@ -6,13 +6,14 @@ import { customizerDefinition } from './customizer-kind.ts';
 import { edgeDefinitions } from './edge-kinds.ts';
 import { inventoryDefinitions } from './inventory-kinds.ts';
 import { meshDefinitions } from './mesh-kinds.ts';
+import { rolloutGateDefinition } from './rollout-kinds.ts';
 import { summaryDefinitions } from './summary-kinds.ts';
 
 /** `Cluster` is an embedded edge cluster's own API: it has none of them. */
 export type SpaceType = 'Workload' | 'Inventory' | 'System' | 'Cluster';
 
 const definitions: { readonly [type in SpaceType]: readonly CustomResourceDefinition[] } = {
-  Workload: [...edgeDefinitions, customizerDefinition, ...summaryDefinitions],
+  Workload: [...edgeDefinitions, customizerDefinition, ...summaryDefinitions, rolloutGateDefinition],
   Inventory: inventoryDefinitions,
   System: [...meshDefinitions, ...inventoryDefinitions],
   Cluster: [],
@@ -23,6 +24,7 @@ export const ownDefinitions: readonly CustomResourceDefinition[] = [
   ...edgeDefinitions,
   customizerDefinition,
   ...summaryDefinitions,
+  rolloutGateDefinition,
   ...inventoryDefinitions,
   ...meshDefinitions,
 ];

@@ -6,6 +6,7 @@ import { ScheduleLoop } from '../../../../relay/schedule/loop.ts';
 import { Placements } from '../../../../relay/schedule/placements.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';
 import { Turns } from '../../core/apiserver/lifecycle/turns.ts';
+import { noReleases } from '../support/no-releases.ts';
 import { idOf, selecting } from '../support/schedule-bench.ts';
 import { SpaceBench, source } from '../support/space-bench.ts';
 
@@ -29,6 +30,7 @@ describe('the loop of a scheduler', () => {
       placements,
       refreshChild: () => false,
       auxiliaryChanged: () => undefined,
+      releases: noReleases,
       stages: [],
       passage: { mayAttach: () => true, mayDetach: () => true },
     });

@@ -17,6 +17,7 @@ import type { OutgoingStage } from '../../../../relay/schedule/outgoing.ts';
 import { Placements } from '../../../../relay/schedule/placements.ts';
 import { noteSourceChange, Scheduler, type Step } from '../../../../relay/schedule/schedule.ts';
 import { factsOf } from './facts.ts';
+import { noReleases } from './no-releases.ts';
 
 export const source = 'center.retail';
 export const idOf = (name: string) => placementId(source, name);
@@ -85,6 +86,7 @@ export class ScheduleBench {
         this.auxiliaries.push(`${name}/${formatKey(key)}`);
         this.auxiliaryChanged(t, name, key);
       },
+      releases: noReleases,
       stages: this.stages,
       passage: {
         mayAttach: (_t, _placement, child) => this.attaches(child.name),

@@ -103,8 +103,8 @@ describe('an EdgePlacement', () => {
   });
 
   it('has defaults, and says which fields it does not know', () => {
-    const object = placement({ locationSelectors: [{}], rollout: {}, downsync: [{ resource: ['pods'] }] });
-    expect(kindOf(object).rules.prepare(object, 'v1alpha1')).toEqual(['spec.rollout', 'spec.downsync[0].resource']);
+    const object = placement({ locationSelectors: [{}], surprise: {}, downsync: [{ resource: ['pods'] }] });
+    expect(kindOf(object).rules.prepare(object, 'v1alpha1')).toEqual(['spec.surprise', 'spec.downsync[0].resource']);
     expect(object.spec).toMatchObject({ wantSingletonReportedState: false, priority: 0 });
   });
 

@@ -1,0 +1,122 @@
+/** What no schema can say of `spec.rollout`: waves that could not be gone through, amounts that are none, gates that could not be asked. */
+import { CelError } from '../../match/cel/cel-error.ts';
+import { stableStringify } from '../../object/canonical.ts';
+import { compileGate } from '../../rollout/gates.ts';
+import type { Amount, Gate, RolloutSpec, Wave } from '../../rollout/spec.ts';
+import type { Cause } from '../../runtime/errors.ts';
+import { duplicate, forbidden, invalid, required } from '../crd/field-error.ts';
+import { checkSelector } from './label-selector-check.ts';
+
+/** Nothing of a rollout that stays as it was. */
+export function checkRollout(rollout: RolloutSpec | undefined, old: RolloutSpec | undefined): Cause[] {
+  if (!rollout || (old && stableStringify(old) === stableStringify(rollout))) return [];
+  const field = 'spec.rollout';
+  const waves = rollout.waves ?? [];
+  return [
+    ...checkAmount(rollout.maxUnavailable, `${field}.maxUnavailable`, 1),
+    ...checkAmount(rollout.errorBudget, `${field}.errorBudget`, 0),
+    ...waves.flatMap((wave, index) => checkWave(wave, `${field}.waves[${index}]`, rollout.progressDeadlineSeconds)),
+    ...checkNames(waves, `${field}.waves`),
+    ...checkGrowth(waves, 'fraction', `${field}.waves`),
+    ...checkGrowth(waves, 'count', `${field}.waves`),
+    ...checkSides(rollout, `${field}.waves`),
+  ];
+}
+
+function checkAmount(amount: Amount | undefined, field: string, least: number): Cause[] {
+  if (amount === undefined) return [];
+  const isRight =
+    typeof amount === 'number'
+      ? Number.isInteger(amount) && amount >= least
+      : /^\d{1,3}(\.\d{1,2})?%$/.test(amount) && Number(amount.slice(0, -1)) <= 100;
+  return isRight ? [] : [invalid(field, amount, `must be an integer of at least ${least}, or a share from 0% to 100%`)];
+}
+
+function checkWave(wave: Wave, field: string, deadlineSeconds: number): Cause[] {
+  const causes: Cause[] = [];
+  const given = (['selector', 'fraction', 'count'] as const).filter((name) => wave[name] !== undefined);
+  if (given.length === 0)
+    causes.push(required(field, 'say with one of selector, fraction and count who belongs to it'));
+  if (given.length > 1) causes.push(forbidden(field, `${given.join(' and ')} exclude each other: keep one`));
+  if (wave.selector) causes.push(...checkSelector(wave.selector, `${field}.selector`));
+  const { soakSeconds = 0, gates = [] } = wave;
+  if (soakSeconds > deadlineSeconds) {
+    const detail = `the wave would never end: it is more than progressDeadlineSeconds (${deadlineSeconds})`;
+    causes.push(invalid(`${field}.soakSeconds`, soakSeconds, detail));
+  }
+  return [...causes, ...gates.flatMap((gate, index) => checkGate(gate, `${field}.gates[${index}]`))];
+}
+
+function checkGate(gate: Gate, field: string): Cause[] {
+  const given = (['expression', 'rolloutGate', 'webhook'] as const).filter((name) => gate[name] !== undefined);
+  if (given.length === 0) return [required(field, 'say with one of expression, rolloutGate and webhook what is asked')];
+  if (given.length > 1) return [forbidden(field, `${given.join(' and ')} exclude each other: make them two gates`)];
+  if (gate.expression === undefined && (gate.minimumSample !== undefined || gate.minimumFresh !== undefined)) {
+    return [forbidden(field, 'minimumSample and minimumFresh belong to an expression')];
+  }
+  if (gate.expression !== undefined) return checkExpression(gate.expression, `${field}.expression`);
+  return gate.webhook ? checkUrl(gate.webhook.url, `${field}.webhook.url`) : [];
+}
+
+function checkExpression(expression: string, field: string): Cause[] {
+  try {
+    compileGate(expression);
+    return [];
+  } catch (error) {
+    if (!(error instanceof CelError)) throw error;
+    const numbers = /int/.test(error.message) ? '; counts are doubles: write 3.0 for 3' : '';
+    return [invalid(field, expression, `compilation failed: ${error.message}${numbers}`)];
+  }
+}
+
+const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+function checkUrl(text: string, field: string): Cause[] {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.username || url?.password) return [invalid(field, '…', 'must hold no password: use a certificate')];
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && loopback.has(url.hostname))) return [];
+  return [invalid(field, text, 'must be a URL with https, or with http to localhost, 127.0.0.1 or [::1]')];
+}
+
+function checkNames(waves: readonly Wave[], field: string): Cause[] {
+  const seen = new Set<string>();
+  return waves.flatMap(({ name }, index) => {
+    if (!seen.has(name)) {
+      seen.add(name);
+      return [];
+    }
+    return [duplicate(`${field}[${index}].name`, name)];
+  });
+}
+
+/** Fractions and counts are of all destinations, earlier waves included. */
+function checkGrowth(waves: readonly Wave[], of: 'fraction' | 'count', field: string): Cause[] {
+  let greatest = 0;
+  return waves.flatMap((wave, index) => {
+    const value = wave[of];
+    if (value === undefined) return [];
+    const before = greatest;
+    greatest = Math.max(greatest, value);
+    if (value > before || (index === 0 && value === 0)) return [];
+    return [
+      invalid(
+        `${field}[${index}].${of}`,
+        value,
+        `must be greater than the ${before} of an earlier wave: it is of all destinations`,
+      ),
+    ];
+  });
+}
+
+function checkSides({ strategy, waves = [] }: RolloutSpec, field: string): Cause[] {
+  if (strategy !== 'BlueGreen') return [];
+  const sides = waves.filter(({ selector }) => selector !== undefined);
+  if (waves.length === 2 && sides.length === 2) return [];
+  return [
+    invalid(
+      field,
+      waves.map(({ name }) => name),
+      'strategy BlueGreen needs exactly two waves, each with a selector',
+    ),
+  ];
+}

@@ -1,0 +1,67 @@
+/**
+ * Gates that are CEL over the counts of what the release was handed to. All counts are doubles, so that `available/expected >= 0.99` says what it
+ * seems to say; integers would divide to 0 or 1. Destinations that are not connected are in no count but `total`: one that is offline must not
+ * hold up the others.
+ */
+import { type CelProgram, type CelType, compileCel } from '../match/cel/cel.ts';
+import { CelError } from '../match/cel/cel-error.ts';
+import type { WaveCounts } from './part.ts';
+import type { Gate } from './spec.ts';
+
+const counts = {
+  total: 'double',
+  expected: 'double',
+  fresh: 'double',
+  exposed: 'double',
+  available: 'double',
+  failed: 'double',
+} as const satisfies Record<string, CelType>;
+
+/** The counts of the waves up to this one, and under `wave` those of this one alone. */
+export const gateVariables: Readonly<Record<string, CelType>> = { ...counts, wave: { fields: counts } };
+
+export type GateResult =
+  | { readonly passed: true }
+  /** `failed`: it will not pass any more. */
+  | { readonly passed: false; readonly failed: boolean; readonly message: string };
+
+export function compileGate(expression: string): CelProgram {
+  return compileCel(expression, gateVariables, 'bool');
+}
+
+const compiled = new Map<string, CelProgram>();
+/** Distinct expressions that an origin meets are those of its placements. */
+const compiledMax = 1_000;
+
+export function evaluateGate(gate: Gate, upTo: WaveCounts, alone: WaveCounts): GateResult {
+  const { expression = 'true', minimumSample = 1, minimumFresh = 0 } = gate;
+  if (upTo.fresh < minimumSample) {
+    return waits(`${upTo.fresh} connected destinations are less than its minimumSample ${minimumSample}`);
+  }
+  const fresh = upTo.expected === 0 ? 1 : upTo.fresh / upTo.expected;
+  if (fresh < minimumFresh) {
+    return waits(`${upTo.fresh} of ${upTo.expected} connected are less than its minimumFresh ${minimumFresh}`);
+  }
+  try {
+    const program = compiled.get(expression) ?? compileGate(expression);
+    if (compiled.size >= compiledMax) compiled.clear();
+    compiled.set(expression, program);
+    const bindings = { ...bind(upTo), wave: new Map(Object.entries(bind(alone))) };
+    if (program.evaluate(bindings) === true) return { passed: true };
+    const named = Object.entries(bind(upTo)).filter(([name]) => program.variables.has(name));
+    const values = named.map(([name, value]) => `${name} ${value}`).join(', ');
+    return waits(`${expression} does not hold${values === '' ? '' : ` (${values})`}`);
+  } catch (error) {
+    if (error instanceof CelError) return waits(`${expression}: ${error.message}`);
+    throw error;
+  }
+}
+
+function bind(of: WaveCounts): Record<string, number> {
+  const { fresh, exposed, available, failed } = of;
+  return { total: of.expected, expected: fresh, fresh, exposed, available, failed };
+}
+
+function waits(message: string): GateResult {
+  return { passed: false, failed: false, message };
+}

@@ -1,0 +1,74 @@
+/** `EdgePlacement.spec.rollout` as code reads it; core/apiserver/kinds/rollout-kinds.ts is the schema of the same, with the defaults. */
+import type { LabelSelector } from '../object/selector.ts';
+
+/** A number of destinations, or a share of them: `3` or `"10%"`. */
+export type Amount = number | string;
+
+export interface RolloutSpec {
+  readonly strategy: 'All' | 'Progressive' | 'BlueGreen';
+  readonly waves?: readonly Wave[];
+  readonly maxUnavailable?: Amount;
+  readonly errorBudget: Amount;
+  readonly ratePerMinute?: number;
+  readonly progressDeadlineSeconds: number;
+  readonly authorizationSeconds: number;
+  readonly onFailure: 'Pause' | 'Rollback';
+  readonly paused?: boolean;
+}
+
+/** Who belongs to a wave: exactly one of the three. */
+export interface WaveCondition {
+  readonly selector?: LabelSelector;
+  readonly fraction?: number;
+  readonly count?: number;
+}
+
+export interface Wave extends WaveCondition {
+  readonly name: string;
+  readonly soakSeconds?: number;
+  readonly gates?: readonly Gate[];
+}
+
+/** Exactly one of expression, rolloutGate and webhook. */
+export interface Gate {
+  readonly name?: string;
+  readonly expression?: string;
+  readonly minimumSample?: number;
+  readonly minimumFresh?: number;
+  readonly rolloutGate?: string;
+  readonly webhook?: Webhook;
+}
+
+export interface Webhook {
+  readonly url: string;
+  readonly timeoutSeconds: number;
+  /** Base64 of PEM certificates. */
+  readonly caBundle?: string;
+}
+
+/** What is left after the waves that the author names. */
+export const restName = 'rest';
+
+export function isStaged(rollout: RolloutSpec | undefined): rollout is RolloutSpec {
+  return rollout !== undefined && rollout.strategy !== 'All';
+}
+
+export function conditionsOf(rollout: RolloutSpec): WaveCondition[] {
+  return (rollout.waves ?? []).map(({ selector, fraction, count }) => ({
+    ...(selector === undefined ? {} : { selector }),
+    ...(fraction === undefined ? {} : { fraction }),
+    ...(count === undefined ? {} : { count }),
+  }));
+}
+
+/** The waves in order; the rest is one of them unless the last one that is named takes everything. */
+export function wavesOf(rollout: RolloutSpec): Wave[] {
+  const waves = rollout.waves ?? [];
+  const last = waves.at(-1);
+  const takesAll = last?.fraction === 1 || (last?.selector !== undefined && isEmpty(last.selector));
+  return takesAll ? [...waves] : [...waves, { name: restName }];
+}
+
+function isEmpty({ matchLabels = {}, matchExpressions = [] }: LabelSelector): boolean {
+  return Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
+}

@@ -1,0 +1,215 @@
+/**
+ * At the origin, in the transaction of the selection: keeps what was promoted of each object beside the candidate, and says in the release row what the
+ * last hops may do. Work is that of the change: one object, one `q/` row.
+ */
+import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
+import type { Content, Table } from '../../core/feed/feed.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { ObjectKey } from '../../core/object/key.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { type ReleaseAttributes, releaseOf } from '../../core/rollout/release.ts';
+import { conditionsOf, isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
+import { contentChanged, initialState, type RolloutState, specChanged, targetMoved } from '../../core/rollout/state.ts';
+import { asText, concat, equalBytes, text } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+import {
+  type ObjectAttributes,
+  type PlacementId,
+  parseEntryKey,
+  placementId,
+  promotedKey,
+  releaseKey,
+  splitPlacementId,
+} from '../../core/wire/entries.ts';
+import { heldObjects, type Promoted, promotedOf, promotedRow } from './held-back.ts';
+
+export interface BaselinePorts {
+  readonly source: string;
+  readonly table: Table;
+  /** Rows of the source's table; what depends on them is told. */
+  put(t: Transaction, content: Content, originRevision: number): boolean;
+  drop(t: Transaction, key: string, originRevision: number): boolean;
+  wallMs(): number;
+}
+
+/** A placement whose rollout is staged, as it was when it was looked at last. */
+export interface StagedPlacement {
+  readonly uid: string;
+  readonly generation: number;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly rollout: RolloutSpec;
+}
+
+export class Baseline {
+  readonly #ports: BaselinePorts;
+  readonly #staged = new Map<string, StagedPlacement>();
+
+  constructor(ports: BaselinePorts) {
+    this.#ports = ports;
+  }
+
+  staged(name: string): StagedPlacement | undefined {
+    return this.#staged.get(name);
+  }
+
+  names(): IterableIterator<string> {
+    return this.#staged.keys();
+  }
+
+  /** At start, and with each change of a placement. */
+  learn(object: KubeObject): void {
+    const { name = '', uid = '', generation = 0, annotations = {} } = object.metadata;
+    const { rollout } = (object.spec ?? {}) as Partial<EdgePlacementSpec>;
+    if (isStaged(rollout)) this.#staged.set(name, { uid, generation, annotations, rollout });
+    else this.#staged.delete(name);
+  }
+
+  /** The placement was written, and learned; or it is gone. */
+  placementChanged(t: Transaction, name: string, revision: number): void {
+    const id = this.#id(name);
+    const staged = this.#staged.get(name);
+    const state = readState(t, id);
+    if (!staged) {
+      if (state) this.#forget(t, id, revision);
+      return;
+    }
+    const plan = stableStringify(conditionsOf(staged.rollout));
+    const nowMs = this.#ports.wallMs();
+    const next = state
+      ? specChanged(state, staged.generation, plan, nowMs)
+      : initialState(staged.generation, plan, nowMs);
+    this.write(t, name, next);
+  }
+
+  gone(t: Transaction, name: string, revision: number): void {
+    this.#staged.delete(name);
+    this.placementChanged(t, name, revision);
+  }
+
+  /** A row of an object has changed: `before` and `after` are its contents. */
+  objectChanged(t: Transaction, key: ObjectKey, before: Promoted, after: Content | undefined, revision: number): void {
+    if (this.#staged.size === 0) return;
+    for (const name of new Set([...refsOf(before.content), ...refsOf(after)])) {
+      if (this.#staged.has(name)) this.#compare(t, name, key, before, after, revision);
+    }
+  }
+
+  #compare(
+    t: Transaction,
+    name: string,
+    key: ObjectKey,
+    before: Promoted,
+    after: Content | undefined,
+    revision: number,
+  ): void {
+    const { table, put, drop } = this.#ports;
+    const id = this.#id(name);
+    const state = readState(t, id);
+    if (!state) return;
+    const had = forPlacement(before.content, name);
+    const has = forPlacement(after, name);
+    if (isSame(had, has, name)) return;
+    const row = promotedRow(id, key, { ...(had ? { content: had } : {}), originRevision: before.originRevision });
+    const entryHash = hash128(after?.key ?? before.content?.key ?? '');
+    const promoted = promotedOf(t, table, id, entryHash);
+    let { held } = state;
+    if (promoted && isSame(promoted.content, has, name)) held -= Number(drop(t, promotedKey(id, key), revision));
+    else if (!promoted) held += Number(put(t, row, revision));
+    this.write(t, name, contentChanged(state, held, revision, this.#ports.wallMs()));
+  }
+
+  targetMoved(t: Transaction, name: string, target: number): void {
+    if (!this.#staged.has(name)) return;
+    const state = readState(t, this.#id(name));
+    if (state) this.write(t, name, targetMoved(state, target));
+  }
+
+  /** What is remembered, and the row that says it to the last hops. */
+  write(t: Transaction, name: string, state: RolloutState, expected?: number): boolean {
+    const staged = this.#staged.get(name);
+    if (!staged) return false;
+    const id = this.#id(name);
+    const before = this.release(t, name);
+    const release = releaseOf(name, staged.uid, staged.rollout, state, expected ?? before?.expected ?? 0);
+    t.put(stateKey(id), text(JSON.stringify(state)));
+    const row = this.#ports.table.get(t, hash128(releaseKey(id)));
+    const revision = Math.max(state.target, row?.originRevision ?? 0);
+    const attributes = text(stableStringify(release));
+    return this.#ports.put(t, { key: releaseKey(id), attributes, body: new Uint8Array(0) }, revision);
+  }
+
+  /** The candidate is what everybody is to have: nothing is kept beside it any more. */
+  promote(t: Transaction, name: string, state: RolloutState, expected: number): void {
+    this.#dropHeld(t, this.#id(name), state.target);
+    this.write(t, name, state, expected);
+  }
+
+  state(reader: Reader, name: string): RolloutState | undefined {
+    return readState(reader, this.#id(name));
+  }
+
+  release(reader: Reader, name: string): ReleaseAttributes | undefined {
+    return readRelease(reader, this.#ports.table, this.#id(name));
+  }
+
+  #forget(t: Transaction, id: PlacementId, revision: number): void {
+    this.#dropHeld(t, id, revision);
+    this.#ports.drop(t, releaseKey(id), revision);
+    t.remove(stateKey(id));
+  }
+
+  #dropHeld(t: Transaction, id: PlacementId, revision: number): void {
+    for (const { key } of [...heldObjects(t, id)]) {
+      const entry = parseEntryKey(key);
+      if (entry?.type === 'object') this.#ports.drop(t, promotedKey(id, entry.object), revision);
+    }
+  }
+
+  #id(name: string): PlacementId {
+    return placementId(this.#ports.source, name);
+  }
+}
+
+/** The release row of a placement, wherever it has arrived. */
+export function readRelease(reader: Reader, table: Table, id: PlacementId): ReleaseAttributes | undefined {
+  const row = table.get(reader, hash128(releaseKey(id)));
+  if (!row?.content) return undefined;
+  const { attributes } = table.content(reader, row.content);
+  const release = JSON.parse(asText(attributes)) as ReleaseAttributes;
+  return release.refs.includes(splitPlacementId(id).name) ? release : undefined;
+}
+
+function readState(reader: Reader, id: PlacementId): RolloutState | undefined {
+  const bytes = reader.get(stateKey(id));
+  return bytes && (JSON.parse(asText(bytes)) as RolloutState);
+}
+
+function stateKey(id: PlacementId): Uint8Array {
+  return concat(prefixOf('rollout'), text(id));
+}
+
+function refsOf(content: Content | undefined): readonly string[] {
+  return content ? attributesOf(content).refs : [];
+}
+
+function forPlacement(content: Content | undefined, name: string): Content | undefined {
+  return content && refsOf(content).includes(name) ? content : undefined;
+}
+
+/** For one placement: that others want the object too, or that it was written without a difference, is no new content. */
+function isSame(a: Content | undefined, b: Content | undefined, name: string): boolean {
+  if (!a || !b) return a === b;
+  if (!equalBytes(a.body, b.body)) return false;
+  const [of, and] = [attributesOf(a), attributesOf(b)];
+  return (
+    (of.createOnly?.includes(name) ?? false) === (and.createOnly?.includes(name) ?? false) &&
+    stableStringify(of.customizers ?? []) === stableStringify(and.customizers ?? []) &&
+    of.expand === and.expand
+  );
+}
+
+function attributesOf(content: Content): ObjectAttributes {
+  return JSON.parse(asText(content.attributes)) as ObjectAttributes;
+}

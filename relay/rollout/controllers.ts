@@ -1,0 +1,184 @@
+/**
+ * The origin's side of all rollouts of its own placements: runs core/rollout/controller.ts whenever something may matter, writes what it decides in
+ * one transaction, and wakes it when something is due. Everything that must outlive the process is in the state; what is here can be asked again.
+ */
+import type { Space } from '../../core/apiserver/space.ts';
+import {
+  approveAnnotation,
+  type ControllerInput,
+  type GateStatus,
+  type Outcome,
+  step,
+} from '../../core/rollout/controller.ts';
+import type { GateResult } from '../../core/rollout/gates.ts';
+import { type Webhook, wavesOf } from '../../core/rollout/spec.ts';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { Store, Transaction } from '../../core/store/store.ts';
+import type { Partial } from '../../core/summary/partial.ts';
+import { type PlacementId, placementId, splitPlacementId } from '../../core/wire/entries.ts';
+import type { Baseline, StagedPlacement } from './baseline.ts';
+
+export interface RolloutOrigin {
+  readonly source: string;
+  readonly space: Space;
+  readonly baseline: Baseline;
+}
+
+export interface ControllersPorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  origins(): Iterable<RolloutOrigin>;
+  total(t: Transaction, id: PlacementId): Partial | undefined;
+  ask(webhook: Webhook, question: object): Promise<GateResult>;
+  /** Calls `run` soon for this placement. */
+  wake(id: PlacementId): void;
+  /** Rows of the source's table have changed. */
+  wrote(): void;
+}
+
+export const gateResource = { group: 'edge.banyan.io', resource: 'rolloutgates' } as const;
+/** A webhook that says no is asked again after this: often enough for a person who waits, seldom enough for the one who answers. */
+const askAgainMs = 5_000;
+
+interface Asked {
+  result?: GateResult;
+  timer?: Timer;
+}
+
+export class Controllers {
+  readonly #ports: ControllersPorts;
+  readonly #outcomes = new Map<PlacementId, Outcome>();
+  readonly #timers = new Map<PlacementId, Timer>();
+  /** Of each placement the webhooks of the wave that it is at, by `release/wave/gate`. */
+  readonly #asked = new Map<PlacementId, Map<string, Asked>>();
+  readonly #unsubscribe: (() => void)[] = [];
+  #stopped = false;
+
+  constructor(ports: ControllersPorts) {
+    this.#ports = ports;
+    for (const { source, space, baseline } of ports.origins()) {
+      const unsubscribe = space.storage.subscribe((events) => {
+        const isGate = ({ key }: { key: { resource: string } }) => key.resource === gateResource.resource;
+        if (!events.some(({ object }) => isGate(object))) return;
+        for (const name of baseline.names()) ports.wake(placementId(source, name));
+      });
+      this.#unsubscribe.push(unsubscribe);
+    }
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    for (const timer of this.#timers.values()) timer.stop();
+    for (const asked of this.#asked.values()) for (const { timer } of asked.values()) timer?.stop();
+  }
+
+  outcome(id: PlacementId): Outcome | undefined {
+    return this.#outcomes.get(id);
+  }
+
+  run(id: PlacementId): void {
+    const { source, name } = splitPlacementId(id);
+    const origin = [...this.#ports.origins()].find((one) => one.source === source);
+    const staged = origin?.baseline.staged(name);
+    this.#timers.get(id)?.stop();
+    if (!origin || !staged) {
+      this.#forget(id);
+      return;
+    }
+    let wrote = false;
+    const outcome = this.#ports.store.write((t) => {
+      const decided = this.#decide(t, id, origin, staged);
+      wrote = decided?.wrote ?? false;
+      return decided?.outcome;
+    });
+    if (!outcome) return;
+    this.#outcomes.set(id, outcome);
+    this.#follow(id, staged, outcome);
+    if (wrote) this.#ports.wrote();
+  }
+
+  #decide(
+    t: Transaction,
+    id: PlacementId,
+    { space, baseline }: RolloutOrigin,
+    { annotations, rollout }: StagedPlacement,
+  ): { outcome: Outcome; wrote: boolean } | undefined {
+    const { name } = splitPlacementId(id);
+    const state = baseline.state(t, name);
+    if (!state) return undefined;
+    const partial = this.#ports.total(t, id);
+    const expected = partial?.counts.expected ?? 0;
+    const approved = Number(annotations[approveAnnotation]);
+    const input: ControllerInput = {
+      nowMs: this.#ports.clock.wallMs(),
+      rollout,
+      part: partial?.rollout,
+      expected,
+      ...(Number.isInteger(approved) ? { approved } : {}),
+      gateStatus: (gate) => gateStatus(space, gate),
+      webhookResult: (wave, gate) => this.#asked.get(id)?.get(`${state.release}/${wave}/${gate}`)?.result,
+    };
+    const outcome = step(state, input);
+    const wasHeld = state.held > 0;
+    if (wasHeld && outcome.state.held === 0) {
+      baseline.promote(t, name, outcome.state, expected);
+      return { outcome, wrote: true };
+    }
+    if (outcome.state === state && !wasHeld) return { outcome, wrote: false };
+    return { outcome, wrote: baseline.write(t, name, outcome.state, expected) };
+  }
+
+  #follow(id: PlacementId, staged: StagedPlacement, outcome: Outcome): void {
+    const { clock, wake } = this.#ports;
+    const { state, wakeAtMs } = outcome;
+    const asked = this.#asked.get(id);
+    for (const [key, one] of asked ?? []) {
+      if (key.startsWith(`${state.release}/${state.wave}/`)) continue;
+      one.timer?.stop();
+      asked?.delete(key);
+    }
+    for (const { wave, gate } of outcome.asks) {
+      const webhook = wavesOf(staged.rollout)[wave]?.gates?.[gate]?.webhook;
+      if (webhook) this.#ask(id, webhook, outcome, `${state.release}/${wave}/${gate}`);
+    }
+    if (wakeAtMs === undefined) this.#timers.delete(id);
+    else
+      this.#timers.set(
+        id,
+        clock.after(Math.max(0, wakeAtMs - clock.wallMs()), () => wake(id)),
+      );
+  }
+
+  /** Once; and again some time after each no. */
+  #ask(id: PlacementId, webhook: Webhook, outcome: Outcome, key: string): void {
+    const { clock, wake, ask } = this.#ports;
+    const known = this.#asked.get(id) ?? new Map<string, Asked>();
+    this.#asked.set(id, known);
+    if (known.has(key)) return;
+    const asked: Asked = {};
+    known.set(key, asked);
+    const { source, name } = splitPlacementId(id);
+    const { release } = outcome.state;
+    const question = { placement: name, source, release, wave: outcome.wave?.name ?? '', summary: outcome.counts };
+    const askNow = async (): Promise<void> => {
+      asked.result = await ask(webhook, question);
+      if (this.#stopped || known.get(key) !== asked) return;
+      wake(id);
+      if (!asked.result.passed) asked.timer = clock.after(askAgainMs, () => void askNow());
+    };
+    void askNow();
+  }
+
+  #forget(id: PlacementId): void {
+    this.#outcomes.delete(id);
+    this.#timers.delete(id);
+    for (const { timer } of this.#asked.get(id)?.values() ?? []) timer?.stop();
+    this.#asked.delete(id);
+  }
+}
+
+function gateStatus(space: Space, name: string): GateStatus | undefined {
+  const gate = space.get({ ...gateResource, namespace: '', name });
+  return gate && ((gate.status ?? {}) as GateStatus);
+}

@@ -1,0 +1,325 @@
+/**
+ * The last hop of a release: which of this node's agents have the candidate and which what was promoted. Decided here alone, within what the release row
+ * authorises (core/rollout/local.ts), and durable: an agent that has it keeps it over restarts of this node.
+ *
+ * What is not known is not handed out. An agent's mailbox stays as it is while the release row is missing, is older than the object, or names another
+ * number of promoted contents than have arrived: rows may come in any order. Such rows are remembered and looked at again when more is known.
+ */
+
+import type { Table } from '../../core/feed/feed.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
+import { LocalRelease } from '../../core/rollout/local.ts';
+import { emptyPart, notHeard, type RolloutPart, silentPart } from '../../core/rollout/part.ts';
+import { isPromoted, type ReleaseAttributes } from '../../core/rollout/release.ts';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import type { Reader, Store, Transaction } from '../../core/store/store.ts';
+import type { Partial } from '../../core/summary/partial.ts';
+import {
+  type EntryKey,
+  type ObjectAttributes,
+  type PlacementId,
+  placementId,
+  splitPlacementId,
+  type TargetAttributes,
+} from '../../core/wire/entries.ts';
+import { type Child, matchingDestinations } from '../schedule/children.ts';
+import { markDirty } from '../schedule/dirty.ts';
+import type { Outgoing, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
+import type { Placement, Placements } from '../schedule/placements.ts';
+import { readRelease } from './baseline.ts';
+import { countHeld, type Promoted, promotedOf } from './held-back.ts';
+
+export interface ExposurePorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly placements: Placements;
+  tableOf(source: string): Table | undefined;
+  /** Calls back soon, after what waits already. */
+  soon(run: () => void): void;
+  /** These agents have the candidate from now on; their mailboxes have yet to follow. */
+  admitted(id: PlacementId, children: readonly string[]): void;
+}
+
+interface Known {
+  release: ReleaseAttributes;
+  /** Monotonic; undefined: nothing has renewed the authorisation since the start of this process. */
+  renewedAtMs: number | undefined;
+  /** Rows of promoted contents that are here. */
+  held: number;
+  /** Release that was handed to each child. */
+  readonly exposed: Map<string, number>;
+  local: LocalRelease | undefined;
+  timer: Timer | undefined;
+  scheduled: boolean;
+}
+
+const nul = Buffer.of(0);
+
+export class Exposures implements OutgoingStage {
+  readonly #ports: ExposurePorts;
+  readonly #known = new Map<PlacementId, Known>();
+  #stopped = false;
+
+  constructor(ports: ExposurePorts) {
+    this.#ports = ports;
+  }
+
+  /** At start, when the placements are known. */
+  load(reader: Reader): void {
+    for (const id of this.#ports.placements.staged().keys()) this.#learn(reader, id, undefined);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    for (const { timer } of this.#known.values()) timer?.stop();
+  }
+
+  // ---------------------------------------------------------------------------------------------- what has changed
+
+  /** A release row or a promoted content has come, changed or gone; true if children may stand elsewhere now. */
+  rowChanged(t: Transaction, entry: EntryKey & { readonly type: 'promoted' | 'release' }): boolean {
+    const { id } = entry;
+    if (entry.type === 'promoted') {
+      const known = this.#known.get(id);
+      if (known) known.held = countHeld(t, id);
+      if (this.#lookAgain(t, id)) markDirty(t, 'target', id);
+      return false;
+    }
+    const before = this.#known.get(id);
+    const after = this.#learn(t, id, this.#ports.clock.monotonicMs());
+    if (before && after && isRenewal(before.release, after.release)) {
+      before.local?.renew(after.release);
+      this.#schedule(id, after);
+      return false;
+    }
+    this.#handOver(t, id, before, after);
+    return true;
+  }
+
+  /** The placement has been read anew; true if work of an earlier class is left behind. */
+  placementChanged(t: Transaction, id: PlacementId): boolean {
+    if (this.#ports.placements.get(id)?.staged) return false;
+    return this.#lookAgain(t, id);
+  }
+
+  detached(t: Transaction, id: PlacementId, child: string): string[] {
+    this.forget(id, child);
+    if (this.#known.get(id)?.exposed.delete(child)) t.remove(exposureKey(id, child));
+    return withheldRows(t, id);
+  }
+
+  #learn(reader: Reader, id: PlacementId, nowMs: number | undefined): Known | undefined {
+    const { source } = splitPlacementId(id);
+    const table = this.#ports.tableOf(source);
+    const release = table && readRelease(reader, table, id);
+    const before = this.#known.get(id);
+    before?.timer?.stop();
+    if (!release) {
+      this.#known.delete(id);
+      return undefined;
+    }
+    const isNew = before?.release.lease !== release.lease || before.release.release !== release.release;
+    const known: Known = {
+      release,
+      renewedAtMs: isNew ? nowMs : before.renewedAtMs,
+      held: countHeld(reader, id),
+      exposed: before?.exposed ?? storedExposures(reader, id),
+      local: before && isRenewal(before.release, release) ? before.local : undefined,
+      timer: undefined,
+      scheduled: false,
+    };
+    this.#known.set(id, known);
+    return known;
+  }
+
+  /** Another release, wave or end of it. */
+  #handOver(t: Transaction, id: PlacementId, before: Known | undefined, after: Known | undefined): void {
+    for (const [child, release] of [...(after ?? before)!.exposed]) {
+      if (after && !isPromoted(after.release) && release === after.release.release) continue;
+      // It goes back to what was promoted, unless that is what it has.
+      markDirty(t, 'exposure', `${id} ${child}`);
+      t.remove(exposureKey(id, child));
+      after?.exposed.delete(child);
+    }
+    this.#lookAgain(t, id);
+    markDirty(t, 'target', id);
+  }
+
+  // ------------------------------------------------------------------------------------------------- what is shipped
+
+  outgoing(t: Transaction, shipment: Shipment, what: Outgoing): Outgoing {
+    if (what.type === 'keep' || what.type === 'later' || this.#ports.placements.staged().size === 0) return what;
+    const { child, source, keyHash, key } = shipment;
+    const attributes = what.type === 'content' ? attributesOf(what) : undefined;
+    const wanting = new Set((attributes?.refs ?? []).map((name) => placementId(source, name)));
+    const reaching = (id: PlacementId) => this.#ports.placements.get(id)?.children.has(child.name) ?? false;
+    // Whoever brings it there without stages brings it as it is.
+    for (const id of wanting) if (reaching(id) && !this.#ports.placements.get(id)?.staged) return what;
+    const table = this.#ports.tableOf(source);
+    if (!table) return what;
+    let held: Promoted | undefined;
+    const unknown: PlacementId[] = [];
+    const named = what.type === 'content' ? what.content.key : key;
+    // In order of name, so that of two that hold back the same object one is chosen, the same each time.
+    const staged = [...this.#ports.placements.staged().values()].filter((one) => one.source === source);
+    for (const { id } of staged.sort((a, b) => (a.id < b.id ? -1 : 1))) {
+      if (!reaching(id)) continue;
+      const promoted = promotedOf(t, table, id, keyHash);
+      const wants = wanting.has(id);
+      // An object that has just gone may be one whose promoted content has yet to come.
+      const wanted = wants || (what.type === 'nothing' && key !== undefined && this.#known.has(id));
+      if (!wanted && !promoted) continue;
+      if (wanted && !this.#isKnown(id, what.originRevision)) unknown.push(id);
+      else if (!wants && !promoted) continue;
+      else if (!promoted || this.#hasCandidate(id, child.name)) return what;
+      else held ??= promoted;
+    }
+    if (unknown.length > 0 && named !== undefined) {
+      for (const id of unknown) t.put(withheldKey(id, named), new Uint8Array(0));
+      return { type: 'keep' };
+    }
+    if (!held) return what;
+    const { content, originRevision } = held;
+    return content ? { type: 'content', content, originRevision } : { type: 'nothing', originRevision };
+  }
+
+  /** What an agent is told that its reports are to be exact for; undefined: nothing yet, and what it was told stays. */
+  targetFor(placement: Placement, child: string, target: TargetAttributes): TargetAttributes | undefined {
+    if (!placement.staged) return target;
+    if (!this.#isKnown(placement.id, target.target)) return undefined;
+    if (this.#hasCandidate(placement.id, child)) return target;
+    return { ...target, target: this.#known.get(placement.id)!.release.promotedTarget };
+  }
+
+  #isKnown(id: PlacementId, originRevision: number): boolean {
+    const known = this.#known.get(id);
+    return known !== undefined && known.held === known.release.held && known.release.target >= originRevision;
+  }
+
+  #hasCandidate(id: PlacementId, child: string): boolean {
+    const known = this.#known.get(id);
+    if (!known) return false;
+    return isPromoted(known.release) || known.exposed.get(child) === known.release.release;
+  }
+
+  /** Rows that were kept back because too little was known. */
+  #lookAgain(t: Transaction, id: PlacementId): boolean {
+    const { name } = splitPlacementId(id);
+    const rows = withheldRows(t, id);
+    for (const key of rows) {
+      markDirty(t, 'row', key, [name]);
+      t.remove(withheldKey(id, key));
+    }
+    return rows.length > 0;
+  }
+
+  // ---------------------------------------------------------------------------------------------- what is reported
+
+  /** What one child adds to the node's part of an unfinished release. */
+  place(
+    placement: Placement,
+    child: Child,
+    view: { readonly connected: boolean; readonly reported?: Partial },
+  ): RolloutPart | undefined {
+    const known = placement.staged && this.#known.get(placement.id);
+    if (!known || isPromoted(known.release)) return undefined;
+    const { release } = known;
+    const { connected, reported } = view;
+    if (child.role === 'relay') {
+      const part = reported?.rollout;
+      if (!connected) return part && part.release === release.release ? silentPart(part) : undefined;
+      if (part?.release === release.release) return part;
+      return { ...emptyPart(release.release, 0), heard: notHeard };
+    }
+    known.local ??= new LocalRelease(release, this.#ports.clock.monotonicMs(), placement.children.size);
+    const { generation, target } = placement.target ?? {};
+    const current = reported?.generation === generation && reported?.target === target ? reported : undefined;
+    const part = known.local.set(child.name, {
+      uid: child.destinations[0]?.syncTargetUid ?? '',
+      labels: matchingDestinations(placement, child).map(({ labels }) => labels),
+      connected,
+      exposed: known.exposed.get(child.name) === release.release,
+      available: current?.counts.available === 1,
+      failed: current?.counts.failed === 1,
+    });
+    this.#schedule(placement.id, known);
+    return part;
+  }
+
+  forget(id: PlacementId, child: string): void {
+    this.#known.get(id)?.local?.delete(child);
+  }
+
+  /** What a node says of a release beside what its children do: that it has heard of it, and whom its own budget bars. */
+  base(id: PlacementId): RolloutPart | undefined {
+    const known = this.#ports.placements.get(id)?.staged && this.#known.get(id);
+    if (!known || isPromoted(known.release)) return undefined;
+    return known.local?.own() ?? emptyPart(known.release.release, 0);
+  }
+
+  // ------------------------------------------------------------------------------------------------------ who is next
+
+  #schedule(id: PlacementId, known: Known): void {
+    if (known.scheduled || !known.local || known.local.waiting === 0) return;
+    known.scheduled = true;
+    this.#ports.soon(() => {
+      known.scheduled = false;
+      // Another release row has come meanwhile, and with it another one of these.
+      if (!this.#stopped && this.#known.get(id) === known) this.#admit(id, known);
+    });
+  }
+
+  #admit(id: PlacementId, known: Known): void {
+    const { store, clock, admitted } = this.#ports;
+    const nowMs = clock.monotonicMs();
+    const { renewedAtMs, release, local } = known;
+    const expired = renewedAtMs === undefined || nowMs - renewedAtMs >= release.authorizationSeconds * 1000;
+    if (expired || !local || !this.#isKnown(id, 0)) return;
+    const { children, waitMs } = local.admit(nowMs);
+    known.timer?.stop();
+    if (waitMs !== undefined) known.timer = clock.after(waitMs, () => this.#schedule(id, known));
+    if (children.length === 0) return;
+    store.write((t) => {
+      for (const child of children) {
+        t.put(exposureKey(id, child), text(JSON.stringify({ release: release.release })));
+        markDirty(t, 'exposure', `${id} ${child}`);
+      }
+    });
+    for (const child of children) known.exposed.set(child, release.release);
+    admitted(id, children);
+  }
+}
+
+/** Only what goes on growing while nothing is decided. */
+function isRenewal(a: ReleaseAttributes, b: ReleaseAttributes): boolean {
+  const rest = (release: ReleaseAttributes) => stableStringify({ ...release, lease: 0, expected: 0 });
+  return rest(a) === rest(b);
+}
+
+function storedExposures(reader: Reader, id: PlacementId): Map<string, number> {
+  const prefix = exposureKey(id, '');
+  const stored = [...reader.scan(prefixRange(prefix))].map(([key, value]): [string, number] => [
+    asText(key.subarray(prefix.length)),
+    (JSON.parse(asText(value)) as { release: number }).release,
+  ]);
+  return new Map(stored);
+}
+
+function exposureKey(id: PlacementId, child: string): Uint8Array {
+  return concat(prefixOf('exposure'), text(id), nul, text(child));
+}
+
+function withheldRows(reader: Reader, id: PlacementId): string[] {
+  const prefix = withheldKey(id, '');
+  return [...reader.scan(prefixRange(prefix))].map(([key]) => asText(key.subarray(prefix.length)));
+}
+
+function withheldKey(id: PlacementId, key: string): Uint8Array {
+  return concat(prefixOf('withheld'), text(id), nul, text(key));
+}
+
+function attributesOf({ content }: Outgoing & { readonly type: 'content' }): ObjectAttributes {
+  return JSON.parse(asText(content.attributes)) as ObjectAttributes;
+}

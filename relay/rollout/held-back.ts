@@ -1,0 +1,82 @@
+/**
+ * Which objects of a placement differ from what was promoted last: an index of its `q/` rows, at every node that has them, so that the
+ * last hop finds the promoted content of an object and all objects of a release without a look at the others.
+ */
+import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
+import { hash128, hashBytes } from '../../core/object/hash.ts';
+import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+import {
+  objectKey,
+  type PlacementId,
+  type PromotedAttributes,
+  parseEntryKey,
+  promotedKey,
+  splitPlacementId,
+} from '../../core/wire/entries.ts';
+
+const nul = Buffer.of(0);
+
+/** Told of each change of a source's row; keeps the index. */
+export function noteHeld(t: Transaction, change: AppliedChange): void {
+  const entry = parseEntryKey(change.key);
+  if (entry?.type !== 'promoted') return;
+  const key = objectKey(entry.source, entry.object);
+  const at = concat(prefixOf('heldBack'), text(entry.id), nul, hash128(key));
+  if (change.after) t.put(at, text(key));
+  else t.remove(at);
+}
+
+/** Objects by the hash of their entry keys. */
+export function* heldObjects(reader: Reader, id: PlacementId): Generator<{ keyHash: Uint8Array; key: string }> {
+  const prefix = concat(prefixOf('heldBack'), text(id), nul);
+  for (const [key, value] of reader.scan(prefixRange(prefix))) {
+    yield { keyHash: key.subarray(prefix.length, prefix.length + hashBytes), key: asText(value) };
+  }
+}
+
+export function countHeld(reader: Reader, id: PlacementId): number {
+  let count = 0;
+  for (const _ of heldObjects(reader, id)) count++;
+  return count;
+}
+
+/** What was promoted of an object: its content, or that there was none. */
+export interface Promoted {
+  readonly content?: Content;
+  readonly originRevision: number;
+}
+
+/** Undefined: the candidate is what was promoted. */
+export function promotedOf(reader: Reader, table: Table, id: PlacementId, keyHash: Uint8Array): Promoted | undefined {
+  const held = reader.get(concat(prefixOf('heldBack'), text(id), nul, keyHash));
+  if (!held) return undefined;
+  const key = asText(held);
+  const entry = parseEntryKey(key);
+  if (entry?.type !== 'object') return undefined;
+  const row = table.get(reader, hash128(promotedKey(id, entry.object)));
+  if (!row?.content) return undefined;
+  const { attributes, body } = table.content(reader, row.content);
+  const { promoted, revision } = JSON.parse(asText(attributes)) as PromotedAttributes;
+  if (!promoted) return { originRevision: revision };
+  // The same bytes as the object's own row had: who has it gets nothing new.
+  return { content: { key, attributes: text(stableStringify(promoted)), body }, originRevision: revision };
+}
+
+/** The `q/` row of an object: its content when it was promoted, or that there was none. */
+export function promotedRow(id: PlacementId, of: Parameters<typeof promotedKey>[1], before: Promoted): Content {
+  const { name } = splitPlacementId(id);
+  const { content, originRevision } = before;
+  const attributes: PromotedAttributes = {
+    refs: [name],
+    revision: originRevision,
+    ...(content ? { promoted: JSON.parse(asText(content.attributes)) } : {}),
+  };
+  return {
+    key: promotedKey(id, of),
+    attributes: text(stableStringify(attributes)),
+    body: content?.body ?? new Uint8Array(0),
+  };
+}

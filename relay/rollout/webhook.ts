@@ -1,0 +1,59 @@
+/** Asks a gate's webhook: one POST of JSON, one answer `{"passed": bool, "message": string}`, within the gate's deadline. */
+import { request as httpRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { GateResult } from '../../core/rollout/gates.ts';
+import type { Webhook } from '../../core/rollout/spec.ts';
+import { describeError } from '../../core/runtime/errors.ts';
+
+/** An answer is a word and a sentence. */
+const answerBytesMax = 64 * 1024;
+/** Of what the webhook says, so much is shown. */
+const messageMax = 500;
+
+export async function askWebhook(webhook: Webhook, question: object): Promise<GateResult> {
+  try {
+    return readAnswer(await post(webhook, JSON.stringify(question)));
+  } catch (error) {
+    return { passed: false, failed: false, message: `${webhook.url}: ${describeError(error)}` };
+  }
+}
+
+export function readAnswer(text: string): GateResult {
+  const answer: unknown = JSON.parse(text);
+  if (typeof answer !== 'object' || answer === null || !('passed' in answer) || typeof answer.passed !== 'boolean') {
+    throw new Error('the answer is not {"passed": true or false, "message": "…"}');
+  }
+  if (answer.passed) return { passed: true };
+  const said = 'message' in answer && typeof answer.message === 'string' ? answer.message : 'it says no';
+  return { passed: false, failed: false, message: said.slice(0, messageMax) };
+}
+
+function post({ url, timeoutSeconds, caBundle }: Webhook, body: string): Promise<string> {
+  const signal = AbortSignal.timeout(timeoutSeconds * 1000);
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  const ca = caBundle === undefined ? {} : { ca: Buffer.from(caBundle, 'base64') };
+  return new Promise((resolve, reject) => {
+    const request = (url.startsWith('https:') ? httpsRequest : httpRequest)(
+      url,
+      { method: 'POST', headers, signal, ...ca },
+      (response) => {
+        const chunks: Buffer[] = [];
+        let bytes = 0;
+        response.on('data', (chunk: Buffer) => {
+          bytes += chunk.length;
+          if (bytes > answerBytesMax) request.destroy(new Error(`more than ${answerBytesMax} bytes of answer`));
+          else chunks.push(chunk);
+        });
+        response.on('end', () => {
+          if (response.statusCode === 200) resolve(Buffer.concat(chunks).toString());
+          else reject(new Error(`HTTP status ${response.statusCode}`));
+        });
+        response.on('error', reject);
+      },
+    );
+    request.on('error', (error) => {
+      reject(signal.aborted ? new Error(`no answer within ${timeoutSeconds} s`) : error);
+    });
+    request.end(body);
+  });
+}

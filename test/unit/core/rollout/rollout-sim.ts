@@ -1,0 +1,156 @@
+/**
+ * A release over several last hops, without the wires: the controller and each last hop's LocalRelease on virtual time, with the
+ * merge of their parts between them. A destination is what the test says it is.
+ */
+import { type GateStatus, type Outcome, step } from '../../../../core/rollout/controller.ts';
+import type { GateResult } from '../../../../core/rollout/gates.ts';
+import { LocalRelease } from '../../../../core/rollout/local.ts';
+import { emptyPart, mergeParts, type RolloutPart, silentPart } from '../../../../core/rollout/part.ts';
+import { type ReleaseAttributes, releaseOf } from '../../../../core/rollout/release.ts';
+import type { RolloutSpec } from '../../../../core/rollout/spec.ts';
+import {
+  contentChanged,
+  initialState,
+  type RolloutState,
+  specChanged,
+  targetMoved,
+} from '../../../../core/rollout/state.ts';
+
+export const defaults: RolloutSpec = {
+  strategy: 'Progressive',
+  errorBudget: '10%',
+  progressDeadlineSeconds: 1800,
+  authorizationSeconds: 60,
+  onFailure: 'Pause',
+};
+
+export interface SimChild {
+  readonly name: string;
+  readonly hop: number;
+  labels: Record<string, string>;
+  connected: boolean;
+  /** Release that it has; 0: what was promoted. */
+  exposed: number;
+  health: 'available' | 'failed' | 'neither';
+}
+
+export class RolloutSim {
+  spec: RolloutSpec;
+  state: RolloutState;
+  outcome!: Outcome;
+  nowMs = 1_700_000_000_000;
+  readonly children: SimChild[];
+  /** Hops that hear nothing of the root: they keep the last release that they saw. */
+  readonly cutOff = new Set<number>();
+  readonly gates = new Map<string, GateStatus>();
+  readonly webhooks = new Map<string, GateResult>();
+  approved: number | undefined;
+  /** What becomes of a destination that gets the candidate. */
+  fate: (child: SimChild) => SimChild['health'] = () => 'available';
+  readonly #hops = new Map<number, { seen: ReleaseAttributes; local: LocalRelease; heardAtMs: number }>();
+  #generation = 1;
+  #revision = 10;
+
+  constructor(spec: Partial<RolloutSpec>, hops: number, perHop: number) {
+    this.spec = { ...defaults, ...spec };
+    this.state = targetMoved(initialState(1, this.#plan, this.nowMs), this.#revision);
+    this.children = Array.from({ length: hops * perHop }, (_, i) => ({
+      name: `c${i}`,
+      hop: i % hops,
+      labels: {},
+      connected: true,
+      exposed: 0,
+      health: 'available' as const,
+    }));
+    this.turn();
+  }
+
+  get #plan(): string {
+    return JSON.stringify(this.spec.waves ?? []);
+  }
+
+  /** The objects change; `held` of them differ from what was promoted. */
+  edit(held = 1): void {
+    this.#revision += 1;
+    this.state = targetMoved(contentChanged(this.state, held, this.#revision, this.nowMs), this.#revision);
+    for (const child of this.children) if (child.exposed > 0) child.health = 'neither';
+  }
+
+  change(spec: Partial<RolloutSpec>): void {
+    this.spec = { ...this.spec, ...spec };
+    this.#generation += 1;
+    this.state = specChanged(this.state, this.#generation, this.#plan, this.nowMs);
+  }
+
+  /** One look of everybody: hops admit, destinations settle, the root decides. */
+  turn(ms = 500): void {
+    this.nowMs += ms;
+    const release = releaseOf('p', 'uid', this.spec, this.state, this.children.length);
+    for (const hop of new Set(this.children.map((child) => child.hop))) this.#hop(hop, release);
+    this.outcome = step(this.state, {
+      nowMs: this.nowMs,
+      rollout: this.spec,
+      part: this.#part(release),
+      expected: this.children.length,
+      ...(this.approved === undefined ? {} : { approved: this.approved }),
+      gateStatus: (name) => this.gates.get(name),
+      webhookResult: (wave, gate) => this.webhooks.get(`${wave}/${gate}`),
+    });
+    this.state = this.outcome.state;
+  }
+
+  until(holds: () => boolean, turns = 500): void {
+    for (let i = 0; i < turns && !holds(); i++) this.turn();
+    if (!holds()) throw new Error(`did not come about: ${this.outcome.message}`);
+  }
+
+  /** Names of those that have the candidate of this release, or whatever else but what was promoted. */
+  exposed(): string[] {
+    return this.children.filter(({ exposed }) => exposed > 0 && exposed === this.state.release).map(({ name }) => name);
+  }
+
+  #hop(index: number, sent: ReleaseAttributes): void {
+    const children = this.children.filter(({ hop }) => hop === index);
+    let hop = this.#hops.get(index);
+    const release = this.cutOff.has(index) && hop ? hop.seen : sent;
+    if (!hop || JSON.stringify(hop.seen) !== JSON.stringify(release)) {
+      const isNew = !hop || hop.seen.release !== release.release || hop.seen.lease !== release.lease;
+      const heardAtMs = isNew ? this.nowMs : (hop?.heardAtMs ?? this.nowMs);
+      hop = { seen: release, local: new LocalRelease(release, this.nowMs, children.length), heardAtMs };
+      this.#hops.set(index, hop);
+    }
+    for (const child of children) {
+      if (release.held === 0) child.exposed = release.release;
+      else if (child.exposed !== release.release) child.exposed = 0;
+      this.#tell(hop.local, child);
+    }
+    if (release.held === 0 || this.nowMs - hop.heardAtMs >= release.authorizationSeconds * 1000) return;
+    for (const name of hop.local.admit(this.nowMs).children) {
+      const child = children.find((one) => one.name === name)!;
+      child.exposed = release.release;
+      child.health = this.fate(child);
+      this.#tell(hop.local, child);
+    }
+  }
+
+  #tell(local: LocalRelease, child: SimChild): RolloutPart {
+    const exposed = child.exposed > 0 && child.exposed === local.release.release;
+    return local.set(child.name, {
+      uid: child.name,
+      labels: [child.labels],
+      connected: child.connected,
+      exposed,
+      available: exposed && child.health === 'available',
+      failed: exposed && child.health === 'failed',
+    });
+  }
+
+  #part(release: ReleaseAttributes): RolloutPart | undefined {
+    const parts = this.children.map((child) => {
+      const part = this.#tell(this.#hops.get(child.hop)!.local, child);
+      return this.cutOff.has(child.hop) ? { ...silentPart(part), release: release.release } : part;
+    });
+    const own = [...this.#hops].filter(([hop]) => !this.cutOff.has(hop)).map(([, { local }]) => local.own());
+    return [...parts, ...own].reduce<RolloutPart | undefined>(mergeParts, emptyPart(release.release, 0));
+  }
+}

@@ -1,0 +1,410 @@
+/**
+ * A rollout without the wires: an origin with its space, its selection and its controllers, and last hops below it, each with its own store and its
+ * agents. Rows go from table to table, in any order that the test wants; an agent reports of what its mailbox holds.
+ */
+import type { Space } from '../../../../core/apiserver/space.ts';
+import { LocalTable } from '../../../../core/feed/table.ts';
+import { mergeLabelSummaries } from '../../../../core/match/label-summary.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import type { GateResult } from '../../../../core/rollout/gates.ts';
+import type { Webhook } from '../../../../core/rollout/spec.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { asText, text } from '../../../../core/store/bytes.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { emptyPartial, encodePartial } from '../../../../core/summary/partial.ts';
+import { partialKey, placementId, type TargetAttributes } from '../../../../core/wire/entries.ts';
+import { Gather } from '../../../../relay/gather/gather.ts';
+import { type PlacementStatus, placementStatus } from '../../../../relay/gather/placement-status.ts';
+import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
+import { Controllers, type RolloutOrigin } from '../../../../relay/rollout/controllers.ts';
+import { Exposures } from '../../../../relay/rollout/exposure.ts';
+import type { Child } from '../../../../relay/schedule/children.ts';
+import { markDirty } from '../../../../relay/schedule/dirty.ts';
+import { Placements } from '../../../../relay/schedule/placements.ts';
+import { noteSourceChange, Scheduler } from '../../../../relay/schedule/schedule.ts';
+import { openWorkloadSpace, type WorkloadSpace } from '../../../../relay/spaces/own-spaces.ts';
+import { Turns } from '../../core/apiserver/lifecycle/turns.ts';
+import { factsOf } from '../support/facts.ts';
+
+const source = 'center.retail';
+export const id = placementId(source, 'shop');
+
+/** A node with children; what is only in memory is made anew by `restart`. */
+class BenchNode {
+  readonly store = new MemoryStore();
+  readonly known = new Map<string, Child>();
+  readonly offline = new Set<string>();
+  readonly turns = new Turns();
+  readonly #clock: VirtualClock;
+  readonly #reported = new Map<string, LocalTable>();
+  readonly #random = new SeededRandom(1);
+  table: LocalTable;
+  mailboxes!: Mailboxes;
+  placements!: Placements;
+  exposures!: Exposures;
+  gather!: Gather;
+  #scheduler!: Scheduler;
+  #children!: Map<string, Child>;
+  #boots = 0;
+
+  constructor(clock: VirtualClock) {
+    this.#clock = clock;
+    this.table = this.store.write((t) => LocalTable.open(t, `source/${source}`));
+    this.restart();
+  }
+
+  restart(): void {
+    this.exposures?.stop();
+    this.mailboxes = new Mailboxes(this.store, this.#random, `boot-${this.#boots++}`);
+    this.placements = new Placements();
+    this.#children = new Map(this.known);
+    this.exposures = new Exposures({
+      store: this.store,
+      clock: this.#clock,
+      placements: this.placements,
+      tableOf: () => this.table,
+      soon: this.turns.schedule,
+      admitted: (of, children) => {
+        this.store.read((reader) => {
+          for (const child of children) this.gather.childChanged(reader, of, child);
+        });
+      },
+    });
+    this.#scheduler = new Scheduler({
+      tableOf: () => this.table,
+      mailboxOf: (child) => this.mailboxes.get(child)?.producer,
+      children: this.#children,
+      placements: this.placements,
+      refreshChild: (t, name) => {
+        const child = this.known.get(name);
+        if (!child) return false;
+        this.mailboxes.ensure(t, name, child.role);
+        this.#children.set(name, child);
+        return true;
+      },
+      auxiliaryChanged: () => undefined,
+      releases: this.exposures,
+      stages: [this.exposures],
+      passage: { mayAttach: () => true, mayDetach: () => true },
+    });
+    this.gather = new Gather({
+      placements: this.placements,
+      children: this.#children,
+      reportedOf: (child) => this.#reported.get(child),
+      connection: (child) => ({ connected: !this.offline.has(child), silentMs: this.offline.has(child) ? 1_000 : 0 }),
+      heldBack: () => [],
+      rollouts: this.exposures,
+    });
+    this.store.read((reader) => {
+      this.#scheduler.load(reader);
+      this.exposures.load(reader);
+    });
+  }
+
+  child(child: Child): void {
+    this.known.set(child.name, child);
+    this.#reported.set(
+      child.name,
+      this.#reported.get(child.name) ?? this.store.write((t) => LocalTable.open(t, `said/${child.name}`)),
+    );
+    this.store.write((t) => markDirty(t, 'child', child.name));
+  }
+
+  work(): void {
+    for (let more = true, steps = 0; more; steps++) {
+      if (steps > 1_000) throw new Error('the scheduler does not come to rest');
+      const step = this.store.write((t) => this.#scheduler.step(t));
+      more = step.more;
+      this.store.read((reader) => {
+        for (const changed of step.changed) this.gather.refresh(reader, changed);
+      });
+    }
+  }
+
+  report(child: string, body: Uint8Array): void {
+    const table = this.#reported.get(child)!;
+    const content = { key: partialKey(id), attributes: text('{}'), body };
+    this.store.write((t) => table.put(t, content, 0));
+    this.store.read((reader) => this.gather.childChanged(reader, id, child));
+  }
+
+  look(child: string): void {
+    this.store.read((reader) => this.gather.childChanged(reader, id, child));
+  }
+
+  /** Objects of a mailbox by name: the text that each holds; under `target` what reports are to be exact for. */
+  mailbox(child: string): Record<string, string> {
+    const producer = this.mailboxes.get(child)?.producer;
+    if (!producer) return {};
+    return this.store.read((reader) => {
+      const shown: Record<string, string> = {};
+      for (const row of producer.rows(reader)) {
+        const { key, body, attributes } = producer.content(reader, row.content!);
+        if (key.startsWith('t/')) shown.target = asText(attributes);
+        else if (key.includes('/configmaps/')) {
+          const { data } = JSON.parse(asText(body)) as { data: { text: string } };
+          shown[key.split('/').at(-1)!] = data.text;
+        }
+      }
+      return shown;
+    });
+  }
+}
+
+export interface AgentOf {
+  readonly hop: string;
+  readonly name: string;
+  readonly labels: Record<string, string>;
+}
+
+export class RolloutBench {
+  readonly clock = new VirtualClock();
+  readonly origin = new BenchNode(this.clock);
+  readonly hops = new Map<string, BenchNode>();
+  readonly agents: AgentOf[] = [];
+  /** Hops to which nothing comes, and from which nothing. */
+  readonly cutOff = new Set<string>();
+  /** In which order a hop gets rows; as they were written, unless the test wants another one. */
+  order: (keys: string[]) => string[] = (keys) => keys;
+  readonly answers: GateResult[] = [];
+  readonly asked: { webhook: Webhook; question: object }[] = [];
+  #workload: WorkloadSpace;
+  controllers: Controllers;
+  readonly #woken = new Set<string>();
+
+  constructor(hops: readonly string[], perHop: number, labels: (i: number) => Record<string, string> = () => ({})) {
+    this.#workload = this.#open();
+    this.controllers = this.#control();
+    for (const hop of hops) {
+      const node = new BenchNode(this.clock);
+      this.hops.set(hop, node);
+      for (let i = 0; i < perHop; i++) {
+        const agent = { hop, name: `${hop}-${i}`, labels: { env: 'prod', ...labels(this.agents.length) } };
+        this.agents.push(agent);
+        node.child(agentChild(agent.name, agent.labels));
+      }
+      const sets = [{ labels: { env: 'prod' }, leaves: perHop }];
+      const summary = mergeLabelSummaries([{ leaves: perHop, sets }]);
+      this.origin.child({ name: hop, role: 'relay', destinations: [], labels: summary });
+    }
+    this.space.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
+    this.settle();
+  }
+
+  get space(): Space {
+    return this.#workload.space;
+  }
+
+  // -------------------------------------------------------------------------------------------------------- writes
+
+  place(rollout: object, more: object = {}, annotations: Record<string, string> = {}): void {
+    const spec = {
+      locationSelectors: [{ matchLabels: { env: 'prod' } }],
+      downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }],
+      rollout,
+      ...more,
+    };
+    this.#apply({
+      apiVersion: 'edge.banyan.io/v1alpha1',
+      kind: 'EdgePlacement',
+      metadata: { name: 'shop', annotations },
+      spec,
+    });
+  }
+
+  write(name: string, said: string): void {
+    this.#apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'shop' }, data: { text: said } });
+  }
+
+  remove(name: string): void {
+    this.space.delete({ group: '', resource: 'configmaps', namespace: 'shop', name });
+  }
+
+  gate(name: string, status: object): void {
+    const gate = { apiVersion: 'edge.banyan.io/v1alpha1', kind: 'RolloutGate', metadata: { name }, spec: {} };
+    const known = this.space.get(this.space.keyOf(gate)) ?? this.space.create(gate);
+    this.space.update({ ...known, status } as KubeObject, { subresource: 'status' });
+  }
+
+  #apply(object: KubeObject): void {
+    this.space.apply(object, { fieldManager: 'test', force: true });
+  }
+
+  // ---------------------------------------------------------------------------------------------------------- time
+
+  /** Everybody works, and then `ms` pass. */
+  turn(ms = 500): void {
+    this.settle();
+    this.clock.advance(ms);
+  }
+
+  until(what: string, holds: () => boolean, turns = 200): void {
+    for (let i = 0; i < turns && !holds(); i++) this.turn();
+    if (!holds()) throw new Error(`did not come about: ${what}; ${this.status().rollout?.message}`);
+  }
+
+  /** Until there is nothing more to do at this moment. */
+  settle(): void {
+    for (let round = 0; round < 4; round++) {
+      while (this.origin.store.write((t) => this.#workload.selection.step(t))) this.origin.turns.settle();
+      this.origin.work();
+      for (const [name, node] of this.hops) {
+        if (!this.cutOff.has(name)) this.#receive(name, node);
+        node.work();
+        this.#reports(name, node);
+        node.turns.settle();
+        node.work();
+        this.#reports(name, node);
+        if (!this.cutOff.has(name)) this.#tell(name, node);
+      }
+      if (this.origin.placements.get(id)) this.controllers.run(id);
+    }
+  }
+
+  restartOrigin(): void {
+    this.controllers.stop();
+    this.#workload.close();
+    this.origin.restart();
+    this.#workload = this.#open();
+    this.controllers = this.#control();
+  }
+
+  connect(hop: string, connected: boolean): void {
+    if (connected) {
+      this.cutOff.delete(hop);
+      this.origin.offline.delete(hop);
+    } else {
+      this.cutOff.add(hop);
+      this.origin.offline.add(hop);
+    }
+    this.origin.look(hop);
+  }
+
+  connectAgent({ hop, name }: AgentOf, connected: boolean): void {
+    const node = this.hops.get(hop)!;
+    if (connected) node.offline.delete(name);
+    else node.offline.add(name);
+    node.look(name);
+  }
+
+  // ---------------------------------------------------------------------------------------------------------- looks
+
+  status(): PlacementStatus {
+    const total = this.origin.store.read((reader) => this.origin.gather.total(reader, id));
+    return placementStatus(total ?? emptyPartial(0, 0), [], 'now', this.controllers.outcome(id));
+  }
+
+  holds({ hop, name }: AgentOf): Record<string, string> {
+    const { target: _target, ...objects } = this.hops.get(hop)!.mailbox(name);
+    return objects;
+  }
+
+  /** Agents whose mailbox says so. */
+  having(name: string, said: string | undefined): AgentOf[] {
+    return this.agents.filter((agent) => this.holds(agent)[name] === said);
+  }
+
+  /** Keys of the rows that keep what was promoted. */
+  kept(): string[] {
+    return this.origin.store.read((reader) =>
+      [...this.origin.table.rows(reader)]
+        .map((row) => this.origin.table.content(reader, row.content!).key)
+        .filter((key) => key.startsWith('q/')),
+    );
+  }
+
+  // ---------------------------------------------------------------------------------------------------------- wires
+
+  #open(): WorkloadSpace {
+    const { store, turns } = this.origin;
+    const ports = { store, clock: this.clock, random: new SeededRandom(2), log: silentLogger, soon: turns.schedule };
+    return openWorkloadSpace(ports, 'retail', source, () => undefined);
+  }
+
+  #control(): Controllers {
+    const { space, selection } = this.#workload;
+    const origins: RolloutOrigin[] = [{ source, space, baseline: selection.baseline }];
+    return new Controllers({
+      store: this.origin.store,
+      clock: this.clock,
+      origins: () => origins,
+      total: (t, of) => this.origin.gather.total(t, of),
+      ask: async (webhook, question) => {
+        this.asked.push({ webhook, question });
+        return this.answers.shift() ?? { passed: false, failed: false, message: 'no answer' };
+      },
+      wake: (of) => this.#woken.add(of),
+      wrote: () => undefined,
+    });
+  }
+
+  /** All that differs between the origin's mailbox of the hop and the hop's own rows. */
+  #receive(hop: string, node: BenchNode): void {
+    const { producer } = this.origin.mailboxes.get(hop) ?? {};
+    if (!producer) return;
+    const rows = this.origin.store.read((reader) =>
+      [...producer.rows(reader)]
+        .sort((a, b) => a.revision - b.revision)
+        .map((row) => ({ ...producer.content(reader, row.content!), revision: row.originRevision })),
+    );
+    const sent = new Map(rows.map((row) => [row.key, row]));
+    const own = node.store.read((reader) =>
+      [...node.table.rows(reader)].map((row) => node.table.content(reader, row.content!).key),
+    );
+    // Tombstones first: there they were written before what came after them.
+    for (const key of this.order([...own.filter((key) => !sent.has(key)), ...sent.keys()])) {
+      node.store.write((t) => {
+        const keyHash = hash128(key);
+        const row = node.table.get(t, keyHash);
+        const before = row?.content && node.table.content(t, row.content);
+        const after = sent.get(key);
+        const changed = after
+          ? node.table.put(t, { key, attributes: after.attributes, body: after.body }, after.revision)
+          : node.table.remove(t, keyHash);
+        if (!changed) return;
+        const tombstone = this.origin.store.read((reader) => producer.get(reader, keyHash));
+        const originRevision = after?.revision ?? tombstone?.originRevision ?? 0;
+        noteSourceChange(t, {
+          key,
+          keyHash,
+          originRevision,
+          ...(before ? { before } : {}),
+          ...(after ? { after } : {}),
+        });
+      });
+      // As if each came in a batch of its own.
+      node.work();
+    }
+  }
+
+  #reports(hop: string, node: BenchNode): void {
+    for (const { name } of this.agents.filter((agent) => agent.hop === hop && !node.offline.has(agent.name))) {
+      const { target, ...objects } = node.mailbox(name);
+      if (!target) continue;
+      const { generation, target: of } = JSON.parse(target) as TargetAttributes;
+      const failed = Object.values(objects).includes('broken');
+      const partial = emptyPartial(generation, of);
+      const counts = { ...partial.counts, expected: 1, fresh: 1, available: Number(!failed), failed: Number(failed) };
+      node.report(name, encodePartial({ ...partial, counts }));
+    }
+  }
+
+  #tell(hop: string, node: BenchNode): void {
+    const total = node.store.read((reader) => node.gather.total(reader, id));
+    if (total) this.origin.report(hop, encodePartial(total));
+  }
+}
+
+export function agentChild(name: string, labels: Record<string, string>): Child {
+  const destination = {
+    location: name,
+    syncTargetUid: `uid-${name}`,
+    labels,
+    evaluate: () => false,
+    facts: factsOf(name, labels),
+  };
+  return { name, role: 'agent', destinations: [destination] };
+}

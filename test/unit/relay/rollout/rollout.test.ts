@@ -1,0 +1,318 @@
+import { describe, expect, it } from 'vitest';
+import { agentChild, RolloutBench } from './rollout-bench.ts';
+
+const canary = {
+  waves: [
+    { name: 'canary', count: 2, soakSeconds: 5 },
+    { name: 'half', fraction: 0.5 },
+  ],
+};
+const progressive = { strategy: 'Progressive', ...canary };
+const phase = (bench: RolloutBench) => bench.status().rollout?.phase;
+const isPromoted = (bench: RolloutBench, release: number) =>
+  phase(bench) === 'Promoted' && bench.status().rollout!.release === release;
+
+/** Everything of a first release is out. */
+function promoted(rollout: object = progressive, hops = ['eu', 'us'], perHop = 10): RolloutBench {
+  const bench = new RolloutBench(hops, perHop);
+  bench.write('greeting', 'one');
+  bench.place(rollout);
+  bench.until('the first release is out', () => bench.having('greeting', 'one').length === bench.agents.length);
+  bench.settle();
+  return bench;
+}
+
+describe('a release', () => {
+  it('of a new placement goes out in waves too', () => {
+    const bench = new RolloutBench(['eu', 'us'], 10);
+    bench.write('greeting', 'one');
+    bench.place(progressive);
+    bench.until('the canaries soak', () => phase(bench) === 'Soaking');
+    expect(bench.having('greeting', 'one')).toHaveLength(2);
+    expect(bench.having('greeting', undefined)).toHaveLength(18);
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    bench.settle();
+    expect(bench.having('greeting', 'one')).toHaveLength(20);
+    expect(bench.status().summary).toMatchObject({ expected: 20, fresh: 20, available: 20, outdated: 0 });
+  });
+
+  it('leaves those that do not have it as they are, and counts them as outdated', () => {
+    const bench = promoted();
+    bench.write('greeting', 'two');
+    bench.until('the canaries soak', () => phase(bench) === 'Soaking');
+    expect([bench.having('greeting', 'two').length, bench.having('greeting', 'one').length]).toEqual([2, 18]);
+    expect(bench.status().summary).toMatchObject({ expected: 20, available: 2, outdated: 18 });
+    expect(bench.kept()).toEqual(['q/center.retail/shop//configmaps/shop/greeting']);
+  });
+
+  it('keeps only the objects that it changes, and nothing when it is promoted', () => {
+    const bench = promoted();
+    bench.write('price', 'one');
+    bench.write('greeting', 'two');
+    bench.settle();
+    expect(
+      bench
+        .kept()
+        .map((key) => key.split('/').at(-1))
+        .sort(),
+    ).toEqual(['greeting', 'price']);
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    expect(bench.kept()).toEqual([]);
+    expect(bench.having('price', 'one')).toHaveLength(20);
+  });
+
+  it('that takes an object away leaves it where the release has not come yet', () => {
+    const bench = promoted();
+    bench.remove('greeting');
+    bench.until('the canaries soak', () => phase(bench) === 'Soaking');
+    expect([bench.having('greeting', undefined).length, bench.having('greeting', 'one').length]).toEqual([2, 18]);
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    bench.settle();
+    expect(bench.having('greeting', undefined)).toHaveLength(20);
+  });
+
+  it('is over as soon as the objects are what was promoted', () => {
+    const bench = promoted();
+    bench.write('greeting', 'two');
+    bench.until('the canaries soak', () => phase(bench) === 'Soaking');
+    bench.write('greeting', 'one');
+    bench.settle();
+    expect([phase(bench), bench.kept(), bench.having('greeting', 'one').length]).toEqual(['Promoted', [], 20]);
+    bench.settle();
+    expect(bench.status().summary.available).toBe(20);
+  });
+
+  it('that changes while it goes out begins anew: who had it gets what was promoted, or the newer one', () => {
+    const bench = promoted();
+    bench.write('greeting', 'two');
+    bench.until('the canaries soak', () => phase(bench) === 'Soaking');
+    bench.write('price', 'one');
+    bench.write('greeting', 'three');
+    bench.until('the new canaries soak', () => phase(bench) === 'Soaking' && bench.status().rollout!.release === 3);
+    expect(bench.having('greeting', 'two')).toEqual([]);
+    expect([bench.having('greeting', 'three').length, bench.having('price', 'one').length]).toEqual([2, 2]);
+  });
+
+  it('goes out to everybody when its placement has no strategy any more', () => {
+    const bench = promoted();
+    bench.write('greeting', 'two');
+    bench.until('the canaries soak', () => phase(bench) === 'Soaking');
+    bench.place({ strategy: 'All' });
+    bench.turn();
+    expect([bench.having('greeting', 'two').length, bench.kept()]).toEqual([20, []]);
+    expect(bench.status().rollout).toBeUndefined();
+    bench.turn();
+    expect(bench.status().summary.available).toBe(20);
+  });
+
+  it('begins with the next change when its placement gets a strategy: what is there counts as promoted', () => {
+    const bench = promoted({ strategy: 'All' });
+    bench.place(progressive);
+    bench.turn();
+    expect([phase(bench), bench.status().summary.available]).toEqual(['Promoted', 20]);
+    bench.write('greeting', 'two');
+    bench.until('the canaries soak', () => phase(bench) === 'Soaking');
+    expect(bench.having('greeting', 'two')).toHaveLength(2);
+  });
+
+  it('leaves nothing behind when its placement goes', () => {
+    const bench = promoted();
+    bench.write('greeting', 'two');
+    bench.until('the canaries soak', () => phase(bench) === 'Soaking');
+    bench.space.delete({ group: 'edge.banyan.io', resource: 'edgeplacements', namespace: '', name: 'shop' });
+    bench.turn();
+    expect([bench.having('greeting', undefined).length, bench.kept()]).toEqual([20, []]);
+  });
+
+  it('comes to a destination that joins meanwhile as what was promoted', () => {
+    const bench = promoted();
+    bench.write('greeting', 'two');
+    bench.write('price', 'one');
+    bench.until('the canaries soak', () => phase(bench) === 'Soaking');
+    const late = { hop: 'eu', name: 'late', labels: { env: 'prod' } };
+    bench.agents.push(late);
+    bench.hops.get('eu')!.child(agentChild(late.name, late.labels));
+    bench.settle();
+    expect(bench.holds(late)).toEqual({ greeting: 'one' });
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    bench.settle();
+    expect(bench.holds(late)).toEqual({ greeting: 'two', price: 'one' });
+  });
+});
+
+describe('whatever order rows come in', () => {
+  const orders: [string, (keys: string[]) => string[]][] = [
+    ['objects before releases', (keys) => [...keys].sort()],
+    ['releases before objects', (keys) => [...keys].sort().reverse()],
+    ['by their hashes', (keys) => [...keys].sort((a, b) => a.slice(-3).localeCompare(b.slice(-3)))],
+  ];
+
+  it.each(orders)('%s, nobody gets a release before it is authorised, and everybody in the end', (_, order) => {
+    const bench = new RolloutBench(['eu', 'us'], 5);
+    bench.order = order;
+    bench.write('greeting', 'one');
+    bench.place({ strategy: 'Progressive', waves: [{ name: 'first', count: 1, gates: [{ rolloutGate: 'go' }] }] });
+    bench.until('it waits', () => phase(bench) === 'WaitingForGate');
+    expect(bench.having('greeting', 'one')).toHaveLength(1);
+    bench.gate('go', { phase: 'Passed' });
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    bench.settle();
+    bench.gate('go', { phase: 'Waiting' });
+    bench.write('greeting', 'two');
+    bench.write('price', 'one');
+    bench.until('it waits', () => phase(bench) === 'WaitingForGate');
+    expect([bench.having('greeting', 'two').length, bench.having('price', undefined).length]).toEqual([1, 9]);
+    bench.write('greeting', 'one');
+    bench.remove('price');
+    bench.turn();
+    expect([bench.having('greeting', 'one').length, bench.having('price', undefined).length]).toEqual([10, 10]);
+  });
+});
+
+describe('a release that breaks', () => {
+  it('is paused within its budget, and the others stay as they are', () => {
+    const bench = promoted({ ...progressive, errorBudget: 2 });
+    bench.write('greeting', 'broken');
+    bench.until('it is paused', () => phase(bench) === 'Paused');
+    for (let i = 0; i < 10; i++) bench.turn();
+    expect(bench.having('greeting', 'broken').length).toBeLessThanOrEqual(2);
+    expect(bench.status().rollout?.message).toContain('each has its share of the error budget');
+    expect(bench.status().conditions).toContainEqual(
+      expect.objectContaining({ type: 'Progressing', status: 'False', reason: 'ErrorBudgetSpent' }),
+    );
+  });
+
+  it('is taken back everywhere, and stays so over a restart of any node', () => {
+    const bench = promoted({ ...progressive, onFailure: 'Rollback' });
+    bench.write('greeting', 'broken');
+    bench.until('it is taken back', () => phase(bench) === 'RolledBack');
+    bench.turn();
+    expect(bench.having('greeting', 'one')).toHaveLength(20);
+    bench.restartOrigin();
+    for (const hop of bench.hops.values()) hop.restart();
+    for (let i = 0; i < 10; i++) bench.turn();
+    expect([phase(bench), bench.having('greeting', 'one').length]).toEqual(['RolledBack', 20]);
+    bench.write('greeting', 'two');
+    bench.until('the next one is promoted', () => phase(bench) === 'Promoted');
+  });
+});
+
+describe('restarts', () => {
+  it('of the origin between waves change nothing but the time it takes', () => {
+    const bench = promoted();
+    bench.write('greeting', 'two');
+    bench.until('the canaries soak', () => phase(bench) === 'Soaking');
+    const first = bench.having('greeting', 'two');
+    bench.restartOrigin();
+    bench.settle();
+    expect([phase(bench), bench.having('greeting', 'two')]).toEqual(['Soaking', first]);
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    bench.settle();
+    expect(bench.having('greeting', 'two')).toHaveLength(20);
+  });
+
+  it('of a last hop take the release from nobody, and hand it to nobody before the origin renews its word', () => {
+    const bench = promoted({ ...progressive, maxUnavailable: 1, ratePerMinute: 20 });
+    bench.write('greeting', 'two');
+    bench.until('half of them are under way', () => bench.having('greeting', 'two').length > 3);
+    for (const hop of bench.hops.keys()) bench.connect(hop, false);
+    const before = bench.having('greeting', 'two');
+    for (const hop of bench.hops.values()) hop.restart();
+    for (let i = 0; i < 20; i++) bench.turn();
+    expect(bench.having('greeting', 'two')).toEqual(before);
+    for (const hop of bench.hops.keys()) bench.connect(hop, true);
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+  });
+});
+
+describe('what is offline', () => {
+  it('as a subtree holds nobody up, gets nothing of an unfinished release, and what is promoted when it is back', () => {
+    const bench = promoted();
+    bench.connect('us', false);
+    bench.write('greeting', 'two');
+    bench.until('it is promoted without them', () => isPromoted(bench, 2));
+    bench.settle();
+    expect(bench.having('greeting', 'two').map(({ hop }) => hop)).toEqual(new Array(10).fill('eu'));
+    bench.connect('us', true);
+    bench.turn();
+    expect(bench.having('greeting', 'two')).toHaveLength(20);
+  });
+
+  it('as a destination is handed nothing, and takes no place among those that may be unavailable', () => {
+    const waves = [{ name: 'all', fraction: 1, gates: [{ rolloutGate: 'go' }] }];
+    const bench = new RolloutBench(['eu', 'us'], 10);
+    bench.gate('go', { phase: 'Passed', release: 1 });
+    bench.write('greeting', 'one');
+    bench.place({ strategy: 'Progressive', waves, maxUnavailable: 1 });
+    bench.until('the first release is out', () => isPromoted(bench, 1));
+    const away = bench.agents.slice(0, 5);
+    for (const agent of away) bench.connectAgent(agent, false);
+    bench.write('greeting', 'two');
+    bench.until('the gate is asked', () => phase(bench) === 'WaitingForGate');
+    expect(bench.having('greeting', 'one')).toEqual(away);
+    bench.gate('go', { phase: 'Passed', release: 2 });
+    bench.until('it is promoted', () => isPromoted(bench, 2));
+    bench.settle();
+    expect(bench.having('greeting', 'two')).toHaveLength(20);
+  });
+});
+
+describe('an object that two placements deliver', () => {
+  it('is the candidate where one of them brings it without stages', () => {
+    const bench = promoted();
+    bench.space.create({
+      apiVersion: 'edge.banyan.io/v1alpha1',
+      kind: 'EdgePlacement',
+      metadata: { name: 'at-once' },
+      spec: {
+        locationSelectors: [{ matchLabels: { env: 'prod' } }],
+        downsync: [{ apiGroup: '', resources: ['configmaps'], objectNames: ['greeting'] }],
+      },
+    });
+    bench.settle();
+    bench.write('greeting', 'two');
+    bench.write('price', 'one');
+    bench.until('the canaries soak', () => phase(bench) === 'Soaking');
+    expect([bench.having('greeting', 'two').length, bench.having('price', 'one').length]).toEqual([20, 2]);
+  });
+});
+
+describe('gates', () => {
+  it('behind a webhook are asked again until they pass', async () => {
+    const webhook = { url: 'https://gate.example/ask' };
+    const bench = promoted();
+    bench.place({ strategy: 'Progressive', waves: [{ name: 'first', count: 1, gates: [{ webhook }] }] });
+    bench.answers.push({ passed: false, failed: false, message: 'not yet' }, { passed: true });
+    bench.write('greeting', 'two');
+    bench.until('it waits', () => phase(bench) === 'WaitingForGate');
+    await Promise.resolve();
+    bench.settle();
+    expect(bench.status().rollout?.message).toContain("waits for gate '1' (not yet)");
+    expect(bench.asked[0]).toEqual({
+      webhook: { ...webhook, timeoutSeconds: 10 },
+      question: {
+        placement: 'shop',
+        source: 'center.retail',
+        release: 2,
+        wave: 'first',
+        summary: { expected: 1, fresh: 1, exposed: 1, available: 1, failed: 0 },
+      },
+    });
+    bench.turn(5_000);
+    await Promise.resolve();
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    expect(bench.asked).toHaveLength(2);
+  });
+
+  it('between two sides wait for the annotation that names the release', () => {
+    const sides = ['blue', 'green'].map((color) => ({ name: color, selector: { matchLabels: { color } } }));
+    const bench = new RolloutBench(['eu'], 6, (i) => ({ color: i % 2 === 0 ? 'blue' : 'green' }));
+    bench.write('greeting', 'one');
+    const rollout = { strategy: 'BlueGreen', waves: sides };
+    bench.place(rollout);
+    bench.until('it waits', () => phase(bench) === 'WaitingForApproval');
+    expect(bench.having('greeting', 'one').map(({ labels }) => labels.color)).toEqual(['blue', 'blue', 'blue']);
+    bench.place(rollout, {}, { 'edge.banyan.io/approve': '1' });
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+  });
+});

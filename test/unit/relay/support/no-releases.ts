@@ -1,0 +1,9 @@
+/** For a scheduler whose placements have no rollouts. */
+import type { Releases } from '../../../../relay/schedule/schedule.ts';
+
+export const noReleases: Releases = {
+  rowChanged: () => false,
+  placementChanged: () => false,
+  detached: () => [],
+  targetFor: (_placement, _child, target) => target,
+};
