@@ -437,7 +437,7 @@ export class Node implements AsyncDisposable {
       tableOf: (source) => this.#spaces.tableOf(source) ?? this.#upstream,
       mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
       reportedOf: (child) => this.#mailboxes.get(child)?.reported,
-      locationsOf: (agent) => this.#spaces.inventory.locationsOf(agent, this.#inherited()),
+      heldBack: (id, child) => this.#customization.failures(id, child),
       ownSpace: (source) => this.#spaces.own(source),
       ownSpaces: () => [...this.#spaces.workloads()].map(({ space }) => space),
       shownChanged: (source, key) => this.#views.changed(source, key),

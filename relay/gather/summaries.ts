@@ -13,6 +13,7 @@ import type { ObjectKey } from '../../core/object/key.ts';
 import { asText } from '../../core/store/bytes.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { sampleHash } from '../../core/summary/order.ts';
+import type { Failure } from '../../core/summary/partial.ts';
 import { compileSummarizer, type Row, type Summarizer } from '../../core/summary/summarizer.ts';
 import type { SummarizerSpec } from '../../core/summary/summarizer-spec.ts';
 import type { UserPartial } from '../../core/summary/user-partial.ts';
@@ -44,6 +45,8 @@ export interface SummariesPorts {
   pathOf(child: string): string;
   /** Where an agent stands, for a placement that reaches it. */
   placeOf(child: string, placement: Placement): Place;
+  /** Some of the placement's objects that this node could not make for an agent. */
+  heldBack(id: PlacementId, child: string): readonly Failure[];
   /** The specification of a summarizer, as this node knows it. */
   specOf(reader: Reader, source: string, name: string): SummarizerSpec | undefined;
   /** Calls back soon, after what waits already. */
@@ -352,7 +355,10 @@ export class Summaries {
 
   #setRow(row: DirtyRow, read: ReadRow | undefined, placement: Placement, name: string, summary: UserSummary): void {
     const wanted = read && isWanted(read, placement, name);
-    const partial = wanted ? summary.summarizer.evaluate(read.row(this.#place(row.child, placement))) : undefined;
+    const heldBack = this.#ports.heldBack(placement.id, row.child);
+    const partial = wanted
+      ? summary.summarizer.evaluate(read.row(this.#place(row.child, placement), heldBack))
+      : undefined;
     summary.setRow(row.child, nameOf(row.keyHash), partial);
   }
 
@@ -370,7 +376,7 @@ export class Summaries {
     const content = mailbox.content(reader, delivered.content);
     const input = { path: pathOf(child), object: entry.object, delivered, content, state };
     const attributes = attributesOf<ObjectAttributes>(wanted);
-    return { attributes, row: (place) => this.#reader.row({ ...input, place }) };
+    return { attributes, row: (place, heldBack) => this.#reader.row({ ...input, place, heldBack }) };
   }
 
   #place(child: string, placement: Placement): Place {
@@ -394,7 +400,7 @@ export class Summaries {
 
 interface ReadRow {
   readonly attributes: ObjectAttributes;
-  row(place: Place): Row;
+  row(place: Place, heldBack: readonly Failure[]): Row;
 }
 
 /** What a child says of itself is not what it is. */

@@ -9,11 +9,10 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
+import type { Failure } from '../../core/summary/partial.ts';
 import type { SummarizerSpec } from '../../core/summary/summarizer-spec.ts';
 import { auxiliaryKey, type PlacementId, parseEntryKey } from '../../core/wire/entries.ts';
-import type { Child } from '../schedule/children.ts';
-import { matchingDestinations } from '../schedule/children.ts';
-import type { InventoryLocation } from '../schedule/inventory.ts';
+import { type Child, matchingDestinations } from '../schedule/children.ts';
 import type { OutgoingStage } from '../schedule/outgoing.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import { childPath } from '../tree/node-objects.ts';
@@ -35,8 +34,7 @@ export interface SummaryRoomPorts {
   tableOf(source: string): Table;
   mailboxOf(child: string): Table | undefined;
   reportedOf(child: string): Table | undefined;
-  /** The Locations that select an agent's SyncTarget, with inherited labels. */
-  locationsOf(agent: string): readonly InventoryLocation[];
+  heldBack(id: PlacementId, child: string): readonly Failure[];
   ownSpace(source: string): Space | undefined;
   ownSpaces(): Iterable<Space>;
   soon(run: () => void): void;
@@ -147,14 +145,11 @@ export class SummaryRoom {
     }
   }
 
-  /** Of several Locations that of the placement. */
+  /** Of several Locations the one through which the placement reaches the agent; any of them when it does no more. */
   #placeOf(agent: string, placement: Placement): Place {
-    const { children, locationsOf, path } = this.#ports;
-    const child = children.get(agent);
-    const [matching] = child ? matchingDestinations(placement, child) : [];
-    const locations = locationsOf(agent);
-    const location = locations.find(({ name }) => name === matching?.location) ?? locations[0];
-    return placeOf(childPath(path, agent), location);
+    const child = this.#ports.children.get(agent);
+    const [destination] = child ? [...matchingDestinations(placement, child), ...child.destinations] : [];
+    return placeOf(childPath(this.#ports.path, agent), destination?.facts);
   }
 
   #specOf(reader: Reader, source: string, name: string): SummarizerSpec | undefined {

@@ -2,15 +2,17 @@
  * The rows of summaries: one for each object and agent, from the object as it lies in the agent's mailbox, the state that the agent reported of it, and the
  * agent's place in the inventory. What is read of an object or a place is kept, since a thousand agents have the same object and one agent a thousand.
  */
+
+import type { Facts } from '../../core/customize/customizer.ts';
 import type { Content, Row as TableRow } from '../../core/feed/feed.ts';
 import { type CelValue, celValue } from '../../core/match/cel/values.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { formatGroupResource, type ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { asText } from '../../core/store/bytes.ts';
+import type { Failure } from '../../core/summary/partial.ts';
 import type { Row } from '../../core/summary/summarizer.ts';
 import type { ObjectAttributes, StateAttributes } from '../../core/wire/entries.ts';
-import type { InventoryLocation } from '../schedule/inventory.ts';
 
 /** Where an agent stands, as expressions see it; the same text is the same place. */
 export interface Place {
@@ -27,6 +29,8 @@ export interface RowInput {
   readonly place: Place;
   /** The state that the agent reported. */
   readonly state: Content;
+  /** What this node could not make for the agent. */
+  readonly heldBack: readonly Failure[];
 }
 
 type Fields = ReadonlySet<string> | undefined;
@@ -38,14 +42,15 @@ export class RowReader {
   readonly #objects = new Map<string, ReadObject>();
 
   row(input: RowInput): Row {
-    const { path, object, delivered, content, place, state } = input;
+    const { path, object, delivered, content, place, state, heldBack } = input;
+    const name = `${formatGroupResource(object)} ${object.namespace === '' ? '' : `${object.namespace}/`}${object.name}`;
     const read = this.#object(delivered, content);
     const returned = memo((fields) => celValue(returnedOf(state, fields)));
     return {
       path,
-      object: `${formatGroupResource(object)} ${object.namespace === '' ? '' : `${object.namespace}/`}${object.name}`,
-      variable(name, fields) {
-        switch (name) {
+      object: name,
+      variable(variable, fields) {
+        switch (variable) {
           case 'obj':
             return read.variable(fields);
           case 'returned':
@@ -53,7 +58,12 @@ export class RowReader {
           case 'inventory':
             return place.value;
           case 'propagation':
-            return propagationOf(state, delivered, read.generation);
+            return propagationOf(
+              state,
+              delivered,
+              read.generation,
+              heldBack.find((failure) => failure.object === name),
+            );
         }
       },
     };
@@ -93,25 +103,41 @@ function returnedOf({ body }: Content, fields: Fields): object {
   return { status: JSON.parse(asText(body)) as unknown };
 }
 
-function propagationOf({ attributes }: Content, delivered: TableRow, generation: number): CelValue {
+/** Of an object whose newest form could not be made, the agent tells the state of the one before. */
+function propagationOf(
+  { attributes }: Content,
+  delivered: TableRow,
+  generation: number,
+  heldBack: Failure | undefined,
+): CelValue {
   const state = JSON.parse(asText(attributes)) as StateAttributes;
-  const { applied, available, failed = false, reason = '', message = '' } = state;
-  const current = state.desired === delivered.originRevision;
-  return celValue({ generation, current, applied, available, failed, reason, message });
+  const { applied, available, failed = false } = state;
+  const { reason = '', message = '' } = heldBack ?? state;
+  const current = heldBack === undefined && state.desired === delivered.originRevision;
+  return celValue({
+    generation,
+    current,
+    applied,
+    available,
+    failed: failed || heldBack !== undefined,
+    reason,
+    message,
+  });
 }
 
-export function placeOf(path: string, location: InventoryLocation | undefined): Place {
-  const { metadata, spec } = (location?.syncTarget ?? {}) as Partial<KubeObject>;
-  const properties = (spec as { properties?: Record<string, string> } | undefined)?.properties ?? {};
+/** `facts`: of the Location through which a placement reaches the agent. */
+export function placeOf(path: string, facts: Facts | undefined): Place {
+  const location = (facts?.location ?? {}) as Partial<KubeObject>;
+  const { metadata, spec = {} } = (facts?.syncTarget ?? {}) as Partial<KubeObject>;
   const { name = '', uid = '', labels = {}, annotations = {} } = metadata ?? {};
   const place = {
-    name: location?.name ?? '',
+    name: location.metadata?.name ?? '',
     path,
-    labels: location?.labels ?? {},
-    annotations: location?.object.metadata.annotations ?? {},
-    properties,
+    labels: location.metadata?.labels ?? {},
+    annotations: location.metadata?.annotations ?? {},
+    properties: facts?.properties ?? {},
     // Without what every write of its status changes.
-    syncTarget: { metadata: { name, uid, labels, annotations }, spec: spec ?? {} },
+    syncTarget: { metadata: { name, uid, labels, annotations }, spec },
   };
   return { value: celValue(place), text: stableStringify(place) };
 }

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { emptyLabelSummary, encodeLabelSummary } from '../../../../core/match/label-summary.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { emptyPartial, encodePartial } from '../../../../core/summary/partial.ts';
+import { encodeUserPartial } from '../../../../core/summary/user-partial-wire.ts';
 import { checkReported } from '../../../../relay/mailbox/reported-check.ts';
+import { summarizer } from '../../core/summary/support.ts';
 
 const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
 
@@ -14,11 +16,14 @@ function check(key: string, { attributes = {}, body = '' }: { attributes?: unkno
 describe('what a child says', () => {
   it('is taken when it is what its key says', () => {
     const partial = Buffer.from(encodePartial(emptyPartial(1, 2))).toString();
+    const { empty } = summarizer({ combinedFields: [{ name: 'n', type: 'COUNT', k: 10 }] });
+    const summary = Buffer.from(encodeUserPartial(empty)).toString();
     const labels = Buffer.from(encodeLabelSummary(emptyLabelSummary));
     const state = { desired: 1, applied: true, available: false, reason: 'Pending' };
     expect(check('labels', { attributes: labels })).not.toThrow();
     expect(check('partial/center.retail/shop', { body: partial })).not.toThrow();
     expect(check('state/center.retail//configmaps/shop/till', { attributes: state })).not.toThrow();
+    expect(check('sum/center.retail/shop/images', { body: summary })).not.toThrow();
     expect(check('node/eu:paris', { attributes: { role: 'relay', version: '1' } })).not.toThrow();
     expect(check('node/eu:paris:deep', { attributes: { role: 'relay', version: '1' } })).not.toThrow();
   });
@@ -34,6 +39,7 @@ describe('what a child says', () => {
     expect(check('partial/center.retail/shop', { body: { generation: 1, target: 1, failures: [] } })).toThrow(
       /a partial that is none: counts: /,
     );
+    expect(check('sum/center.retail/shop/images', { body: { rows: 1 } })).toThrow(/a summary that is none: spec: /);
     expect(check('state/center.retail//configmaps/shop/till', { attributes: { desired: 1 } })).toThrow(/applied: /);
     expect(check('node/eu:paris', { attributes: { role: 'king', version: '1' } })).toThrow(/role: /);
     expect(check('state/center.retail/till')).toThrow('not the key of an object: till');

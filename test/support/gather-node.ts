@@ -1,0 +1,294 @@
+/**
+ * A node of the mesh without sessions, API server and inventory, for tests and benchmarks of the way up: stores, feeds, scheduler, gather and summaries are
+ * those of the product. Parent and child are in one process; what the one's producer has, the other's consumer takes.
+ */
+import type { Space } from '../../core/apiserver/space.ts';
+import { FeedConsumer } from '../../core/feed/consumer.ts';
+import type { AppliedChange, Content } from '../../core/feed/feed.ts';
+import { FeedProducer } from '../../core/feed/producer.ts';
+import { mergeLabelSummaries } from '../../core/match/label-summary.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { ObjectKey } from '../../core/object/key.ts';
+import type { Labels } from '../../core/object/selector.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import { silentLogger } from '../../core/runtime/logger.ts';
+import type { Random } from '../../core/runtime/random.ts';
+import { text } from '../../core/store/bytes.ts';
+import type { Store, Transaction } from '../../core/store/store.ts';
+import { emptyPartial, encodePartial } from '../../core/summary/partial.ts';
+import { parseEntryKey, partialKey, type StateAttributes, stateKey } from '../../core/wire/entries.ts';
+import { Gather } from '../../relay/gather/gather.ts';
+import { Reporter } from '../../relay/gather/reporter.ts';
+import { StatusWriter } from '../../relay/gather/status-writer.ts';
+import { SummaryRoom } from '../../relay/gather/summary-room.ts';
+import { Mailboxes } from '../../relay/mailbox/mailboxes.ts';
+import { checkReported } from '../../relay/mailbox/reported-check.ts';
+import type { Child } from '../../relay/schedule/children.ts';
+import { markDirty } from '../../relay/schedule/dirty.ts';
+import { Placements } from '../../relay/schedule/placements.ts';
+import { noteSourceChange, Scheduler } from '../../relay/schedule/schedule.ts';
+import { openWorkloadSpace, type WorkloadSpace } from '../../relay/spaces/own-spaces.ts';
+
+export interface GatherNodePorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  soon(run: () => void): void;
+}
+
+export const source = 'center.retail';
+export const placement = `${source}/shop`;
+const limits = { maxBytes: 64 * 1024, maxEntries: 1_000 };
+
+export class GatherNode {
+  readonly path: string;
+  readonly #ports: GatherNodePorts;
+  readonly #mailboxes: Mailboxes;
+  readonly #children = new Map<string, Child>();
+  readonly #placements = new Placements();
+  readonly #upstream: FeedConsumer;
+  readonly #outbox: FeedProducer;
+  readonly #scheduler: Scheduler;
+  readonly #own: WorkloadSpace | undefined;
+  readonly gather: Gather;
+  readonly #statuses: StatusWriter;
+  readonly #reporter: Reporter;
+  readonly summaries: SummaryRoom;
+  readonly #below = new Map<string, GatherNode>();
+
+  /** The center has the empty path, and the space. */
+  constructor(path: string, ports: GatherNodePorts) {
+    this.path = path;
+    this.#ports = ports;
+    const { store, clock, random, soon } = ports;
+    const bootNonce = Buffer.from(random.bytes(16)).toString('hex');
+    this.#upstream = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
+    this.#outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
+    this.#mailboxes = new Mailboxes(store, random, bootNonce);
+    this.#own =
+      path === '' ? openWorkloadSpace({ ...ports, log: silentLogger }, 'retail', source, () => undefined) : undefined;
+    const tableOf = () => this.#own?.table ?? this.#upstream;
+    const mailboxOf = (child: string) => this.#mailboxes.get(child)?.producer;
+    const reportedOf = (child: string) => this.#mailboxes.get(child)?.reported;
+    const ownSpace = (name: string) => (name === source ? this.#own?.space : undefined);
+    const shared = { store, clock, placements: this.#placements, children: this.#children };
+    this.#scheduler = new Scheduler({
+      ...shared,
+      tableOf: (name) => (name === source ? tableOf() : undefined),
+      mailboxOf,
+      refreshChild: (t, name) => {
+        t.afterCommit(() => this.summaries.placeChanged(name));
+        return this.#children.has(name);
+      },
+      auxiliaryChanged: (t, of, key) => this.summaries.summarizerChanged(t, of, key),
+      stages: [{ outgoing: (...shipped) => this.summaries.stage.outgoing(...shipped) }],
+      passage: { mayAttach: () => true, mayDetach: () => true },
+    });
+    const connection = () => ({ connected: true, silentMs: 0 });
+    this.gather = new Gather({ ...shared, reportedOf, connection, heldBack: () => [] });
+    this.#statuses = new StatusWriter({
+      ...shared,
+      log: silentLogger,
+      gather: this.gather,
+      outbox: this.#outbox,
+      ownSpace,
+      tableOf,
+      reportedOf,
+      unresolved: (id) => this.summaries.unresolved(id),
+    });
+    this.#reporter = new Reporter({
+      clock,
+      soon,
+      report: (ids) => {
+        this.#statuses.write(ids);
+        this.summaries.completenessChanged(ids);
+      },
+    });
+    this.summaries = new SummaryRoom({
+      ...shared,
+      path,
+      soon,
+      gather: this.gather,
+      outbox: this.#outbox,
+      tableOf,
+      mailboxOf,
+      reportedOf,
+      heldBack: () => [],
+      ownSpace,
+      ownSpaces: () => (this.#own ? [this.#own.space] : []),
+      shownChanged: () => undefined,
+      resolved: (id) => this.#reporter.mark(id),
+      told: () => undefined,
+      failed: (error) => {
+        throw error;
+      },
+    });
+  }
+
+  get space(): Space {
+    return this.#own!.space;
+  }
+
+  // ------------------------------------------------------------------------------------------------------- children
+
+  /** The leaves below are all of these labels. */
+  relay(name: string, node: GatherNode, leaves: number, labels: Labels): void {
+    this.#below.set(name, node);
+    const summary = mergeLabelSummaries([{ leaves, sets: [{ labels, leaves }] }]);
+    this.#join({ name, role: 'relay', destinations: [], labels: summary });
+  }
+
+  /** The same relay after a start. */
+  replace(name: string, node: GatherNode): void {
+    this.#below.set(name, node);
+  }
+
+  agent(name: string, labels: Labels): void {
+    const path = this.path === '' ? name : `${this.path}:${name}`;
+    const facts = {
+      location: { metadata: { name, labels } },
+      syncTarget: { metadata: { name } },
+      properties: {},
+      path,
+    };
+    const destination = { location: name, syncTargetUid: name, labels, facts, evaluate: () => true };
+    this.#join({ name, role: 'agent', destinations: [destination] });
+  }
+
+  leave(name: string): void {
+    this.#children.delete(name);
+    this.#ports.store.write((t) => markDirty(t, 'child', name));
+  }
+
+  #join(child: Child): void {
+    this.#children.set(child.name, child);
+    this.#ports.store.write((t) => {
+      this.#mailboxes.ensure(t, child.name, child.role);
+      markDirty(t, 'child', child.name);
+    });
+  }
+
+  /** A start of the process: everything in memory anew from the store. The children are those that are told again. */
+  restarted(): GatherNode {
+    this.stop();
+    const node = new GatherNode(this.path, this.#ports);
+    for (const [name, child] of this.#children) node.#children.set(name, child);
+    for (const [name, below] of this.#below) node.#below.set(name, below);
+    node.start();
+    return node;
+  }
+
+  start(): void {
+    this.#ports.store.read((reader) => this.#scheduler.load(reader));
+    this.summaries.start();
+    for (const { id } of this.#placements.all()) this.#reporter.mark(id);
+  }
+
+  stop(): void {
+    this.#reporter.stop();
+    this.summaries.stop();
+    this.#own?.close();
+  }
+
+  // ------------------------------------------------------------------------------------------------------- the way down
+
+  /** Selection and scheduler, until nothing is left to do; then the same below. */
+  async down(): Promise<void> {
+    const { store } = this.#ports;
+    for (let more = true; more; ) {
+      more = this.#own !== undefined && store.write((t) => this.#own!.selection.step(t));
+      const step = store.write((t) => this.#scheduler.step(t));
+      more ||= step.more;
+      for (const id of step.changed) {
+        store.read((reader) => this.gather.refresh(reader, id));
+        this.#reporter.mark(id);
+        this.summaries.placementChanged(id);
+      }
+    }
+    await store.flushed();
+    for (const [name, node] of this.#below) {
+      node.#take(this.#mailboxes.get(name)!.producer, store);
+      await node.down();
+    }
+  }
+
+  #take(producer: FeedProducer, from: Store): void {
+    for (;;) {
+      const after = this.#ports.store.read((reader) => this.#upstream.resume(reader).cursor);
+      const batch = from.read((reader) => producer.batch(reader, after, producer.head(reader), limits));
+      if (!batch) return;
+      this.#ports.store.write((t) => {
+        for (const change of this.#upstream.apply(t, batch)) noteSourceChange(t, change);
+      });
+      from.write((t) => producer.acknowledge(t, batch.to));
+    }
+  }
+
+  // --------------------------------------------------------------------------------------------------------- the way up
+
+  /** What the children's outboxes have and this node has not; true if there was anything. */
+  async up(): Promise<boolean> {
+    let moved = false;
+    for (const [name, node] of this.#below) {
+      await node.#ports.store.flushed();
+      moved = this.#takeUp(name, node) || moved;
+    }
+    return moved;
+  }
+
+  #takeUp(name: string, node: GatherNode): boolean {
+    const { store } = this.#ports;
+    const from = node.#ports.store;
+    const producer = node.#outbox;
+    const { reported } = this.#mailboxes.get(name)!;
+    for (let moved = false; ; moved = true) {
+      const after = store.read((reader) => reported.resume(reader).cursor);
+      const batch = from.read((reader) => producer.batch(reader, after, producer.head(reader), limits));
+      if (!batch) return moved;
+      this.#reported(name, (t) => reported.apply(t, batch));
+      from.write((t) => producer.acknowledge(t, batch.to));
+    }
+  }
+
+  /** What an agent says, as its session applies it. */
+  say(agent: string, entries: readonly Content[], revision: number): void {
+    const { reported } = this.#mailboxes.get(agent)!;
+    const wire = entries.map((content) => ({ keyHash: hash128(content.key), revision, originRevision: 0, content }));
+    this.#reported(agent, (t) => reported.applyEntries(t, wire));
+  }
+
+  #reported(child: string, apply: (t: Transaction) => AppliedChange[]): void {
+    const { store } = this.#ports;
+    const changes = store.write((t) => {
+      const applied = apply(t);
+      for (const change of applied) checkReported(this.path === '' ? child : `${this.path}:${child}`, change);
+      return applied;
+    });
+    const ids = new Set<string>();
+    for (const { key } of changes) {
+      const entry = parseEntryKey(key);
+      if (entry?.type === 'partial') ids.add(entry.id);
+      if (entry?.type === 'state')
+        for (const id of this.#statuses.singletonsOf(entry.source, entry.object)) ids.add(id);
+    }
+    store.read((reader) => {
+      for (const id of ids) this.gather.childChanged(reader, id, child);
+    });
+    for (const id of ids) this.#reporter.mark(id);
+    this.summaries.reportedChanged(child, changes);
+  }
+
+  /** Of an agent, for the placement as it is now: available or not. */
+  partial(available: boolean): Content {
+    const target = this.#placements.get(placement)?.target;
+    const { counts, ...rest } = emptyPartial(target?.generation ?? 0, target?.target ?? 0);
+    const one = { expected: 1, fresh: 1, synced: 1, applied: 1, available: Number(available) };
+    const body = encodePartial({ ...rest, counts: { ...counts, ...one } });
+    return { key: partialKey(placement), attributes: new Uint8Array(0), body };
+  }
+}
+
+export function state(object: ObjectKey, attributes: Partial<StateAttributes>, status: object): Content {
+  const said = { desired: 0, applied: true, available: true, ...attributes };
+  return { key: stateKey(source, object), attributes: text(JSON.stringify(said)), body: text(JSON.stringify(status)) };
+}

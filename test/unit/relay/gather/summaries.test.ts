@@ -1,0 +1,188 @@
+import { describe, expect, it } from 'vitest';
+import { SummaryTree, webOf } from '../support/summary-tree.ts';
+
+const replicas = {
+  groupBy: [{ name: 'image', def: 'obj.spec.template.spec.containers[0].image' }],
+  combinedFields: [
+    { name: 'shops', type: 'COUNT' },
+    { name: 'replicas', type: 'SUM', subject: 'returned.status.readyReplicas' },
+    { name: 'most', type: 'MAX', subject: 'returned.status.readyReplicas' },
+  ],
+};
+const ready = (readyReplicas: number) => ({ readyReplicas });
+
+/** Five levels of relays and the center above them; an agent at each. */
+const relays = ['a', 'a:b', 'a:b:c', 'a:b:c:d'];
+const agents = ['top', ...relays.map((path, i) => `${path}:shop-${i}`)];
+
+async function chain(): Promise<SummaryTree> {
+  const tree = new SummaryTree(relays, agents);
+  tree.summarizer('replicas', replicas);
+  tree.apply(webOf('till'));
+  tree.placement('replicas');
+  await tree.settle();
+  return tree;
+}
+
+async function told(): Promise<SummaryTree> {
+  const tree = await chain();
+  for (const [i, agent] of agents.entries()) tree.say(agent, 'till', ready(10 ** i));
+  await tree.settle();
+  return tree;
+}
+
+describe('a summary that a user defines', () => {
+  it('is there with nothing in it before anybody has reported', async () => {
+    const tree = await chain();
+    expect(tree.summary('', 'shop.replicas')).toMatchObject({
+      rows: [],
+      total: 0,
+      completeness: { expected: 5, fresh: 0, never: 5, outdated: 0 },
+    });
+  });
+
+  it('is at each of five levels the sum of what is below it', async () => {
+    const tree = await told();
+    expect(tree.rows('', 'shop.replicas')).toEqual([['web:1', 5, 11111, 10000]]);
+    expect(tree.rows('a', 'shop.replicas')).toEqual([['web:1', 4, 11110, 10000]]);
+    expect(tree.rows('a:b', 'shop.replicas')).toEqual([['web:1', 3, 11100, 10000]]);
+    expect(tree.rows('a:b:c', 'shop.replicas')).toEqual([['web:1', 2, 11000, 10000]]);
+    expect(tree.rows('a:b:c:d', 'shop.replicas')).toEqual([['web:1', 1, 10000, 10000]]);
+    expect(tree.summary('', 'shop.replicas')?.completeness).toMatchObject({ expected: 5, fresh: 5, outdated: 0 });
+  });
+
+  it('follows what changes, a maximum that falls too', async () => {
+    const tree = await told();
+    tree.say('a:b:c:d:shop-3', 'till', ready(7));
+    await tree.settle();
+    expect(tree.rows('', 'shop.replicas')).toEqual([['web:1', 5, 1118, 1000]]);
+  });
+
+  it('loses the rows of a destination that leaves, and counts one that comes', async () => {
+    const tree = await told();
+    tree.leave('a:b:shop-1');
+    await tree.settle();
+    expect(tree.rows('', 'shop.replicas')).toEqual([['web:1', 4, 11011, 10000]]);
+    tree.agent('a:b:shop-1');
+    await tree.settle();
+    tree.say('a:b:shop-1', 'till', ready(5));
+    await tree.settle();
+    expect(tree.rows('', 'shop.replicas')).toEqual([['web:1', 5, 11016, 10000]]);
+  });
+
+  it('is the same after a start of any node', async () => {
+    const tree = await told();
+    const before = ['', ...relays].map((path) => tree.rows(path, 'shop.replicas'));
+    for (const path of ['', 'a:b', 'a:b:c:d', 'a']) {
+      tree.restart(path);
+      await tree.settle();
+      expect(['', ...relays].map((at) => tree.rows(at, 'shop.replicas'))).toEqual(before);
+    }
+  });
+
+  it('is of the objects that the item selects, and of those no more when it does not', async () => {
+    const tree = await told();
+    tree.apply(webOf('signage', 'web:2'));
+    await tree.settle();
+    for (const agent of agents) tree.say(agent, 'signage', ready(1));
+    await tree.settle();
+    expect(tree.rows('', 'shop.replicas')).toEqual([
+      ['web:1', 5, 11111, 10000],
+      ['web:2', 5, 5, 1],
+    ]);
+    tree.at('').space.delete({ group: 'apps', resource: 'deployments', namespace: 'shop', name: 'signage' });
+    await tree.settle();
+    expect(tree.rows('', 'shop.replicas')).toEqual([['web:1', 5, 11111, 10000]]);
+  });
+
+  it('sees the object as it was delivered, whether or not the state is of it', async () => {
+    const tree = await told();
+    tree.summarizer('current', { filter: 'propagation.current', combinedFields: [{ name: 'n', type: 'COUNT' }] });
+    tree.placement('current', 'replicas');
+    await tree.settle();
+    tree.apply(webOf('till', 'web:9'));
+    await tree.settle();
+    expect(tree.rows('a', 'shop.replicas')).toEqual([['web:9', 4, 11110, 10000]]);
+    expect(tree.rows('', 'shop.current')).toEqual([[0]]);
+  });
+
+  it('is made anew when the summarizer changes, and not merged with what is of the old one', async () => {
+    const tree = await told();
+    tree.summarizer('replicas', { ...replicas, filter: 'returned.status.readyReplicas > 10' });
+    await tree.at('').down();
+    await tree.settle();
+    expect(tree.rows('', 'shop.replicas')).toEqual([['web:1', 3, 11100, 10000]]);
+    expect(tree.summary('', 'shop.replicas')?.completeness.outdated).toBe(0);
+  });
+
+  it('shows differently what is counted as before when only having and orderBy change', async () => {
+    const tree = await told();
+    tree.summarizer('replicas', { ...replicas, having: 'shops > 4' });
+    await tree.settle();
+    expect([tree.rows('', 'shop.replicas')?.length, tree.rows('a', 'shop.replicas')?.length]).toEqual([1, 0]);
+  });
+
+  it('goes with its name, its summarizer and its placement, at every level', async () => {
+    const tree = await told();
+    tree.placement();
+    await tree.settle();
+    for (const path of ['', ...relays]) expect(tree.summary(path, 'shop.replicas')).toBeUndefined();
+    expect(tree.condition('SummarizersResolved')).toBeUndefined();
+    tree.placement('replicas');
+    await tree.settle();
+    for (const path of ['', ...relays]) expect(tree.summary(path, 'shop.replicas')?.rows).toHaveLength(1);
+    tree.delete('edgeplacements', 'shop');
+    await tree.settle();
+    for (const path of relays) expect(tree.summary(path, 'shop.replicas')).toBeUndefined();
+  });
+
+  it('is not there without its summarizer, and the placement says so', async () => {
+    const tree = await told();
+    expect(tree.condition('SummarizersResolved')).toMatchObject({ status: 'True' });
+    tree.delete('statussummarizers', 'replicas');
+    await tree.settle();
+    for (const path of ['', ...relays]) expect(tree.summary(path, 'shop.replicas')).toBeUndefined();
+    expect(tree.condition('SummarizersResolved')).toMatchObject({
+      status: 'False',
+      message:
+        'StatusSummarizer "replicas" does not exist in this space: create it, or take it out of spec.downsync[].statusSummarizers',
+    });
+    tree.summarizer('replicas', replicas);
+    await tree.settle();
+    expect(tree.rows('', 'shop.replicas')).toEqual([['web:1', 5, 11111, 10000]]);
+    expect(tree.condition('SummarizersResolved')).toMatchObject({ status: 'True' });
+  });
+
+  it('of a placement that selects nothing counts nothing', async () => {
+    const tree = new SummaryTree(['a'], ['a:shop']);
+    tree.summarizer('n', {
+      combinedFields: [
+        { name: 'n', type: 'COUNT' },
+        { name: 'mean', type: 'AVG', subject: 'returned.status.x' },
+      ],
+    });
+    tree.placement('n');
+    await tree.settle();
+    expect(tree.rows('', 'shop.n')).toEqual([[0, null]]);
+  });
+});
+
+describe('the cost of one change among a thousand agents', () => {
+  it('is log2 of the rows, and log2 of the children above', async () => {
+    const many = Array.from({ length: 1000 }, (_, i) => `a:shop-${i}`);
+    const tree = new SummaryTree(['a'], many);
+    tree.summarizer('replicas', replicas);
+    tree.apply(webOf('till'));
+    tree.placement('replicas');
+    await tree.settle();
+    for (const agent of many) tree.say(agent, 'till', ready(1));
+    await tree.settle();
+    const merges = () => tree.at('a').summaries.merges('center.retail/shop', 'replicas');
+    const before = merges();
+    tree.say('a:shop-500', 'till', ready(2));
+    await tree.settle();
+    expect(tree.rows('', 'shop.replicas')).toEqual([['web:1', 1000, 1001, 2]]);
+    expect(merges() - before).toBeLessThanOrEqual(Math.log2(1000) + 1);
+    expect(merges() - before).toBeGreaterThan(0);
+  }, 60_000);
+});

@@ -1,0 +1,156 @@
+/** A tree of nodes on stores in memory, with agents that the test speaks for, and a space with a placement and its summarizers. */
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import type { Labels } from '../../../../core/object/selector.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { asText } from '../../../../core/store/bytes.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { GatherNode, state } from '../../../support/gather-node.ts';
+
+const apiVersion = 'edge.banyan.io/v1alpha1';
+export const labels: Labels = { env: 'prod' };
+
+export interface Shown {
+  readonly rows: { columns: unknown[] }[];
+  readonly total: number;
+  readonly dropped?: number;
+  readonly errorBound?: number;
+  readonly rowErrors: { count: number };
+  readonly completeness: { expected: number; fresh: number; never: number; outdated: number };
+}
+
+export function webOf(name: string, image = 'web:1'): KubeObject {
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name, namespace: 'shop' },
+    spec: {
+      selector: { matchLabels: { app: name } },
+      template: { metadata: { labels: { app: name } }, spec: { containers: [{ name: 'c', image }] } },
+    },
+  };
+}
+
+export class SummaryTree {
+  readonly clock = new VirtualClock();
+  readonly #random = new SeededRandom(1);
+  readonly #turns: (() => void)[] = [];
+  readonly #nodes = new Map<string, GatherNode>();
+  #revision = 0;
+
+  /** Paths of the relays, parents first, and of the agents. */
+  constructor(relays: readonly string[], agents: readonly string[]) {
+    this.#nodes.set('', this.#node(''));
+    for (const path of relays) this.#nodes.set(path, this.#node(path));
+    for (const path of relays) {
+      const leaves = agents.filter((agent) => agent.startsWith(`${path}:`)).length;
+      this.#parentOf(path).relay(nameOf(path), this.at(path), leaves, labels);
+    }
+    for (const path of agents) this.#parentOf(path).agent(nameOf(path), labels);
+    for (const node of this.#nodes.values()) node.start();
+    this.at('').space.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
+  }
+
+  at(path: string): GatherNode {
+    return this.#nodes.get(path)!;
+  }
+
+  summarizer(name: string, spec: object): void {
+    const object = { apiVersion, kind: 'StatusSummarizer', metadata: { name }, spec };
+    this.at('').space.apply(object, { fieldManager: 'test', force: true });
+  }
+
+  placement(...statusSummarizers: string[]): void {
+    const item = { apiGroup: 'apps', resources: ['deployments'], namespaces: ['shop'], statusSummarizers };
+    const spec = { locationSelectors: [{ matchLabels: labels }], downsync: [item] };
+    const object = { apiVersion, kind: 'EdgePlacement', metadata: { name: 'shop' }, spec };
+    this.at('').space.apply(object, { fieldManager: 'test', force: true });
+  }
+
+  apply(object: KubeObject): void {
+    this.at('').space.apply(object, { fieldManager: 'test', force: true });
+  }
+
+  delete(kind: 'edgeplacements' | 'statussummarizers', name: string): void {
+    this.at('').space.delete({ group: 'edge.banyan.io', resource: kind, namespace: '', name });
+  }
+
+  agent(path: string): void {
+    this.#parentOf(path).agent(nameOf(path), labels);
+  }
+
+  leave(path: string): void {
+    this.#parentOf(path).leave(nameOf(path));
+  }
+
+  /** An agent tells the state of an object of the name. */
+  say(agent: string, object: string, status: object, more: object = {}): void {
+    const key = { group: 'apps', resource: 'deployments', namespace: 'shop', name: object };
+    const node = this.#parentOf(agent);
+    node.say(nameOf(agent), [state(key, more, status), node.partial(true)], ++this.#revision);
+  }
+
+  restart(path: string): void {
+    const node = this.at(path).restarted();
+    this.#nodes.set(path, node);
+    if (path !== '') this.#parentOf(path).replace(nameOf(path), node);
+  }
+
+  /** Down and up until nothing moves any more, with time enough for every rate. */
+  async settle(): Promise<void> {
+    for (let quiet = 0; quiet < 2; ) {
+      await this.at('').down();
+      this.#turn();
+      let moved = false;
+      for (const node of [...this.#nodes.values()].reverse()) {
+        moved = (await node.up()) || moved;
+        this.#turn();
+      }
+      this.clock.advance(10_000);
+      this.#turn();
+      quiet = moved ? 0 : quiet + 1;
+    }
+  }
+
+  /** At the center what its space has, elsewhere what the read-only space shows. */
+  summary(path: string, name: string): Shown | undefined {
+    const node = this.at(path);
+    const key = { group: 'edge.banyan.io', resource: 'statussummaries', namespace: '', name };
+    if (path === '') return node.space.get(key) as Shown | undefined;
+    const body = node.summaries.writer.shownOne('center.retail', name);
+    return body && (JSON.parse(asText(body)) as Shown);
+  }
+
+  rows(path: string, name: string): unknown[][] | undefined {
+    return this.summary(path, name)?.rows.map(({ columns }) => columns);
+  }
+
+  condition(type: string): { status: string; message: string } | undefined {
+    const key = { group: 'edge.banyan.io', resource: 'edgeplacements', namespace: '', name: 'shop' };
+    const { status } = this.at('').space.get(key) as {
+      status?: { conditions: { type: string; status: string; message: string }[] };
+    };
+    return status?.conditions.find((one) => one.type === type);
+  }
+
+  #turn(): void {
+    for (let turn = this.#turns.shift(); turn; turn = this.#turns.shift()) turn();
+  }
+
+  #parentOf(path: string): GatherNode {
+    return this.at(path.split(':').slice(0, -1).join(':'));
+  }
+
+  #node(path: string): GatherNode {
+    return new GatherNode(path, {
+      store: new MemoryStore(),
+      clock: this.clock,
+      random: this.#random,
+      soon: (run) => this.#turns.push(run),
+    });
+  }
+}
+
+function nameOf(path: string): string {
+  return path.split(':').at(-1)!;
+}
