@@ -28,6 +28,7 @@ import { markDirty } from '../../relay/schedule/dirty.ts';
 import { Placements } from '../../relay/schedule/placements.ts';
 import { noteSourceChange, Scheduler } from '../../relay/schedule/schedule.ts';
 import { openWorkloadSpace, type WorkloadSpace } from '../../relay/spaces/own-spaces.ts';
+import { noReleases } from '../unit/relay/support/no-releases.ts';
 
 export interface GatherNodePorts {
   readonly store: Store;
@@ -38,6 +39,8 @@ export interface GatherNodePorts {
 
 export const source = 'center.retail';
 export const placement = `${source}/shop`;
+/** Placements without rollouts. */
+const noRollouts = { place: () => undefined, forget: () => undefined, base: () => undefined };
 const limits = { maxBytes: 64 * 1024, maxEntries: 1_000 };
 
 export class GatherNode {
@@ -81,11 +84,12 @@ export class GatherNode {
         return this.#children.has(name);
       },
       auxiliaryChanged: (t, of, key) => this.summaries.summarizerChanged(t, of, key),
+      releases: noReleases,
       stages: [{ outgoing: (...shipped) => this.summaries.stage.outgoing(...shipped) }],
       passage: { mayAttach: () => true, mayDetach: () => true },
     });
     const connection = () => ({ connected: true, silentMs: 0 });
-    this.gather = new Gather({ ...shared, reportedOf, connection, heldBack: () => [] });
+    this.gather = new Gather({ ...shared, reportedOf, connection, heldBack: () => [], rollouts: noRollouts });
     this.#statuses = new StatusWriter({
       ...shared,
       log: silentLogger,
@@ -95,6 +99,7 @@ export class GatherNode {
       tableOf,
       reportedOf,
       unresolved: (id) => this.summaries.unresolved(id),
+      rolloutOf: () => undefined,
     });
     this.#reporter = new Reporter({
       clock,
