@@ -17,6 +17,7 @@ import { Applier } from './apply/applier.ts';
 import { OwnerRecords } from './apply/owner-records.ts';
 import type { Cluster, ClusterDescription } from './cluster/cluster.ts';
 import { type Delivery, Desired, type DesiredChange } from './desired/desired.ts';
+import { EdgeReports } from './edge-reports.ts';
 import { Observer } from './observe/observer.ts';
 import { type ObjectState, objectState, placementPartial } from './observe/reported-state.ts';
 import { Outbox, type Saying } from './outbox/outbox.ts';
@@ -48,6 +49,7 @@ export class Agent {
   readonly #applier: Applier;
   readonly #observer: Observer;
   readonly #outbox: Outbox;
+  readonly #reports: EdgeReports;
   /** Objects that are wanted no more and still on the cluster, with the placements that wanted them: those are not done. */
   readonly #leaving = new Map<string, readonly PlacementId[]>();
   #description: ClusterDescription | undefined;
@@ -67,6 +69,7 @@ export class Agent {
         logger,
         desired: this.#desired,
         records: this.#records,
+        takerOf: (key, object) => this.#reports.takerOf(key, object),
         flushed: () => store.flushed(),
       },
       {
@@ -85,7 +88,26 @@ export class Agent {
       {
         changed: (key) => this.#objectChanged(key),
         drifted: (key) => this.#applier.drifted(key),
-        kindsChanged: () => this.#applier.kindsChanged(),
+        kindsChanged: () => {
+          this.#applier.kindsChanged();
+          this.#reports.kindsChanged();
+        },
+      },
+    );
+    this.#reports = new EdgeReports(
+      {
+        path: options.path,
+        cluster,
+        clock,
+        logger,
+        desired: this.#desired,
+        placed: () => this.#records.keys(),
+        uidOf: (key) => this.#observer.observation(key)?.uid,
+      },
+      {
+        touch: (key) => this.#outbox.touch(key),
+        touchAll: () => this.#outbox.touchAll(),
+        taken: (key) => this.#applier.wantedChanged([key]),
       },
     );
     const { wrote } = options;
@@ -94,6 +116,7 @@ export class Agent {
   }
 
   start(): void {
+    this.#reports.rulesChanged();
     this.#observer.start();
     for (const key of this.#records.keys()) this.#observer.track(key);
     this.#applier.start();
@@ -128,13 +151,16 @@ export class Agent {
     this.#stopped = true;
     this.#describing?.stop();
     this.#outbox.close();
+    this.#reports.stop();
     this.#observer.stop();
     await this.#applier.stop();
   }
 
   // --------------------------------------------------------------------------------------------- what has changed
 
-  #desiredChanged({ deliveries, placements, deletions }: DesiredChange): void {
+  #desiredChanged({ deliveries, placements, deletions, rules }: DesiredChange): void {
+    // Before the objects that came with them: what a rule takes is not applied.
+    if (rules) this.#reports.rulesChanged();
     this.#applier.deletionChanged(deletions);
     this.#applier.wantedChanged(new Set(deliveries.map(({ key }) => key)));
     for (const { source, key, placements } of deliveries) {
@@ -148,6 +174,7 @@ export class Agent {
   }
 
   #objectChanged(key: string): void {
+    this.#reports.placed(key);
     for (const delivery of this.#desired.deliveries(key)) {
       this.#outbox.touch(stateKey(delivery.source, parseKey(key)));
       for (const id of delivery.placements) this.#outbox.touch(partialKey(id));
@@ -161,6 +188,7 @@ export class Agent {
       return;
     }
     this.#observer.untrack(key);
+    this.#reports.placed(key);
     for (const id of this.#leaving.get(key) ?? []) this.#outbox.touch(partialKey(id));
     this.#leaving.delete(key);
   }
@@ -174,7 +202,7 @@ export class Agent {
 
   // ------------------------------------------------------------------------------------------------- what is said
 
-  #say(key: string): Saying | undefined {
+  #say(key: string): Saying | undefined | 'unsure' {
     const entry = parseEntryKey(key);
     switch (entry?.type) {
       case 'state':
@@ -183,6 +211,9 @@ export class Agent {
         return this.#sayPartial(entry.id);
       case 'node':
         return entry.path === this.#options.path ? this.#sayNode() : undefined;
+      case 'upsynced':
+      case 'associated':
+        return this.#reports.say(entry);
       default:
         return undefined;
     }
@@ -192,9 +223,11 @@ export class Agent {
     const delivery = this.#desired.deliveries(key).find((one) => one.source === source);
     if (!delivery) return undefined;
     const { conflicted, failed, ...attributes } = this.#state(delivery);
-    const body = conflicted ? undefined : this.#observer.observation(key)?.status;
-    const said = { ...attributes, ...(failed ? { failed } : {}) };
-    return { attributes: text(stableStringify(said)), body: body ?? new Uint8Array(0) };
+    const seen = conflicted ? undefined : this.#observer.observation(key);
+    const generation = this.#records.get(key)?.generation;
+    const of = seen && generation !== undefined ? { generation, local: seen.generation } : {};
+    const said = { ...attributes, ...(failed ? { failed } : {}), ...of };
+    return { attributes: text(stableStringify(said)), body: seen?.status ?? new Uint8Array(0) };
   }
 
   #sayPartial(id: PlacementId): Saying | undefined {
@@ -206,7 +239,7 @@ export class Agent {
       if (delivery) states.push([key, this.#state(delivery, [id])]);
     }
     const settled = ![...this.#leaving.values()].some((placements) => placements.includes(id));
-    const partial = placementPartial(this.#options.path, placement.target, states, settled);
+    const partial = placementPartial(this.#options.path, placement.target, states, settled, this.#reports.notes(id));
     return { attributes: new Uint8Array(0), body: encodePartial(partial) };
   }
 

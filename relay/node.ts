@@ -7,6 +7,7 @@ import { FeedConsumer } from '../core/feed/consumer.ts';
 import type { AppliedChange } from '../core/feed/feed.ts';
 import { FeedProducer } from '../core/feed/producer.ts';
 import { hash128 } from '../core/object/hash.ts';
+import type { ObjectKey } from '../core/object/key.ts';
 import type { Labels } from '../core/object/selector.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
@@ -27,6 +28,7 @@ import { listenGrpc, type NodeCredentials } from '../core/wire/grpc/grpc-listene
 import type { Listener } from '../core/wire/link.ts';
 import type { NodeConfig } from './config.ts';
 import { Customization } from './customize/customization.ts';
+import { ExactStatuses } from './gather/exact-statuses.ts';
 import { Gather } from './gather/gather.ts';
 import { Reporter } from './gather/reporter.ts';
 import { Slices } from './gather/slices.ts';
@@ -34,6 +36,7 @@ import { StatusWriter } from './gather/status-writer.ts';
 import { SummaryRoom } from './gather/summary-room.ts';
 import { Mailboxes } from './mailbox/mailboxes.ts';
 import { checkReported } from './mailbox/reported-check.ts';
+import { dropUpsynced, passUpsynced, type UpsyncedPorts } from './mailbox/upsynced.ts';
 import { customizations } from './metrics.ts';
 import { Controllers } from './rollout/controllers.ts';
 import { Exposures } from './rollout/exposure.ts';
@@ -81,8 +84,10 @@ export class Node implements AsyncDisposable {
   readonly #loop: ScheduleLoop;
   readonly #exposures: Exposures;
   readonly #rollouts: Controllers;
+  readonly #upsynced: UpsyncedPorts;
   readonly #gather: Gather;
   readonly #reporter: Reporter;
+  readonly #exact: ExactStatuses;
   readonly #statuses: StatusWriter;
   readonly #slices: Slices;
   readonly #summaries: SummaryRoom;
@@ -146,6 +151,7 @@ export class Node implements AsyncDisposable {
         t.afterCommit(() => this.#summaries.placeChanged(name));
         const stays = this.#book.refresh(t, name);
         this.#customization.childChanged(t, name, stays);
+        if (!stays) dropUpsynced(t, this.#outbox, childPath(config.path, name));
         return stays;
       },
       auxiliaryChanged: (t, source, key) => {
@@ -171,6 +177,11 @@ export class Node implements AsyncDisposable {
       },
       config.parent === undefined || this.#identity.caughtUp,
     );
+    this.#upsynced = {
+      outbox: this.#outbox,
+      reportedOf: (child) => this.#mailboxes.get(child)?.reported,
+      isOwn: (source) => this.#spaces.own(source) !== undefined,
+    };
     this.#gather = new Gather({
       placements: this.#placements,
       children: this.#book.children,
@@ -188,6 +199,18 @@ export class Node implements AsyncDisposable {
       wake: (id) => this.#reporter.mark(id),
       wrote: () => this.#loop.poke(),
     });
+    this.#exact = new ExactStatuses({
+      store,
+      log,
+      outbox: this.#outbox,
+      placements: this.#placements,
+      children: this.#book.children,
+      ownSpace: (source) => this.#spaces.own(source),
+      tableOf: (source) => this.#spaces.tableOf(source) ?? this.#upstream,
+      reportedOf: (child) => this.#mailboxes.get(child)?.reported,
+      expected: (id, child) => this.#gather.expected(id, child),
+      changed: (source, objects) => this.#views.exactChanged(source, objects),
+    });
     this.#statuses = new StatusWriter({
       store,
       clock,
@@ -195,10 +218,8 @@ export class Node implements AsyncDisposable {
       gather: this.#gather,
       placements: this.#placements,
       outbox: this.#outbox,
-      children: this.#book.children,
+      exact: this.#exact,
       ownSpace: (source) => this.#spaces.own(source),
-      tableOf: (source) => this.#spaces.tableOf(source) ?? this.#upstream,
-      reportedOf: (child) => this.#mailboxes.get(child)?.reported,
       unresolved: (id) => this.#summaries.unresolved(id),
       rolloutOf: (id) => this.#rollouts.outcome(id),
     });
@@ -220,8 +241,10 @@ export class Node implements AsyncDisposable {
       mailboxes: this.#mailboxes,
       upstream: this.#upstream,
       statusOf: (reader, id) => this.#statuses.statusOf(reader, id),
+      exactStatusOf: (reader, source, key) => this.#exact.statusOf(reader, source, key),
       isOwn: (source) => this.#spaces.own(source) !== undefined,
       summaries: this.#summaries.writer,
+      path: config.path,
     });
     this.#sessions = this.#makeSessions();
     this.#uplink = this.#makeUplink();
@@ -370,6 +393,7 @@ export class Node implements AsyncDisposable {
       this.#book.widen(t, child);
     }
     this.#reports.pass(t, child, changes);
+    passUpsynced(t, this.#upsynced, child, changes);
   }
 
   #reportedChanged(child: string, changes: readonly AppliedChange[]): void {
@@ -378,8 +402,7 @@ export class Node implements AsyncDisposable {
     for (const { key } of changes) {
       const entry = parseEntryKey(key);
       if (entry?.type === 'partial' || entry?.type === 'status') ids.add(entry.id);
-      if (entry?.type === 'state')
-        for (const id of this.#statuses.singletonsOf(entry.source, entry.object)) ids.add(id);
+      if (entry?.type === 'state') for (const id of this.#askingFor(entry.source, entry.object)) ids.add(id);
       if (entry?.type === 'labels') this.#loop.poke();
     }
     store.read((reader) => {
@@ -390,6 +413,10 @@ export class Node implements AsyncDisposable {
     this.#views.reportedChanged(child, changes);
     this.#reports.reportedChanged(child, changes);
     this.#uplink?.wake();
+  }
+
+  #askingFor(source: string, object: ObjectKey): PlacementId[] {
+    return this.#ports.store.read((reader) => this.#exact.askingFor(reader, source, object));
   }
 
   #connectionChanged(child: string): void {

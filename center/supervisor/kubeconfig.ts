@@ -21,6 +21,10 @@ export function contextsOf(
       const name = node.path.slice(node.path.lastIndexOf(':') + 1);
       contexts.push({ name: `cluster/${node.path}`, url });
       contexts.push({ name: `mailbox/${node.path}`, url: `${urlOf(node.parent ?? '')}/mailboxes/${name}` });
+      for (const above of ancestors(node.path)) {
+        const holder = above === '' ? 'center' : above;
+        contexts.push({ name: `reported/${holder}/${node.path}`, url: `${urlOf(above)}/reported/${node.path}` });
+      }
       continue;
     }
     contexts.push({ name: `node/${shown}`, url });

@@ -45,6 +45,10 @@ export const keyspace = {
   ownerRecord: 19,
   /** … agent, NUL, h keyHash -> JSON: an object that is customized for that agent here (see relay/customize/renderings.ts) */
   customized: 20,
+  /** … path of an agent, NUL, h keyHash -> nothing: the objects born at its cluster that some child's table has */
+  upsynced: 21,
+  /** … placement id -> JSON [object key]: objects that have the exact status of its only destination, here or in the outbox */
+  exact: 22,
   /** … placement id, NUL, h key hash of an object -> its entry key: objects whose promoted content is kept beside the candidate */
   heldBack: 30,
   /** … placement id, NUL, … entry key of an object -> nothing: rows that no agent gets before more is known of the placement's release */

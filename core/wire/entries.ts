@@ -1,4 +1,5 @@
 /** The entries of the down and up feeds, as docs/architecture.md lists them: keys, and the attributes that the nodes on the way read. */
+import type { AssociatedItem, UpsyncItem } from '../apiserver/kinds/edge-placement.ts';
 import { formatKey, type ObjectKey, parseKey } from '../object/key.ts';
 
 /** `center.retail/shop-prod`: a placement wherever it has arrived. Names hold no slash, so it splits one way only. */
@@ -17,6 +18,7 @@ export type EntryKey =
   | { readonly type: 'tree' }
   | { readonly type: 'placement'; readonly id: PlacementId }
   | { readonly type: 'target'; readonly id: PlacementId }
+  | { readonly type: 'rules'; readonly id: PlacementId }
   | { readonly type: 'object'; readonly source: string; readonly object: ObjectKey }
   | { readonly type: 'auxiliary'; readonly source: string; readonly object: ObjectKey }
   | { readonly type: 'promoted'; readonly source: string; readonly id: PlacementId; readonly object: ObjectKey }
@@ -25,6 +27,8 @@ export type EntryKey =
   | { readonly type: 'partial'; readonly id: PlacementId }
   | { readonly type: 'summary'; readonly id: PlacementId; readonly summarizer: string }
   | { readonly type: 'state'; readonly source: string; readonly object: ObjectKey }
+  | { readonly type: 'associated'; readonly source: string; readonly object: ObjectKey }
+  | { readonly type: 'upsynced'; readonly source: string; readonly path: string; readonly object: ObjectKey }
   | { readonly type: 'status'; readonly id: PlacementId; readonly object: ObjectKey }
   | { readonly type: 'node'; readonly path: string };
 
@@ -32,6 +36,7 @@ export const treeKey = 'tree';
 export const labelsKey = 'labels';
 export const placementKey = (id: PlacementId) => `p/${id}`;
 export const targetKey = (id: PlacementId) => `t/${id}`;
+export const rulesKey = (id: PlacementId) => `u/${id}`;
 export const objectKey = (source: string, key: ObjectKey) => `o/${source}/${formatKey(key)}`;
 export const auxiliaryKey = (source: string, key: ObjectKey) => `a/${source}/${formatKey(key)}`;
 export const promotedKey = (id: PlacementId, key: ObjectKey) => `q/${id}/${formatKey(key)}`;
@@ -39,6 +44,9 @@ export const releaseKey = (id: PlacementId) => `r/${id}`;
 export const partialKey = (id: PlacementId) => `partial/${id}`;
 export const summaryKey = (id: PlacementId, summarizer: string) => `sum/${id}/${summarizer}`;
 export const stateKey = (source: string, key: ObjectKey) => `state/${source}/${formatKey(key)}`;
+export const associatedKey = (source: string, key: ObjectKey) => `assoc/${source}/${formatKey(key)}`;
+/** `path` is of the agent; a path has no slash. */
+export const upsyncedKey = (source: string, path: string, key: ObjectKey) => `up/${source}/${path}/${formatKey(key)}`;
 export const statusKey = (id: PlacementId, key: ObjectKey) => `status/${id}/${formatKey(key)}`;
 export const nodeKey = (path: string) => `node/${path}`;
 
@@ -52,6 +60,8 @@ export function parseEntryKey(key: string): EntryKey | undefined {
       return { type: 'placement', id: rest };
     case 't':
       return { type: 'target', id: rest };
+    case 'u':
+      return { type: 'rules', id: rest };
     case 'partial':
       return { type: 'partial', id: rest };
     case 'sum': {
@@ -70,6 +80,12 @@ export function parseEntryKey(key: string): EntryKey | undefined {
       return { type: 'release', source: splitPlacementId(rest).source, id: rest };
     case 'state':
       return { type: 'state', ...sourceAndObject(rest) };
+    case 'assoc':
+      return { type: 'associated', ...sourceAndObject(rest) };
+    case 'up': {
+      const [source = '', path = '', ...object] = rest.split('/');
+      return { type: 'upsynced', source, path, object: parseKey(object.join('/')) };
+    }
     case 'status':
       return { type: 'status', ...placementAndObject(rest) };
     default:
@@ -145,6 +161,12 @@ export interface PromotedAttributes extends RefsAttributes {
   readonly revision: number;
 }
 
+/** The body of a `u/` row: what an agent reports beside the state of what was placed. There is none for a placement without such rules. */
+export interface ReportRules {
+  readonly associated: readonly AssociatedItem[];
+  readonly upsync: readonly UpsyncItem[];
+}
+
 export interface TreeAttributes {
   readonly path: string;
   /** What Locations below inherit from the relays above the receiver and from the receiver itself. */
@@ -158,8 +180,25 @@ export interface StateAttributes {
   readonly available: boolean;
   /** It will not become available by itself. */
   readonly failed?: true;
+  /** Generation of the origin's object that the cluster has accepted last, and the one that its object has there. */
+  readonly generation?: number;
+  readonly local?: number;
   readonly reason?: string;
   readonly message?: string;
+}
+
+/** Of an object that is owned, over any number of steps, by a placed one; the body is the whole object as its cluster has it. */
+export interface AssociatedAttributes {
+  /** Key of the placed object. */
+  readonly owner: string;
+  readonly namespaced: boolean;
+}
+
+/** Of an object that was born at the edge; the body is the whole object as its cluster has it. Its names of placements are of the key's source. */
+export interface UpsyncedAttributes extends RefsAttributes {
+  readonly namespaced: boolean;
+  /** Center: handed on from node to node until the one that has the source. */
+  readonly returnTo: 'Parent' | 'Center';
 }
 
 /** What a node tells of itself in `node/PATH`; its parent adds session and lag when it hands a relay's entry on. */

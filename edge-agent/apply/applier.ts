@@ -9,6 +9,7 @@ import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { TokenBucket } from '../../core/runtime/token-bucket.ts';
+import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
 import { decide, decideRemoval, isApplied, type Wanted } from './decide.ts';
@@ -25,7 +26,9 @@ export type Step =
   | { readonly phase: 'applied' }
   /** Something else has to happen first; it goes on by itself. */
   | { readonly phase: 'waiting'; readonly reason: string; readonly message: string }
-  | { readonly phase: 'failed'; readonly reason: string; readonly message: string };
+  | { readonly phase: 'failed'; readonly reason: string; readonly message: string }
+  /** The object is the cluster's own: a rule of upsync takes it. */
+  | { readonly phase: 'yielded'; readonly reason: string; readonly message: string };
 
 export interface ApplierPorts {
   readonly cluster: Cluster;
@@ -34,6 +37,8 @@ export interface ApplierPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** The placement whose rules of upsync take the object, so that it is not written. */
+  takerOf(key: string, object: KubeObject): Promise<PlacementId | undefined>;
   /** Resolves when everything written so far is durable. */
   flushed(): Promise<void>;
 }
@@ -163,6 +168,8 @@ export class Applier {
     const { cluster, records } = this.#ports;
     const { key } = delivery;
     const object = this.#ports.desired.object(delivery);
+    const taker = await this.#ports.takerOf(key, object);
+    if (taker !== undefined) return this.#yield(delivery, taker);
     const namespace = namespaceKeyOf(parseKey(key));
     if (namespace && this.#isComing(namespace)) return this.#block(delivery, namespace, 'WaitingForNamespace');
     // Noted before asking, so that a kind that comes in the meantime is not missed.
@@ -193,6 +200,16 @@ export class Applier {
     return 'done';
   }
 
+  /** From now on it is the cluster's: neither put back nor removed, as long as a rule takes it. */
+  #yield(delivery: Delivery, taker: PlacementId): 'done' {
+    const { source, name } = splitPlacementId(taker);
+    const message = `EdgePlacement ${name} of ${source} takes this object up from the cluster (spec.upsync): what is sent down is not applied`;
+    this.#report(delivery, { phase: 'yielded', reason: 'Conflicted', message });
+    if (this.#ports.records.get(delivery.key)) this.#forget(delivery.key);
+    this.#unblock(delivery.key);
+    return 'done';
+  }
+
   async #apply(wanted: Wanted & Delivery, key: string, created: boolean): Promise<void> {
     const { cluster, records } = this.#ports;
     const { source } = wanted;
@@ -209,6 +226,7 @@ export class Applier {
       uid: live.metadata.uid ?? '',
       fingerprint: fingerprint(object, live),
       created,
+      generation: wanted.generation,
       ...deletionOf(wanted),
     });
     this.#events.seen(key, live);
@@ -217,8 +235,13 @@ export class Applier {
   #keep(delivery: Delivery): void {
     const { key, source } = delivery;
     const record = this.#ports.records.get(key);
-    if (record) this.#noteDeletion(key, record, delivery);
-    else this.#record(key, { ...blankRecord, source, created: false, ...deletionOf(delivery) });
+    if (record) {
+      // An object that was made anew at its origin begins to count anew, also with the same content.
+      if (record.bodyHash === delivery.bodyHash && record.generation !== delivery.generation) {
+        this.#ports.records.set(key, { ...record, generation: delivery.generation });
+      }
+      this.#noteDeletion(key, this.#ports.records.get(key)!, delivery);
+    } else this.#record(key, { ...blankRecord, source, created: false, ...deletionOf(delivery) });
   }
 
   #noteDeletion(key: string, record: OwnerRecord, delivery: Delivery): void {
@@ -234,7 +257,7 @@ export class Applier {
 
   /** It is wanted too, and not there yet. */
   #isComing(key: string): boolean {
-    return this.#ports.desired.deliveries(key).length > 0 && this.#progress.get(key)?.phase !== 'applied';
+    return this.#ports.desired.deliveries(key).length > 0 && !isThere(this.#progress.get(key));
   }
 
   #notServed(delivery: Delivery, object: KubeObject): 'done' | 'retry' {
@@ -310,6 +333,10 @@ export class Applier {
 
 /** Nothing has been accepted by the cluster: what exists under the name is not ours by this record. */
 const blankRecord = { bodyHash: '', uid: '', fingerprint: '' } as const;
+
+function isThere(progress: Progress | undefined): boolean {
+  return progress?.phase === 'applied' || progress?.phase === 'yielded';
+}
 
 function deletionOf({ deletion }: Delivery): Pick<OwnerRecord, 'deletion'> {
   return deletion === undefined || deletion === 'Background' ? {} : { deletion };

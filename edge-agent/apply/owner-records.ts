@@ -17,6 +17,8 @@ export interface OwnerRecord {
   readonly fingerprint: string;
   /** It did not exist before: a Namespace goes only if it came with us. */
   readonly created: boolean;
+  /** Of the origin's object whose body was accepted last. */
+  readonly generation?: number;
   /** How it is removed when nothing says so any more; absent: Background. */
   readonly deletion?: PropagationPolicy;
 }

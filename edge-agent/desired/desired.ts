@@ -17,6 +17,7 @@ import {
   type PlacementId,
   parseEntryKey,
   placementId,
+  type ReportRules,
   type TargetAttributes,
 } from '../../core/wire/entries.ts';
 import { compareClaimed } from './claim.ts';
@@ -31,6 +32,8 @@ export interface Delivery extends Options {
   readonly revision: number;
   /** Of the body alone: attributes change without the object changing. */
   readonly bodyHash: string;
+  /** Of the origin's object. */
+  readonly generation: number;
   readonly placements: readonly PlacementId[];
   /** Those of them that have it only because their objects need it: to them it is all the same whose it is. */
   readonly implied: readonly PlacementId[];
@@ -49,6 +52,8 @@ export interface DesiredChange {
   readonly placements: ReadonlySet<PlacementId>;
   /** Keys of objects that are to be removed in another way than before, when they are. */
   readonly deletions: ReadonlySet<string>;
+  /** What some placement wants reported has changed. */
+  readonly rules: boolean;
 }
 
 /** A delivery as its row has it: without what the targets say. */
@@ -59,6 +64,7 @@ interface Delivered extends Omit<Delivery, keyof Options> {
 
 interface PlacementIndex {
   target?: TargetAttributes;
+  rules?: ReportRules;
   readonly objects: Set<string>;
 }
 
@@ -124,6 +130,12 @@ export class Desired {
     return index?.target && { target: index.target, objects: index.objects };
   }
 
+  /** What the placements want reported beside the state of their objects. */
+  *rules(): Generator<readonly [PlacementId, ReportRules]> {
+    this.#refresh();
+    for (const [id, { rules }] of this.#placements) if (rules) yield [id, rules];
+  }
+
   /** The object of a delivery, parsed. */
   object(delivery: Delivery): KubeObject {
     return this.#store.read((reader) => {
@@ -140,6 +152,7 @@ export class Desired {
     const deliveries: DeliveryChange[] = [];
     const placements = new Set<PlacementId>();
     const targets = new Map<PlacementId, TargetAttributes | undefined>();
+    let rules = false;
     this.#store.read((reader) => {
       for (const entry of stale) {
         const parsed = parseEntryKey(entry);
@@ -148,17 +161,20 @@ export class Desired {
           const before = this.#leave(parsed.source, key);
           deliveries.push({ source: parsed.source, key, placements: before });
           for (const id of before) placements.add(id);
+        } else if (parsed?.type === 'rules') {
+          rules = true;
+          this.#drop(parsed.id, 'rules');
         } else if (parsed?.type === 'target') {
           placements.add(parsed.id);
           targets.set(parsed.id, this.#placements.get(parsed.id)?.target);
-          this.#dropTarget(parsed.id);
+          this.#drop(parsed.id, 'target');
         }
         const row = this.#content(reader, entry);
         if (row) for (const id of this.#enter(row.content, row.revision)) placements.add(id);
       }
     });
     const deletions = this.#followTargets(targets, deliveries);
-    this.#onChange?.({ deliveries, placements, deletions });
+    this.#onChange?.({ deliveries, placements, deletions, rules });
   }
 
   /** Objects of placements that speak differently now: those of which the winner or its options changed are told as changed too. */
@@ -193,13 +209,20 @@ export class Desired {
       this.#index(entry.id).target = JSON.parse(asText(content.attributes)) as TargetAttributes;
       return [entry.id];
     }
+    if (entry?.type === 'rules') this.#index(entry.id).rules = JSON.parse(asText(content.body)) as ReportRules;
     if (entry?.type !== 'object') return [];
-    const { refs, createOnly = [], implied = [] } = JSON.parse(asText(content.attributes)) as ObjectAttributes;
+    const {
+      refs,
+      generation,
+      createOnly = [],
+      implied = [],
+    } = JSON.parse(asText(content.attributes)) as ObjectAttributes;
     const delivered: Delivered = {
       source: entry.source,
       key: formatKey(entry.object),
       revision,
       bodyHash: Buffer.from(hash128(content.body)).toString('hex'),
+      generation,
       placements: refs.map((name) => placementId(entry.source, name)),
       implied: implied.map((name) => placementId(entry.source, name)),
       names: refs,
@@ -241,10 +264,10 @@ export class Desired {
     this.#deliveries.set(key, deliveries.sort(compareClaimed));
   }
 
-  #dropTarget(id: PlacementId): void {
+  #drop(id: PlacementId, what: 'target' | 'rules'): void {
     const index = this.#placements.get(id);
     if (!index) return;
-    delete index.target;
+    delete index[what];
     this.#forgetIfEmpty(id);
   }
 
@@ -256,7 +279,7 @@ export class Desired {
 
   #forgetIfEmpty(id: PlacementId): void {
     const index = this.#placements.get(id);
-    if (index && !index.target && index.objects.size === 0) this.#placements.delete(id);
+    if (index && !index.target && !index.rules && index.objects.size === 0) this.#placements.delete(id);
   }
 
   #content(reader: Reader, entry: string): { content: Content; revision: number } | undefined {

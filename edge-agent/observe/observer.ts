@@ -14,6 +14,9 @@ import type { Cluster, ClusterEvent } from '../cluster/cluster.ts';
 import { quietStatus } from './status-noise.ts';
 
 export interface Observation {
+  readonly uid: string;
+  /** That the cluster counts of its object; 0 for kinds without. */
+  readonly generation: number;
   readonly health: Health;
   /** JSON of the object's status; empty when it has none. */
   readonly status: Uint8Array;
@@ -35,7 +38,6 @@ export interface ObserverEvents {
 }
 
 interface Seen extends Observation {
-  readonly uid: string;
   readonly resourceVersion: number;
   readonly quiet: string;
 }
@@ -152,17 +154,18 @@ export class Observer {
   /** False for a state that is older than one seen before. */
   #learn(key: string, live: KubeObject): boolean {
     const before = this.#seen.get(key);
-    const uid = live.metadata.uid ?? '';
+    const { uid = '', generation = 0 } = live.metadata;
     const resourceVersion = versionOf(live);
     if (before && before.uid === uid && resourceVersion < before.resourceVersion) return false;
     const quiet = quietStatus(live.status);
     const judged = health(live);
-    if (before && before.uid === uid && before.quiet === quiet && sameHealth(before.health, judged)) {
+    const isSameObject = before?.uid === uid && before.generation === generation;
+    if (before && isSameObject && before.quiet === quiet && sameHealth(before.health, judged)) {
       this.#seen.set(key, { ...before, resourceVersion });
       return true;
     }
     const status = live.status === undefined ? new Uint8Array(0) : text(stableStringify(live.status));
-    this.#seen.set(key, { uid, resourceVersion, quiet, health: judged, status });
+    this.#seen.set(key, { uid, generation, resourceVersion, quiet, health: judged, status });
     this.#events.changed(key);
     return true;
   }

@@ -8,7 +8,7 @@ import type { Delivery } from '../desired/desired.ts';
 import type { Observation } from './observer.ts';
 
 export interface ObjectState extends Omit<StateAttributes, 'failed'> {
-  /** Another source delivers the object and wins. Not sent; `reason` says it. */
+  /** Another source delivers the object and wins, or a rule of upsync takes it. Not sent; `reason` says it. */
   readonly conflicted: boolean;
   readonly failed: boolean;
 }
@@ -27,8 +27,8 @@ export function objectState(
     return { ...base, reason: 'Pending', message: 'the cluster has not been asked yet' };
   }
   if (progress.phase !== 'applied') {
-    const { reason, message } = progress;
-    return { ...base, failed: progress.phase === 'failed', reason, message };
+    const { phase, reason, message } = progress;
+    return { ...base, failed: phase === 'failed', conflicted: phase === 'yielded', reason, message };
   }
   if (!seen) return { ...base, applied: true, reason: 'NotSeen', message: 'the cluster has not told its state yet' };
   const { state, reason, message } = seen.health;
@@ -38,16 +38,17 @@ export function objectState(
 
 /**
  * The partial of a placement at one destination: every count is 0 or 1. `settled`: what the placement wants no more has gone from the
- * cluster.
+ * cluster. `notes` are told in the sample without counting as failures.
  */
 export function placementPartial(
   path: string,
   target: TargetAttributes,
   objects: Iterable<readonly [key: string, state: ObjectState]>,
   settled: boolean,
+  notes: readonly Failure[] = [],
 ): Partial {
   let [applied, available, failed, conflicted] = [settled, settled, false, false];
-  let failures: readonly Failure[] = [];
+  let failures = notes;
   for (const [key, state] of objects) {
     applied &&= state.applied;
     available &&= state.applied && state.available;

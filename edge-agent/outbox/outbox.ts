@@ -24,8 +24,8 @@ export interface OutboxPorts {
   readonly logger: Logger;
   readonly store: Store;
   readonly producer: Producer;
-  /** What is said of the key now; undefined: nothing any more. */
-  say(key: string): Saying | undefined;
+  /** What is said of the key now; undefined: nothing any more; 'unsure': it is not known yet, and what was said stays. */
+  say(key: string): Saying | undefined | 'unsure';
   /** Rows have been written; they are not durable yet. */
   wrote(): void;
 }
@@ -118,7 +118,12 @@ export class Outbox {
   #unsaid(): [key: string, saying: Saying | undefined][] {
     const { store, producer } = this.#ports;
     const keys = [...this.#touched].slice(0, entriesPerWrite);
-    const sayings = keys.map((key) => [key, this.#ports.say(key)] as [string, Saying | undefined]);
+    const sayings: [key: string, saying: Saying | undefined][] = [];
+    for (const key of keys) {
+      const saying = this.#ports.say(key);
+      if (saying === 'unsure') this.#touched.delete(key);
+      else sayings.push([key, saying]);
+    }
     return store.read((reader) =>
       sayings.filter(([key, saying]) => {
         const row = producer.get(reader, hash128(key));

@@ -1,14 +1,14 @@
 /**
- * Exact state for a placement that matches one destination in all and asks for it: each node on the way whose own total is
- * one hands the objects' statuses up, the origin writes them into the objects. Decided locally at every level, so a second destination anywhere takes it back.
+ * The status that the only destination of a placement reports of its objects, as the child on the way to it says it, and in terms of the
+ * origin: which generation of the origin's object it is of.
  */
-import type { Producer, Table } from '../../core/feed/feed.ts';
+import type { Content, Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
-import { text } from '../../core/store/bytes.ts';
-import type { Reader, Transaction } from '../../core/store/store.ts';
-import { parseEntryKey, stateKey, statusKey } from '../../core/wire/entries.ts';
+import { asText, text } from '../../core/store/bytes.ts';
+import type { Reader } from '../../core/store/store.ts';
+import { type PlacementId, parseEntryKey, type StateAttributes, stateKey, statusKey } from '../../core/wire/entries.ts';
 import type { Child } from '../schedule/children.ts';
 import { type Placement, selectedObjects } from '../schedule/placements.ts';
 
@@ -16,53 +16,64 @@ export interface SingletonPorts {
   readonly children: ReadonlyMap<string, Child>;
   tableOf(source: string): Table | undefined;
   reportedOf(child: string): Table | undefined;
+  /** Destinations of a placement at or below a child. */
+  expected(id: PlacementId, child: string): number;
 }
 
-/** The objects of a placement with the status that its only destination reports; an absent status is not known (any more). */
-export function singletonStatuses(
-  reader: Reader,
-  ports: SingletonPorts,
-  placement: Placement,
-  isSingle: boolean,
-): { object: ObjectKey; status?: Uint8Array }[] {
+/** Objects of which the origin's own controllers keep the status: what a destination says of its own of that name is no news of them. */
+const resourcesWithOwnStatus = new Set(['/namespaces', 'apiextensions.k8s.io/customresourcedefinitions']);
+
+/** Keys of the placement's objects that may have a status from below. */
+export function objectsWithStatus(reader: Reader, ports: SingletonPorts, placement: Placement): ObjectKey[] {
   const table = ports.tableOf(placement.source);
-  const reported = isSingle ? reportingChild(ports, placement) : undefined;
-  const statuses: { object: ObjectKey; status?: Uint8Array }[] = [];
+  const objects: ObjectKey[] = [];
   for (const keyHash of selectedObjects(reader, placement.id)) {
     const row = table?.get(reader, keyHash);
     const entry = row?.content && table && parseEntryKey(table.content(reader, row.content).key);
     if (entry?.type !== 'object') continue;
-    const key =
-      reported?.role === 'relay' ? statusKey(placement.id, entry.object) : stateKey(placement.source, entry.object);
-    const state = reported?.table.get(reader, hash128(key));
-    const status = state?.content && reported?.table.content(reader, state.content).body;
-    statuses.push({ object: entry.object, ...(status && status.length > 0 ? { status } : {}) });
+    const { group, resource } = entry.object;
+    if (!resourcesWithOwnStatus.has(`${group}/${resource}`)) objects.push(entry.object);
   }
-  return statuses;
+  return objects;
 }
 
-/** Puts the statuses into the outbox, or takes them out where they are not known. Returns whether anything changed. */
-export function forwardStatuses(
-  t: Transaction,
-  outbox: Producer,
-  placement: Placement,
-  statuses: readonly { object: ObjectKey; status?: Uint8Array }[],
-): boolean {
-  let changed = false;
-  for (const { object, status } of statuses) {
-    const key = statusKey(placement.id, object);
-    const attributes = text(stableStringify({ target: placement.target?.target ?? 0 }));
-    const done = status ? outbox.put(t, { key, attributes, body: status }, 0) : outbox.remove(t, hash128(key), 0);
-    changed = done || changed;
-  }
-  return changed;
+/** Undefined: it is not known (any more). */
+export function singletonStatus(
+  reader: Reader,
+  ports: SingletonPorts,
+  { id, source, children }: Placement,
+  object: ObjectKey,
+): Uint8Array | undefined {
+  const child = [...children].find((name) => ports.expected(id, name) === 1);
+  const role = child === undefined ? undefined : ports.children.get(child)?.role;
+  const table = child === undefined ? undefined : ports.reportedOf(child);
+  if (role === undefined || !table) return undefined;
+  const key = role === 'relay' ? statusKey(id, object) : stateKey(source, object);
+  const row = table.get(reader, hash128(key));
+  const said = row?.content && table.content(reader, row.content);
+  if (!said || said.body.length === 0) return undefined;
+  return role === 'relay' ? said.body : inTermsOfOrigin(said);
 }
 
-function reportingChild(ports: SingletonPorts, placement: Placement) {
-  for (const name of placement.children) {
-    const table = ports.reportedOf(name);
-    const child = ports.children.get(name);
-    if (table && child) return { role: child.role, table };
-  }
-  return undefined;
+/**
+ * An `observedGeneration` counts generations of the destination's object, which are its own: what it has observed in full is the origin's
+ * generation that was applied, and what it has not is the one before, so that `kubectl rollout status` tells the truth at the origin.
+ */
+function inTermsOfOrigin({ attributes, body }: Content): Uint8Array {
+  const { generation, local } = JSON.parse(asText(attributes)) as StateAttributes;
+  if (generation === undefined || local === undefined) return body;
+  const translated = (observed: number) => (observed >= local ? generation : Math.max(0, generation - 1));
+  const status = JSON.parse(asText(body)) as { observedGeneration?: unknown; conditions?: unknown };
+  const conditions = Array.isArray(status.conditions)
+    ? status.conditions.map((one) => observed(one, translated))
+    : undefined;
+  return text(stableStringify({ ...(observed(status, translated) as object), ...(conditions ? { conditions } : {}) }));
+}
+
+function observed(value: unknown, translated: (observed: number) => number): unknown {
+  if (typeof value !== 'object' || value === null || !('observedGeneration' in value)) return value;
+  const { observedGeneration } = value;
+  return typeof observedGeneration === 'number'
+    ? { ...value, observedGeneration: translated(observedGeneration) }
+    : value;
 }

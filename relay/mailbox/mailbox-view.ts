@@ -1,11 +1,24 @@
-/** A mailbox as a read-only space: the child's desired objects, each with the status that was last reported, as if it were a cluster. */
+/**
+ * A mailbox as a read-only space: the child's desired objects, each with the status that was last reported, as if it were a cluster; with
+ * the objects that came up from an agent's cluster beside them.
+ */
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, type ObjectKey } from '../../core/object/key.ts';
+import { asText } from '../../core/store/bytes.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
-import { objectKey, parseEntryKey, splitPlacementId, stateKey } from '../../core/wire/entries.ts';
+import {
+  associatedKey,
+  type EntryKey,
+  objectKey,
+  parseEntryKey,
+  type StateAttributes,
+  stateKey,
+  upsyncedKey,
+} from '../../core/wire/entries.ts';
 import { shownBody } from './bodies.ts';
 import type { Mailbox } from './mailboxes.ts';
+import type { ReportedKinds } from './view-kinds.ts';
 
 export interface ShownObject {
   readonly key: ObjectKey;
@@ -15,56 +28,126 @@ export interface ShownObject {
 export class MailboxContents {
   readonly #store: Store;
   readonly #mailbox: Mailbox;
+  /** Of the child. */
+  readonly #path: string;
+  readonly #kinds: ReportedKinds;
+  /** Every source that was ever seen here: as many as there are spaces on the way from the center. */
+  readonly #sources = new Set<string>();
 
-  constructor(store: Store, mailbox: Mailbox) {
+  constructor(store: Store, mailbox: Mailbox, path: string, kinds: ReportedKinds) {
     this.#store = store;
     this.#mailbox = mailbox;
+    this.#path = path;
+    this.#kinds = kinds;
   }
 
+  /** What was born at the edge before what is sent down, which it wins over; what placed objects own last. */
   list(): ShownObject[] {
     return this.#store.read((reader) => {
       const shown = new Map<string, ShownObject>();
+      const others: [ObjectKey, Content][] = [];
+      const sent: Sent[] = [];
+      for (const { entry, content } of this.#reported(reader)) {
+        if (entry.type === 'upsynced') this.#show(shown, entry.object, content);
+        else others.push([entry.object, content]);
+      }
       for (const row of this.#mailbox.producer.rows(reader)) {
         if (!row.content) continue;
         const content = this.#mailbox.producer.content(reader, row.content);
         const entry = parseEntryKey(content.key);
-        if (entry?.type !== 'object' || shown.has(formatKey(entry.object))) continue;
-        shown.set(formatKey(entry.object), {
-          key: entry.object,
-          body: this.#body(reader, content, entry.source, entry.object),
-        });
+        if (entry?.type !== 'object') continue;
+        this.#sources.add(entry.source);
+        sent.push({ source: entry.source, key: entry.object, content });
       }
+      const { reported } = this.#mailbox;
+      const loses = ({ source, key }: Sent) => Number(isConflicted(reader, reported, source, key));
+      for (const one of sent.sort((a, b) => loses(a) - loses(b) || (a.source < b.source ? -1 : 1))) {
+        const id = formatKey(one.key);
+        if (!shown.has(id)) {
+          shown.set(id, { key: one.key, body: this.#body(reader, one.content, one.source, one.key) });
+        }
+      }
+      for (const [key, content] of others) this.#show(shown, key, content);
       return [...shown.values()];
     });
   }
 
-  /** The object of that name, whatever its source; with several, the first that `list` shows. */
+  /** The object of that name, whatever its source; with several, the one that `list` shows. */
   get(key: ObjectKey): Uint8Array | undefined {
-    const sources = this.#sources();
     return this.#store.read((reader) => {
+      const sources = [...this.#sources].sort();
+      const { reported, producer } = this.#mailbox;
       for (const source of sources) {
-        const row = this.#mailbox.producer.get(reader, hash128(objectKey(source, key)));
-        if (row?.content) return this.#body(reader, this.#mailbox.producer.content(reader, row.content), source, key);
+        const upsynced = rowOf(reader, reported, upsyncedKey(source, this.#path, key));
+        if (upsynced) return this.#learned(key, upsynced);
+      }
+      const winnersFirst = [
+        ...sources.filter((source) => !isConflicted(reader, reported, source, key)),
+        ...sources.filter((source) => isConflicted(reader, reported, source, key)),
+      ];
+      for (const source of winnersFirst) {
+        const wanted = rowOf(reader, producer, objectKey(source, key));
+        if (wanted) return this.#body(reader, wanted, source, key);
+      }
+      for (const source of sources) {
+        const associated = rowOf(reader, reported, associatedKey(source, key));
+        if (associated) return this.#learned(key, associated);
       }
       return undefined;
     });
   }
 
-  /** The sources that have a placement here: those of the target rows. */
-  #sources(): string[] {
-    return this.#store.read((reader) => {
-      const found = new Set<string>();
-      for (const row of this.#mailbox.producer.rows(reader)) {
-        const entry = row.content && parseEntryKey(this.#mailbox.producer.content(reader, row.content).key);
-        if (entry?.type === 'target') found.add(splitPlacementId(entry.id).source);
-      }
-      return [...found].sort();
-    });
+  /** A row of this source has come: `get` looks for its objects from now on. */
+  note(source: string): void {
+    this.#sources.add(source);
+  }
+
+  /** Whole objects of the child's own cluster: what a relay hands on is of others. */
+  *#reported(reader: Reader): Generator<{ entry: WholeEntry; content: Content }> {
+    const { reported, role } = this.#mailbox;
+    if (role === 'relay') return;
+    for (const row of reported.rows(reader)) {
+      if (!row.content) continue;
+      const content = reported.content(reader, row.content);
+      const entry = parseEntryKey(content.key);
+      if (entry?.type !== 'upsynced' && entry?.type !== 'associated') continue;
+      this.#sources.add(entry.source);
+      yield { entry, content };
+    }
+  }
+
+  #show(shown: Map<string, ShownObject>, key: ObjectKey, content: Content): void {
+    const id = formatKey(key);
+    if (!shown.has(id)) shown.set(id, { key, body: this.#learned(key, content) });
+  }
+
+  #learned(key: ObjectKey, content: Content): Uint8Array {
+    this.#kinds.learn(key, content);
+    return content.body;
   }
 
   #body(reader: Reader, content: Content, source: string, key: ObjectKey): Uint8Array {
     return shownBody(content, statusIn(reader, this.#mailbox.reported, source, key));
   }
+}
+
+interface Sent {
+  readonly source: string;
+  readonly key: ObjectKey;
+  readonly content: Content;
+}
+
+/** What the cluster holds is another source's: the agent says so. */
+function isConflicted(reader: Reader, reported: Table, source: string, key: ObjectKey): boolean {
+  const state = rowOf(reader, reported, stateKey(source, key));
+  return state !== undefined && (JSON.parse(asText(state.attributes)) as StateAttributes).reason === 'Conflicted';
+}
+
+type WholeEntry = Extract<EntryKey, { type: 'upsynced' | 'associated' }>;
+
+function rowOf(reader: Reader, table: Table, entryKey: string): Content | undefined {
+  const row = table.get(reader, hash128(entryKey));
+  return row?.content && table.content(reader, row.content);
 }
 
 /** The status that an agent reported of an object; undefined when there is none. */

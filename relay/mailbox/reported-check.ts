@@ -7,6 +7,7 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import { decodePartial } from '../../core/summary/partial.ts';
 import { readUserPartial } from '../../core/summary/user-partial-wire.ts';
 import { parseEntryKey } from '../../core/wire/entries.ts';
+import { checkWholeObject } from './whole-objects.ts';
 
 const count = z.number().int().min(0);
 const quantities = z.record(z.string(), z.string());
@@ -15,6 +16,8 @@ const state = z.object({
   applied: z.boolean(),
   available: z.boolean(),
   failed: z.literal(true).optional(),
+  generation: count.optional(),
+  local: count.optional(),
 });
 const node = z.object({
   role: z.enum(['relay', 'agent']),
@@ -27,6 +30,13 @@ const node = z.object({
   kubernetesVersion: z.string().optional(),
   capacity: quantities.optional(),
   allocatable: quantities.optional(),
+});
+
+const associated = z.object({ owner: z.string(), namespaced: z.boolean() });
+const upsynced = z.object({
+  refs: z.array(z.string()),
+  namespaced: z.boolean(),
+  returnTo: z.enum(['Parent', 'Center']),
 });
 
 /** `path` is the child's; throws Protocol. */
@@ -48,12 +58,27 @@ export function checkReported(path: string, { key, after }: AppliedChange): void
     case 'state':
       if (after) decodeChecked(`the state of ${key}`, state, after.attributes);
       return;
+    case 'associated':
+      if (!after) return;
+      decodeChecked(`the entry of ${key}`, associated, after.attributes);
+      checkWholeObject(key, entry.object, after);
+      return;
+    case 'upsynced':
+      checkPath(path, entry.path);
+      if (!after) return;
+      decodeChecked(`the entry of ${key}`, upsynced, after.attributes);
+      checkWholeObject(key, entry.object, after);
+      return;
     case 'node':
-      if (entry.path !== path && !entry.path.startsWith(`${path}:`))
-        throw new BanyanError('Protocol', `"${path}" speaks for the node "${entry.path}", which is not below it`);
+      checkPath(path, entry.path);
       if (after) decodeChecked(`the entry of node ${entry.path}`, node, after.attributes);
       return;
     default:
       throw new BanyanError('Protocol', `"${path}" sends the entry "${key}", which only a parent may send`);
   }
+}
+
+function checkPath(child: string, spokenOf: string): void {
+  if (spokenOf === child || spokenOf.startsWith(`${child}:`)) return;
+  throw new BanyanError('Protocol', `"${child}" speaks for the node "${spokenOf}", which is not below it`);
 }

@@ -22,6 +22,7 @@ import {
   placementId,
   placementKey,
   type RefsAttributes,
+  rulesKey,
   splitPlacementId,
   type TargetAttributes,
   targetKey,
@@ -271,10 +272,13 @@ export class Scheduler {
     return entry?.type === 'promoted' ? hash128(objectKey(source, entry.object)) : keyHash;
   }
 
-  /** A relay needs the placement itself; an agent gets what is final. */
+  /** A relay needs the placement itself; an agent gets what is final, and what it is to report. */
   #announce(t: Transaction, placement: Placement, child: Child, mailbox: Producer): void {
-    if (child.role === 'relay')
-      this.#share(t, child.name, mailbox, placement.source, hash128(placementKey(placement.id)));
+    const { id, source } = placement;
+    if (child.role === 'relay') this.#share(t, child.name, mailbox, source, hash128(placementKey(id)));
+    const rules = hash128(rulesKey(id));
+    if (this.#ports.tableOf(source)?.get(t, rules)?.content) this.#share(t, child.name, mailbox, source, rules);
+    else this.#remove(t, child.name, mailbox, rules);
   }
 
   #detach(t: Transaction, id: PlacementId, child: string, current: Set<string>): void {
@@ -296,7 +300,7 @@ export class Scheduler {
     for (const key of this.#ports.releases.detached(t, id, child)) {
       if (to?.role === 'agent') this.#ship(t, to, mailbox, source, hash128(key));
     }
-    for (const key of [placementKey(id), targetKey(id)]) this.#remove(t, child, mailbox, hash128(key));
+    for (const key of [placementKey(id), rulesKey(id), targetKey(id)]) this.#remove(t, child, mailbox, hash128(key));
   }
 
   // ------------------------------------------------------------------------------------------- objects, targets
@@ -508,6 +512,8 @@ export function noteSourceChange(t: Transaction, change: AppliedChange): void {
   const entry = parseEntryKey(change.key);
   if (entry?.type === 'placement') {
     if (change.after) storePlacement(t, entry.id);
+    markDirty(t, 'placement', entry.id);
+  } else if (entry?.type === 'rules') {
     markDirty(t, 'placement', entry.id);
   } else if (entry?.type === 'target') {
     markDirty(t, 'target', entry.id);

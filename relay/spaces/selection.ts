@@ -26,6 +26,8 @@ import {
   parseEntryKey,
   placementId,
   placementKey,
+  type ReportRules,
+  rulesKey,
   type TargetAttributes,
   targetKey,
 } from '../../core/wire/entries.ts';
@@ -128,8 +130,7 @@ export class Selection {
     if (!stored) {
       this.#placements.delete(name);
       for (const keyHash of [...selectedObjects(t, id)]) this.#markByHash(t, keyHash, revision);
-      this.#drop(t, placementKey(id), revision);
-      this.#drop(t, targetKey(id), revision);
+      for (const key of [placementKey(id), rulesKey(id), targetKey(id)]) this.#drop(t, key, revision);
       this.baseline.gone(t, name, revision);
       return;
     }
@@ -139,6 +140,7 @@ export class Selection {
     const changed = this.#put(t, placementKey(id), originOf(object), payloadOf(object), revision);
     if (!changed) return;
     this.baseline.placementChanged(t, name, revision);
+    this.#rules(t, id, object, revision);
     this.#bump(t, name, revision, object);
     if (before && stableStringify(before) === stableStringify(after.items)) return;
     for (const keyHash of [...selectedObjects(t, id)]) this.#markByHash(t, keyHash, revision);
@@ -148,6 +150,14 @@ export class Selection {
         if (mayTravel(candidate.key)) markDirty(t, 'space', this.#workKey(candidate.key), [], revision);
       }
     }
+  }
+
+  /** A row of its own: it goes to agents, which do not get the placement, and it does not change with every target. */
+  #rules(t: Transaction, id: PlacementId, object: KubeObject, revision: number): void {
+    const { associated = [], upsync = [] } = object.spec as Partial<EdgePlacementSpec>;
+    const rules: ReportRules = { associated, upsync };
+    if (associated.length + upsync.length === 0) this.#drop(t, rulesKey(id), revision);
+    else this.#put(t, rulesKey(id), {}, text(stableStringify(rules)), revision);
   }
 
   /** By the row, which commits with the marks that its items made: what is in memory may be newer than the work done, after a start. */

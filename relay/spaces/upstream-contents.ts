@@ -15,25 +15,24 @@ export interface ShownSummaries {
   shownOne(source: string, name: string): Uint8Array | undefined;
 }
 
+/** JSON of statuses as this node's subtree makes them; undefined: there is none. */
+export interface UpstreamStatuses {
+  placement(reader: Reader, name: string): Uint8Array | undefined;
+  object(reader: Reader, key: ObjectKey): Uint8Array | undefined;
+}
+
 export class UpstreamContents {
   readonly #store: Store;
   readonly #table: Table;
   readonly #source: string;
-  /** JSON of a placement's status, as this node's subtree makes it. */
-  readonly #statusOf: (reader: Reader, name: string) => Uint8Array | undefined;
+  readonly #statuses: UpstreamStatuses;
   readonly #summaries: ShownSummaries;
 
-  constructor(
-    store: Store,
-    table: Table,
-    source: string,
-    statusOf: (reader: Reader, name: string) => Uint8Array | undefined,
-    summaries: ShownSummaries,
-  ) {
+  constructor(store: Store, table: Table, source: string, statuses: UpstreamStatuses, summaries: ShownSummaries) {
     this.#store = store;
     this.#table = table;
     this.#source = source;
-    this.#statusOf = statusOf;
+    this.#statuses = statuses;
     this.#summaries = summaries;
   }
 
@@ -70,7 +69,8 @@ export class UpstreamContents {
   }
 
   #body(reader: Reader, content: Parameters<typeof shownBody>[0], key: ObjectKey): Uint8Array {
-    return shownBody(content, isPlacement(key) ? this.#statusOf(reader, key.name) : undefined);
+    const { placement, object } = this.#statuses;
+    return shownBody(content, isPlacement(key) ? placement(reader, key.name) : object(reader, key));
   }
 }
 

@@ -1,4 +1,4 @@
-/** The read-only spaces of a node, made when somebody asks for them: mailboxes, and what comes from the sources above. */
+/** The read-only spaces of a node, made when somebody asks for them: mailboxes, what came up from a cluster, what comes from the sources above. */
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { ownKinds } from '../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../core/apiserver/kinds/space-kinds.ts';
@@ -15,6 +15,10 @@ import type { Reader, Store } from '../../core/store/store.ts';
 import { type PlacementId, parseEntryKey, placementId } from '../../core/wire/entries.ts';
 import { MailboxContents } from '../mailbox/mailbox-view.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
+import { ReportedContents } from '../mailbox/reported-view.ts';
+import { ReportedKinds, ViewKinds } from '../mailbox/view-kinds.ts';
+import { childOf } from '../tree/descendants.ts';
+import { childPath } from '../tree/node-objects.ts';
 import { placementResource } from './selection.ts';
 import { type ShownSummaries, UpstreamContents } from './upstream-contents.ts';
 
@@ -26,8 +30,12 @@ export interface ViewsPorts {
   readonly mailboxes: Mailboxes;
   readonly upstream: Table;
   statusOf(reader: Reader, id: PlacementId): Uint8Array | undefined;
+  /** JSON of the status of an object from above, while it is exact for this subtree. */
+  exactStatusOf(reader: Reader, source: string, key: ObjectKey): Uint8Array | undefined;
   isOwn(source: string): boolean;
   readonly summaries: ShownSummaries;
+  /** Of this node. */
+  readonly path: string;
 }
 
 /** A view that somebody looks at: what it showed, by key, so that watches see what changes. */
@@ -40,17 +48,20 @@ interface OpenView {
 
 export class Views {
   readonly #ports: ViewsPorts;
-  readonly #mailboxes = new Map<string, OpenView>();
+  readonly #mailboxes = new Map<string, OpenView & { readonly contents: MailboxContents }>();
+  /** By the path of a cluster. */
+  readonly #reported = new Map<string, OpenView & { readonly contents: ReportedContents }>();
   readonly #upstream = new Map<string, OpenView & { readonly contents: UpstreamContents }>();
 
   constructor(ports: ViewsPorts) {
     this.#ports = ports;
   }
 
-  /** The space behind `/mailboxes/CHILD` or `/spaces/SOURCE`; undefined: there is no such thing. */
+  /** The space behind `/mailboxes/CHILD`, `/reported/PATH` or `/spaces/SOURCE`; undefined: there is no such thing. */
   resolve(prefix: string): Space | undefined {
     const [, kind, name] = prefix.split('/');
     if (kind === 'mailboxes' && name) return this.#mailbox(name)?.space;
+    if (kind === 'reported' && name) return this.#reportedOf(name)?.space;
     // Sources have a dot in their names, own spaces never: their names are DNS labels.
     if (kind === 'spaces' && name?.includes('.')) return this.#source(name).space;
     return undefined;
@@ -85,45 +96,71 @@ export class Views {
   }
 
   reportedChanged(child: string, changes: readonly AppliedChange[]): void {
-    const view = this.#mailboxes.get(child);
-    if (!view) return;
+    const mailbox = this.#mailboxes.get(child);
     for (const { key } of changes) {
       const entry = parseEntryKey(key);
-      if (entry?.type === 'state') tell(view, entry.object);
+      if (entry?.type === 'upsynced') {
+        const view = this.#reported.get(entry.path);
+        view?.contents.note(entry.source);
+        if (view) tell(view, entry.object);
+      }
+      if (!mailbox) continue;
+      if (entry?.type !== 'state' && entry?.type !== 'associated' && entry?.type !== 'upsynced') continue;
+      mailbox.contents.note(entry.source);
+      tell(mailbox, entry.object);
     }
+  }
+
+  /** The objects of a source have other exact statuses now, or none any more. */
+  exactChanged(source: string, objects: readonly ObjectKey[]): void {
+    const view = this.#upstream.get(source);
+    if (view) for (const object of objects) tell(view, object);
   }
 
   #mailbox(child: string): OpenView | undefined {
     const known = this.#mailboxes.get(child);
     if (known) return known;
-    const mailbox = this.#ports.mailboxes.get(child);
+    const { store, mailboxes, path } = this.#ports;
+    const mailbox = mailboxes.get(child);
     if (!mailbox) return undefined;
-    const contents = new MailboxContents(this.#ports.store, mailbox);
-    const view = this.#open(`mailbox of ${child}`, contents);
+    const kinds = new ReportedKinds();
+    const contents = new MailboxContents(store, mailbox, childPath(path, child), kinds);
+    const view = { ...this.#open(`mailbox of ${child}`, contents, kinds), contents };
     this.#mailboxes.set(child, view);
+    return view;
+  }
+
+  #reportedOf(path: string): OpenView | undefined {
+    const known = this.#reported.get(path);
+    if (known) return known;
+    const { store, mailboxes, path: own } = this.#ports;
+    const child = childOf(own, path);
+    if (child === undefined || !mailboxes.get(child)) return undefined;
+    const kinds = new ReportedKinds();
+    const contents = new ReportedContents(store, path, () => mailboxes.get(child)?.reported, kinds);
+    const view = { ...this.#open(`reported of ${path}`, contents, kinds), contents };
+    this.#reported.set(path, view);
     return view;
   }
 
   #source(source: string): OpenView {
     const known = this.#upstream.get(source);
     if (known) return known;
-    const { store, upstream, statusOf, summaries } = this.#ports;
-    const contents = new UpstreamContents(
-      store,
-      upstream,
-      source,
-      (reader, name) => statusOf(reader, placementId(source, name)),
-      summaries,
-    );
+    const { store, upstream, statusOf, exactStatusOf, summaries } = this.#ports;
+    const statuses = {
+      placement: (reader: Reader, name: string) => statusOf(reader, placementId(source, name)),
+      object: (reader: Reader, key: ObjectKey) => exactStatusOf(reader, source, key),
+    };
+    const contents = new UpstreamContents(store, upstream, source, statuses, summaries);
     const view = { ...this.#open(source, contents), contents };
     this.#upstream.set(source, view);
     return view;
   }
 
-  #open(name: string, source: ViewSource): OpenView {
+  #open(name: string, source: ViewSource, reported = new ReportedKinds()): OpenView {
     const { clock, random, log } = this.#ports;
     const storage = new ViewStorage(source, clock, log);
-    const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds('Workload')]);
+    const kinds = new ViewKinds(new SpaceKinds(storage, [...builtinKinds(), ...ownKinds('Workload')]), reported);
     const space = new EmbeddedSpace({
       name,
       storage,

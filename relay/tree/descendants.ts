@@ -127,7 +127,7 @@ function attributesOf(attributes: Uint8Array): NodeAttributes {
 }
 
 /** The child of `own` that a path lies at or below. */
-function childOf(own: string, path: string): string | undefined {
+export function childOf(own: string, path: string): string | undefined {
   const rest = own === '' ? path : path.startsWith(`${own}:`) ? path.slice(own.length + 1) : '';
   return rest === '' ? undefined : rest.split(':')[0];
 }

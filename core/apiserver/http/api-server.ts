@@ -170,7 +170,7 @@ export class ApiServer implements AsyncDisposable {
 
   /** The longest prefix that is mounted. */
   #find(pathname: string): { handler: SpaceHandler; path: string } {
-    const match = /^\/(?:spaces|mailboxes)\/[^/]+/.exec(pathname);
+    const match = /^\/(?:spaces|mailboxes|reported)\/[^/]+/.exec(pathname);
     const prefix = match ? decodePart(match[0]) : '';
     let handler = this.#handlers.get(prefix);
     if (!handler) {

@@ -57,6 +57,10 @@ const upsyncItem: Properties = {
   namespaces,
   names: strings('Names of the objects; * is all.', { maxItems: 1024 }),
   labelSelectors: selectors('Select objects by their labels; one that matches is enough.'),
+  returnTo: string(
+    'How far the objects come up: to the node above the cluster, or on from node to node to the one that has this space.',
+    { enum: ['Parent', 'Center'], default: 'Parent' },
+  ),
 };
 
 const associatedItem: Properties = {

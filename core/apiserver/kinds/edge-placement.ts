@@ -34,6 +34,8 @@ export interface UpsyncItem {
   namespaces?: string[];
   names?: string[];
   labelSelectors?: LabelSelector[];
+  /** Absent: Parent. */
+  returnTo?: 'Parent' | 'Center';
 }
 
 export interface AssociatedItem {

@@ -11,12 +11,15 @@ const delivery: Delivery = {
   bodyHash: 'h2',
   placements: ['center.retail/a'],
   createOnly: false,
+  generation: 1,
   implied: [],
   claim: undefined,
   deletion: undefined,
 };
 const applied: Progress = { phase: 'applied', source: 'center.retail', bodyHash: 'h2' };
 const seen = (state: 'Current' | 'InProgress' | 'Failed'): Observation => ({
+  uid: 'u',
+  generation: 1,
   health: { state, reason: state, message: 'm' },
   status: new Uint8Array(0),
 });

@@ -7,10 +7,11 @@ import type { KubeObject } from '../../../../core/object/meta.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
-import { asText } from '../../../../core/store/bytes.ts';
+import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
 import { decodePartial } from '../../../../core/summary/partial.ts';
+import type { ReportRules } from '../../../../core/wire/entries.ts';
 import { Agent } from '../../../../edge-agent/agent.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { entry, tombstone } from './feed-entries.ts';
@@ -118,6 +119,24 @@ export class AgentBench {
   target(id: string, target = 1, more: object = {}) {
     const attributes = { generation: 1, target, singleton: false, ...more };
     return (revision: number) => entry(`t/${id}`, attributes, undefined, revision);
+  }
+
+  rules(id: string, rules: Partial<ReportRules>) {
+    const body = text(JSON.stringify({ associated: [], upsync: [], ...rules }));
+    return (revision: number): WireEntry => {
+      const row = entry(`u/${id}`, {}, undefined, revision);
+      return { ...row, content: { ...row.content!, body } };
+    };
+  }
+
+  /** Keys that the up feed has with this beginning, sorted. */
+  saidKeys(prefix: string): string[] {
+    return this.store.read((reader) =>
+      [...this.producer.rows(reader)]
+        .map((row) => this.producer.content(reader, row.content!).key)
+        .filter((key) => key.startsWith(prefix))
+        .sort(),
+    );
   }
 
   gone(key: string) {

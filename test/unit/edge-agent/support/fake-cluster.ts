@@ -19,7 +19,9 @@ const resources: Record<string, string> = {
   'v1 ConfigMap': '/configmaps',
   'v1 Secret': '/secrets',
   'v1 Service': '/services',
+  'v1 Pod': '/pods',
   'apps/v1 Deployment': 'apps/deployments',
+  'apps/v1 ReplicaSet': 'apps/replicasets',
   'apiextensions.k8s.io/v1 CustomResourceDefinition': 'apiextensions.k8s.io/customresourcedefinitions',
 };
 const clusterScoped = new Set(['/namespaces', 'apiextensions.k8s.io/customresourcedefinitions']);
@@ -83,14 +85,16 @@ export class FakeCluster implements Cluster {
   }
 
   async resourceOf(apiVersion: string, kind: string): Promise<ServedResource | undefined> {
-    const found = this.#kinds.get(`${apiVersion} ${kind}`);
-    if (found === undefined) return undefined;
-    const [group = '', resource = ''] = found.split('/');
-    return { group, resource, kind, versions: ['v1'], namespaced: !clusterScoped.has(found) };
+    return (await this.served()).find((served) => served.kind === kind && this.#kinds.has(`${apiVersion} ${kind}`));
   }
 
   async served(): Promise<readonly ServedResource[]> {
-    return [];
+    await this.gate;
+    return [...this.#kinds].map(([name, found]) => {
+      const [group = '', resource = ''] = found.split('/');
+      const kind = name.slice(name.indexOf(' ') + 1);
+      return { group, resource, kind, versions: ['v1'], namespaced: !clusterScoped.has(found) };
+    });
   }
 
   watch(resource: GroupResource, events: { on(event: ClusterEvent): void; synced(): void }): () => void {

@@ -1,0 +1,293 @@
+/**
+ * Objects that the placed ones own, over any number of steps: watches the resources that the rules name, and the kinds that stand
+ * between those and the placed objects, and holds what is to be told.
+ *
+ * Bound: for each placed object and resource, the greatest `limit` among the rules of its placements.
+ */
+import type { AssociatedItem } from '../../core/apiserver/kinds/edge-placement.ts';
+import { health } from '../../core/object/health.ts';
+import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
+import type { OwnerReference } from '../../core/object/meta.ts';
+import type { PlacementId } from '../../core/wire/entries.ts';
+import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
+import { namesResource } from '../observe/resource-rules.ts';
+import { ResourceWatches, resourceName } from '../observe/resource-watches.ts';
+import { type WholeObject, wholeObject } from '../observe/whole-object.ts';
+import { chooseMembers } from './choice.ts';
+import { OwnerGraph } from './owner-graph.ts';
+
+export type AssociatedRules = ReadonlyMap<PlacementId, readonly AssociatedItem[]>;
+
+export interface AssociatedPorts {
+  readonly cluster: Cluster;
+  /** Of a placed object: the source that has it, and the placements that it is there for. */
+  deliveryOf(key: string): { readonly source: string; readonly placements: readonly PlacementId[] } | undefined;
+}
+
+export interface AssociatedEvents {
+  /** What is told of the object for this source has changed. */
+  changed(source: string, key: string): void;
+  /** What is on the cluster is known now. */
+  synced(): void;
+  /** The cluster does not answer. */
+  failed(error: unknown): void;
+}
+
+interface Held extends WholeObject {
+  readonly key: string;
+  readonly failing: boolean;
+  readonly namespaced: boolean;
+}
+
+export interface Told {
+  /** Key of the placed object. */
+  readonly owner: string;
+  readonly namespaced: boolean;
+  readonly body: Uint8Array;
+}
+
+export class Associated {
+  readonly #ports: AssociatedPorts;
+  readonly #events: AssociatedEvents;
+  readonly #watches: ResourceWatches;
+  readonly #graph = new OwnerGraph((uid, before, after) => this.#moved(uid, before, after));
+  /** Everything owned that was seen, by uid; what no rule names has no body. */
+  readonly #held = new Map<string, Held>();
+  /** By placed object, then resource: uids. */
+  readonly #members = new Map<string, Map<string, Set<string>>>();
+  /** By placed object: keys of what is told. */
+  readonly #chosen = new Map<string, ReadonlySet<string>>();
+  /** By key of what is told. */
+  readonly #told = new Map<string, { readonly uid: string; readonly source: string }>();
+  /** Kinds of owners that were asked for, so that each is asked for once. */
+  readonly #between = new Map<string, ServedResource>();
+  readonly #asked = new Set<string>();
+  readonly #dirty = new Set<string>();
+  #rules: AssociatedRules = new Map();
+  #named: readonly ServedResource[] = [];
+  #asking = 0;
+  #look = 0;
+
+  constructor(ports: AssociatedPorts, events: AssociatedEvents) {
+    this.#ports = ports;
+    this.#events = events;
+    this.#watches = new ResourceWatches(ports.cluster, {
+      on: (event, resource) => this.#on(event, resource),
+      synced: () => this.#settled(),
+      ended: (resource) => this.#forgetAll(resource),
+    });
+  }
+
+  async setRules(rules: AssociatedRules): Promise<void> {
+    this.#rules = rules;
+    for (const root of this.#members.keys()) this.#mark(root);
+    await this.kindsChanged();
+  }
+
+  async kindsChanged(): Promise<void> {
+    const look = ++this.#look;
+    const items = [...this.#rules.values()].flat();
+    if (items.length === 0) {
+      this.#named = [];
+      this.#between.clear();
+    } else {
+      this.#asking++;
+      const served = await this.#ports.cluster.served().finally(() => this.#asking--);
+      if (look !== this.#look) return;
+      this.#name(served.filter((resource) => items.some((item) => namesResource(item, resource))));
+    }
+    this.#asked.clear();
+    this.#watches.set([...this.#named, ...this.#between.values()]);
+    for (const uid of this.#held.keys()) this.#askOwners(uid);
+    this.#settled();
+  }
+
+  /** What was watched as a kind between has no bodies: it is watched anew when a rule names it. */
+  #name(named: readonly ServedResource[]): void {
+    const before = new Set(this.#named.map(resourceName));
+    this.#named = named;
+    const fresh = new Set(named.map(resourceName).filter((name) => !before.has(name)));
+    this.#watches.set([...named, ...this.#between.values()].filter((resource) => !fresh.has(resourceName(resource))));
+  }
+
+  /** A placed object is on the cluster as this one, or is not there. */
+  place(key: string, uid: string | undefined): void {
+    if (this.#rules.size === 0 && uid !== undefined) return;
+    this.#graph.setRoot(key, uid);
+    this.#mark(key);
+  }
+
+  get isActive(): boolean {
+    return this.#rules.size > 0;
+  }
+
+  /** All that the rules ask for has been seen. */
+  get isKnown(): boolean {
+    return this.#asking === 0 && this.#dirty.size === 0 && !this.#watches.isAnyPending;
+  }
+
+  say(source: string, key: string): Told | undefined {
+    const told = this.#told.get(key);
+    const held = told && this.#held.get(told.uid);
+    const owner = told && this.#graph.rootOf(told.uid);
+    if (!told || !held || owner === undefined || told.source !== source) return undefined;
+    return { owner, namespaced: held.namespaced, body: held.body };
+  }
+
+  stop(): void {
+    this.#look++;
+    this.#watches.stop();
+  }
+
+  // ---------------------------------------------------------------------------------------------- what is seen
+
+  #on({ type, key, object }: ClusterEvent, resource: ServedResource): void {
+    const { uid = '', ownerReferences: owners = [] } = object.metadata;
+    if (type === 'DELETED' || owners.length === 0) {
+      this.#forget(uid);
+      return;
+    }
+    const before = this.#held.get(uid);
+    const named = this.#named.some((one) => resourceName(one) === resourceName(resource));
+    const whole = named ? wholeObject(object, before) : unnamed;
+    const failing = named && health(object).state === 'Failed';
+    this.#held.set(uid, { ...whole, key: formatKey(key), failing, namespaced: resource.namespaced });
+    this.#graph.set(uid, owners);
+    this.#askOwners(uid);
+    const root = this.#graph.rootOf(uid);
+    if (root === undefined || !named) return;
+    if (before?.failing !== failing) this.#mark(root);
+    const told = this.#told.get(formatKey(key));
+    if (before?.body !== whole.body && told?.uid === uid) this.#events.changed(told.source, formatKey(key));
+  }
+
+  #forget(uid: string): void {
+    if (!this.#held.has(uid)) return;
+    this.#graph.delete(uid);
+    this.#held.delete(uid);
+  }
+
+  #forgetAll(of: GroupResource): void {
+    for (const [uid, { key }] of [...this.#held]) {
+      if (resourceName(parseKey(key)) === resourceName(of)) this.#forget(uid);
+    }
+  }
+
+  /** An owner that nobody has seen is of a kind that is not watched yet, or is not there. */
+  #askOwners(uid: string): void {
+    for (const owner of this.#graph.unknownOwners(uid)) {
+      const kind = `${owner.apiVersion} ${owner.kind}`;
+      if (this.#asked.has(kind)) continue;
+      this.#asked.add(kind);
+      this.#asking++;
+      this.#askKind(owner)
+        .catch((error: unknown) => this.#events.failed(error))
+        .finally(() => {
+          this.#asking--;
+          this.#settled();
+        });
+    }
+  }
+
+  async #askKind({ apiVersion, kind }: OwnerReference): Promise<void> {
+    const resource = await this.#ports.cluster.resourceOf(apiVersion, kind);
+    if (!resource || this.#rules.size === 0) return;
+    this.#between.set(resourceName(resource), resource);
+    this.#watches.add(resource);
+  }
+
+  #settled(): void {
+    if (this.isKnown) this.#events.synced();
+  }
+
+  // ---------------------------------------------------------------------------------------------- what is told
+
+  #moved(uid: string, before: string | undefined, after: string | undefined): void {
+    const held = this.#held.get(uid);
+    if (!held) return;
+    const resource = resourceName(parseKey(held.key));
+    if (before !== undefined) {
+      const ofRoot = this.#members.get(before);
+      const uids = ofRoot?.get(resource);
+      uids?.delete(uid);
+      if (uids?.size === 0) ofRoot?.delete(resource);
+      if (ofRoot?.size === 0) this.#members.delete(before);
+      this.#mark(before);
+    }
+    if (after === undefined) return;
+    const ofRoot = this.#members.get(after) ?? new Map<string, Set<string>>();
+    this.#members.set(after, ofRoot.set(resource, (ofRoot.get(resource) ?? new Set()).add(uid)));
+    this.#mark(after);
+  }
+
+  #mark(root: string): void {
+    // After what happens now, so that many changes are one choice.
+    if (this.#dirty.size === 0) queueMicrotask(() => this.#chooseDirty());
+    this.#dirty.add(root);
+  }
+
+  #chooseDirty(): void {
+    const roots = [...this.#dirty];
+    this.#dirty.clear();
+    for (const root of roots) this.#choose(root);
+    this.#settled();
+  }
+
+  #choose(root: string): void {
+    const source = this.#ports.deliveryOf(root)?.source;
+    const before = this.#chosen.get(root) ?? new Set<string>();
+    const after = source === undefined ? new Map<string, string>() : this.#choice(root);
+    if (after.size === 0) this.#chosen.delete(root);
+    else this.#chosen.set(root, new Set(after.keys()));
+    for (const key of before) if (!after.has(key) && !this.#isChosenElsewhere(key, root)) this.#tell(key, undefined);
+    for (const [key, uid] of after) this.#tell(key, { uid, source: source! });
+  }
+
+  /** Key -> uid of what is to be told of the objects below a placed one. */
+  #choice(root: string): Map<string, string> {
+    const choice = new Map<string, string>();
+    const ofRoot = this.#members.get(root) ?? new Map<string, Set<string>>();
+    for (const [resource, uids] of ofRoot) {
+      const limit = this.#limit(root, resource);
+      if (limit === 0) continue;
+      const members = new Map<string, Held & { uid: string }>();
+      for (const uid of uids) {
+        const held = this.#held.get(uid);
+        // A placed object tells its own state.
+        if (held && !this.#graph.isRoot(uid)) members.set(held.key, { ...held, uid });
+      }
+      for (const key of chooseMembers(members.values(), limit)) choice.set(key, members.get(key)!.uid);
+    }
+    return choice;
+  }
+
+  #tell(key: string, next: { uid: string; source: string } | undefined): void {
+    const before = this.#told.get(key);
+    if (before?.uid === next?.uid && before?.source === next?.source) return;
+    if (next) this.#told.set(key, next);
+    else this.#told.delete(key);
+    for (const source of new Set([before?.source, next?.source])) {
+      if (source !== undefined) this.#events.changed(source, key);
+    }
+  }
+
+  /** It has come under another placed object meanwhile. */
+  #isChosenElsewhere(key: string, notOf: string): boolean {
+    const root = this.#graph.rootOf(this.#told.get(key)?.uid ?? '');
+    return root !== undefined && root !== notOf && (this.#chosen.get(root)?.has(key) ?? false);
+  }
+
+  /** The greatest of the rules that name the resource; 0 when none does. */
+  #limit(root: string, resource: string): number {
+    const [group = '', plural = ''] = resource.split('/');
+    let limit = 0;
+    for (const id of this.#ports.deliveryOf(root)?.placements ?? []) {
+      for (const item of this.#rules.get(id) ?? []) {
+        if (namesResource(item, { group, resource: plural })) limit = Math.max(limit, item.limit);
+      }
+    }
+    return limit;
+  }
+}
+
+const unnamed: WholeObject = { body: new Uint8Array(0), quiet: '' };

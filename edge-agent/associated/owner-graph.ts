@@ -1,0 +1,114 @@
+/**
+ * Whose objects are whose: from the owner references of what was seen to the placed object at the end of each chain (a Pod, its ReplicaSet, its
+ * Deployment). What is seen in whatever order ends in the same chains.
+ *
+ * Work for a change is proportional to the objects below the one that changed.
+ */
+import type { OwnerReference } from '../../core/object/meta.ts';
+
+/** Longer than any chain of controllers; ends a cycle of owners, which nothing forbids. */
+const chainMax = 8;
+
+interface Node {
+  owners: readonly OwnerReference[];
+  root: string | undefined;
+}
+
+export class OwnerGraph {
+  /** By uid. */
+  readonly #nodes = new Map<string, Node>();
+  /** Placed objects: uid -> key. */
+  readonly #roots = new Map<string, string>();
+  /** The same the other way round. */
+  readonly #uids = new Map<string, string>();
+  /** Owner's uid -> uids of what it owns, as far as it was seen. */
+  readonly #owned = new Map<string, Set<string>>();
+  readonly #moved: (uid: string, before: string | undefined, after: string | undefined) => void;
+
+  /** `moved` is told of each object that has another placed object at its end than before. */
+  constructor(moved: (uid: string, before: string | undefined, after: string | undefined) => void) {
+    this.#moved = moved;
+  }
+
+  /** An object with its owners as they are now. */
+  set(uid: string, owners: readonly OwnerReference[]): void {
+    const node = this.#nodes.get(uid) ?? { owners: [], root: undefined };
+    this.#nodes.set(uid, node);
+    for (const { uid: owner } of node.owners) this.#unlink(owner, uid);
+    node.owners = controllerFirst(owners);
+    for (const { uid: owner } of owners) this.#owned.set(owner, (this.#owned.get(owner) ?? new Set()).add(uid));
+    this.#follow(uid);
+  }
+
+  delete(uid: string): void {
+    const node = this.#nodes.get(uid);
+    if (!node) return;
+    for (const { uid: owner } of node.owners) this.#unlink(owner, uid);
+    this.#nodes.delete(uid);
+    if (node.root !== undefined) this.#moved(uid, node.root, undefined);
+    this.#followOwned(uid);
+  }
+
+  /** A placed object has come, or has gone, or is another one under its old name. */
+  setRoot(key: string, uid: string | undefined): void {
+    const old = this.#uids.get(key);
+    if (old === uid) return;
+    if (old !== undefined) {
+      this.#roots.delete(old);
+      this.#uids.delete(key);
+      this.#followOwned(old);
+    }
+    if (uid === undefined) return;
+    this.#roots.set(uid, key);
+    this.#uids.set(key, uid);
+    this.#followOwned(uid);
+  }
+
+  rootOf(uid: string): string | undefined {
+    return this.#nodes.get(uid)?.root;
+  }
+
+  /** Owners that were not seen and are no placed object: where the chain of the object breaks off. */
+  unknownOwners(uid: string): OwnerReference[] {
+    const owners = this.#nodes.get(uid)?.owners ?? [];
+    return owners.filter((owner) => !this.#nodes.has(owner.uid) && !this.#roots.has(owner.uid));
+  }
+
+  isRoot(uid: string): boolean {
+    return this.#roots.has(uid);
+  }
+
+  #follow(uid: string, depth = 0): void {
+    const node = this.#nodes.get(uid);
+    if (!node) return;
+    const before = node.root;
+    node.root = this.#find(uid, 0);
+    if (before === node.root) return;
+    this.#moved(uid, before, node.root);
+    if (depth < chainMax) this.#followOwned(uid, depth + 1);
+  }
+
+  #followOwned(uid: string, depth = 0): void {
+    for (const owned of this.#owned.get(uid) ?? []) this.#follow(owned, depth);
+  }
+
+  #find(uid: string, depth: number): string | undefined {
+    if (depth >= chainMax) return undefined;
+    for (const owner of this.#nodes.get(uid)?.owners ?? []) {
+      const root = this.#roots.get(owner.uid) ?? this.#find(owner.uid, depth + 1);
+      if (root !== undefined) return root;
+    }
+    return undefined;
+  }
+
+  #unlink(owner: string, uid: string): void {
+    const owned = this.#owned.get(owner);
+    owned?.delete(uid);
+    if (owned?.size === 0) this.#owned.delete(owner);
+  }
+}
+
+/** The owner that controls an object says whose it is; the others may keep it only from being collected. */
+function controllerFirst(owners: readonly OwnerReference[]): OwnerReference[] {
+  return [...owners].sort((a, b) => Number(b.controller ?? false) - Number(a.controller ?? false));
+}

@@ -1,0 +1,192 @@
+/**
+ * What is reported beside the state of placed objects: objects born at the edge (`upsync/`), and those that placed ones own (`associated/`), by the rules of
+ * the placements here. This joins the two to the agent: rules in, entries of the outbox out.
+ */
+
+import { stableStringify } from '../core/object/canonical.ts';
+import { formatKey, parseKey } from '../core/object/key.ts';
+import type { KubeObject } from '../core/object/meta.ts';
+import type { Clock, Timer } from '../core/runtime/clock.ts';
+import { describeError } from '../core/runtime/errors.ts';
+import type { Logger } from '../core/runtime/logger.ts';
+import { text } from '../core/store/bytes.ts';
+import type { Failure } from '../core/summary/partial.ts';
+import {
+  type AssociatedAttributes,
+  associatedKey,
+  type EntryKey,
+  type PlacementId,
+  partialKey,
+  type UpsyncedAttributes,
+  upsyncedKey,
+} from '../core/wire/entries.ts';
+import { Associated } from './associated/associated.ts';
+import type { Cluster } from './cluster/cluster.ts';
+import type { Desired } from './desired/desired.ts';
+import type { Saying } from './outbox/outbox.ts';
+import { Upsync, upsyncObjectsMax } from './upsync/upsync.ts';
+
+export interface EdgeReportsPorts {
+  readonly path: string;
+  readonly cluster: Cluster;
+  readonly desired: Desired;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** Keys of the objects that were brought to the cluster. */
+  placed(): Iterable<string>;
+  /** Of the object on the cluster; undefined: it is not there. */
+  uidOf(key: string): string | undefined;
+}
+
+export interface EdgeReportsEvents {
+  /** What is said of an entry may have changed. */
+  touch(key: string): void;
+  /** What was said in an earlier life may hold no more. */
+  touchAll(): void;
+  /** An object that is sent down may be the cluster's own now, or not any more. */
+  taken(key: string): void;
+}
+
+/** A cluster that does not say what it serves is asked again after this. */
+const retryMs = 5_000;
+
+export class EdgeReports {
+  readonly #ports: EdgeReportsPorts;
+  readonly #events: EdgeReportsEvents;
+  readonly #upsync: Upsync;
+  readonly #associated: Associated;
+  /** Something was asked of what is not known yet. */
+  #unsure = false;
+  #retry: Timer | undefined;
+  #stopped = false;
+
+  constructor(ports: EdgeReportsPorts, events: EdgeReportsEvents) {
+    this.#ports = ports;
+    this.#events = events;
+    const { cluster, desired, path } = ports;
+    this.#upsync = new Upsync(cluster, {
+      changed: (key, sources) => {
+        for (const source of sources) events.touch(upsyncedKey(source, path, parseKey(key)));
+      },
+      taken: (key) => {
+        if (desired.deliveries(key).length > 0) events.taken(key);
+      },
+      counted: (id) => events.touch(partialKey(id)),
+      synced: () => this.#known(),
+    });
+    this.#associated = new Associated(
+      { cluster, deliveryOf: (key) => desired.deliveries(key)[0] },
+      {
+        changed: (source, key) => events.touch(associatedKey(source, parseKey(key))),
+        synced: () => this.#known(),
+        failed: (error) => this.#again(error),
+      },
+    );
+  }
+
+  /** The rules of the placements, or the placements, have changed. */
+  rulesChanged(): void {
+    const { desired, placed } = this.#ports;
+    const rules = [...desired.rules()];
+    const before = this.#takenNow();
+    const ended = [
+      this.#upsync.setRules(rulesOf(rules.map(([id, { upsync }]) => [id, upsync]))),
+      this.#associated.setRules(rulesOf(rules.map(([id, { associated }]) => [id, associated]))),
+    ];
+    for (const promise of ended) promise.catch((error: unknown) => this.#again(error));
+    for (const key of placed()) this.placed(key);
+    const after = this.#takenNow();
+    for (const key of new Set([...before.keys(), ...after.keys()])) {
+      if (before.get(key) !== after.get(key)) this.#events.taken(key);
+    }
+    for (const [id] of rules) this.#events.touch(partialKey(id));
+  }
+
+  kindsChanged(): void {
+    for (const promise of [this.#upsync.kindsChanged(), this.#associated.kindsChanged()]) {
+      promise.catch((error: unknown) => this.#again(error));
+    }
+  }
+
+  /** The object was brought to the cluster, or has changed there, or has gone. */
+  placed(key: string): void {
+    this.#associated.place(key, this.#ports.uidOf(key));
+  }
+
+  takerOf(key: string, object: KubeObject): Promise<PlacementId | undefined> {
+    return this.#upsync.takerOf(key, object.metadata.labels ?? {});
+  }
+
+  say(entry: EntryKey): Saying | undefined | 'unsure' {
+    if (entry.type === 'upsynced') return this.#sayUpsynced(entry.source, entry.path, formatKey(entry.object));
+    if (entry.type === 'associated') return this.#sayAssociated(entry.source, formatKey(entry.object));
+    return undefined;
+  }
+
+  /** What the author of a placement should know of its rules here. */
+  notes(id: PlacementId): Failure[] {
+    const count = this.#upsync.count(id);
+    if (count <= upsyncObjectsMax) return [];
+    const message = `${count} objects match, and ${upsyncObjectsMax} of them come up, the first by key; select fewer in spec.upsync`;
+    return [{ path: this.#ports.path, object: 'spec.upsync', reason: 'UpsyncLimit', message }];
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#retry?.stop();
+    this.#upsync.stop();
+    this.#associated.stop();
+  }
+
+  #sayUpsynced(source: string, path: string, key: string): Saying | undefined | 'unsure' {
+    if (!this.#upsync.isKnown) return this.#notYet();
+    const said = path === this.#ports.path ? this.#upsync.say(source, key) : undefined;
+    if (!said) return undefined;
+    const { body, ...attributes } = said satisfies UpsyncedAttributes;
+    return { attributes: text(stableStringify(attributes)), body };
+  }
+
+  #sayAssociated(source: string, key: string): Saying | undefined | 'unsure' {
+    if (!this.#associated.isKnown) return this.#notYet();
+    const said = this.#associated.say(source, key);
+    if (!said) return undefined;
+    const { body, ...attributes } = said satisfies AssociatedAttributes;
+    return { attributes: text(stableStringify(attributes)), body };
+  }
+
+  #notYet(): 'unsure' {
+    this.#unsure = true;
+    return 'unsure';
+  }
+
+  #known(): void {
+    if (!this.#unsure || !this.#upsync.isKnown || !this.#associated.isKnown) return;
+    this.#unsure = false;
+    this.#events.touchAll();
+  }
+
+  #again(error: unknown): void {
+    this.#ports.logger.warn({ error: describeError(error) }, 'the cluster does not say what it serves; asking again');
+    if (this.#stopped) return;
+    this.#retry?.stop();
+    this.#retry = this.#ports.clock.after(retryMs, () => this.kindsChanged());
+  }
+
+  /** Of what is sent down: which placement's rules take it. */
+  #takenNow(): Map<string, PlacementId> {
+    const { desired } = this.#ports;
+    const taken = new Map<string, PlacementId>();
+    if (!this.#upsync.isActive) return taken;
+    for (const key of desired.objects()) {
+      const [winner] = desired.deliveries(key);
+      const taker = winner && this.#upsync.takerNow(key, desired.object(winner).metadata.labels ?? {});
+      if (taker !== undefined) taken.set(key, taker);
+    }
+    return taken;
+  }
+}
+
+/** Without the placements that ask for nothing, in the order of their ids. */
+function rulesOf<T>(rules: [PlacementId, readonly T[]][]): Map<PlacementId, readonly T[]> {
+  return new Map(rules.filter(([, items]) => items.length > 0).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,28 @@
+/** Which resources a rule for reports names: of upsync, and of associated objects. */
+import type { GroupResource } from '../../core/object/key.ts';
+
+export interface ResourceRule {
+  readonly apiGroup?: string;
+  readonly resources?: readonly string[];
+}
+
+/**
+ * What `*` does not mean: what changes all the time and says nothing of an object, and the containers, which would hold up everything that is sent
+ * down into them. Whoever wants these names them.
+ */
+const onlyByName = new Set([
+  '/events',
+  'events.k8s.io/events',
+  'coordination.k8s.io/leases',
+  '/endpoints',
+  'discovery.k8s.io/endpointslices',
+  '/namespaces',
+  'apiextensions.k8s.io/customresourcedefinitions',
+]);
+
+/** An empty or absent list of resources names nothing; an absent group is any. */
+export function namesResource({ apiGroup, resources = [] }: ResourceRule, of: GroupResource): boolean {
+  if (apiGroup !== undefined && apiGroup !== '*' && apiGroup !== of.group) return false;
+  if (resources.includes(of.resource)) return true;
+  return resources.includes('*') && !onlyByName.has(`${of.group}/${of.resource}`);
+}

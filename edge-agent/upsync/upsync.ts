@@ -1,0 +1,216 @@
+/**
+ * Objects born at the edge that come up: watches the resources that the rules name, and holds what matches, ready to be told. One
+ * object is told once for each source whose placements take it, with the names of those.
+ *
+ * Bound: `upsyncObjectsMax` objects for each placement, the first in order of their keys; what is beyond is counted and reported.
+ */
+import { stableStringify } from '../../core/object/canonical.ts';
+import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
+import type { Labels } from '../../core/object/selector.ts';
+import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
+import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
+import { namesResource } from '../observe/resource-rules.ts';
+import { ResourceWatches, resourceName } from '../observe/resource-watches.ts';
+import { type WholeObject, wholeObject } from '../observe/whole-object.ts';
+import { type Taking, takingPlacements, type UpsyncRules } from './rules.ts';
+
+/** Some 10 MB of reports for each placement and destination: what a relay of a thousand agents can still hold on its disk. */
+export const upsyncObjectsMax = 1_000;
+
+export interface UpsyncEvents {
+  /** What is told of the object for these sources may have changed. */
+  changed(key: string, sources: Iterable<string>): void;
+  /** Whether the object is taken may have changed. */
+  taken(key: string): void;
+  /** The placement's objects are within the bound, or beyond it, or another number beyond it. */
+  counted(id: PlacementId): void;
+  /** What is on the cluster is known now: what was told in an earlier life may hold no more. */
+  synced(): void;
+}
+
+export interface Upsynced {
+  readonly refs: readonly string[];
+  readonly namespaced: boolean;
+  readonly returnTo: 'Parent' | 'Center';
+  readonly body: Uint8Array;
+}
+
+interface Held extends WholeObject {
+  readonly labels: Labels;
+  readonly namespaced: boolean;
+  readonly taking: readonly Taking[];
+}
+
+export class Upsync {
+  readonly #cluster: Cluster;
+  readonly #events: UpsyncEvents;
+  readonly #watches: ResourceWatches;
+  /** What matches a rule, by key. */
+  readonly #held = new Map<string, Held>();
+  /** Keys by placement, sorted. */
+  readonly #keys = new Map<PlacementId, string[]>();
+  #rules: UpsyncRules = new Map();
+  /** The newest look at what the cluster serves; an older one that ends later counts no more. */
+  #look = 0;
+  #looking = false;
+  #waiting: (() => void)[] = [];
+  #stopped = false;
+
+  constructor(cluster: Cluster, events: UpsyncEvents) {
+    this.#cluster = cluster;
+    this.#events = events;
+    this.#watches = new ResourceWatches(cluster, {
+      on: (event, resource) => this.#on(event, resource),
+      synced: (resource, keys) => {
+        this.#forgetAll(resource, keys);
+        this.#news();
+      },
+      ended: (resource) => this.#forgetAll(resource),
+    });
+  }
+
+  /** Watches what the rules name now; resolves when the cluster has said what it serves of it. */
+  async setRules(rules: UpsyncRules): Promise<void> {
+    if (stableStringify([...rules]) === stableStringify([...this.#rules])) return;
+    this.#rules = rules;
+    for (const [key, held] of [...this.#held]) this.#hold(key, held);
+    this.#watches.restart();
+    await this.kindsChanged();
+  }
+
+  /** The cluster serves other kinds than before. */
+  async kindsChanged(): Promise<void> {
+    const look = ++this.#look;
+    const items = [...this.#rules.values()].flat();
+    this.#looking = items.length > 0;
+    const served = items.length > 0 ? await this.#cluster.served() : [];
+    if (look !== this.#look) return;
+    this.#watches.set(served.filter((resource) => items.some((item) => namesResource(item, resource))));
+    this.#looking = false;
+    this.#news();
+  }
+
+  get isActive(): boolean {
+    return this.#rules.size > 0;
+  }
+
+  /** All that the rules ask for has been seen: what is not held is not there. */
+  get isKnown(): boolean {
+    return !this.#looking && !this.#watches.isAnyPending;
+  }
+
+  /** The same once it is known whether the cluster has the object. */
+  async takerOf(key: string, labels: Labels): Promise<PlacementId | undefined> {
+    const resource = parseKey(key);
+    while (this.#rules.size > 0 && !this.#stopped && (this.#looking || this.#watches.isPending(resource))) {
+      await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    }
+    return this.takerNow(key, labels);
+  }
+
+  /** The placement whose rule takes the object, as it is on the cluster or as it would be with these labels. */
+  takerNow(key: string, labels: Labels): PlacementId | undefined {
+    if (this.#rules.size === 0) return undefined;
+    return (this.#held.get(key)?.taking[0] ?? takingPlacements(this.#rules, parseKey(key), labels)[0])?.id;
+  }
+
+  say(source: string, key: string): Upsynced | undefined {
+    const held = this.#held.get(key);
+    const taking = held?.taking.filter(({ id }) => splitPlacementId(id).source === source && this.#isWithin(id, key));
+    if (!held || !taking || taking.length === 0) return undefined;
+    return {
+      refs: taking.map(({ id }) => splitPlacementId(id).name),
+      namespaced: held.namespaced,
+      returnTo: taking.some(({ returnTo }) => returnTo === 'Center') ? 'Center' : 'Parent',
+      body: held.body,
+    };
+  }
+
+  /** How many objects the placement's rules match here. */
+  count(id: PlacementId): number {
+    return this.#keys.get(id)?.length ?? 0;
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#look++;
+    this.#watches.stop();
+    this.#news();
+  }
+
+  #news(): void {
+    for (const resolve of this.#waiting.splice(0)) resolve();
+    if (this.isKnown && !this.#stopped) this.#events.synced();
+  }
+
+  #on({ type, key, object }: ClusterEvent, { namespaced }: ServedResource): void {
+    const name = formatKey(key);
+    const before = this.#held.get(name);
+    if (type === 'DELETED') {
+      if (before) this.#hold(name, undefined);
+      return;
+    }
+    const labels = object.metadata.labels ?? {};
+    // What no rule matches is looked at no further: most objects of a resource may be of no interest.
+    if (!before && takingPlacements(this.#rules, key, labels).length === 0) return;
+    this.#hold(name, { ...wholeObject(object, before), labels, namespaced });
+  }
+
+  #forgetAll(of: GroupResource, but: ReadonlySet<string> = new Set()): void {
+    for (const key of [...this.#held.keys()]) {
+      if (!but.has(key) && resourceName(parseKey(key)) === resourceName(of)) this.#hold(key, undefined);
+    }
+  }
+
+  /** Brings what is held of the object to this, by the rules as they are now. */
+  #hold(key: string, object: Omit<Held, 'taking'> | undefined): void {
+    const before = this.#held.get(key);
+    const taking = object ? takingPlacements(this.#rules, parseKey(key), object.labels) : [];
+    if (object && taking.length > 0) this.#held.set(key, { ...object, taking });
+    else this.#held.delete(key);
+    for (const { id } of before?.taking ?? []) if (!taking.some((now) => now.id === id)) this.#leave(id, key);
+    for (const { id } of taking) if (!before?.taking.some((old) => old.id === id)) this.#join(id, key);
+    const sources = [...(before?.taking ?? []), ...taking].map(({ id }) => splitPlacementId(id).source);
+    if (sources.length > 0) this.#events.changed(key, new Set(sources));
+    if (before?.taking[0]?.id !== taking[0]?.id) this.#events.taken(key);
+  }
+
+  #join(id: PlacementId, key: string): void {
+    const keys = this.#keys.get(id) ?? [];
+    this.#keys.set(id, keys);
+    keys.splice(placeOf(keys, key), 0, key);
+    this.#crossed(id, keys[upsyncObjectsMax]);
+  }
+
+  #leave(id: PlacementId, key: string): void {
+    const keys = this.#keys.get(id) ?? [];
+    // The one that comes within the bound when one before it goes.
+    const next = keys[upsyncObjectsMax];
+    keys.splice(placeOf(keys, key), 1);
+    if (keys.length === 0) this.#keys.delete(id);
+    this.#crossed(id, next);
+  }
+
+  /** With `key`, the object at the edge of the bound may be told, or may not any more. */
+  #crossed(id: PlacementId, key: string | undefined): void {
+    if (key === undefined) return;
+    this.#events.changed(key, [splitPlacementId(id).source]);
+    this.#events.counted(id);
+  }
+
+  #isWithin(id: PlacementId, key: string): boolean {
+    const keys = this.#keys.get(id) ?? [];
+    return keys.length <= upsyncObjectsMax || placeOf(keys, key) < upsyncObjectsMax;
+  }
+}
+
+/** Where the key is in the sorted list, or would be. */
+function placeOf(keys: readonly string[], key: string): number {
+  let [low, high] = [0, keys.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (keys[middle]! < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

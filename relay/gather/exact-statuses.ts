@@ -1,0 +1,157 @@
+/**
+ * Exact state for a placement that matches one destination in all and asks for it: each node on the way whose own total is one hands
+ * the objects' statuses up, the origin writes them into the objects, and a view of the placement's source shows them. Decided locally at every
+ * level, so a second destination anywhere takes it back above. A destination that is not connected keeps what it said last: the placement
+ * says that it is stale.
+ *
+ * Which objects have such a status by this node's doing is kept in the store, so that it is taken back also after a restart, and from objects
+ * that the placement selects no more.
+ */
+import type { Space } from '../../core/apiserver/space.ts';
+import type { Producer } from '../../core/feed/feed.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import type { Reader, Store } from '../../core/store/store.ts';
+import {
+  objectKey,
+  type PlacementId,
+  placementId,
+  type RefsAttributes,
+  splitPlacementId,
+  statusKey,
+} from '../../core/wire/entries.ts';
+import type { Placement, Placements } from '../schedule/placements.ts';
+import { attributesOf } from '../schedule/schedule.ts';
+import { objectsWithStatus, type SingletonPorts, singletonStatus } from './singleton.ts';
+import { updateStatus } from './update-status.ts';
+
+export interface ExactStatusesPorts extends SingletonPorts {
+  readonly store: Store;
+  readonly log: Logger;
+  readonly outbox: Producer;
+  readonly placements: Placements;
+  ownSpace(source: string): Space | undefined;
+  /** The objects of a source from above have other exact statuses now. */
+  changed(source: string, objects: readonly ObjectKey[]): void;
+}
+
+export class ExactStatuses {
+  readonly #ports: ExactStatusesPorts;
+  /** Placements that are single now or were when last written, with the keys of the objects that have a status by it. */
+  readonly #told = new Map<PlacementId, ReadonlySet<string>>();
+  /** Those of them that are single now. */
+  readonly #single = new Set<PlacementId>();
+
+  constructor(ports: ExactStatusesPorts) {
+    this.#ports = ports;
+    const prefix = prefixOf('exact');
+    ports.store.read((reader) => {
+      for (const [key, value] of reader.scan(prefixRange(prefix))) {
+        this.#told.set(asText(key.subarray(prefix.length)), new Set(JSON.parse(asText(value)) as string[]));
+      }
+    });
+  }
+
+  /** Brings the statuses to what they are now; `placement` is absent when it is gone. */
+  write(id: PlacementId, placement: Placement | undefined, expected: number): void {
+    const single = placement?.target?.singleton === true && expected === 1 ? placement : undefined;
+    if (!single && !this.#told.has(id) && !this.#single.has(id)) return;
+    if (single) this.#single.add(id);
+    else this.#single.delete(id);
+    const { store } = this.#ports;
+    const before = this.#told.get(id) ?? new Set<string>();
+    const now = single ? store.read((reader) => objectsWithStatus(reader, this.#ports, single)) : [];
+    const objects = new Map([...before].map((key) => [key, parseKey(key)]));
+    for (const object of now) objects.set(formatKey(object), object);
+    const { source } = splitPlacementId(id);
+    const own = this.#ports.ownSpace(source);
+    if (own) {
+      this.#writeOwn(own, id, before, objects);
+      return;
+    }
+    this.#keep(id, this.#handOn(id, single, objects));
+    this.#ports.changed(source, [...objects.values()]);
+  }
+
+  /** Of an object of any source; undefined while it is not exact. Of several placements that could tell it, the first by name does. */
+  statusOf(reader: Reader, source: string, object: ObjectKey): Uint8Array | undefined {
+    if (this.#single.size === 0) return undefined;
+    for (const name of this.#refs(reader, source, object)) {
+      const id = placementId(source, name);
+      const placement = this.#single.has(id) ? this.#ports.placements.get(id) : undefined;
+      const status = placement && singletonStatus(reader, this.#ports, placement, object);
+      if (status) return status;
+    }
+    return undefined;
+  }
+
+  /** The placements that ask for exact state and have the object. */
+  askingFor(reader: Reader, source: string, object: ObjectKey): PlacementId[] {
+    return this.#refs(reader, source, object)
+      .map((name) => placementId(source, name))
+      .filter((id) => this.#ports.placements.get(id)?.target?.singleton);
+  }
+
+  #writeOwn(space: Space, id: PlacementId, before: ReadonlySet<string>, objects: ReadonlyMap<string, ObjectKey>): void {
+    const { store, log } = this.#ports;
+    const { source } = splitPlacementId(id);
+    const statuses = new Map<string, Uint8Array>();
+    store.read((reader) => {
+      for (const [key, object] of objects) {
+        const status = this.statusOf(reader, source, object);
+        if (status) statuses.set(key, status);
+      }
+    });
+    // On record before it is written: what is written is to be taken back whatever happens in between.
+    this.#keep(id, [...new Set([...before, ...statuses.keys()])]);
+    for (const [key, object] of objects) {
+      const status = statuses.get(key);
+      if (!status && !before.has(key)) continue;
+      const current = space.get(object);
+      if (current) updateStatus(space, current, status && (JSON.parse(asText(status)) as object), log);
+    }
+    this.#keep(id, this.#single.has(id) ? [...statuses.keys()] : []);
+  }
+
+  #handOn(id: PlacementId, single: Placement | undefined, objects: ReadonlyMap<string, ObjectKey>): string[] {
+    const { store, outbox } = this.#ports;
+    const told: string[] = [];
+    store.write((t) => {
+      for (const [formatted, object] of objects) {
+        const status = single && singletonStatus(t, this.#ports, single, object);
+        const key = statusKey(id, object);
+        const attributes = text(stableStringify({ target: single?.target?.target ?? 0 }));
+        if (status) {
+          outbox.put(t, { key, attributes, body: status }, 0);
+          told.push(formatted);
+        } else {
+          outbox.remove(t, hash128(key), 0);
+        }
+      }
+    });
+    return told;
+  }
+
+  #keep(id: PlacementId, keys: readonly string[]): void {
+    const before = this.#told.get(id);
+    if (before && before.size === keys.length && keys.every((key) => before.has(key))) return;
+    const at = concat(prefixOf('exact'), text(id));
+    if (keys.length > 0) this.#told.set(id, new Set(keys));
+    else this.#told.delete(id);
+    if (keys.length === 0 && !before) return;
+    this.#ports.store.write((t) => {
+      if (keys.length > 0) t.put(at, text(JSON.stringify(keys)));
+      else t.remove(at);
+    });
+  }
+
+  #refs(reader: Reader, source: string, object: ObjectKey): readonly string[] {
+    const table = this.#ports.tableOf(source);
+    const row = table?.get(reader, hash128(objectKey(source, object)));
+    return row?.content && table ? attributesOf<RefsAttributes>(table.content(reader, row.content)).refs : [];
+  }
+}

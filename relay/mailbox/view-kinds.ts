@@ -1,0 +1,95 @@
+/**
+ * The kinds of a read-only view: those of a space, and for objects of others that came up from a cluster a kind that shows them as they
+ * are, with any fields and the columns that every kind has.
+ *
+ * Bound: one for each kind that was ever shown, as many as the edge clusters serve.
+ */
+import { customKind } from '../../core/apiserver/crd/custom-kind.ts';
+import type { Kind, Kinds } from '../../core/apiserver/space.ts';
+import type { Content } from '../../core/feed/feed.ts';
+import type { GroupResource, ObjectKey } from '../../core/object/key.ts';
+import { parseApiVersion } from '../../core/object/meta.ts';
+import { asText } from '../../core/store/bytes.ts';
+
+export class ViewKinds implements Kinds {
+  readonly #known: Kinds;
+  readonly #reported: ReportedKinds;
+
+  constructor(known: Kinds, reported: ReportedKinds) {
+    this.#known = known;
+    this.#reported = reported;
+  }
+
+  /** Grows with either part, so that the sum does. */
+  get generation(): number {
+    return this.#known.generation + this.#reported.generation;
+  }
+
+  all(): readonly Kind[] {
+    return [...this.#known.all(), ...[...this.#reported.all()].filter((kind) => !this.#known.byResource(kind))];
+  }
+
+  byResource(of: GroupResource): Kind | undefined {
+    return this.#known.byResource(of) ?? this.#reported.get(of);
+  }
+
+  byKind(group: string, version: string, kind: string): Kind | undefined {
+    const known = this.#known.byKind(group, version, kind);
+    if (known) return known;
+    return this.all().find(
+      (one) => one.group === group && one.kind === kind && (version === '' || one.versions.includes(version)),
+    );
+  }
+}
+
+/** What was learned of kinds from the objects that are shown. */
+export class ReportedKinds {
+  readonly #kinds = new Map<string, Kind>();
+  #generation = 0;
+
+  get generation(): number {
+    return this.#generation;
+  }
+
+  all(): IterableIterator<Kind> {
+    return this.#kinds.values();
+  }
+
+  get(of: GroupResource): Kind | undefined {
+    return this.#kinds.get(nameOf(of));
+  }
+
+  learn(object: ObjectKey, content: Content): void {
+    const before = this.get(object);
+    const { apiVersion, kind } = JSON.parse(asText(content.body)) as { apiVersion: string; kind: string };
+    const { version } = parseApiVersion(apiVersion);
+    if (before?.versions.includes(version)) return;
+    const { namespaced } = JSON.parse(asText(content.attributes)) as { namespaced: boolean };
+    const versions = [...(before?.versions ?? []), version];
+    this.#kinds.set(nameOf(object), anyFields(object, kind, namespaced, versions));
+    this.#generation += 1;
+  }
+}
+
+function nameOf({ group, resource }: GroupResource): string {
+  return `${group}/${resource}`;
+}
+
+function anyFields({ group, resource }: GroupResource, kind: string, namespaced: boolean, versions: string[]): Kind {
+  return customKind({
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${resource}.${group}` },
+    spec: {
+      group,
+      scope: namespaced ? 'Namespaced' : 'Cluster',
+      names: { plural: resource, kind, singular: kind.toLowerCase(), listKind: `${kind}List` },
+      versions: versions.map((name, index) => ({
+        name,
+        served: true,
+        storage: index === versions.length - 1,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      })),
+    },
+  });
+}

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+
+const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
+const retail = 'space/center/retail';
+const [rivoli, market] = ['eu:paris:rivoli', 'us:market'];
+const example = (file: string) => fixture(`docs/examples/compliance/${file}`);
+
+interface Shown {
+  metadata: { name: string; uid: string; generation: number; labels?: Record<string, string> };
+  results?: { severity: string }[];
+  status?: {
+    readyReplicas?: number;
+    observedGeneration?: number;
+    phase?: string;
+    summary?: Record<string, number>;
+    conditions?: { type: string; status: string; reason: string }[];
+  };
+}
+interface List {
+  items: Shown[];
+}
+
+describe.skipIf(withoutKubectl)(`what comes back from the edge${why}`, () => {
+  const tree = new LocalTree('deploy/topologies/shop.yaml');
+  const names = (context: string, ...args: string[]) =>
+    (tree.json<List>(context, ...args)?.items ?? []).map(({ metadata }) => metadata.name).sort();
+  const report = (context: string) => tree.json<Shown>(context, 'policyreports', 'till', '-n', 'default');
+
+  const web = (replicas: number, more: object = {}) => ({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'web', namespace: 'shop' },
+    spec: {
+      replicas,
+      selector: { matchLabels: { app: 'web' } },
+      template: { metadata: { labels: { app: 'web' } }, spec: { containers: [{ name: 'web', image: 'web:1' }] } },
+      ...more,
+    },
+  });
+  const place = (selector: object, more: object = {}) => ({
+    apiVersion: 'edge.banyan.io/v1alpha1',
+    kind: 'EdgePlacement',
+    metadata: { name: 'web' },
+    spec: {
+      locationSelectors: [selector],
+      downsync: [{ apiGroup: 'apps', resources: ['deployments'], namespaces: ['shop'] }],
+      ...more,
+    },
+  });
+  const apply = (...items: object[]) => {
+    const { code, out } = tree.apply(retail, { apiVersion: 'v1', kind: 'List', items });
+    expect(code, out).toBe(0);
+  };
+  const shopNamespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
+
+  beforeAll(() => tree.up(), 120_000);
+  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+
+  it('shows what the placed objects own, over any number of steps, in the mailbox of the cluster', async () => {
+    const associated = [
+      { apiGroup: '', resources: ['pods'], limit: 2 },
+      { apiGroup: 'apps', resources: ['replicasets'] },
+    ];
+    apply(shopNamespace, web(3), place({ matchLabels: { zone: 'paris' } }, { associated }));
+    tree.ok(retail, 'wait', 'epl/web', '--for=condition=Ready', '--timeout=60s');
+    const mailbox = `mailbox/${rivoli}`;
+    const [pods] = [names(`cluster/${rivoli}`, 'pods', '-n', 'shop')];
+    expect(pods).toHaveLength(3);
+    await until('two of three pods are there', () => names(mailbox, 'pods', '-n', 'shop').length === 2);
+    expect(names(mailbox, 'pods', '-n', 'shop')).toEqual(pods.slice(0, 2));
+    await until('they run', () => {
+      const running = tree.json<List>(mailbox, 'pods', '-n', 'shop')!.items;
+      return running.every(({ status }) => status?.phase === 'Running');
+    });
+    expect(tree.ok(mailbox, 'get', 'pods', '-n', 'shop')).toMatch(/NAME\s+READY\s+STATUS/);
+    expect(names(mailbox, 'rs', '-n', 'shop')).toEqual(names(`cluster/${rivoli}`, 'rs', '-n', 'shop'));
+    expect(tree.kubectl(mailbox, ['delete', 'pods', '--all', '-n', 'shop']).code).not.toBe(0);
+    apply(web(0));
+    await until('they go when they go', () => names(mailbox, 'pods', '-n', 'shop').length === 0);
+    tree.ok(retail, 'delete', 'epl', 'web');
+    await until('all go with the placement', () => names(mailbox, 'rs', '-n', 'shop').length === 0);
+  }, 120_000);
+
+  it('brings policy reports of the shops to the center, one by one, by the path of the shop', async () => {
+    tree.ok(retail, 'apply', '-f', example('policy-report-definition.yaml'), '-f', example('compliance.yaml'));
+    tree.ok(retail, 'wait', 'epl/compliance', '--for=condition=Ready', '--timeout=60s');
+    for (const shop of [rivoli, market]) tree.ok(`cluster/${shop}`, 'apply', '-f', example('report.yaml'));
+    const views = [`mailbox/${rivoli}`, `reported/eu:paris/${rivoli}`, `reported/eu/${rivoli}`];
+    for (const view of [...views, `reported/center/${rivoli}`, `reported/center/${market}`]) {
+      await until(`it is readable at ${view}`, () => report(view) !== undefined);
+    }
+    const uids = [rivoli, market].map((shop) => report(`reported/center/${shop}`)!.metadata.uid);
+    expect(uids).toEqual([rivoli, market].map((shop) => report(`cluster/${shop}`)!.metadata.uid));
+    expect(uids[0]).not.toBe(uids[1]);
+    expect(report(`reported/center/${rivoli}`)!.results).toEqual(report(`cluster/${rivoli}`)!.results);
+    // The center has the kind in its own space; this view knows it from the reports alone.
+    expect(tree.ok(`reported/center/${rivoli}`, 'get', 'policyreports', '-A')).toMatch(/default\s+till/);
+    tree.ok(`cluster/${rivoli}`, 'label', 'policyreport', 'till', 'seen=yes');
+    await until('a change comes up', () => report(`reported/center/${rivoli}`)?.metadata.labels?.seen === 'yes');
+    tree.ok(`cluster/${rivoli}`, 'delete', 'policyreport', 'till');
+    for (const view of [...views, `reported/center/${rivoli}`]) {
+      await until(`it has gone from ${view}`, () => report(view) === undefined);
+    }
+    expect(report(`reported/center/${market}`)).toBeDefined();
+  }, 120_000);
+
+  it('takes back what a rule asks for no more, and what it asks for not so far', async () => {
+    tree.ok(`cluster/${rivoli}`, 'apply', '-f', example('report.yaml'));
+    await until('it is at the center', () => report(`reported/center/${rivoli}`) !== undefined);
+    const upsync = [{ apiGroup: 'wgpolicyk8s.io', resources: ['policyreports'], namespaces: ['*'] }];
+    tree.ok(retail, 'patch', 'epl', 'compliance', '--type=merge', '-p', JSON.stringify({ spec: { upsync } }));
+    await until('it has gone from the center', () => report(`reported/center/${rivoli}`) === undefined);
+    expect(report(`mailbox/${rivoli}`)).toBeDefined();
+    tree.ok(retail, 'patch', 'epl', 'compliance', '--type=merge', '-p', '{"spec":{"upsync":[]}}');
+    await until('it has gone from the mailbox', () => report(`mailbox/${rivoli}`) === undefined);
+    expect(report(`cluster/${rivoli}`)).toBeDefined();
+  }, 120_000);
+
+  it('writes exact status into the objects while there is one destination, in terms of their own generation', async () => {
+    const status = (context: string) => tree.json<Shown>(context, 'deployment', 'web', '-n', 'shop');
+    const single = { wantSingletonReportedState: true };
+    apply(web(1), web(2), place({ matchLabels: { 'store-name': 'none' } }, single));
+    apply(place({ matchLabels: { zone: 'paris' }, matchExpressions: [] }, single));
+    tree.ok(retail, 'wait', 'epl/web', '--for=condition=Ready', '--timeout=60s');
+    expect(status(retail)?.status).toBeUndefined();
+    // One of the two shops of Paris.
+    tree.ok('node/eu:paris', 'label', 'location', 'rivoli', 'single=yes');
+    apply(place({ matchLabels: { single: 'yes' } }, single));
+    await until('the status is there', () => status(retail)?.status?.readyReplicas === 2);
+    expect(status(retail)!.status!.observedGeneration).toBe(status(retail)!.metadata.generation);
+    expect(status(retail)!.metadata.generation).toBeGreaterThan(status(`cluster/${rivoli}`)!.metadata.generation);
+    expect(tree.ok(retail, 'rollout', 'status', 'deployment/web', '-n', 'shop', '--timeout=10s')).toContain('success');
+    await until('a relay shows it', () => status('space/eu/center.retail')?.status?.readyReplicas === 2);
+    expect(tree.json<Shown>(retail, 'ns', 'shop')?.status?.phase).toBe('Active');
+
+    tree.kill('eu:paris');
+    apply(web(3));
+    await until('it is followed after a restart', () => status(retail)?.status?.readyReplicas === 3);
+    tree.ok('node/eu:paris', 'label', 'location', 'bastille', 'single=yes');
+    await until('a second destination takes it back', () => status(retail)?.status === undefined);
+    tree.ok('node/eu:paris', 'label', 'location', 'bastille', 'single-');
+    await until('it is put again', () => status(retail)?.status?.readyReplicas === 3);
+    tree.ok(retail, 'delete', 'epl', 'web');
+    await until('it goes with the placement', () => status(retail)?.status === undefined);
+  }, 120_000);
+});
