@@ -17,6 +17,7 @@ import { text } from '../../core/store/bytes.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import { emptyPartial, encodePartial } from '../../core/summary/partial.ts';
 import { parseEntryKey, partialKey, type StateAttributes, stateKey } from '../../core/wire/entries.ts';
+import { ExactStatuses } from '../../relay/gather/exact-statuses.ts';
 import { Gather } from '../../relay/gather/gather.ts';
 import { Reporter } from '../../relay/gather/reporter.ts';
 import { StatusWriter } from '../../relay/gather/status-writer.ts';
@@ -54,6 +55,7 @@ export class GatherNode {
   readonly #scheduler: Scheduler;
   readonly #own: WorkloadSpace | undefined;
   readonly gather: Gather;
+  readonly #exact: ExactStatuses;
   readonly #statuses: StatusWriter;
   readonly #reporter: Reporter;
   readonly summaries: SummaryRoom;
@@ -90,14 +92,23 @@ export class GatherNode {
     });
     const connection = () => ({ connected: true, silentMs: 0 });
     this.gather = new Gather({ ...shared, reportedOf, connection, heldBack: () => [], rollouts: noRollouts });
+    this.#exact = new ExactStatuses({
+      ...shared,
+      log: silentLogger,
+      outbox: this.#outbox,
+      ownSpace,
+      tableOf,
+      reportedOf,
+      expected: (id, child) => this.gather.expected(id, child),
+      changed: () => undefined,
+    });
     this.#statuses = new StatusWriter({
       ...shared,
       log: silentLogger,
       gather: this.gather,
       outbox: this.#outbox,
+      exact: this.#exact,
       ownSpace,
-      tableOf,
-      reportedOf,
       unresolved: (id) => this.summaries.unresolved(id),
       rolloutOf: () => undefined,
     });
@@ -274,7 +285,7 @@ export class GatherNode {
       const entry = parseEntryKey(key);
       if (entry?.type === 'partial') ids.add(entry.id);
       if (entry?.type === 'state')
-        for (const id of this.#statuses.singletonsOf(entry.source, entry.object)) ids.add(id);
+        for (const id of store.read((reader) => this.#exact.askingFor(reader, entry.source, entry.object))) ids.add(id);
     }
     store.read((reader) => {
       for (const id of ids) this.gather.childChanged(reader, id, child);
