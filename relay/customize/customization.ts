@@ -115,6 +115,11 @@ export class Customization implements OutgoingStage {
     }
   }
 
+  /** Which of several Locations an object is customized for depends on the placements. */
+  rematched(t: Transaction, child: Child): void {
+    if (child.destinations.length > 1) this.childChanged(t, child.name, true);
+  }
+
   /** A Customizer has come, changed or gone: its users are made anew. */
   auxiliaryChanged(t: Transaction, source: string, { resource, namespace, name }: ObjectKey): void {
     if (resource !== 'customizers') return;

@@ -48,6 +48,8 @@ export type Outgoing =
 export interface OutgoingStage {
   /** A step begins: what one step may cost is there anew. */
   begin?(): void;
+  /** A placement that has reached the child before may reach it by other destinations now. */
+  rematched?(t: Transaction, child: Child): void;
   outgoing(t: Transaction, shipment: Shipment, what: Outgoing): Outgoing;
 }
 

@@ -244,8 +244,10 @@ export class Scheduler {
       const has = current.has(child.name);
       if (!has && !matchChild(placement, child).matches) continue;
       // Also one that may not lose it yet: it has to know what the placement says now.
-      if (has) this.#announce(t, placement, child, mailbox);
-      else if (passage.mayAttach(t, placement, child)) this.#attach(t, placement, child, mailbox);
+      if (has) {
+        this.#announce(t, placement, child, mailbox);
+        for (const stage of this.#ports.stages) stage.rematched?.(t, child);
+      } else if (passage.mayAttach(t, placement, child)) this.#attach(t, placement, child, mailbox);
       else this.#wait(id, child.name);
       if (this.#rows >= rowsPerStep) return false;
     }

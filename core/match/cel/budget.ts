@@ -1,7 +1,8 @@
 /**
  * What an expression may cost. The engine has no limit of its own, and loops nest: every turn of a loop is charged with the size of its
- * body, every concatenation with what it makes, and the first that finds nothing left throws. Works on the engine's syntax tree after the
- * check, where a loop is a node `comprehension` with a node `step`.
+ * body, every concatenation with what it makes, every call with the texts that it looks through and gives; and the first that finds nothing
+ * left throws. Functions whose result can be much larger than what they are given ask before they make it (`chargeText`). Works on the
+ * engine's syntax tree after the check, where a loop is a node `comprehension` with a node `step`.
  */
 import type { ParseResult } from '@marcbachmann/cel-js';
 import { describeError } from '../../runtime/errors.ts';
@@ -41,6 +42,16 @@ interface Node {
 
 /** Characters or items a step pays for in a concatenation. */
 const unitsPerStep = 16;
+/** Characters that a call looks through in a step. */
+const scannedPerStep = 64;
+
+/** Of the expression that is evaluated now; evaluation is synchronous. */
+let chargeNow: ((steps: number) => void) | undefined;
+
+/** For functions of the library: throws when so many characters, or items, are not to be had any more. */
+export function chargeText(characters: number): void {
+  chargeNow?.(Math.ceil(characters / unitsPerStep));
+}
 
 /** Checks (which expands macros) and then wraps the nodes that cost. */
 export function instrument(parsed: ParseResult): Guarded {
@@ -50,7 +61,7 @@ export function instrument(parsed: ParseResult): Guarded {
     if (state.budget.remaining < 0) throw new CelError('cost', 'expression exceeds its cost limit');
   };
   const tree: unknown = parsed.ast;
-  renamePatterns(tree);
+  renameCalls(tree);
   const names = usesOf(tree);
   const checked = parsed.check();
   if (!checked.valid)
@@ -61,17 +72,31 @@ export function instrument(parsed: ParseResult): Guarded {
     run(bindings, budget) {
       state.budget = budget;
       charge(1);
-      return parsed(bindings);
+      const before = chargeNow;
+      chargeNow = charge;
+      try {
+        return parsed(bindings);
+      } finally {
+        chargeNow = before;
+      }
     },
   };
 }
 
-/** The engine's own `matches` is JavaScript's RegExp and can't be replaced: calls go to the guarded function of library.ts. */
-function renamePatterns(tree: unknown): void {
+/** The engine's own functions can't be replaced: calls go to the guarded ones of library.ts. */
+const ownFunctions: ReadonlyMap<string, string> = new Map([
+  // JavaScript's RegExp.
+  ['matches', 'matchesPattern'],
+  // A short list and a long separator make any length.
+  ['join', 'joinTexts'],
+]);
+
+function renameCalls(tree: unknown): void {
   eachNode(tree, (node) => {
     const args = node.args;
-    if (node.op !== 'rcall' || !Array.isArray(args) || args[0] !== 'matches') return;
-    args[0] = 'matchesPattern';
+    if (node.op !== 'rcall' || !Array.isArray(args)) return;
+    if (typeof args[0] === 'string') args[0] = ownFunctions.get(args[0]) ?? args[0];
+    if (args[0] !== 'matchesPattern') return;
     const [pattern]: unknown[] = Array.isArray(args[2]) ? args[2] : [];
     if (isNode(pattern) && pattern.op === 'value' && typeof pattern.args === 'string') checkPattern(pattern.args);
   });
@@ -109,6 +134,7 @@ function usesOf(tree: unknown): Map<string, Set<string> | undefined> {
 function wrap(tree: unknown, charge: (steps: number) => void): void {
   eachNode(tree, (node) => {
     if (node.op === '+') wrapConcatenation(node, charge);
+    if (node.op === 'rcall') wrapCall(node, charge);
     const loop = node.meta.alternate;
     if (loop?.op === 'comprehension') wrapLoop(node, loop, charge);
   });
@@ -125,6 +151,19 @@ function wrapLoop(node: Node, loop: Node, charge: (steps: number) => void): void
   step.setMeta('evaluate', (evaluator, at, context) => {
     charge(bodyNodes);
     return evaluate(evaluator, at, context);
+  });
+}
+
+/** What is called upon is looked through, also by a function that gives a number. */
+function wrapCall(node: Node, charge: (steps: number) => void): void {
+  const receiver: unknown = Array.isArray(node.args) ? node.args[1] : undefined;
+  const evaluate = isNode(receiver) ? receiver.meta.evaluate : undefined;
+  // A macro has no receiver of its own any more.
+  if (!isNode(receiver) || !evaluate) return;
+  receiver.setMeta('evaluate', (evaluator, at, context) => {
+    const value = evaluate(evaluator, at, context);
+    if (typeof value === 'string' && value.length >= scannedPerStep) charge(Math.floor(value.length / scannedPerStep));
+    return value;
   });
 }
 

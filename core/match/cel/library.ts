@@ -4,6 +4,7 @@
  */
 import { Environment } from '@marcbachmann/cel-js';
 import { UnsignedInt } from '@marcbachmann/cel-js/evaluator';
+import { chargeText } from './budget.ts';
 import { compilePattern, type Pattern } from './pattern.ts';
 import { parseQuantity, Quantity } from './quantity.ts';
 
@@ -21,16 +22,37 @@ define('string.charAt(int): string', (text: string, index: bigint) => {
   if (index < 0n || index > BigInt(text.length)) throw new RangeError(`index out of range: ${index}`);
   return text.charAt(Number(index));
 });
-define('string.replace(string, string): string', (text: string, old: string, by: string) =>
-  text.replaceAll(old, () => by),
-);
+define('string.replace(string, string): string', (text: string, old: string, by: string) => {
+  chargeText(occurrences(text, old) * by.length);
+  return text.replaceAll(old, () => by);
+});
 define('string.replace(string, string, int): string', (text: string, old: string, by: string, limit: bigint) => {
+  chargeText(occurrences(text, old) * (by.length + 1));
   const parts = text.split(old);
   const count = limit < 0n ? parts.length : Number(limit);
   return parts.reduce((whole, part, index) => whole + (index <= count ? by : old) + part);
 });
+define('list<string>.joinTexts(): string', (texts: string[]) => joined(texts, ''));
+define('list<string>.joinTexts(string): string', joined);
 define('string.reverse(): string', (text: string) => [...text].reverse().join(''));
 define('string.format(list): string', format);
+
+function occurrences(text: string, old: string): number {
+  if (old === '') return text.length + 1;
+  let count = 0;
+  for (let at = text.indexOf(old); at >= 0; at = text.indexOf(old, at + old.length)) count++;
+  return count;
+}
+
+function joined(texts: string[], separator: string): string {
+  let characters = separator.length * texts.length;
+  for (const text of texts) {
+    if (typeof text !== 'string') throw new TypeError('string.join(): list must contain only strings');
+    characters += text.length;
+  }
+  chargeText(characters);
+  return texts.join(separator);
+}
 
 // -------------------------------------------------------------------------------------------------- lists
 
@@ -117,7 +139,9 @@ function format(text: string, args: unknown[]): string {
   return text.replace(/%(?:\.(\d{1,2}))?([a-zA-Z%])/g, (_, precision: string | undefined, verb: string) => {
     if (verb === '%') return '%';
     if (next >= args.length) throw new RangeError(`format has more verbs than its ${args.length} arguments`);
-    return formatOne(verb, args[next++], precision === undefined ? 6 : Number(precision));
+    const part = formatOne(verb, args[next++], precision === undefined ? 6 : Number(precision));
+    chargeText(part.length);
+    return part;
   });
 }
 

@@ -207,6 +207,9 @@ describe('customization at the last hop', () => {
     bench.child({ name: 'both', role: 'agent', destinations });
     bench.settle();
     expect(bench.texts('both')).toEqual(['Welcome to B']);
+    bench.placement('p', selecting('shop', 'depot'));
+    bench.settle();
+    expect(bench.texts('both', 'one')).toEqual(['Welcome to A', 'Welcome to Rivoli']);
   });
 
   describe('that fails', () => {

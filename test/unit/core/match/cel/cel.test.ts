@@ -117,6 +117,18 @@ describe('cost', () => {
     expect(errorOf(() => program.evaluate({ self: celValue(value) })).kind).toBe('cost');
   });
 
+  it.each([
+    'self.name.replace("", self.name).replace("", self.name).size() > 0',
+    'self.name.replace("x", self.name, -1).replace("x", self.name, -1).size() > 0',
+    'self.name.split("").map(c, self.name).join(self.name).size() > 0',
+    'self.name.split("").join(self.name).replace("x", self.name).size() > 0',
+    '"%s".format([[self.name, self.name, self.name, self.name].map(n, n.replace("", self.name))]).size() > 0',
+    'self.list.all(a, !self.name.contains("y") && !self.name.contains("z") && !self.name.matches("y$"))',
+  ])('of texts that calls make or look through is bounded: %s', (source) => {
+    const large = { ...many, name: 'x'.repeat(8_000) };
+    expect(errorOf(() => compileCel(source, { self: 'dyn' }).evaluate({ self: celValue(large) })).kind).toBe('cost');
+  });
+
   it('is shared by all who use one budget', () => {
     const program = compileCel('self.list.all(a, a >= 0)', { self });
     const budget = { remaining: 50_000 };
