@@ -2,6 +2,7 @@
  * One key of a label summary that has too many sets to hold them: how many places have it, which values, which numbers. Each key stands
  * alone, so what is said of two keys together is "maybe".
  */
+import { stableStringify } from '../object/canonical.ts';
 import { isInteger, type LabelRequirement, type Labels } from '../object/selector.ts';
 
 /** Values counted per key; with more, only that it is present, and its numbers. */
@@ -46,17 +47,81 @@ export function keysOfValues(groups: Iterable<readonly [values: Labels, places: 
   return Object.fromEntries(Object.entries(found).map(([key, one]) => [key, keptOf(one.present, one.values)]));
 }
 
-/** Adds what `more` says to `keys`, in place. */
-export function addKeys(keys: Record<string, KeySummary>, more: KeySummaries): void {
-  for (const [key, summary] of Object.entries(more)) {
-    keys[key] = Object.hasOwn(keys, key) ? mergeKeys(keys[key]!, summary) : summary;
+/** Of disjoint places. */
+export function mergeKeySummaries(parts: readonly KeySummaries[]): KeySummaries {
+  const keys: Record<string, KeySummary> = Object.create(null);
+  for (const part of parts) {
+    for (const key of Object.keys(part)) {
+      const before = keys[key];
+      keys[key] = before ? mergedBefore(before, part[key]!) : part[key]!;
+    }
   }
+  return keys;
+}
+
+/**
+ * The last merge of a key with another is remembered: of the many keys of a summary one changes at a time, and all others then stay the same
+ * objects up to the node's own summary, which spares merging, comparing and encoding them.
+ */
+const merges = new WeakMap<KeySummary, { readonly other: KeySummary; readonly sum: KeySummary }>();
+
+function mergedBefore(a: KeySummary, b: KeySummary): KeySummary {
+  const before = merges.get(a);
+  if (before?.other === b) return before.sum;
+  const sum = mergeKeys(a, b);
+  merges.set(a, { other: b, sum });
+  return sum;
+}
+
+const encoded = new WeakMap<KeySummary, string>();
+
+/** Canonical JSON. */
+export function encodeKey(key: KeySummary): string {
+  const known = encoded.get(key);
+  if (known !== undefined) return known;
+  const made = stableStringify(key);
+  encoded.set(key, made);
+  return made;
+}
+
+/** Names of the keys of which two summaries do not say the same. */
+export function differentKeys(a: KeySummaries, b: KeySummaries): string[] {
+  const isSame = (name: string) => a[name] === b[name] || encodeKey(keyOf(a, name)) === encodeKey(keyOf(b, name));
+  const names = Object.keys(a).filter((name) => !isSame(name));
+  for (const name of Object.keys(b)) if (!Object.hasOwn(a, name)) names.push(name);
+  return names;
+}
+
+/** Whatever is so at some of the `places.narrow` places is so at some of the `places.wide` places, key by key. */
+export function coversKeys(
+  wide: KeySummaries,
+  narrow: KeySummaries,
+  places: { wide: number; narrow: number },
+): boolean {
+  for (const name of Object.keys(wide)) {
+    if (!Object.hasOwn(narrow, name) && places.narrow > 0 && places.wide - wide[name]!.present <= 0) return false;
+  }
+  return Object.keys(narrow).every((name) => {
+    const [inWide, inNarrow] = [keyOf(wide, name), narrow[name]!];
+    if (inWide === inNarrow && places.wide === places.narrow) return true;
+    return coversKey(inWide, inNarrow, {
+      wide: places.wide - inWide.present,
+      narrow: places.narrow - inNarrow.present,
+    });
+  });
 }
 
 /** Numbers among the values, whether these are told or not; undefined: nothing is known. */
 export function numbersOf(key: KeySummary): NumberRange | undefined {
-  return key.complete ? rangeOf(Object.keys(key.values)) : key.numbers;
+  if (!key.complete) return key.numbers;
+  const known = ranges.get(key);
+  if (known) return known.range;
+  const range = rangeOf(Object.keys(key.values));
+  ranges.set(key, { range });
+  return range;
 }
+
+const ranges = new WeakMap<KeySummary, { readonly range: NumberRange | undefined }>();
 
 /** Some of `places` places may satisfy the requirement. */
 export function mayHold(requirement: LabelRequirement, keys: KeySummaries, places: number): boolean {
@@ -79,8 +144,8 @@ export function mayHold(requirement: LabelRequirement, keys: KeySummaries, place
   }
 }
 
-/** All that `narrow` may satisfy, `wide` may too; `absent` say how many places do not have the key. */
-export function coversKey(wide: KeySummary, narrow: KeySummary, absent: { wide: number; narrow: number }): boolean {
+/** `absent`: places that do not have the key. */
+function coversKey(wide: KeySummary, narrow: KeySummary, absent: { wide: number; narrow: number }): boolean {
   if (absent.narrow > 0 && absent.wide <= 0) return false;
   if (narrow.present === 0) return true;
   if (wide.present === 0) return false;
@@ -103,13 +168,20 @@ function mergeKeys(a: KeySummary, b: KeySummary): KeySummary {
   const max = pickNumber(a.max, b.max, Math.max);
   const range = { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) };
   const present = a.present + b.present;
-  if (a.complete && b.complete) {
-    const values: Record<string, number> = Object.assign(Object.create(null), a.values);
-    for (const [value, count] of Object.entries(b.values)) values[value] = (values[value] ?? 0) + count;
-    if (fits(values)) return { present, values, complete: true, ...range };
-  }
+  const values = a.complete && b.complete ? addValues(a.values, b.values) : undefined;
+  if (values) return { present, values, complete: true, ...range };
   const numbers = joinNumbers(numbersOf(a), numbersOf(b));
   return { present, values: {}, complete: false, ...range, ...(numbers ? { numbers } : {}) };
+}
+
+/** Undefined: more than are kept, which is found out before anything is copied. */
+function addValues(a: KeySummary['values'], b: KeySummary['values']): Record<string, number> | undefined {
+  const more = Object.keys(b);
+  const fresh = more.filter((value) => !Object.hasOwn(a, value)).length;
+  if (Object.keys(a).length + fresh > valuesPerKeyMax) return undefined;
+  const values: Record<string, number> = Object.assign(Object.create(null), a);
+  for (const value of more) values[value] = (values[value] ?? 0) + b[value]!;
+  return fits(values) ? values : undefined;
 }
 
 function keptOf(present: number, values: Readonly<Record<string, number>>): KeySummary {
@@ -152,9 +224,9 @@ function rangeOf(values: readonly string[]): NumberRange | undefined {
  * words for what is not finite. Undefined: certainly no number.
  */
 function numberIn(value: string): number | undefined {
-  if (/^[+-]?(?:nan|inf|infinity)$/i.test(value.trim())) return Number.NaN;
   const number = Number(value);
-  return Number.isNaN(number) ? undefined : number;
+  if (!Number.isNaN(number)) return number;
+  return /^[+-]?(?:nan|inf|infinity)$/i.test(value.trim()) ? Number.NaN : undefined;
 }
 
 function pickNumber(a: number | undefined, b: number | undefined, pick: (a: number, b: number) => number) {

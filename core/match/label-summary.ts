@@ -9,7 +9,7 @@ import { z } from 'zod';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
 import type { Labels } from '../object/selector.ts';
-import { addKeys, coversKey, type KeySummaries, keyOf, keysOfValues } from './key-summary.ts';
+import { coversKeys, encodeKey, type KeySummaries, keysOfValues, mergeKeySummaries } from './key-summary.ts';
 
 /** Distinct sets that a summary holds exactly; beyond it, evaluation is by key. The design's figure. */
 export const exactSetsMax = 256;
@@ -142,8 +142,24 @@ export function covers(wide: LabelSummary, narrow: LabelSummary): boolean {
   );
 }
 
+/** The same summary gives the same bytes, so that an unchanged one is not sent again. */
 export function encodeLabelSummary(summary: LabelSummary): Uint8Array {
-  return Buffer.from(stableStringify(summary));
+  const { keys, properties, targetLabels, sets, ...counts } = summary;
+  const sections = Object.entries({ keys, properties, targetLabels })
+    .filter(([, section]) => section !== undefined)
+    .map(([name, section]) => `${JSON.stringify(name)}:${encodeSection(section!)}`);
+  if (sets) sections.push(`"sets":[${sets.map(encodeSet).join(',')}]`);
+  for (const [name, count] of Object.entries(counts)) sections.push(`${JSON.stringify(name)}:${count}`);
+  return Buffer.from(`{${sections.join(',')}}`);
+}
+
+function encodeSection(section: KeySummaries): string {
+  const keys = Object.keys(section).sort();
+  return `{${keys.map((key) => `${JSON.stringify(key)}:${encodeKey(section[key]!)}`).join(',')}}`;
+}
+
+function encodeSet(set: LabelSet): string {
+  return `{"leaves":${set.leaves},${setId(set).slice(1)}`;
 }
 
 const count = z.number().int().min(0);
@@ -208,12 +224,6 @@ function mergeSets(sets: readonly LabelSet[]): LabelSet[] | undefined {
   return [...merged].sort(byId).map(([, set]) => set);
 }
 
-function mergeKeySummaries(parts: readonly KeySummaries[]): KeySummaries {
-  const keys = Object.assign(Object.create(null), parts[0]);
-  for (const part of parts.slice(1)) addKeys(keys, part);
-  return Object.fromEntries(Object.entries(keys));
-}
-
 function mergeSections(parts: readonly (KeySummaries | undefined)[]): KeySummaries | undefined {
   if (parts.some((part) => part === undefined)) return undefined;
   return fewEnough(mergeKeySummaries(parts.map((part) => part ?? {})));
@@ -229,11 +239,7 @@ function fewEnough(section: KeySummaries): KeySummaries | undefined {
 }
 
 function coversSection(wide: KeySummaries, narrow: KeySummaries | undefined, a: Keyed, b: Keyed): boolean {
-  if (!narrow) return false;
-  return [...new Set([...Object.keys(wide), ...Object.keys(narrow)])].every((name) => {
-    const [inWide, inNarrow] = [keyOf(wide, name), keyOf(narrow, name)];
-    return coversKey(inWide, inNarrow, { wide: a.places - inWide.present, narrow: b.places - inNarrow.present });
-  });
+  return narrow !== undefined && coversKeys(wide, narrow, { wide: a.places, narrow: b.places });
 }
 
 /** What a summary tells of a place, and nothing else that it may have. */

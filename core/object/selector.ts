@@ -13,8 +13,19 @@ export interface LabelRequirement {
 
 export type Labels = Readonly<Record<string, string>>;
 
+/** Selectors are never changed once they are read, and are asked for each destination. */
+const requirements = new WeakMap<LabelSelector, readonly LabelRequirement[]>();
+
 /** matchLabels as In-requirements of one value, then matchExpressions. */
-export function requirementsOf(selector: LabelSelector): LabelRequirement[] {
+export function requirementsOf(selector: LabelSelector): readonly LabelRequirement[] {
+  const known = requirements.get(selector);
+  if (known) return known;
+  const made = madeOf(selector);
+  requirements.set(selector, made);
+  return made;
+}
+
+function madeOf(selector: LabelSelector): LabelRequirement[] {
   const equalities = Object.entries(selector.matchLabels ?? {}).map(
     ([key, value]): LabelRequirement => ({ key, operator: 'In', values: [value] }),
   );

@@ -3,6 +3,7 @@
 import {
   decodeLabelSummary,
   emptyLabelSummary,
+  encodeLabelSummary,
   type LabelSummary,
   mergeLabelSummaries,
   summaryOfAgent,
@@ -11,6 +12,7 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Labels } from '../../core/object/selector.ts';
+import type { Timer } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { ChildFeeds } from '../../core/session/parent-sessions.ts';
 import { text } from '../../core/store/bytes.ts';
@@ -39,6 +41,9 @@ export class ChildBook {
   readonly children = new Map<string, Child>();
   readonly #ports: ChildBookPorts;
   readonly #told: ToldLabels;
+  /** Children whose part of the summary is of a transaction that may have failed. */
+  readonly #unsure = new Set<string>();
+  #settling: Timer | undefined;
   readonly #labels = new SegmentTree<LabelSummary>((a, b) => mergeLabelSummaries([a, b]));
 
   constructor(ports: ChildBookPorts) {
@@ -49,7 +54,11 @@ export class ChildBook {
   /** At start: all known children, and the agents that the inventory names. */
   load(t: Transaction): void {
     for (const { child } of this.#ports.mailboxes.all()) this.#read(t, child);
-    for (const name of this.#ports.inventory.syncTargets()) if (!this.children.has(name)) this.refresh(t, name);
+    for (const name of this.#ports.inventory.syncTargets()) {
+      if (this.children.has(name)) continue;
+      this.#ports.mailboxes.ensure(t, name, 'agent');
+      this.#read(t, name);
+    }
     // Labels of this node, or the time, have changed since the last start: all that was matched is matched anew.
     if (this.#told.begin(t, this.#summary())) for (const name of this.children.keys()) markDirty(t, 'child', name);
   }
@@ -74,12 +83,26 @@ export class ChildBook {
 
   /** In the transaction in which the inventory or the report of a child changes, before `refresh`: the parent hears of it with this write. */
   widen(t: Transaction, name: string): void {
-    const mailbox = this.#ports.mailboxes.get(name);
-    if (mailbox?.role === 'relay') this.#told.widen(t, this.#reportedLabels(t, mailbox) ?? emptyLabelSummary);
-    else this.#told.widen(t, this.#agentOf(name).labels);
+    this.#contribute(name, this.#labelsOf(t, name));
+    this.#unsure.add(name);
+    t.afterCommit(() => this.#unsure.delete(name));
+    this.#settling ??= this.#ports.clock.after(0, () => this.#settle());
+    this.#told.tell(t, this.#summary());
+  }
+
+  /** By now every transaction has ended: what is unsure still was of one that failed. */
+  #settle(): void {
+    this.#settling = undefined;
+    if (this.#unsure.size === 0) return;
+    this.#ports.write((t) => {
+      for (const name of this.#unsure) this.#contribute(name, this.#labelsOf(t, name));
+      this.#unsure.clear();
+      this.#told.tell(t, this.#summary());
+    });
   }
 
   stop(): void {
+    this.#settling?.stop();
     this.#told.stop();
     this.#ports.evictions.stop();
   }
@@ -121,12 +144,12 @@ export class ChildBook {
     if (mailbox.role === 'agent') {
       const { cordoned, destinations, labels } = this.#agentOf(name);
       this.children.set(name, { name, role: 'agent', destinations, ...(cordoned ? { cordoned } : {}) });
-      this.#labels.set(name, labels);
+      this.#contribute(name, labels);
       return;
     }
     const labels = this.#reportedLabels(t, mailbox);
     this.children.set(name, { name, role: 'relay', destinations: [], ...(labels ? { labels } : {}) });
-    this.#labels.set(name, labels ?? emptyLabelSummary);
+    this.#contribute(name, labels ?? emptyLabelSummary);
     const path = this.#ports.path === '' ? name : `${this.#ports.path}:${name}`;
     const tree = { path, labels: inheritedBelow(path, this.#ports.inherited(), {}) };
     mailbox.producer.put(t, { key: treeKey, attributes: text(stableStringify(tree)), body: new Uint8Array(0) }, 0);
@@ -145,6 +168,19 @@ export class ChildBook {
   #reportedLabels(reader: Reader, { reported }: Mailbox): LabelSummary | undefined {
     const row = reported.get(reader, hash128(labelsKey));
     return row?.content && decodeLabelSummary(reported.content(reader, row.content).attributes);
+  }
+
+  #labelsOf(reader: Reader, name: string): LabelSummary {
+    const mailbox = this.#ports.mailboxes.get(name);
+    if (mailbox?.role === 'relay') return this.#reportedLabels(reader, mailbox) ?? emptyLabelSummary;
+    return this.#agentOf(name).labels;
+  }
+
+  /** What says the same as before costs no merge. */
+  #contribute(name: string, labels: LabelSummary): void {
+    const before = this.#labels.get(name);
+    if (before && Buffer.compare(encodeLabelSummary(before), encodeLabelSummary(labels)) === 0) return;
+    this.#labels.set(name, labels);
   }
 
   #summary(): LabelSummary {

@@ -2,7 +2,7 @@
  * What decides whether a placement reaches a child, as keys: a change of a child concerns the placements that name a key which changed, and
  * no other. `labels/K`, `properties/K` and `targetLabels/K` name one key; `labels/*` all of a map, and `*` what is in none of these.
  */
-import { type KeySummaries, keyOf } from '../../core/match/key-summary.ts';
+import { differentKeys, type KeySummaries } from '../../core/match/key-summary.ts';
 import { keyedOf, type LabelSet, type LabelSummary, setId } from '../../core/match/label-summary.ts';
 import { sectionOf } from '../../core/match/summary-match.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
@@ -79,9 +79,7 @@ function changedSummary(before: LabelSummary, after: LabelSummary): Set<string> 
 }
 
 function addDifferentSummaries(keys: Set<string>, section: Section, a: KeySummaries, b: KeySummaries): void {
-  for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {
-    if (stableStringify(keyOf(a, name)) !== stableStringify(keyOf(b, name))) add(keys, section, name);
-  }
+  for (const name of differentKeys(a, b)) add(keys, section, name);
 }
 
 /**

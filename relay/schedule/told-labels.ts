@@ -4,7 +4,7 @@
  * and down, or agents that move one after the other, are a few messages on each level and not one for each change.
  */
 import type { Producer } from '../../core/feed/feed.ts';
-import { covers, encodeLabelSummary, type LabelSummary, mergeLabelSummaries } from '../../core/match/label-summary.ts';
+import { covers, encodeLabelSummary, type LabelSummary } from '../../core/match/label-summary.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import { labelsKey } from '../../core/wire/entries.ts';
@@ -21,9 +21,10 @@ export interface ToldLabelsPorts {
 
 export class ToldLabels {
   readonly #ports: ToldLabelsPorts;
+  /** Undefined from a put until its transaction has happened: it may fail, and then it has told nothing. */
   #told: LabelSummary | undefined;
-  /** What is told says more than is true even without narrowing: it is put right at once. */
-  #isRough = false;
+  #last: LabelSummary | undefined;
+  /** What it narrows to when the time has come. */
   #next: LabelSummary | undefined;
   #timer: Timer | undefined;
   #stopped = false;
@@ -38,18 +39,9 @@ export class ToldLabels {
   }
 
   tell(t: Transaction, summary: LabelSummary): void {
-    if (!this.#isRough && this.#told && covers(this.#told, summary)) this.#later(summary);
+    if (summary === this.#told) this.#next = undefined;
+    else if (this.#told && covers(this.#told, summary)) this.#later(summary);
     else this.#put(t, summary);
-  }
-
-  /**
-   * A child is about to be `part` of the summary. Its part of before may be in there twice then, until the next `tell`: what that part was is
-   * not known in a transaction that may yet fail, and too much said for a moment is harmless.
-   */
-  widen(t: Transaction, part: LabelSummary): void {
-    if (!this.#told || covers(this.#told, part)) return;
-    this.#put(t, mergeLabelSummaries([this.#told, part]));
-    this.#isRough = true;
   }
 
   stop(): void {
@@ -68,11 +60,11 @@ export class ToldLabels {
   }
 
   #put(t: Transaction, summary: LabelSummary): boolean {
-    // A transaction that fails has told nothing.
+    this.#told = undefined;
+    this.#last = summary;
     t.afterCommit(() => {
-      this.#told = summary;
+      if (this.#last === summary) this.#told = summary;
     });
-    this.#isRough = false;
     this.#next = undefined;
     const attributes = encodeLabelSummary(summary);
     return this.#ports.outbox.put(t, { key: labelsKey, attributes, body: new Uint8Array(0) }, 0);

@@ -28,6 +28,10 @@ const benches: Readonly<Record<string, Entry>> = {
     line: 'resident memory of an idle agent, an idle relay, and of each child of a relay',
     load: () => import('./footprint.ts'),
   },
+  match: {
+    line: 'one label change with 10,000 placements and 10,000 Locations, until the mailbox has it',
+    load: () => import('./match.ts'),
+  },
   cold: {
     line: '`banyan up` of the example tree from nothing until every node is ready',
     load: () => import('./cold.ts'),
