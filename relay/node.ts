@@ -130,6 +130,7 @@ export class Node implements AsyncDisposable {
       tableOf: (source) => this.#spaces.tableOf(source) ?? this.#upstream,
       children: this.#book.children,
       placements: this.#placements,
+      mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
       pathOf: (child) => childPath(config.path, child),
       counted: (evaluated) => (evaluated ? customizations.evaluated : customizations.known).inc(),
     });

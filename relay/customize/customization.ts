@@ -10,10 +10,10 @@ import { render } from '../../core/customize/render.ts';
 import { RenderCache, type Rendering } from '../../core/customize/render-cache.ts';
 import { contentHash, referenceCount } from '../../core/feed/content.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
-import { parseBody } from '../../core/object/canonical.ts';
+import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
-import { asBuffer, equalBytes } from '../../core/store/bytes.ts';
+import { asBuffer, equalBytes, text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Failure } from '../../core/summary/partial.ts';
 import { type ObjectAttributes, type PlacementId, parseEntryKey, placementId } from '../../core/wire/entries.ts';
@@ -29,6 +29,7 @@ export interface CustomizationPorts {
   tableOf(source: string): Table | undefined;
   readonly children: ReadonlyMap<string, Child>;
   readonly placements: Placements;
+  mailboxOf(child: string): Table | undefined;
   pathOf(child: string): string;
   /** An object was evaluated; otherwise it was known. */
   counted(evaluated: boolean): void;
@@ -88,7 +89,7 @@ export class Customization implements OutgoingStage {
     if ('failure' in outcome) {
       const message = shortened(outcome.failure.message);
       this.#renderings.set(t, child.name, keyHash, { ...row, failure: { ...outcome.failure, message, refs } }, trace);
-      return { type: 'keep' };
+      return this.#lastGood(t, child, keyHash, what.content);
     }
     this.#renderings.set(t, child.name, keyHash, row, trace);
     return equalBytes(outcome.body, what.content.body) ? what : this.#made(t, what, outcome);
@@ -199,6 +200,19 @@ export class Customization implements OutgoingStage {
     const { originRevision } = what;
     if (referenceCount(t, reference) === 0) return { type: 'content', content, originRevision };
     return { type: 'content', content, reference, originRevision };
+  }
+
+  /** What the agent has stays, but is told which placements want it now: one that has come holds it, one that has gone does not. */
+  #lastGood(t: Transaction, child: Child, keyHash: Uint8Array, wanted: Content): Outgoing {
+    const mailbox = this.#ports.mailboxOf(child.name);
+    const row = mailbox?.get(t, keyHash);
+    if (!mailbox || !row?.content) return { type: 'keep' };
+    const last = mailbox.content(t, row.content);
+    const had = attributesOf<ObjectAttributes>(last);
+    const { uid, created, generation } = had;
+    const has = stableStringify({ ...attributesOf<ObjectAttributes>(wanted), uid, created, generation });
+    if (has === stableStringify(had)) return { type: 'keep' };
+    return { type: 'content', content: { ...last, attributes: text(has) }, originRevision: row.originRevision };
   }
 
   /** The destination by which the object comes to the child. */

@@ -141,6 +141,7 @@ class Bench {
       tableOf: () => this.#table,
       children: this.#children,
       placements,
+      mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
       pathOf: (child) => child,
       counted: (evaluated) => {
         if (evaluated) this.evaluations += 1;

@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { refusals } from './support.ts';
 
 const ofPatch = (item: object) => refusals({ rules: [{ patch: [item] }] });
@@ -60,6 +62,11 @@ describe('a Customizer', () => {
     expect(refusals({ rules: [{ target, patch: [{ merge: {} }] }] })).toEqual([
       expect.stringContaining('spec.rules[0].target.labelSelector.matchExpressions[0].values'),
     ]);
+  });
+
+  it('of the reference is taken', () => {
+    const file = new URL('../../../../docs/reference/customizer.yaml', import.meta.url);
+    expect(refusals((parse(readFileSync(file, 'utf8')) as { spec: object }).spec)).toEqual([]);
   });
 
   it('with values of any type is taken', () => {

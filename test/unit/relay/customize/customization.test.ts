@@ -1,84 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { CustomizerSpec } from '../../../../core/customize/customizer.ts';
-import { Customization } from '../../../../relay/customize/customization.ts';
 import { factsOf } from '../support/facts.ts';
-import { idOf, ScheduleBench, selecting, source } from '../support/schedule-bench.ts';
-
-/** A scheduler with this stage, as the node connects them. */
-class CustomizeBench extends ScheduleBench {
-  customization!: Customization;
-  evaluations = 0;
-  hits = 0;
-
-  constructor() {
-    super();
-    this.start();
-  }
-
-  /** A start of the process. */
-  start(): void {
-    this.stages = [];
-    this.restart();
-    this.customization = new Customization({
-      tableOf: (name) => (name === source ? this.table : undefined),
-      children: this.children,
-      placements: this.placements,
-      pathOf: (child) => `eu:${child}`,
-      counted: (evaluated) => {
-        if (evaluated) this.evaluations += 1;
-        else this.hits += 1;
-      },
-    });
-    this.stages.push(this.customization);
-    this.childRefreshed = (t, name, stays) => this.customization.childChanged(t, name, stays);
-    this.auxiliaryChanged = (t, from, key) => this.customization.auxiliaryChanged(t, from, key);
-    this.store.read((reader) => this.customization.load(reader));
-  }
-
-  shop(name: string, storeName: string, labels: Record<string, string> = {}): void {
-    const all = { site: 'shop', ...labels };
-    const destination = {
-      location: name,
-      syncTargetUid: name,
-      labels: all,
-      facts: factsOf(name, all, { 'store-name': storeName }),
-      evaluate: () => false,
-    };
-    this.child({ name, role: 'agent', destinations: [destination] });
-  }
-
-  greeting(text: string, attributes: object = { customizers: ['shop/greet'] }, name = 'greeting'): void {
-    const metadata = { name, namespace: 'shop' };
-    this.object(
-      name,
-      ['p'],
-      JSON.stringify({ metadata, apiVersion: 'v1', data: { text }, kind: 'ConfigMap' }),
-      attributes,
-    );
-  }
-
-  greet(value: string, name = 'greet'): void {
-    this.spec({ replacements: [{ path: '$.data.text', value }] }, name);
-  }
-
-  spec(spec: CustomizerSpec, name = 'greet'): void {
-    this.customizer(name, ['p'], JSON.stringify({ metadata: { name }, spec }));
-  }
-
-  /** The text of the greeting of each shop, undefined where there is none. */
-  texts(...shops: string[]): (string | undefined)[] {
-    return shops.map((child) => {
-      const body = this.body(child, 'greeting');
-      return body === undefined ? undefined : (JSON.parse(body) as { data: { text: string } }).data.text;
-    });
-  }
-
-  failures(child: string): string[] {
-    return this.customization
-      .failures(idOf('p'), child)
-      .map(({ path, object, reason, message }) => [path, object, reason, message].join(' | '));
-  }
-}
+import { idOf, selecting, source } from '../support/schedule-bench.ts';
+import { CustomizeBench } from './customize-bench.ts';
 
 const welcome = 'Welcome to ${{ location.metadata.annotations["store-name"] }}';
 
@@ -228,6 +151,20 @@ describe('customization at the last hop', () => {
         `${idOf('p')} one`,
         `${idOf('p')} two`,
       ]);
+    });
+
+    it('has the last good object held by the placements that want it now', () => {
+      bench.placement('q', selecting('shop'));
+      bench.greet(failing);
+      bench.greeting('changed', { customizers: ['shop/greet'], generation: 2 }, 'greeting', ['p', 'q']);
+      bench.settle();
+      expect(bench.attributes('one')).toMatchObject({ refs: ['p', 'q'], generation: 1 });
+      bench.greeting('changed', { customizers: ['shop/greet'], generation: 2 }, 'greeting', ['q']);
+      bench.removePlacement('p');
+      bench.settle();
+      expect(bench.attributes('one')).toMatchObject({ refs: ['q'], generation: 1 });
+      expect(bench.texts('one')).toEqual(['Welcome to Rivoli']);
+      expect(bench.customization.failures(idOf('q'), 'one')).toHaveLength(1);
     });
 
     it('says so no more when it works again', () => {

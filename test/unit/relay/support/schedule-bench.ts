@@ -1,5 +1,5 @@
 /** A scheduler over one source with the mailboxes of some children; the children are what the test says they are. */
-import type { AppliedChange } from '../../../../core/feed/feed.ts';
+import type { AppliedChange, Producer } from '../../../../core/feed/feed.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
 import { mergeLabelSummaries } from '../../../../core/match/label-summary.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
@@ -229,6 +229,10 @@ export class ScheduleBench {
       const row = producer.get(reader, hash128(mapKey(name)));
       return row?.content && asText(producer.content(reader, row.content).body);
     });
+  }
+
+  mailboxOf(child: string): Producer | undefined {
+    return this.#mailboxes.get(child)?.producer;
   }
 
   head(child: string): number {
