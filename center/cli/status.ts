@@ -9,6 +9,14 @@ interface ShownStatus {
   display?: string;
   summary?: Record<string, number>;
   conditions?: Condition[];
+  rollout?: {
+    release: number;
+    phase: string;
+    expected?: number;
+    exposed?: number;
+    available?: number;
+    failed?: number;
+  };
   failures?: { path: string; object: string; reason: string; message: string }[];
 }
 
@@ -23,6 +31,11 @@ export async function placementReport(api: ApiClient, context: string, name: str
   }
   for (const condition of status.conditions ?? []) {
     lines.push(`${condition.type}=${condition.status}   ${condition.reason}: ${condition.message}`);
+  }
+  const { release, phase, expected, exposed, available, failed } = status.rollout ?? {};
+  if (release !== undefined) lines.push(`release ${release}   ${phase}`);
+  if (expected !== undefined) {
+    lines.push(`  waves so far: ${expected} connected, ${exposed} have it, ${available} available, ${failed} failed`);
   }
   const counts = Object.entries(status.summary ?? {});
   if (counts.length > 0)

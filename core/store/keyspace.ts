@@ -57,6 +57,8 @@ export const keyspace = {
   exposure: 32,
   /** … placement id -> JSON: what the origin remembers of a rollout (see rollout/state.ts) */
   rollout: 33,
+  /** h key hash of an object, … placement id -> nothing: the other way round of heldBack */
+  heldBy: 34,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

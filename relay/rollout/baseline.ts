@@ -75,11 +75,9 @@ export class Baseline {
       if (state) this.#forget(t, id, revision);
       return;
     }
-    const plan = stableStringify(conditionsOf(staged.rollout));
-    const nowMs = this.#ports.wallMs();
     const next = state
-      ? specChanged(state, staged.generation, plan, nowMs)
-      : initialState(staged.generation, plan, nowMs);
+      ? specChanged(state, staged.generation, planOf(staged), this.#ports.wallMs())
+      : this.#initial(staged);
     this.write(t, name, next);
   }
 
@@ -92,13 +90,19 @@ export class Baseline {
   objectChanged(t: Transaction, key: ObjectKey, before: Promoted, after: Content | undefined, revision: number): void {
     if (this.#staged.size === 0) return;
     for (const name of new Set([...refsOf(before.content), ...refsOf(after)])) {
-      if (this.#staged.has(name)) this.#compare(t, name, key, before, after, revision);
+      const staged = this.#staged.get(name);
+      if (staged) this.#compare(t, name, staged, key, before, after, revision);
     }
+  }
+
+  #initial(staged: StagedPlacement): RolloutState {
+    return initialState(staged.generation, planOf(staged), this.#ports.wallMs());
   }
 
   #compare(
     t: Transaction,
     name: string,
+    staged: StagedPlacement,
     key: ObjectKey,
     before: Promoted,
     after: Content | undefined,
@@ -106,8 +110,8 @@ export class Baseline {
   ): void {
     const { table, put, drop } = this.#ports;
     const id = this.#id(name);
-    const state = readState(t, id);
-    if (!state) return;
+    // After a start an object may be looked at before the placement that is to stage it.
+    const state = readState(t, id) ?? this.#initial(staged);
     const had = forPlacement(before.content, name);
     const has = forPlacement(after, name);
     if (isSame(had, has, name)) return;
@@ -184,6 +188,10 @@ export function readRelease(reader: Reader, table: Table, id: PlacementId): Rele
 function readState(reader: Reader, id: PlacementId): RolloutState | undefined {
   const bytes = reader.get(stateKey(id));
   return bytes && (JSON.parse(asText(bytes)) as RolloutState);
+}
+
+function planOf({ rollout }: StagedPlacement): string {
+  return stableStringify(conditionsOf(rollout));
 }
 
 function stateKey(id: PlacementId): Uint8Array {

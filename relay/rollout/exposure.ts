@@ -29,7 +29,7 @@ import { markDirty } from '../schedule/dirty.ts';
 import type { Outgoing, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import { readRelease } from './baseline.ts';
-import { countHeld, type Promoted, promotedOf } from './held-back.ts';
+import { countHeld, holders, type Promoted, promotedOf } from './held-back.ts';
 
 export interface ExposurePorts {
   readonly store: Store;
@@ -46,8 +46,8 @@ interface Known {
   release: ReleaseAttributes;
   /** Monotonic; undefined: nothing has renewed the authorisation since the start of this process. */
   renewedAtMs: number | undefined;
-  /** Rows of promoted contents that are here. */
-  held: number;
+  /** Rows of promoted contents that are here; undefined: to be counted when it is asked for. */
+  held: number | undefined;
   /** Release that was handed to each child. */
   readonly exposed: Map<string, number>;
   local: LocalRelease | undefined;
@@ -83,7 +83,7 @@ export class Exposures implements OutgoingStage {
     const { id } = entry;
     if (entry.type === 'promoted') {
       const known = this.#known.get(id);
-      if (known) known.held = countHeld(t, id);
+      if (known) known.held = undefined;
       if (this.#lookAgain(t, id)) markDirty(t, 'target', id);
       return false;
     }
@@ -124,7 +124,7 @@ export class Exposures implements OutgoingStage {
     const known: Known = {
       release,
       renewedAtMs: isNew ? nowMs : before.renewedAtMs,
-      held: countHeld(reader, id),
+      held: undefined,
       exposed: before?.exposed ?? storedExposures(reader, id),
       local: before && isRenewal(before.release, release) ? before.local : undefined,
       timer: undefined,
@@ -151,33 +151,36 @@ export class Exposures implements OutgoingStage {
 
   outgoing(t: Transaction, shipment: Shipment, what: Outgoing): Outgoing {
     if (what.type === 'keep' || what.type === 'later' || this.#ports.placements.staged().size === 0) return what;
-    const { child, source, keyHash, key } = shipment;
-    const attributes = what.type === 'content' ? attributesOf(what) : undefined;
-    const wanting = new Set((attributes?.refs ?? []).map((name) => placementId(source, name)));
-    const reaching = (id: PlacementId) => this.#ports.placements.get(id)?.children.has(child.name) ?? false;
+    const { child, source, keyHash, changed } = shipment;
+    const { placements, tableOf } = this.#ports;
+    const wanting = refsOf(what).map((name) => placementId(source, name));
+    const reaching = (id: PlacementId) => placements.get(id)?.children.has(child.name) ?? false;
     // Whoever brings it there without stages brings it as it is.
-    for (const id of wanting) if (reaching(id) && !this.#ports.placements.get(id)?.staged) return what;
-    const table = this.#ports.tableOf(source);
+    if (wanting.some((id) => reaching(id) && !placements.get(id)?.staged)) return what;
+    const table = tableOf(source);
     if (!table) return what;
+    // An object that has just gone may be one whose promoted content has yet to come.
+    const gone = what.type === 'nothing' && changed ? changed.refs.map((name) => placementId(source, name)) : [];
     let held: Promoted | undefined;
     const unknown: PlacementId[] = [];
-    const named = what.type === 'content' ? what.content.key : key;
     // In order of name, so that of two that hold back the same object one is chosen, the same each time.
-    const staged = [...this.#ports.placements.staged().values()].filter((one) => one.source === source);
-    for (const { id } of staged.sort((a, b) => (a.id < b.id ? -1 : 1))) {
-      if (!reaching(id)) continue;
+    for (const id of [...new Set([...wanting, ...gone, ...holders(t, keyHash)])].sort()) {
+      if (!placements.get(id)?.staged || !reaching(id)) continue;
       const promoted = promotedOf(t, table, id, keyHash);
-      const wants = wanting.has(id);
-      // An object that has just gone may be one whose promoted content has yet to come.
-      const wanted = wants || (what.type === 'nothing' && key !== undefined && this.#known.has(id));
-      if (!wanted && !promoted) continue;
-      if (wanted && !this.#isKnown(id, what.originRevision)) unknown.push(id);
-      else if (!wants && !promoted) continue;
-      else if (!promoted || this.#hasCandidate(id, child.name)) return what;
-      else held ??= promoted;
+      const wants = wanting.includes(id);
+      if (wants || (gone.includes(id) && this.#known.has(id))) {
+        if (!this.#isKnown(t, id, what.originRevision)) {
+          unknown.push(id);
+          continue;
+        }
+      }
+      if (!promoted && !wants) continue;
+      if (!promoted || this.#hasCandidate(id, child.name)) return what;
+      held ??= promoted;
     }
-    if (unknown.length > 0 && named !== undefined) {
-      for (const id of unknown) t.put(withheldKey(id, named), new Uint8Array(0));
+    const key = what.type === 'content' ? what.content.key : changed?.key;
+    if (unknown.length > 0 && key !== undefined) {
+      for (const id of unknown) t.put(withheldKey(id, key), new Uint8Array(0));
       return { type: 'keep' };
     }
     if (!held) return what;
@@ -186,16 +189,23 @@ export class Exposures implements OutgoingStage {
   }
 
   /** What an agent is told that its reports are to be exact for; undefined: nothing yet, and what it was told stays. */
-  targetFor(placement: Placement, child: string, target: TargetAttributes): TargetAttributes | undefined {
+  targetFor(
+    t: Transaction,
+    placement: Placement,
+    child: string,
+    target: TargetAttributes,
+  ): TargetAttributes | undefined {
     if (!placement.staged) return target;
-    if (!this.#isKnown(placement.id, target.target)) return undefined;
+    if (!this.#isKnown(t, placement.id, target.target)) return undefined;
     if (this.#hasCandidate(placement.id, child)) return target;
     return { ...target, target: this.#known.get(placement.id)!.release.promotedTarget };
   }
 
-  #isKnown(id: PlacementId, originRevision: number): boolean {
+  #isKnown(reader: Reader, id: PlacementId, originRevision: number): boolean {
     const known = this.#known.get(id);
-    return known !== undefined && known.held === known.release.held && known.release.target >= originRevision;
+    if (!known || known.release.target < originRevision) return false;
+    known.held ??= countHeld(reader, id);
+    return known.held === known.release.held;
   }
 
   #hasCandidate(id: PlacementId, child: string): boolean {
@@ -276,7 +286,7 @@ export class Exposures implements OutgoingStage {
     const nowMs = clock.monotonicMs();
     const { renewedAtMs, release, local } = known;
     const expired = renewedAtMs === undefined || nowMs - renewedAtMs >= release.authorizationSeconds * 1000;
-    if (expired || !local || !this.#isKnown(id, 0)) return;
+    if (expired || !local || !store.read((reader) => this.#isKnown(reader, id, 0))) return;
     const { children, waitMs } = local.admit(nowMs);
     known.timer?.stop();
     if (waitMs !== undefined) known.timer = clock.after(waitMs, () => this.#schedule(id, known));
@@ -320,6 +330,6 @@ function withheldKey(id: PlacementId, key: string): Uint8Array {
   return concat(prefixOf('withheld'), text(id), nul, text(key));
 }
 
-function attributesOf({ content }: Outgoing & { readonly type: 'content' }): ObjectAttributes {
-  return JSON.parse(asText(content.attributes)) as ObjectAttributes;
+function refsOf(what: Outgoing): readonly string[] {
+  return what.type === 'content' ? (JSON.parse(asText(what.content.attributes)) as ObjectAttributes).refs : [];
 }

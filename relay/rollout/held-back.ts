@@ -25,8 +25,20 @@ export function noteHeld(t: Transaction, change: AppliedChange): void {
   if (entry?.type !== 'promoted') return;
   const key = objectKey(entry.source, entry.object);
   const at = concat(prefixOf('heldBack'), text(entry.id), nul, hash128(key));
-  if (change.after) t.put(at, text(key));
-  else t.remove(at);
+  const back = concat(prefixOf('heldBy'), hash128(key), text(entry.id));
+  if (change.after) {
+    t.put(at, text(key));
+    t.put(back, new Uint8Array(0));
+  } else {
+    t.remove(at);
+    t.remove(back);
+  }
+}
+
+/** The placements that keep something else as promoted of an object. */
+export function holders(reader: Reader, keyHash: Uint8Array): PlacementId[] {
+  const prefix = concat(prefixOf('heldBy'), keyHash);
+  return [...reader.scan(prefixRange(prefix))].map(([key]) => asText(key.subarray(prefix.length)));
 }
 
 /** Objects by the hash of their entry keys. */

@@ -25,8 +25,8 @@ export interface Shipment {
   readonly child: Child;
   readonly source: string;
   readonly keyHash: Uint8Array;
-  /** The entry key, when the row has just changed: it may be gone by now. */
-  readonly key?: string;
+  /** When the row has just changed, and may be gone by now: its entry key, and the placements that wanted it before. */
+  readonly changed?: { readonly key: string; readonly refs: readonly string[] };
 }
 
 export type Outgoing =

@@ -71,7 +71,12 @@ export interface Releases {
   /** Returns the keys of rows that were kept back from the placement's children. */
   detached(t: Transaction, id: PlacementId, child: string): readonly string[];
   /** What an agent's reports are to be exact for; undefined: what it was told stays. */
-  targetFor(placement: Placement, child: string, target: TargetAttributes): TargetAttributes | undefined;
+  targetFor(
+    t: Transaction,
+    placement: Placement,
+    child: string,
+    target: TargetAttributes,
+  ): TargetAttributes | undefined;
 }
 
 /** Asked again whenever the placement or the child is dirty; what may not happen yet leaves the child as it is. */
@@ -394,7 +399,7 @@ export class Scheduler {
     const content = row?.content && table?.content(t, row.content);
     const target = content && attributesOf<TargetAttributes>(content);
     const isAgent = this.#ports.children.get(child)?.role === 'agent';
-    const its = target && isAgent ? this.#ports.releases.targetFor(placement, child, target) : target;
+    const its = target && isAgent ? this.#ports.releases.targetFor(t, placement, child, target) : target;
     if (!content || !its || its === target) {
       if (its) this.#share(t, child, mailbox, placement.source, keyHash);
       return;
@@ -429,7 +434,7 @@ export class Scheduler {
 
   /** To an agent: what the stages make of the object's row, or of there being none for it. False: it is left for the next step. */
   #ship(t: Transaction, child: Child, mailbox: Producer, source: string, keyHash: Uint8Array, work?: Work): boolean {
-    const shipment = { child, source, keyHash, ...(work?.key.startsWith('o/') ? { key: work.key } : {}) };
+    const shipment = { child, source, keyHash, ...(work?.key.startsWith('o/') ? { changed: work } : {}) };
     const what = throughStages(this.#ports.stages, t, shipment, this.#offered(t, child, source, keyHash, work));
     if (what.type === 'keep') return true;
     if (what.type === 'later') {

@@ -5,5 +5,5 @@ export const noReleases: Releases = {
   rowChanged: () => false,
   placementChanged: () => false,
   detached: () => [],
-  targetFor: (_placement, _child, target) => target,
+  targetFor: (_t, _placement, _child, target) => target,
 };

@@ -1,0 +1,53 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { askWebhook } from '../../../../relay/rollout/webhook.ts';
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+async function answering(status: number, body: string | undefined, asked: string[] = []): Promise<string> {
+  server = createServer((request, response) => {
+    request.on('data', (chunk: Buffer) => asked.push(`${request.method} ${chunk}`));
+    request.on('end', () => {
+      if (body !== undefined) response.writeHead(status).end(body);
+    });
+  });
+  await new Promise<void>((done) => server!.listen(0, '127.0.0.1', done));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/ask`;
+}
+
+describe('a webhook', () => {
+  it('is asked with a POST of JSON, and lets pass or not', async () => {
+    const asked: string[] = [];
+    const url = await answering(200, '{"passed":true}', asked);
+    expect(await askWebhook({ url, timeoutSeconds: 5 }, { wave: 'a' })).toEqual({ passed: true });
+    expect(asked).toEqual(['POST {"wave":"a"}']);
+  });
+
+  it.each([
+    [200, '{"passed":false,"message":"not before noon"}', 'not before noon'],
+    [200, '{"passed":false}', 'it says no'],
+    [200, '{"ok":true}', 'the answer is not {"passed": true or false'],
+    [200, 'yes', 'is not valid JSON'],
+    [500, '{"passed":true}', 'HTTP status 500'],
+    [200, `{"passed":true,"message":"${'x'.repeat(70_000)}"}`, 'more than 65536 bytes of answer'],
+  ])('that answers %i %.40s is waited for', async (status, body, message) => {
+    const result = await askWebhook({ url: await answering(status, body), timeoutSeconds: 5 }, {});
+    expect(result).toMatchObject({ passed: false, failed: false });
+    expect(JSON.stringify(result)).toContain(JSON.stringify(message).slice(1, -1));
+  });
+
+  it('that does not answer is waited for no longer than its deadline', async () => {
+    const result = await askWebhook({ url: await answering(200, undefined), timeoutSeconds: 0.05 }, {});
+    expect(JSON.stringify(result)).toContain('no answer within 0.05 s');
+  });
+
+  it('that nobody serves is waited for', async () => {
+    const result = await askWebhook({ url: 'http://127.0.0.1:1/ask', timeoutSeconds: 5 }, {});
+    expect(JSON.stringify(result)).toContain('ECONNREFUSED');
+  });
+});
