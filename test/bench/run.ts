@@ -32,6 +32,10 @@ const benches: Readonly<Record<string, Entry>> = {
     line: 'one label change with 10,000 placements and 10,000 Locations, until the mailbox has it',
     load: () => import('./match.ts'),
   },
+  summary: {
+    line: '3,000 clusters change the state of 45 objects each, until the summaries at the center are exact',
+    load: () => import('./summary.ts'),
+  },
   cold: {
     line: '`banyan up` of the example tree from nothing until every node is ready',
     load: () => import('./cold.ts'),

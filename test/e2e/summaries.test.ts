@@ -176,3 +176,33 @@ describe.skipIf(withoutKubectl)(`summaries that users define${why}`, () => {
     expect(refused({ filter: 'obj.', combinedFields: [{ name: 'n', type: 'COUNT' }] })).toContain('spec.filter');
   });
 });
+
+describe.skipIf(withoutKubectl)(`a summary over five levels${why}`, () => {
+  const tree = new LocalTree('deploy/topologies/chain.yaml');
+  const counted = (context: string) =>
+    tree.json<Summary>(context, 'ss', 'shop.images')?.rows.map(({ columns }) => columns.slice(1)) ?? [];
+
+  beforeAll(() => tree.up(), 120_000);
+  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+
+  it('is at each level that of what is below it', async () => {
+    tree.ok(center, 'apply', '-f', fixture('docs/examples/summarizers.yaml'));
+    const both = [
+      [signage, 2, 2],
+      [till, 2, 4],
+    ];
+    const one = [
+      [signage, 1, 1],
+      [till, 1, 2],
+    ];
+    for (const [context, expected] of [
+      [center, both],
+      ['space/a/center.retail', both],
+      ['space/a:b/center.retail', both],
+      ['space/a:b:c/center.retail', one],
+      ['space/a:b:c:d/center.retail', one],
+    ] as const) {
+      await until(`${context} agrees`, () => JSON.stringify(counted(context)) === JSON.stringify(expected));
+    }
+  }, 90_000);
+});
