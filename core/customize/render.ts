@@ -70,6 +70,7 @@ function outcomeOf(input: RenderInput, work: Work): Outcome {
   try {
     let object: Fields = input.object;
     if (input.expands) object = work.in(`annotation ${expandAnnotation}`, () => work.expanded(input.object));
+    if (input.customizers.length > 0) object = withMaps(object);
     for (const { name, compiled } of input.customizers) {
       object = work.in(`Customizer ${name}`, () => work.customized(object, compiled));
     }
@@ -79,6 +80,15 @@ function outcomeOf(input: RenderInput, work: Work): Outcome {
       return { failure: { reason: 'CustomizationFailed', message: `${work.doing}: ${withField(error)}` } };
     throw error;
   }
+}
+
+/** Every object has labels and annotations, be it none: a patch can add one, an expression can ask for one. Empty ones do not come out. */
+function withMaps(object: Fields): Fields {
+  const metadata = object.metadata as ObjectMeta;
+  return {
+    ...object,
+    metadata: { ...metadata, labels: metadata.labels ?? {}, annotations: metadata.annotations ?? {} },
+  };
 }
 
 function withField({ field, message }: CustomizeError): string {

@@ -147,9 +147,28 @@ describe.skipIf(withoutKubectl)(`customization on a tree of processes${why}`, ()
       'it says that this is of the wrong type',
       () => status()?.failures?.every(({ message }) => message.includes('data.tills')) ?? false,
     );
-    tree.apply(space, customizer('later', { rules: [{ patch: [{ merge: { data: { at: '${{ path }}' } } }] }] }));
+    tree.apply(
+      space,
+      customizer('later', {
+        rules: [
+          { patch: [{ merge: { data: { at: '${{ path }}', tills: '${{ properties.?tills.orValue("one") }}' } } }] },
+        ],
+      }),
+    );
     await until('it is applied', () => shops.every((shop) => map(shop)?.data?.at === shop));
     tree.ok(space, 'wait', 'epl/shopfront', '--for=condition=Ready', '--timeout=60s');
+    expect(map('hq')?.data?.tills).toBe('one');
+    tree.ok(
+      'node/center',
+      'patch',
+      'synctarget',
+      'hq',
+      '--type=merge',
+      '-p',
+      '{"spec":{"properties":{"tills":"four"}}}',
+    );
+    await until('a property has changed it', () => map('hq')?.data?.tills === 'four');
+    expect(map('us:market')?.data?.tills).toBe('one');
   });
 
   it('refuses a Customizer that can not be worked off, with its fields', () => {

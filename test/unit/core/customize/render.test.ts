@@ -196,6 +196,20 @@ describe('an object that comes out', () => {
     );
   });
 
+  it('can be given a label and an annotation, also its first', () => {
+    const spec: CustomizerSpec = {
+      ...patch({ op: 'add', path: '/metadata/labels/a', value: '${{ "b" in object.metadata.labels ? "b" : "none" }}' }),
+      ...replacing("$.metadata.annotations['x.io/a']", 'b'),
+    };
+    expect(rendered(configMap({}), spec).object.metadata).toEqual({
+      name: 'greeting',
+      namespace: 'shop',
+      labels: { a: 'none' },
+      annotations: { 'x.io/a': 'b' },
+    });
+    expect(rendered(configMap({}), { rules: [] }).object.metadata).toEqual({ name: 'greeting', namespace: 'shop' });
+  });
+
   it('has neither a status nor what only a space knows', () => {
     const spec = patch({ op: 'add', path: '/status', value: {} }, { op: 'add', path: '/metadata/uid', value: 'x' });
     const { object } = rendered({ apiVersion: 'x.io/v1', kind: 'X', metadata: { name: 'x' } }, spec);
