@@ -33,6 +33,7 @@ import { Gather } from './gather/gather.ts';
 import { Reporter } from './gather/reporter.ts';
 import { Slices } from './gather/slices.ts';
 import { StatusWriter } from './gather/status-writer.ts';
+import { SubtreeSlices } from './gather/subtree-slices.ts';
 import { SummaryRoom } from './gather/summary-room.ts';
 import { Mailboxes } from './mailbox/mailboxes.ts';
 import { checkReported } from './mailbox/reported-check.ts';
@@ -224,13 +225,18 @@ export class Node implements AsyncDisposable {
       unresolved: (id) => this.#summaries.unresolved(id),
       rolloutOf: (id) => this.#rollouts.outcome(id),
     });
-    this.#slices = new Slices({
+    const sliced = {
       path: config.path,
-      clock,
       placements: this.#placements,
       children: this.#book.children,
+      expected: (id: PlacementId, child: string) => this.#gather.expected(id, child),
+    };
+    const subtreeSlices = new SubtreeSlices({ ...sliced, changed: (source, key) => this.#views.changed(source, key) });
+    this.#slices = new Slices({
+      ...sliced,
+      clock,
       ownSpace: (source) => this.#spaces.own(source),
-      expected: (id, child) => this.#gather.expected(id, child),
+      elsewhere: (id) => subtreeSlices.tell(id),
     });
     this.#reporter = new Reporter({ clock, soon: ports.soon, report: (ids) => this.#report(ids) });
     this.#summaries = this.#makeSummaries();
@@ -245,6 +251,7 @@ export class Node implements AsyncDisposable {
       exactStatusOf: (reader, source, key) => this.#exact.statusOf(reader, source, key),
       isOwn: (source) => this.#spaces.own(source) !== undefined,
       summaries: this.#summaries.writer,
+      slices: subtreeSlices,
       path: config.path,
     });
     this.#sessions = this.#makeSessions();

@@ -2,49 +2,26 @@
  * SinglePlacementSlices: the places that a placement of this node matches, one by one where its own inventory knows them, counted by
  * child where another node does. Written some time after the match has changed, never for a change of state alone.
  */
-import { sliceEntriesMax } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
-import { hash128 } from '../../core/object/hash.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { PlacementId } from '../../core/wire/entries.ts';
-import { type Child, matchingDestinations } from '../schedule/children.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import { placementResource } from '../spaces/selection.ts';
-import { childPath } from '../tree/node-objects.ts';
+import { type SliceContent, type SliceSources, type Subtree, sliceContents, sliceOf } from './slice-contents.ts';
 
-export interface SlicesPorts {
-  readonly path: string;
+export interface SlicesPorts extends SliceSources {
   readonly clock: Clock;
   readonly placements: Placements;
-  readonly children: ReadonlyMap<string, Child>;
   ownSpace(source: string): Space | undefined;
-  /** Destinations at or below a child, as the summary counts them. */
-  expected(id: PlacementId, child: string): number;
-}
-
-interface Destination {
-  readonly cluster: string;
-  readonly locationName: string;
-  readonly syncTargetName: string;
-  readonly syncTargetUID: string;
-  readonly path: string;
-}
-
-interface Subtree {
-  readonly path: string;
-  readonly matched: number;
-  readonly observedTime: string;
+  /** A placement from above, or one that is gone: nothing is written for it. */
+  elsewhere(id: PlacementId): void;
 }
 
 /** Labels that change one after the other are one writing. */
 const intervalMs = 1_000;
-/** Of a name's 253 characters, what the number behind it leaves. */
-const stemMax = 245;
-const apiVersion = 'edge.banyan.io/v1alpha1';
-const kind = 'SinglePlacementSlice';
 
 export class Slices {
   readonly #ports: SlicesPorts;
@@ -76,6 +53,7 @@ export class Slices {
       const placement = this.#ports.placements.get(id);
       const space = placement && this.#ports.ownSpace(placement.source);
       if (space) this.#write(space, placement);
+      else this.#ports.elsewhere(id);
     }
     this.#dirty.clear();
   }
@@ -83,12 +61,12 @@ export class Slices {
   #write(space: Space, placement: Placement): void {
     const owner = space.get({ ...placementResource, namespace: '', name: placement.name });
     if (!owner || owner.metadata.deletionTimestamp !== undefined) return;
-    const contents = cut(this.#destinations(placement), this.#subtrees(placement));
+    const contents = sliceContents(this.#ports, placement);
     for (let i = 0; ; i++) {
       const content = contents[i];
-      const slice = sliceOf(owner, i, content ?? {});
+      const slice = sliceOf({ name: placement.name, uid: owner.metadata.uid! }, i, content ?? {});
       const key = space.keyOf(slice);
-      const before = space.get(key) as (KubeObject & Content) | undefined;
+      const before = space.get(key) as (KubeObject & SliceContent) | undefined;
       if (!content) {
         if (!before) return;
         space.delete(key);
@@ -102,56 +80,10 @@ export class Slices {
       }
     }
   }
-
-  #destinations(placement: Placement): Destination[] {
-    const found: Destination[] = [];
-    for (const name of [...placement.children].sort()) {
-      const child = this.#ports.children.get(name);
-      if (child?.role !== 'agent') continue;
-      const path = childPath(this.#ports.path, name);
-      for (const { location, syncTargetUid } of matchingDestinations(placement, child)) {
-        const syncTarget = { syncTargetName: name, syncTargetUID: syncTargetUid };
-        found.push({ cluster: name, locationName: location, ...syncTarget, path });
-      }
-    }
-    return found;
-  }
-
-  #subtrees(placement: Placement): Omit<Subtree, 'observedTime'>[] {
-    return [...placement.children]
-      .sort()
-      .filter((name) => this.#ports.children.get(name)?.role === 'relay')
-      .map((name) => ({
-        path: childPath(this.#ports.path, name),
-        matched: this.#ports.expected(placement.id, name),
-      }))
-      .filter(({ matched }) => matched > 0);
-  }
-}
-
-type Content = {
-  readonly destinations?: readonly Destination[];
-  readonly subtrees?: readonly Omit<Subtree, 'observedTime'>[];
-};
-
-/** Destinations first, then subtrees, at most `sliceEntriesMax` in each. */
-function cut(destinations: readonly Destination[], subtrees: readonly Omit<Subtree, 'observedTime'>[]): Content[] {
-  const slices: Content[] = [];
-  const all = destinations.length + subtrees.length;
-  for (let from = 0; from < all; from += sliceEntriesMax) {
-    const to = from + sliceEntriesMax;
-    const single = destinations.slice(from, to);
-    const counted = subtrees.slice(Math.max(0, from - destinations.length), Math.max(0, to - destinations.length));
-    slices.push({
-      ...(single.length > 0 ? { destinations: single } : {}),
-      ...(counted.length > 0 ? { subtrees: counted } : {}),
-    });
-  }
-  return slices;
 }
 
 /** A subtree that counts as before keeps the time when it first did. */
-function stamped(content: Content, before: Content, wallMs: number): Content {
+function stamped(content: SliceContent, before: SliceContent, wallMs: number): SliceContent {
   const known = new Map(((before.subtrees ?? []) as readonly Subtree[]).map((subtree) => [subtree.path, subtree]));
   const subtrees = content.subtrees?.map((subtree) => {
     const old = known.get(subtree.path);
@@ -159,23 +91,4 @@ function stamped(content: Content, before: Content, wallMs: number): Content {
     return { ...subtree, observedTime };
   });
   return { ...content, ...(subtrees ? { subtrees } : {}) };
-}
-
-function sliceOf({ metadata }: KubeObject, index: number, content: Content): KubeObject {
-  const name = metadata.name!;
-  const stem =
-    name.length <= stemMax
-      ? name
-      : `${name.slice(0, stemMax - 9)}-${Buffer.from(hash128(name)).toString('hex').slice(0, 8)}`;
-  return {
-    apiVersion,
-    kind,
-    metadata: {
-      name: `${stem}-${index}`,
-      // A name that is longer than a label's value may be is told by the owner reference alone.
-      labels: name.length <= 63 ? { 'edge.banyan.io/placement': name } : {},
-      ownerReferences: [{ apiVersion, kind: 'EdgePlacement', name, uid: metadata.uid!, controller: true }],
-    },
-    ...content,
-  };
 }

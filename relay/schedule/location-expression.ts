@@ -1,5 +1,5 @@
 /** `spec.locationExpression` at one destination. A placement that can't be evaluated there does not match there. */
-import { locationVariables } from '../../core/apiserver/kinds/admission.ts';
+import { locationVariables } from '../../core/apiserver/kinds/location-expression-check.ts';
 import { compileCel } from '../../core/match/cel/cel.ts';
 import { CelError } from '../../core/match/cel/cel-error.ts';
 import { parseSyntax, readsOf } from '../../core/match/cel/syntax.ts';

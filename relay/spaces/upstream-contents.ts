@@ -4,13 +4,14 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
 import { objectKey, parseEntryKey, placementId, placementKey, splitPlacementId } from '../../core/wire/entries.ts';
+import { sliceResource } from '../gather/slice-contents.ts';
 import { summaryResource } from '../gather/summary-object.ts';
 import { shownBody } from '../mailbox/bodies.ts';
 import type { ShownObject } from '../mailbox/mailbox-view.ts';
 import { placementResource } from './selection.ts';
 
-/** The StatusSummaries of a source above, as this node makes them for its subtree. */
-export interface ShownSummaries {
+/** Objects of one kind of a source above, as this node makes them for its subtree: StatusSummaries, SinglePlacementSlices. */
+export interface MadeObjects {
   shown(source: string): Iterable<ShownObject>;
   shownOne(source: string, name: string): Uint8Array | undefined;
 }
@@ -26,14 +27,22 @@ export class UpstreamContents {
   readonly #table: Table;
   readonly #source: string;
   readonly #statuses: UpstreamStatuses;
-  readonly #summaries: ShownSummaries;
+  readonly #summaries: MadeObjects;
+  readonly #slices: MadeObjects;
 
-  constructor(store: Store, table: Table, source: string, statuses: UpstreamStatuses, summaries: ShownSummaries) {
+  constructor(
+    store: Store,
+    table: Table,
+    source: string,
+    statuses: UpstreamStatuses,
+    made: { summaries: MadeObjects; slices: MadeObjects },
+  ) {
     this.#store = store;
     this.#table = table;
     this.#source = source;
     this.#statuses = statuses;
-    this.#summaries = summaries;
+    this.#summaries = made.summaries;
+    this.#slices = made.slices;
   }
 
   list(): ShownObject[] {
@@ -44,12 +53,13 @@ export class UpstreamContents {
         const key = content && this.keyOf(content.key);
         if (key) shown.push({ key, body: this.#body(reader, content, key) });
       }
-      return [...shown, ...this.#summaries.shown(this.#source)];
+      return [...shown, ...this.#summaries.shown(this.#source), ...this.#slices.shown(this.#source)];
     });
   }
 
   get(key: ObjectKey): Uint8Array | undefined {
     if (isSummary(key)) return this.#summaries.shownOne(this.#source, key.name);
+    if (isSlice(key)) return this.#slices.shownOne(this.#source, key.name);
     const entryKey = isPlacement(key)
       ? placementKey(placementId(this.#source, key.name))
       : objectKey(this.#source, key);
@@ -76,6 +86,10 @@ export class UpstreamContents {
 
 function isSummary(key: ObjectKey): boolean {
   return key.group === summaryResource.group && key.resource === summaryResource.resource;
+}
+
+function isSlice(key: ObjectKey): boolean {
+  return key.group === sliceResource.group && key.resource === sliceResource.resource;
 }
 
 function isPlacement(key: ObjectKey): boolean {

@@ -20,7 +20,7 @@ import { ReportedKinds, ViewKinds } from '../mailbox/view-kinds.ts';
 import { childOf } from '../tree/descendants.ts';
 import { childPath } from '../tree/node-objects.ts';
 import { placementResource } from './selection.ts';
-import { type ShownSummaries, UpstreamContents } from './upstream-contents.ts';
+import { type MadeObjects, UpstreamContents } from './upstream-contents.ts';
 
 export interface ViewsPorts {
   readonly store: Store;
@@ -33,7 +33,8 @@ export interface ViewsPorts {
   /** JSON of the status of an object from above, while it is exact for this subtree. */
   exactStatusOf(reader: Reader, source: string, key: ObjectKey): Uint8Array | undefined;
   isOwn(source: string): boolean;
-  readonly summaries: ShownSummaries;
+  readonly summaries: MadeObjects;
+  readonly slices: MadeObjects;
   /** Of this node. */
   readonly path: string;
 }
@@ -146,12 +147,12 @@ export class Views {
   #source(source: string): OpenView {
     const known = this.#upstream.get(source);
     if (known) return known;
-    const { store, upstream, statusOf, exactStatusOf, summaries } = this.#ports;
+    const { store, upstream, statusOf, exactStatusOf, summaries, slices } = this.#ports;
     const statuses = {
       placement: (reader: Reader, name: string) => statusOf(reader, placementId(source, name)),
       object: (reader: Reader, key: ObjectKey) => exactStatusOf(reader, source, key),
     };
-    const contents = new UpstreamContents(store, upstream, source, statuses, summaries);
+    const contents = new UpstreamContents(store, upstream, source, statuses, { summaries, slices });
     const view = { ...this.#open(source, contents), contents };
     this.#upstream.set(source, view);
     return view;

@@ -3,8 +3,6 @@
  * is a slip of the pen that would select nothing, and a definition that comes later can come first.
  */
 
-import { compileCel } from '../../match/cel/cel.ts';
-import { CelError } from '../../match/cel/cel-error.ts';
 import { stableStringify } from '../../object/canonical.ts';
 import { type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import type { LabelSelector } from '../../object/selector.ts';
@@ -20,6 +18,7 @@ import { edgeGroup } from './edge-kinds.ts';
 import type { DownsyncItem, EdgePlacementSpec } from './edge-placement.ts';
 import { inventoryGroup } from './inventory-kinds.ts';
 import { checkSelector, checkSelectors } from './label-selector-check.ts';
+import { checkLocationExpression } from './location-expression-check.ts';
 import { checkRollout } from './rollout-check.ts';
 import { checkSummarizer } from './summarizer-check.ts';
 
@@ -53,14 +52,6 @@ const checks: Readonly<Record<string, Check>> = {
   [`${inventoryGroup}/locations`]: checkLocation,
 };
 
-/** What an expression of a placement can name, for admission and for matching. */
-export const locationVariables = {
-  location: 'dyn',
-  syncTarget: 'dyn',
-  path: 'string',
-  properties: { map: 'string' },
-} as const;
-
 function checkPlacement(spec: EdgePlacementSpec, old: EdgePlacementSpec | undefined, kinds: Kinds): Cause[] {
   const causes = checkSelectors(spec.locationSelectors, 'spec.locationSelectors');
   for (const list of ['downsync', 'upsync'] as const) {
@@ -73,7 +64,7 @@ function checkPlacement(spec: EdgePlacementSpec, old: EdgePlacementSpec | undefi
     }
   }
   if (spec.locationExpression !== undefined && spec.locationExpression !== old?.locationExpression) {
-    causes.push(...checkExpression(spec.locationExpression));
+    causes.push(...checkLocationExpression(spec.locationExpression, 'spec.locationExpression'));
   }
   causes.push(...checkRollout(spec.rollout, old?.rollout));
   const known = new Set((old?.downsync ?? []).map(stableStringify));
@@ -86,16 +77,6 @@ function checkPlacement(spec: EdgePlacementSpec, old: EdgePlacementSpec | undefi
 function checkLocation(object: KubeObject): Cause[] {
   const spec = object.spec as { instanceSelector?: LabelSelector } | undefined;
   return spec?.instanceSelector ? checkSelector(spec.instanceSelector, 'spec.instanceSelector') : [];
-}
-
-function checkExpression(expression: string): Cause[] {
-  try {
-    compileCel(expression, locationVariables, 'bool');
-    return [];
-  } catch (error) {
-    if (!(error instanceof CelError)) throw error;
-    return [invalid('spec.locationExpression', expression, `compilation failed: ${error.message}`)];
-  }
 }
 
 /** `downsync` names what the space has; what upsync and associated name, only the edge clusters know. */

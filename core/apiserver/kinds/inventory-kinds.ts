@@ -1,4 +1,5 @@
 /** inventory.banyan.io: where workloads may run. Written by whoever manages infrastructure, only read by placement. */
+import { propertiesMax } from './location-expression-check.ts';
 import {
   boolean,
   conditions,
@@ -68,7 +69,7 @@ const syncTargetDefinition = definition({
     properties: stringMap(
       'Facts that expressions and customization read, such as carbon.gPerKWh; they may change at any time.',
       {
-        maxProperties: 256,
+        maxProperties: propertiesMax,
       },
     ),
   }),

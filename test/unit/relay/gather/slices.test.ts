@@ -63,6 +63,7 @@ function node() {
     children,
     ownSpace: () => space,
     expected: (_id, child) => counts.get(child) ?? 0,
+    elsewhere: () => undefined,
   });
   const agent = (name: string, env = 'prod') => {
     const destination = {

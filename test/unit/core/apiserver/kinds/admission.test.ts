@@ -100,6 +100,18 @@ describe('rules of an EdgePlacement', () => {
     expect(refused({ locationExpression: 'path' })).toContain('must be of type bool, is string');
     expect(refused({ locationExpression: 'pathh == ""' })).toContain('unknown variable: pathh');
   });
+
+  it('have an expression that costs little wherever it is evaluated', () => {
+    const loops = (...names: string[]) =>
+      `${names.map((name) => `properties.all(${name}, `).join('')}${names.join(' + ')} != "x"${')'.repeat(names.length)}`;
+    expect(refused({ locationExpression: loops('a', 'b', 'c') })).toContain(
+      'costs too much at a destination with 256 labels and 256 properties; use fewer loops inside of others',
+    );
+    for (const locationExpression of [loops('a', 'b'), 'properties["nowhere"] == "x"']) {
+      const { space } = testSpace('Workload');
+      expect(space.create(placement({ locationExpression })).metadata.name).toBe('shop');
+    }
+  });
 });
 
 describe('a Location', () => {
