@@ -24,10 +24,10 @@ export interface StatusWriterPorts {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Logger;
-  readonly gather: Gather;
+  readonly gather: Pick<Gather, 'total'>;
   readonly placements: Placements;
   readonly outbox: Producer;
-  readonly exact: ExactStatuses;
+  readonly exact: Pick<ExactStatuses, 'write'>;
   ownSpace(source: string): Space | undefined;
   /** Why StatusSummarizers that the placement names can't be used, by name; undefined: it names none. */
   unresolved(id: PlacementId): ReadonlyMap<string, string> | undefined;

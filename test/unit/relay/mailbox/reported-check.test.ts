@@ -54,4 +54,25 @@ describe('what a child says', () => {
     expect(check('o/center.retail//configmaps/shop/till')).toThrow('which only a parent may send');
     expect(check('tree')).toThrow('which only a parent may send');
   });
+
+  it('is a whole object only if it is the one of its key, in the form that views splice into', () => {
+    const metadata = { metadata: { name: 'till', namespace: 'shop' } };
+    const object = { ...metadata, apiVersion: 'wgpolicyk8s.io/v1alpha2', kind: 'PolicyReport' };
+    const key = 'wgpolicyk8s.io/policyreports/shop/till';
+    const up = (path: string) => `up/center.retail/${path}/${key}`;
+    const attributes = { refs: ['p'], namespaced: true, returnTo: 'Center' };
+    expect(check(up('eu:paris:rivoli'), { attributes, body: object })).not.toThrow();
+    expect(check(up('us:market'), { attributes, body: object })).toThrow('"us:market", which is not below it');
+    expect(check(up('eu:paris'), { attributes: { ...attributes, returnTo: 'Moon' }, body: object })).toThrow(
+      /returnTo: /,
+    );
+    expect(check(up('eu:paris'), { attributes, body: '{"metadata":' })).toThrow('is no JSON');
+    expect(check(up('eu:paris'), { attributes, body: { ...object, apiVersion: 'v1' } })).toThrow('is another one');
+    const assoc = (body: object, more = {}) =>
+      check(`assoc/center.retail/${key}`, { attributes: { owner: 'o', namespaced: true, ...more }, body });
+    expect(assoc(object)).not.toThrow();
+    expect(assoc(object, { owner: 1 })).toThrow(/owner: /);
+    expect(assoc({ apiVersion: object.apiVersion, kind: object.kind, ...metadata })).toThrow('canonical form');
+    expect(assoc({ ...object, metadata: { name: 'other', namespace: 'shop' } })).toThrow('is another one');
+  });
 });

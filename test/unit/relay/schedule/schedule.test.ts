@@ -29,6 +29,26 @@ describe('a scheduler', () => {
     expect(bench.mailbox('asia').sort()).toEqual(['o/a', 'p/p', 't/p']);
   });
 
+  it('gives agents and relays what a placement wants reported, before its objects, and takes it back', () => {
+    bench.object('a', ['p']);
+    bench.rules('p', 'x');
+    bench.placement('p', selecting('paris', 'tokyo'));
+    bench.settle();
+    expect(bench.mailbox('paris')).toEqual(['u/p', 'o/a', 't/p']);
+    expect(bench.mailbox('asia')).toContain('u/p');
+    expect(bench.mailbox('rome')).toEqual([]);
+    bench.rules('p', undefined);
+    bench.settle();
+    expect([bench.mailbox('paris'), bench.mailbox('asia')].flat()).not.toContain('u/p');
+    bench.rules('p', 'y');
+    bench.settle();
+    expect(bench.mailbox('paris')).toContain('u/p');
+    bench.placement('p', selecting('rome'));
+    bench.settle();
+    expect(bench.mailbox('paris')).toEqual([]);
+    expect(bench.mailbox('rome')).toEqual(['u/p', 'o/a', 't/p']);
+  });
+
   it('gives a relay nothing that no destination below it can want', () => {
     bench.object('a', ['p']);
     bench.placement('p', selecting('paris'));

@@ -137,6 +137,28 @@ describe('a selection', () => {
     expect(attributesOf()).not.toHaveProperty('createOnly');
   });
 
+  it('says to agents in a row of its own what they are to report, for placements that ask for it', () => {
+    const rulesOf = (name: string) => {
+      const row = bench.rows().find(({ key }) => key === `u/${source}/${name}`);
+      return row && (JSON.parse(row.body) as object);
+    };
+    const upsync = [{ resources: ['policyreports'] }];
+    const associated = [{ resources: ['pods'], limit: 5 }];
+    bench.placement('p', { ...named('a'), upsync, associated });
+    bench.placement('q', named('a'));
+    bench.settle();
+    expect(rulesOf('p')).toEqual({ upsync: [{ ...upsync[0], returnTo: 'Parent' }], associated });
+    expect(rulesOf('q')).toBeUndefined();
+    bench.placement('p', named('a'));
+    bench.settle();
+    expect(rulesOf('p')).toBeUndefined();
+    bench.placement('p', { ...named('a'), upsync });
+    bench.settle();
+    bench.delete('EdgePlacement', 'p');
+    bench.settle();
+    expect(rulesOf('p')).toBeUndefined();
+  });
+
   it('says which placements only need an object, and do not select it', () => {
     bench.placement('p', named('a'));
     bench.placement('q', { locationSelectors: [{}], downsync: [{ apiGroup: '', resources: ['namespaces'] }] });

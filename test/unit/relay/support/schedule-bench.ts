@@ -141,6 +141,13 @@ export class ScheduleBench {
     for (const key of [`p/${idOf(name)}`, `t/${idOf(name)}`]) this.#remove(key);
   }
 
+  /** What the placement wants reported; undefined: nothing any more. */
+  rules(name: string, body: string | undefined): void {
+    const key = `u/${idOf(name)}`;
+    if (body === undefined) this.#remove(key);
+    else this.#put(key, {}, body);
+  }
+
   object(name: string, refs: readonly string[], body = 'x', attributes: object = {}): void {
     this.#put(mapKey(name), { ...attributes, refs: [...refs].sort() }, body);
   }

@@ -1,0 +1,121 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { LocalTable } from '../../../../core/feed/table.ts';
+import { text } from '../../../../core/store/bytes.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { emptyPartial, encodePartial } from '../../../../core/summary/partial.ts';
+import { partialKey } from '../../../../core/wire/entries.ts';
+import { Gather } from '../../../../relay/gather/gather.ts';
+import type { Child } from '../../../../relay/schedule/children.ts';
+import { Placements } from '../../../../relay/schedule/placements.ts';
+import { factsOf } from '../support/facts.ts';
+
+const id = 'center.retail/p';
+
+class Bench {
+  readonly store = new MemoryStore();
+  readonly placements = new Placements();
+  readonly children = new Map<string, Child>();
+  readonly #tables = new Map<string, LocalTable>();
+  readonly away = new Set<string>();
+  readonly gather = new Gather({
+    placements: this.placements,
+    children: this.children,
+    reportedOf: (child) => this.#tables.get(child),
+    connection: (child) => ({ connected: !this.away.has(child), silentMs: this.away.has(child) ? 5_000 : 0 }),
+    heldBack: () => [],
+    rollouts: { place: () => undefined, forget: () => undefined, base: () => undefined },
+  });
+  #revision = 0;
+
+  child(name: string): void {
+    const destination = { location: name, syncTargetUid: name, labels: {}, facts: factsOf(name), evaluate: () => true };
+    this.children.set(name, { name, role: 'agent', destinations: [destination] });
+    this.#tables.set(
+      name,
+      this.store.write((t) => LocalTable.open(t, name)),
+    );
+  }
+
+  place(...names: string[]): void {
+    const target = { generation: 1, target: 1, singleton: false };
+    const children = new Set(names);
+    this.placements.set({ id, source: 'center.retail', name: 'p', locationSelectors: [{}], target, children });
+  }
+
+  say(child: string, counts: object): boolean {
+    const empty = emptyPartial(1, 1);
+    const body = encodePartial({ ...empty, counts: { ...empty.counts, expected: 1, fresh: 1, ...counts } });
+    const row = { key: partialKey(id), attributes: text('{}'), body };
+    return this.store.write((t) => {
+      this.#tables.get(child)!.put(t, row, ++this.#revision);
+      return this.gather.childChanged(t, id, child);
+    });
+  }
+
+  total() {
+    return this.store.read((reader) => this.gather.total(reader, id));
+  }
+}
+
+describe('what a node gathers of a placement', () => {
+  let bench: Bench;
+
+  beforeEach(() => {
+    bench = new Bench();
+    for (const name of ['a', 'b', 'c']) bench.child(name);
+  });
+
+  it('is nothing of a placement that it does not know', () => {
+    expect(bench.total()).toBeUndefined();
+    expect(bench.say('a', {})).toBe(false);
+  });
+
+  it('is the sum over its children, each with what it said last', () => {
+    bench.place('a', 'b', 'c');
+    expect(bench.total()?.counts).toMatchObject({ expected: 3, never: 3, available: 0 });
+    bench.say('a', { available: 1 });
+    bench.say('b', { conflicted: 1 });
+    expect(bench.total()?.counts).toMatchObject({ expected: 3, fresh: 2, never: 1, available: 1, conflicted: 1 });
+    bench.say('a', { available: 0 });
+    expect(bench.total()?.counts).toMatchObject({ available: 0 });
+  });
+
+  it('counts nothing of a child that is away, but that it is', () => {
+    bench.place('a', 'b');
+    bench.say('a', { available: 1 });
+    bench.away.add('a');
+    bench.store.read((reader) => bench.gather.childChanged(reader, id, 'a'));
+    expect(bench.total()).toMatchObject({
+      counts: { expected: 2, stale: 1, never: 1, available: 0 },
+      oldestAgeMs: 5_000,
+    });
+  });
+
+  it('loses a child that the placement does not reach any more', () => {
+    bench.place('a', 'b');
+    bench.say('a', { available: 1 });
+    expect(bench.total()?.counts.expected).toBe(2);
+    bench.place('b');
+    bench.store.read((reader) => bench.gather.refresh(reader, id));
+    expect(bench.total()?.counts).toMatchObject({ expected: 1, available: 0 });
+    expect([bench.gather.expected(id, 'a'), bench.gather.expected(id, 'b')]).toEqual([0, 1]);
+  });
+
+  it('says whether a child has another number of destinations than before', () => {
+    bench.place('a');
+    bench.total();
+    expect(bench.say('a', {})).toBe(false);
+    expect(bench.say('a', { expected: 2, fresh: 2 })).toBe(true);
+  });
+
+  it('costs a merge for each level of a tree over the children, whatever their number', () => {
+    const names = Array.from({ length: 64 }, (_, i) => `n${i}`);
+    for (const name of names) bench.child(name);
+    bench.place(...names);
+    bench.total();
+    const before = bench.gather.merges(id);
+    bench.say('n17', { available: 1 });
+    expect(bench.total()?.counts.available).toBe(1);
+    expect(bench.gather.merges(id) - before).toBeLessThanOrEqual(7);
+  });
+});

@@ -1,0 +1,133 @@
+/** What children report to a node, in a store in memory: their tables, and the node's own outbox. */
+import type { AppliedChange } from '../../../../core/feed/feed.ts';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { canonicalBytes } from '../../../../core/object/canonical.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { formatKey, type ObjectKey, parseKey } from '../../../../core/object/key.ts';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { text } from '../../../../core/store/bytes.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { associatedKey, objectKey, stateKey, upsyncedKey } from '../../../../core/wire/entries.ts';
+import { type Mailbox, Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
+import { checkReported } from '../../../../relay/mailbox/reported-check.ts';
+import { dropUpsynced, passUpsynced } from '../../../../relay/mailbox/upsynced.ts';
+
+export const source = 'center.retail';
+export const report: ObjectKey = parseKey('wgpolicyk8s.io/policyreports/shop/till');
+export const pod: ObjectKey = parseKey('/pods/shop/web-1');
+
+export interface Said {
+  readonly key: string;
+  /** Absent: it is said no more. */
+  readonly attributes?: object;
+  readonly body?: Uint8Array;
+}
+
+export function wholeObject(key: ObjectKey, more: object = {}): KubeObject {
+  const group = key.group === '' ? '' : `${key.group}/`;
+  const [version, kind] = key.group === '' ? ['v1', 'Pod'] : ['v1alpha2', 'PolicyReport'];
+  return {
+    apiVersion: `${group}${version}`,
+    kind,
+    metadata: { name: key.name, namespace: key.namespace, uid: 'u' },
+    ...more,
+  };
+}
+
+export function upsynced(path: string, key: ObjectKey, more: { source?: string; object?: object } & object = {}): Said {
+  const { source: of = source, object, ...attributes } = more;
+  return {
+    key: upsyncedKey(of, path, key),
+    attributes: { refs: ['compliance'], namespaced: true, returnTo: 'Parent', ...attributes },
+    body: canonicalBytes(wholeObject(key, object)),
+  };
+}
+
+export function associated(key: ObjectKey): Said {
+  const attributes = { owner: 'apps/deployments/shop/web', namespaced: true };
+  return { key: associatedKey(source, key), attributes, body: canonicalBytes(wholeObject(key)) };
+}
+
+export function state(of: string, key: ObjectKey, attributes: object, status?: object): Said {
+  const base = { desired: 1, applied: true, available: true };
+  const body = status ? text(JSON.stringify(status)) : new Uint8Array(0);
+  return { key: stateKey(of, key), attributes: { ...base, ...attributes }, body };
+}
+
+export class ReportedBench {
+  readonly store = new MemoryStore();
+  readonly mailboxes: Mailboxes;
+  readonly outbox: FeedProducer;
+  readonly #path: string;
+  #revision = 0;
+
+  constructor(path: string) {
+    this.#path = path;
+    const random = new SeededRandom(1);
+    this.mailboxes = new Mailboxes(this.store, random, 'boot');
+    this.outbox = this.store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random }));
+  }
+
+  child(name: string, role: 'agent' | 'relay'): Mailbox {
+    return this.store.write((t) => this.mailboxes.ensure(t, name, role));
+  }
+
+  /** What a child says, checked and passed on as the node does it. */
+  say(child: string, ...said: Said[]): AppliedChange[] {
+    return this.store.write((t) => {
+      const entries = said.map(({ key, attributes, body = new Uint8Array(0) }) => {
+        const revision = ++this.#revision;
+        const content = attributes && { key, attributes: text(JSON.stringify(attributes)), body };
+        return { keyHash: hash128(key), revision, originRevision: revision, ...(content ? { content } : {}) };
+      });
+      const changes = this.mailboxes.get(child)!.reported.applyEntries(t, entries);
+      for (const change of changes) checkReported(this.#pathOf(child), change);
+      const isOwn = (of: string) =>
+        of === (this.#path === '' ? 'center.retail' : `${this.#path.replaceAll(':', '.')}.ops`);
+      const reportedOf = (name: string) => this.mailboxes.get(name)?.reported;
+      passUpsynced(t, { outbox: this.outbox, reportedOf, isOwn }, child, changes);
+      return changes;
+    });
+  }
+
+  /** The child leaves for good. */
+  leave(child: string): void {
+    this.store.write((t) => {
+      this.mailboxes.drop(t, child);
+      dropUpsynced(t, this.outbox, this.#pathOf(child));
+    });
+  }
+
+  /** An object in a child's mailbox. */
+  send(child: string, of: string, key: ObjectKey, more: object = {}): void {
+    const body = canonicalBytes(wholeObject(key, { ...more, metadata: { name: key.name, namespace: key.namespace } }));
+    const attributes = text(JSON.stringify({ uid: 'above', created: 'c', generation: 1, refs: ['p'] }));
+    this.store.write((t) =>
+      this.mailboxes.get(child)!.producer.put(t, { key: objectKey(of, key), attributes, body }, ++this.#revision),
+    );
+  }
+
+  /** Keys that go on to the parent, sorted. */
+  passed(): string[] {
+    return this.store.read((reader) =>
+      [...this.outbox.rows(reader)].map((row) => this.outbox.content(reader, row.content!).key).sort(),
+    );
+  }
+
+  #pathOf(child: string): string {
+    return this.#path === '' ? child : `${this.#path}:${child}`;
+  }
+}
+
+/** What a view shows, by key. */
+export function shownBy(contents: {
+  list(): Iterable<{ key: ObjectKey; body: Uint8Array }>;
+}): Record<string, KubeObject> {
+  return Object.fromEntries(
+    [...contents.list()].map(({ key, body }) => [
+      formatKey(key),
+      JSON.parse(Buffer.from(body).toString()) as KubeObject,
+    ]),
+  );
+}
