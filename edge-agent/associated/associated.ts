@@ -5,12 +5,12 @@
  * Bound: for each placed object and resource, the greatest `limit` among the rules of its placements.
  */
 import type { AssociatedItem } from '../../core/apiserver/kinds/edge-placement.ts';
+import { namesResource } from '../../core/match/resource-rules.ts';
 import { health } from '../../core/object/health.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
 import type { OwnerReference } from '../../core/object/meta.ts';
 import type { PlacementId } from '../../core/wire/entries.ts';
 import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
-import { namesResource } from '../observe/resource-rules.ts';
 import { ResourceWatches, resourceName } from '../observe/resource-watches.ts';
 import { type WholeObject, wholeObject } from '../observe/whole-object.ts';
 import { chooseMembers } from './choice.ts';

@@ -4,12 +4,13 @@
  *
  * Bound: `upsyncObjectsMax` objects for each placement, the first in order of their keys; what is beyond is counted and reported.
  */
+
+import { namesResource } from '../../core/match/resource-rules.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
 import type { Labels } from '../../core/object/selector.ts';
 import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
-import { namesResource } from '../observe/resource-rules.ts';
 import { ResourceWatches, resourceName } from '../observe/resource-watches.ts';
 import { type WholeObject, wholeObject } from '../observe/whole-object.ts';
 import { type Taking, takingPlacements, type UpsyncRules } from './rules.ts';

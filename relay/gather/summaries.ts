@@ -5,12 +5,13 @@
  * Work is queued as keys and done in bounded pieces, so that a thousand agents that report at once do not stop the node. Bounds: one waiting key for each
  * child and object, `rowsPerRun` of them in one turn.
  */
+import type { EdgePlacementSpec, UpsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { CelError } from '../../core/match/cel/cel-error.ts';
-import { stableStringify } from '../../core/object/canonical.ts';
+import { matchesUpsync } from '../../core/match/upsync-item.ts';
+import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
-import { asText } from '../../core/store/bytes.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { sampleHash } from '../../core/summary/order.ts';
 import type { Failure } from '../../core/summary/partial.ts';
@@ -27,6 +28,7 @@ import {
   placementKey,
   stateKey,
   summaryKey,
+  type UpsyncedAttributes,
 } from '../../core/wire/entries.ts';
 import type { Child } from '../schedule/children.ts';
 import { type Placement, type Placements, selectedObjects } from '../schedule/placements.ts';
@@ -45,6 +47,8 @@ export interface SummariesPorts {
   pathOf(child: string): string;
   /** Where an agent stands, for a placement that reaches it. */
   placeOf(child: string, placement: Placement): Place;
+  /** Hashes of the keys under which the objects that were born at an agent's cluster are reported. */
+  bornOf(reader: Reader, child: string): Iterable<Uint8Array>;
   /** Some of the placement's objects that this node could not make for an agent. */
   heldBack(id: PlacementId, child: string): readonly Failure[];
   /** The specification of a summarizer, as this node knows it. */
@@ -70,6 +74,8 @@ interface DirtyRow {
   readonly keyHash: Uint8Array;
   /** What the child is to have has changed, and with it perhaps which summaries want the row. */
   readonly shipped: boolean;
+  /** An object that was born at the edge: `keyHash` is that of the row in which it was reported. */
+  readonly born?: true;
 }
 
 /** All rows of one child, to be read. */
@@ -84,6 +90,7 @@ interface Load {
 interface Known {
   /** Hash of the placement's content. */
   content: string;
+  upsync: readonly UpsyncItem[];
   readonly summaries: Map<string, UserSummary>;
   readonly unresolved: Map<string, string>;
   readonly places: Map<string, Place>;
@@ -153,6 +160,12 @@ export class Summaries {
     if (this.#byPlacement.size > 0) t.afterCommit(() => this.#mark({ child, source, keyHash, shipped: true }));
   }
 
+  /** An object that was born at an agent's cluster has come, changed or gone. */
+  bornChanged(child: string, source: string, keyHash: Uint8Array): void {
+    if (this.#byPlacement.size === 0 || this.#ports.children.get(child)?.role !== 'agent') return;
+    this.#mark({ child, source, keyHash, shipped: true, born: true });
+  }
+
   stateChanged(child: string, source: string, object: ObjectKey): void {
     if (this.#byPlacement.size === 0) return;
     this.#mark({ child, source, keyHash: hash128(objectKey(source, object)), shipped: false });
@@ -185,9 +198,11 @@ export class Summaries {
   #refresh(reader: Reader, id: PlacementId): void {
     const placement = this.#ports.placements.get(id);
     const content = placement && this.#contentOf(reader, placement);
-    const names = content ? namesOf(content.body) : [];
+    const items = content ? itemsOf(content.body) : { downsync: [], upsync: [] };
+    const names = namesOf(items);
     const known: Known = this.#byPlacement.get(id) ?? {
       content: '',
+      upsync: [],
       summaries: new Map(),
       unresolved: new Map(),
       places: new Map(),
@@ -203,6 +218,7 @@ export class Summaries {
     const hash = sampleHash(content.body);
     const edited = known.content !== hash;
     known.content = hash;
+    known.upsync = items.upsync;
     // Which Location it is through which the placement reaches an agent may be another.
     if (edited) known.places.clear();
     for (const name of names) {
@@ -256,7 +272,7 @@ export class Summaries {
     const key = `${source}/${name}`;
     if (!spec) {
       this.#compiled.delete(key);
-      return `StatusSummarizer ${JSON.stringify(name)} does not exist in this space: create it, or take it out of spec.downsync[].statusSummarizers`;
+      return `StatusSummarizer ${JSON.stringify(name)} does not exist in this space: create it, or take it out of the placement's statusSummarizers`;
     }
     const text = stableStringify(spec);
     const known = this.#compiled.get(key);
@@ -324,6 +340,11 @@ export class Summaries {
         this.#setRow(row, this.#read(reader, row), placement, name, summary);
         rows++;
       }
+      for (const keyHash of this.#ports.bornOf(reader, child)) {
+        const row = { child, source: placement.source, keyHash, shipped: false, born: true } as const;
+        this.#setRow(row, this.#readBorn(reader, row), placement, name, summary);
+        rows++;
+      }
     }
     if (summary.loading.size === 0) this.#ports.changed(id, name);
     return rows;
@@ -333,14 +354,14 @@ export class Summaries {
   #evaluate(reader: Reader, row: DirtyRow): void {
     const { child, source } = row;
     if (this.#ports.children.get(child)?.role !== 'agent') return;
-    const read = this.#read(reader, row);
+    const read = row.born ? this.#readBorn(reader, row) : this.#read(reader, row);
     const object = nameOf(row.keyHash);
     for (const id of this.#concerned(row, read)) {
       const placement = this.#ports.placements.get(id);
       const known = this.#byPlacement.get(id);
       if (!known || placement?.source !== source || !placement.children.has(child)) continue;
       for (const [name, summary] of known.summaries) {
-        if (!isWanted(read, placement, name) && !summary.hasRow(child, object)) continue;
+        if (!read?.isWanted(placement, name) && !summary.hasRow(child, object)) continue;
         this.#setRow(row, read, placement, name, summary);
         this.#ports.changed(id, name);
       }
@@ -350,13 +371,12 @@ export class Summaries {
   /** A new state concerns the summaries that the object's row names; anything else may concern those too that had it. */
   #concerned({ source, shipped }: DirtyRow, read: ReadRow | undefined): Iterable<PlacementId> {
     if (!read || shipped) return this.#byPlacement.keys();
-    return Object.keys(read.attributes.summarizers ?? {}).map((name) => placementId(source, name));
+    return read.placements.map((name) => placementId(source, name));
   }
 
   #setRow(row: DirtyRow, read: ReadRow | undefined, placement: Placement, name: string, summary: UserSummary): void {
-    const wanted = read && isWanted(read, placement, name);
     const heldBack = this.#ports.heldBack(placement.id, row.child);
-    const partial = wanted
+    const partial = read?.isWanted(placement, name)
       ? summary.summarizer.evaluate(read.row(this.#place(row.child, placement), heldBack))
       : undefined;
     summary.setRow(row.child, nameOf(row.keyHash), partial);
@@ -375,8 +395,31 @@ export class Summaries {
     if (!state) return undefined;
     const content = mailbox.content(reader, delivered.content);
     const input = { path: pathOf(child), object: entry.object, delivered, content, state };
-    const attributes = attributesOf<ObjectAttributes>(wanted);
-    return { attributes, row: (place, heldBack) => this.#reader.row({ ...input, place, heldBack }) };
+    const { summarizers = {} } = attributesOf<ObjectAttributes>(wanted);
+    return {
+      placements: Object.keys(summarizers),
+      isWanted: (placement, name) => summarizers[placement.name]?.includes(name) ?? false,
+      row: (place, heldBack) => this.#reader.row({ ...input, place, heldBack }),
+    };
+  }
+
+  #readBorn(reader: Reader, { child, source, keyHash }: Omit<DirtyRow, 'shipped'>): ReadRow | undefined {
+    const reported = this.#ports.reportedOf(child);
+    const content = reported && contentOf(reader, reported, keyHash);
+    const entry = content && parseEntryKey(content.key);
+    if (!content || entry?.type !== 'upsynced' || entry.source !== source) return undefined;
+    const { refs } = attributesOf<UpsyncedAttributes>(content);
+    const { object, path } = entry;
+    const labels = parseBody(content.body).metadata.labels ?? {};
+    return {
+      placements: refs,
+      isWanted: ({ id, name: placement }, name) =>
+        refs.includes(placement) &&
+        (this.#byPlacement.get(id)?.upsync ?? []).some(
+          (item) => item.statusSummarizers?.includes(name) && matchesUpsync(item, object, labels),
+        ),
+      row: (place) => this.#reader.bornRow({ path, object, place, body: content.body }),
+    };
   }
 
   #place(child: string, placement: Placement): Place {
@@ -399,7 +442,9 @@ export class Summaries {
 }
 
 interface ReadRow {
-  readonly attributes: ObjectAttributes;
+  /** Names of those of which summaries may want it. */
+  readonly placements: readonly string[];
+  isWanted(placement: Placement, summarizer: string): boolean;
   row(place: Place, heldBack: readonly Failure[]): Row;
 }
 
@@ -418,13 +463,15 @@ function nameOf(keyHash: Uint8Array): string {
   return Buffer.from(keyHash).toString('latin1');
 }
 
-function isWanted(read: ReadRow | undefined, placement: Placement, name: string): boolean {
-  return read?.attributes.summarizers?.[placement.name]?.includes(name) ?? false;
+type Items = Pick<Required<EdgePlacementSpec>, 'downsync' | 'upsync'>;
+
+function itemsOf(placement: Uint8Array): Items {
+  const { downsync = [], upsync = [] } = parseBody(placement).spec as Partial<EdgePlacementSpec>;
+  return { downsync, upsync };
 }
 
-function namesOf(placement: Uint8Array): string[] {
-  const { spec } = JSON.parse(asText(placement)) as { spec?: { downsync?: { statusSummarizers?: string[] }[] } };
-  return [...new Set((spec?.downsync ?? []).flatMap((item) => item.statusSummarizers ?? []))].sort();
+function namesOf({ downsync, upsync }: Items): string[] {
+  return [...new Set([...downsync, ...upsync].flatMap((item) => item.statusSummarizers ?? []))].sort();
 }
 
 function compiled(name: string, spec: SummarizerSpec): Summarizer | string {

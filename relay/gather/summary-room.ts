@@ -12,6 +12,7 @@ import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Failure } from '../../core/summary/partial.ts';
 import type { SummarizerSpec } from '../../core/summary/summarizer-spec.ts';
 import { auxiliaryKey, type PlacementId, parseEntryKey } from '../../core/wire/entries.ts';
+import { upsyncedOf } from '../mailbox/upsynced.ts';
 import { type Child, matchingDestinations } from '../schedule/children.ts';
 import type { OutgoingStage } from '../schedule/outgoing.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
@@ -66,6 +67,7 @@ export class SummaryRoom {
     this.#summaries = new Summaries({
       ...ports,
       pathOf: (child) => childPath(ports.path, child),
+      bornOf: (reader, child) => upsyncedOf(reader, childPath(ports.path, child)),
       placeOf: (child, placement) => this.#placeOf(child, placement),
       specOf: (reader, source, name) => this.#specOf(reader, source, name),
       changed: (id, name) => this.#mark(id, name),
@@ -106,9 +108,10 @@ export class SummaryRoom {
 
   /** After the commit of what a child said. */
   reportedChanged(child: string, changes: readonly AppliedChange[]): void {
-    for (const { key } of changes) {
+    for (const { key, keyHash } of changes) {
       const entry = parseEntryKey(key);
-      if (entry?.type === 'state') this.#summaries.stateChanged(child, entry.source, entry.object);
+      if (entry?.type === 'upsynced') this.#summaries.bornChanged(child, entry.source, keyHash);
+      else if (entry?.type === 'state') this.#summaries.stateChanged(child, entry.source, entry.object);
       else if (entry?.type === 'summary') this.#summaries.partialChanged(child, entry.id, entry.summarizer);
     }
   }

@@ -33,6 +33,14 @@ export interface RowInput {
   readonly heldBack: readonly Failure[];
 }
 
+export interface BornInput {
+  readonly path: string;
+  readonly object: ObjectKey;
+  readonly place: Place;
+  /** The whole object, as its cluster has it. */
+  readonly body: Uint8Array;
+}
+
 type Fields = ReadonlySet<string> | undefined;
 
 /** Objects of which something is kept: those that are reported at the same time. */
@@ -43,7 +51,7 @@ export class RowReader {
 
   row(input: RowInput): Row {
     const { path, object, delivered, content, place, state, heldBack } = input;
-    const name = `${formatGroupResource(object)} ${object.namespace === '' ? '' : `${object.namespace}/`}${object.name}`;
+    const name = displayKey(object);
     const read = this.#object(delivered, content);
     const returned = memo((fields) => celValue(returnedOf(state, fields)));
     return {
@@ -64,6 +72,27 @@ export class RowReader {
               read.generation,
               heldBack.find((failure) => failure.object === name),
             );
+        }
+      },
+    };
+  }
+
+  /** Of an object that was born at the edge: there is none that was delivered, and nothing to propagate. */
+  bornRow({ path, object, place, body }: BornInput): Row {
+    const whole = parseBody(body);
+    return {
+      path,
+      object: displayKey(object),
+      variable(variable, fields) {
+        switch (variable) {
+          case 'obj':
+            return new Map();
+          case 'returned':
+            return celValue(pick(whole, fields));
+          case 'inventory':
+            return place.value;
+          case 'propagation':
+            return bornPropagation;
         }
       },
     };
@@ -101,6 +130,21 @@ function pick(object: object, fields: Fields): object {
 function returnedOf({ body }: Content, fields: Fields): object {
   if (body.length === 0 || (fields && !fields.has('status'))) return {};
   return { status: JSON.parse(asText(body)) as unknown };
+}
+
+const bornPropagation = celValue({
+  generation: 0,
+  current: true,
+  applied: true,
+  available: true,
+  failed: false,
+  reason: '',
+  message: '',
+});
+
+/** `deployments.apps shop/till` */
+function displayKey(key: ObjectKey): string {
+  return `${formatGroupResource(key)} ${key.namespace === '' ? '' : `${key.namespace}/`}${key.name}`;
 }
 
 /** Of an object whose newest form could not be made, the agent tells the state of the one before. */

@@ -2,6 +2,8 @@
  * Objects of a space that never go to a cluster but say what becomes of those that do: Customizers and StatusSummarizers. They travel to
  * the relays where something uses them.
  */
+
+import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
 import { customizerAnnotation, expandAnnotation } from '../../core/customize/customizer.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -57,6 +59,19 @@ function customizersOf(key: ObjectKey, object: KubeObject, items: readonly Downs
   const own = object.metadata.annotations?.[customizerAnnotation];
   const names = [...items.flatMap((item) => item.customizers ?? []), ...(own ? [own] : [])];
   return [...new Set(names.map((name) => (name.includes('/') ? name : `${key.namespace}/${name}`)))];
+}
+
+/** Those that a placement names for objects that are born at the edge: no object of the space says that they are used. */
+export function upsyncSummarizers(spec: Pick<EdgePlacementSpec, 'upsync'>): string[] {
+  return [...new Set((spec.upsync ?? []).flatMap((item) => item.statusSummarizers ?? []))].sort();
+}
+
+export function isSummarizer(key: ObjectKey): boolean {
+  return key.group === group && key.resource === summarizers;
+}
+
+export function summarizerKey(name: string): ObjectKey {
+  return { group, resource: summarizers, namespace: '', name };
 }
 
 function summarizersOf(items: readonly DownsyncItem[]): string[] {

@@ -35,7 +35,7 @@ import { Baseline } from '../rollout/baseline.ts';
 import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
 import { selectedObjects } from '../schedule/placements.ts';
 import { attributesOf } from '../schedule/schedule.ts';
-import { auxiliariesOf, isAuxiliary, usesOf } from './auxiliaries.ts';
+import { auxiliariesOf, isAuxiliary, isSummarizer, summarizerKey, upsyncSummarizers, usesOf } from './auxiliaries.ts';
 import { type Candidate, concernsResource, type DownsyncItem, mayTravel, selectingItems } from './downsync.ts';
 import { originOf, payloadOf } from './payload.ts';
 
@@ -60,6 +60,8 @@ interface Selecting {
   readonly name: string;
   readonly items: readonly DownsyncItem[];
   readonly usesNamespaceLabels: boolean;
+  /** StatusSummarizers for objects that are born at the edge. */
+  readonly upsyncSummarizers: readonly string[];
 }
 
 /** What an object needs, by placement: formatted keys. */
@@ -129,6 +131,7 @@ export class Selection {
     const stored = storage.get({ ...placementResource, namespace: '', name });
     if (!stored) {
       this.#placements.delete(name);
+      this.#markSummarizers(t, this.#scheduled(t, id), revision);
       for (const keyHash of [...selectedObjects(t, id)]) this.#markByHash(t, keyHash, revision);
       for (const key of [placementKey(id), rulesKey(id), targetKey(id)]) this.#drop(t, key, revision);
       this.baseline.gone(t, name, revision);
@@ -136,11 +139,13 @@ export class Selection {
     }
     const object = parseBody(stored.body);
     const after = this.#learn(object);
-    const before = this.#scheduledItems(t, id);
+    const scheduled = this.#scheduled(t, id);
+    const before = scheduled && itemsOf(scheduled);
     const changed = this.#put(t, placementKey(id), originOf(object), payloadOf(object), revision);
     if (!changed) return;
     this.baseline.placementChanged(t, name, revision);
     this.#rules(t, id, object, revision);
+    for (const one of [scheduled, object]) this.#markSummarizers(t, one, revision);
     this.#bump(t, name, revision, object);
     if (before && stableStringify(before) === stableStringify(after.items)) return;
     for (const keyHash of [...selectedObjects(t, id)]) this.#markByHash(t, keyHash, revision);
@@ -161,16 +166,28 @@ export class Selection {
   }
 
   /** By the row, which commits with the marks that its items made: what is in memory may be newer than the work done, after a start. */
-  #scheduledItems(reader: Reader, id: PlacementId): readonly DownsyncItem[] | undefined {
+  #scheduled(reader: Reader, id: PlacementId): KubeObject | undefined {
     const { table } = this.#ports;
     const row = table.get(reader, hash128(placementKey(id)));
-    return row?.content && itemsOf(parseBody(table.content(reader, row.content).body));
+    return row?.content && parseBody(table.content(reader, row.content).body);
+  }
+
+  /** Those for objects that are born at the edge, of which the space has none that would say that they are used. */
+  #markSummarizers(t: Transaction, placement: KubeObject | undefined, revision: number): void {
+    for (const name of placement ? upsyncSummarizers(placement.spec as EdgePlacementSpec) : []) {
+      markDirty(t, 'space', this.#workKey(summarizerKey(name)), [], revision);
+    }
   }
 
   #learn(object: KubeObject): Selecting {
     const name = object.metadata.name!;
     const items = itemsOf(object);
-    const selecting = { name, items, usesNamespaceLabels: items.some((item) => item.namespaceSelectors !== undefined) };
+    const selecting = {
+      name,
+      items,
+      usesNamespaceLabels: items.some((item) => item.namespaceSelectors !== undefined),
+      upsyncSummarizers: upsyncSummarizers(object.spec as EdgePlacementSpec),
+    };
     this.#placements.set(name, selecting);
     this.baseline.learn(object);
     return selecting;
@@ -305,7 +322,12 @@ export class Selection {
 
   #implied(t: Transaction, key: ObjectKey): string[] {
     if (!this.#isNamespace(key) && !isAuxiliary(key) && key.resource !== crdResource.resource) return [];
-    return [...this.#placements.keys()].filter((name) => countAt(t, this.#impliedKey(name, key)) > 0);
+    return [...this.#placements.values()]
+      .filter(
+        ({ name, upsyncSummarizers }) =>
+          countAt(t, this.#impliedKey(name, key)) > 0 || (isSummarizer(key) && upsyncSummarizers.includes(key.name)),
+      )
+      .map(({ name }) => name);
   }
 
   #impliedKey(placement: string, need: ObjectKey): Uint8Array {

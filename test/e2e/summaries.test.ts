@@ -161,6 +161,27 @@ describe.skipIf(withoutKubectl)(`summaries that users define${why}`, () => {
     await until('nor in the regions', () => tree.ok('space/eu/center.retail', 'get', 'ss', '-o', 'name').trim() === '');
   }, 60_000);
 
+  it('are of objects that are born at the edge too: failed checks by severity, per region', async () => {
+    const example = (file: string) => fixture(`docs/examples/compliance/${file}`);
+    tree.ok(center, 'apply', '-f', example('policy-report-definition.yaml'), '-f', example('summary.yaml'));
+    tree.ok(center, 'apply', '-f', example('compliance.yaml'));
+    tree.ok(center, 'wait', 'epl/compliance', '--for=condition=Ready', '--timeout=60s');
+    const clusters = ['eu:paris:rivoli', 'eu:paris:bastille', 'us:market'];
+    for (const cluster of clusters) tree.ok(`cluster/${cluster}`, 'apply', '-f', example('report.yaml'));
+    await until('all are counted', () =>
+      shows(center, 'compliance.severity', [
+        ['eu', 2, 2, 0, 0],
+        ['us', 1, 1, 0, 0],
+      ]),
+    );
+    await until('in their region', () =>
+      shows('space/eu:paris/center.retail', 'compliance.severity', [['eu', 2, 2, 0, 0]]),
+    );
+    tree.ok('cluster/eu:paris:rivoli', 'delete', 'policyreport', 'till', '-n', 'default');
+    await until('one less', () => rows(center, 'compliance.severity')[0]?.[1] === 1);
+    tree.ok(center, 'delete', 'epl', 'compliance');
+  }, 90_000);
+
   it('are refused with what is wrong', () => {
     const object = (spec: object) => ({
       apiVersion: 'edge.banyan.io/v1alpha1',

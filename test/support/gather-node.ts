@@ -24,6 +24,7 @@ import { StatusWriter } from '../../relay/gather/status-writer.ts';
 import { SummaryRoom } from '../../relay/gather/summary-room.ts';
 import { Mailboxes } from '../../relay/mailbox/mailboxes.ts';
 import { checkReported } from '../../relay/mailbox/reported-check.ts';
+import { passUpsynced } from '../../relay/mailbox/upsynced.ts';
 import type { Child } from '../../relay/schedule/children.ts';
 import { markDirty } from '../../relay/schedule/dirty.ts';
 import { Placements } from '../../relay/schedule/placements.ts';
@@ -273,11 +274,25 @@ export class GatherNode {
     this.#reported(agent, (t) => reported.applyEntries(t, wire));
   }
 
+  /** An agent takes back what it said. */
+  unsay(agent: string, key: string, revision: number): void {
+    const { reported } = this.#mailboxes.get(agent)!;
+    const entry = { keyHash: hash128(key), revision, originRevision: 0 };
+    this.#reported(agent, (t) => reported.applyEntries(t, [entry]));
+  }
+
   #reported(child: string, apply: (t: Transaction) => AppliedChange[]): void {
     const { store } = this.#ports;
     const changes = store.write((t) => {
       const applied = apply(t);
       for (const change of applied) checkReported(this.path === '' ? child : `${this.path}:${child}`, change);
+      const isOwn = () => this.#own !== undefined;
+      passUpsynced(
+        t,
+        { outbox: this.#outbox, reportedOf: (name) => this.#mailboxes.get(name)?.reported, isOwn },
+        child,
+        applied,
+      );
       return applied;
     });
     const ids = new Set<string>();

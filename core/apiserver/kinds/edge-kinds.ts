@@ -61,6 +61,9 @@ const upsyncItem: Properties = {
     'How far the objects come up: to the node above the cluster, or on from node to node to the one that has this space.',
     { enum: ['Parent', 'Center'], default: 'Parent' },
   ),
+  statusSummarizers: strings('Names of StatusSummarizers for these objects: there, returned is the whole object.', {
+    maxItems: itemsMax,
+  }),
 };
 
 const associatedItem: Properties = {

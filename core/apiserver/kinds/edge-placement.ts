@@ -36,6 +36,7 @@ export interface UpsyncItem {
   labelSelectors?: LabelSelector[];
   /** Absent: Parent. */
   returnTo?: 'Parent' | 'Center';
+  statusSummarizers?: string[];
 }
 
 export interface AssociatedItem {

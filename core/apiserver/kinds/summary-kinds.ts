@@ -115,7 +115,7 @@ export const statusSummarizerDefinition = definition({
   group,
   names: { plural: 'statussummarizers', kind: 'StatusSummarizer', shortNames: ['ssz'] },
   description:
-    'Says how the reported state of objects is summarized. Takes effect where an EdgePlacement names it in spec.downsync[].statusSummarizers; the result is the StatusSummary PLACEMENT.SUMMARIZER.',
+    'Says how the reported state of objects is summarized. Takes effect where an EdgePlacement names it in statusSummarizers of spec.downsync or spec.upsync; the result is the StatusSummary PLACEMENT.SUMMARIZER.',
   spec,
   root: { required: ['spec'] },
   columns: [

@@ -145,12 +145,35 @@ describe('a summary that a user defines', () => {
     expect(tree.condition('SummarizersResolved')).toMatchObject({
       status: 'False',
       message:
-        'StatusSummarizer "replicas" does not exist in this space: create it, or take it out of spec.downsync[].statusSummarizers',
+        'StatusSummarizer "replicas" does not exist in this space: create it, or take it out of the placement\'s statusSummarizers',
     });
     tree.summarizer('replicas', replicas);
     await tree.settle();
     expect(tree.rows('', 'shop.replicas')).toEqual([['web:1', 5, 11111, 10000]]);
     expect(tree.condition('SummarizersResolved')).toMatchObject({ status: 'True' });
+  });
+
+  it('is of objects that were born at the edge, where an upsync item names it and matches', async () => {
+    const tree = await told();
+    const subject = 'int(returned.data.cases)';
+    tree.summarizer('cases', {
+      combinedFields: [
+        { name: 'n', type: 'COUNT' },
+        { name: 'cases', type: 'SUM', subject },
+      ],
+    });
+    const item = { apiGroup: '', resources: ['configmaps'], namespaces: ['shop'], names: ['a', 'b'] };
+    tree.place({ upsync: [{ ...item, statusSummarizers: ['cases'] }] });
+    await tree.settle();
+    for (const agent of agents) tree.born(agent, 'a', { cases: '3' });
+    tree.born('top', 'b', { cases: '10' });
+    tree.born('top', 'other', { cases: '1000' });
+    await tree.settle();
+    expect([tree.rows('', 'shop.cases'), tree.rows('a:b:c', 'shop.cases')]).toEqual([[[6, 25]], [[2, 6]]]);
+    for (const path of ['a:b:c:d', '']) tree.restart(path);
+    tree.gone('a:b:c:d:shop-3', 'a');
+    await tree.settle();
+    expect([tree.rows('', 'shop.cases'), tree.rows('a:b:c', 'shop.cases')]).toEqual([[[5, 22]], [[1, 3]]]);
   });
 
   it('of a placement that selects nothing counts nothing', async () => {

@@ -109,6 +109,41 @@ describe('a selection', () => {
     expect(bench.refs()).toEqual({ 'shop.example/tills/shop/t1': ['p'], [definition]: ['p'], [shop]: ['p'] });
   });
 
+  it('carries the summarizers of objects that are born at the edge while a placement names them', () => {
+    const bench = new SpaceBench();
+    const carried = () =>
+      bench
+        .rows()
+        .filter(({ key }) => key.startsWith('a/'))
+        .map(({ key, attributes }) => [key.split('/').at(-1), (JSON.parse(attributes) as { refs: string[] }).refs]);
+    const summarizer = (name: string) =>
+      bench.space.create({
+        apiVersion: 'edge.banyan.io/v1alpha1',
+        kind: 'StatusSummarizer',
+        metadata: { name },
+        spec: { combinedFields: [{ name: 'n', type: 'COUNT' }] },
+      });
+    const upsync = (...statusSummarizers: string[]) => ({
+      locationSelectors: [{ matchLabels: {} }],
+      upsync: [{ apiGroup: 'wgpolicyk8s.io', resources: ['policyreports'], statusSummarizers }],
+    });
+    summarizer('severity');
+    bench.placement('one', upsync('severity', 'later'));
+    bench.placement('two', upsync('severity'));
+    bench.settle();
+    expect(carried()).toEqual([['severity', ['one', 'two']]]);
+    summarizer('later');
+    bench.placement('two', upsync());
+    bench.settle();
+    expect(carried().sort()).toEqual([
+      ['later', ['one']],
+      ['severity', ['one']],
+    ]);
+    bench.delete('EdgePlacement', 'one');
+    bench.settle();
+    expect(carried()).toEqual([]);
+  });
+
   it('lets go of everything when its placement goes, and of nothing that another one wants', () => {
     bench.placement('p', named('a', 'b'));
     bench.placement('q', named('b'));

@@ -3,8 +3,9 @@ import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Labels } from '../../../../core/object/selector.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
-import { asText } from '../../../../core/store/bytes.ts';
+import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { upsyncedKey } from '../../../../core/wire/entries.ts';
 import { GatherNode, state } from '../../../support/gather-node.ts';
 
 const apiVersion = 'edge.banyan.io/v1alpha1';
@@ -61,8 +62,12 @@ export class SummaryTree {
   }
 
   placement(...statusSummarizers: string[]): void {
+    this.place({ statusSummarizers });
+  }
+
+  place({ statusSummarizers = [], upsync = [] }: { statusSummarizers?: string[]; upsync?: object[] }): void {
     const item = { apiGroup: 'apps', resources: ['deployments'], namespaces: ['shop'], statusSummarizers };
-    const spec = { locationSelectors: [{ matchLabels: labels }], downsync: [item] };
+    const spec = { locationSelectors: [{ matchLabels: labels }], downsync: [item], upsync };
     const object = { apiVersion, kind: 'EdgePlacement', metadata: { name: 'shop' }, spec };
     this.at('').space.apply(object, { fieldManager: 'test', force: true });
   }
@@ -88,6 +93,22 @@ export class SummaryTree {
     const key = { group: 'apps', resource: 'deployments', namespace: 'shop', name: object };
     const node = this.#parentOf(agent);
     node.say(nameOf(agent), [state(key, more, status), node.partial(true)], ++this.#revision);
+  }
+
+  /** A ConfigMap of the name that was born at the agent's cluster. */
+  born(agent: string, name: string, data: object): void {
+    const body = { metadata: { name, namespace: 'shop' }, apiVersion: 'v1', kind: 'ConfigMap', data };
+    const attributes = { refs: ['shop'], namespaced: true, returnTo: 'Parent' };
+    const content = {
+      key: bornKey(agent, name),
+      attributes: text(JSON.stringify(attributes)),
+      body: text(JSON.stringify(body)),
+    };
+    this.#parentOf(agent).say(nameOf(agent), [content], ++this.#revision);
+  }
+
+  gone(agent: string, name: string): void {
+    this.#parentOf(agent).unsay(nameOf(agent), bornKey(agent, name), ++this.#revision);
   }
 
   restart(path: string): void {
@@ -149,6 +170,10 @@ export class SummaryTree {
       soon: (run) => this.#turns.push(run),
     });
   }
+}
+
+function bornKey(agent: string, name: string): string {
+  return upsyncedKey('center.retail', agent, { group: '', resource: 'configmaps', namespace: 'shop', name });
 }
 
 function nameOf(path: string): string {

@@ -1,5 +1,5 @@
 /** Which resources a rule for reports names: of upsync, and of associated objects. */
-import type { GroupResource } from '../../core/object/key.ts';
+import type { GroupResource } from '../object/key.ts';
 
 export interface ResourceRule {
   readonly apiGroup?: string;

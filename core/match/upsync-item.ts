@@ -1,0 +1,17 @@
+/** Whether an item of a placement's upsync matches an object of a cluster. Fields are ANDed, empty matches nothing. */
+import type { UpsyncItem } from '../apiserver/kinds/edge-placement.ts';
+import type { ObjectKey } from '../object/key.ts';
+import { type Labels, matchesSelector } from '../object/selector.ts';
+import { namesResource } from './resource-rules.ts';
+
+export function matchesUpsync(item: UpsyncItem, key: ObjectKey, labels: Labels): boolean {
+  if (!namesResource(item, key)) return false;
+  if (item.names && !includes(item.names, key.name)) return false;
+  // A rule that asks for namespaces asks for objects that are in one.
+  if (item.namespaces && (key.namespace === '' || !includes(item.namespaces, key.namespace))) return false;
+  return !item.labelSelectors || item.labelSelectors.some((selector) => matchesSelector(selector, labels));
+}
+
+function includes(list: readonly string[], name: string): boolean {
+  return list.includes('*') || list.includes(name);
+}
