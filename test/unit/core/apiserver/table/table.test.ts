@@ -289,12 +289,14 @@ describe('the columns of a CustomResourceDefinition', () => {
   it('show of an EdgePlacement how far it is', () => {
     const summary = { expected: 4, synced: 4, applied: 3, available: 3, stale: 0, failed: 1 };
     const conditions = [{ type: 'Ready', status: 'False', reason: 'SomeFailed' }];
-    const status = { display: 'available 3/4', summary, conditions };
+    const rollout = { message: 'wave 1/2 "first": 1 of 2 available' };
+    const status = { display: 'available 3/4', rollout, summary, conditions };
     expect(shown('EdgePlacement', { status })).toEqual({
       Name: 'a',
       Display: 'available 3/4',
       Ready: 'False',
       Reason: 'SomeFailed',
+      Rollout: 'wave 1/2 "first": 1 of 2 available',
       '(Expected)': 4,
       '(Synced)': 4,
       '(Applied)': 3,
