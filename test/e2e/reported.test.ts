@@ -1,3 +1,5 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
 
@@ -54,8 +56,18 @@ describe.skipIf(withoutKubectl)(`what comes back from the edge${why}`, () => {
   };
   const shopNamespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
 
-  beforeAll(() => tree.up(), 120_000);
-  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+  const byHand: ChildProcess[] = [];
+  /** A process of a node that was killed, as its supervisor would start it. */
+  const startAgain = (program: string, path: string) => {
+    const config = join(tree.data, 'config', `${path.replaceAll(':', '.')}.yaml`);
+    byHand.push(spawn(process.execPath, [program, '--config', config], { stdio: 'ignore' }));
+  };
+
+  beforeAll(() => tree.up('--no-restart'), 120_000);
+  afterAll(async () => {
+    for (const child of byHand) child.kill('SIGTERM');
+    await tree[Symbol.asyncDispose]();
+  }, 60_000);
 
   it('shows what the placed objects own, over any number of steps, in the mailbox of the cluster', async () => {
     const associated = [
@@ -117,6 +129,37 @@ describe.skipIf(withoutKubectl)(`what comes back from the edge${why}`, () => {
     expect(report(`cluster/${rivoli}`)).toBeDefined();
   }, 120_000);
 
+  it('leaves to the cluster what a rule takes up, and says so where it is sent down', async () => {
+    const mine = (by: string) => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'mine', namespace: 'shop' },
+      data: { by },
+    });
+    const configMaps = { apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] };
+    const placement = (name: string, more: object) => ({
+      apiVersion: 'edge.banyan.io/v1alpha1',
+      kind: 'EdgePlacement',
+      metadata: { name },
+      spec: { locationSelectors: [{ matchLabels: { zone: 'paris' } }], ...more },
+    });
+    const cluster = `cluster/${rivoli}`;
+    tree.apply(cluster, shopNamespace);
+    expect(tree.apply(cluster, mine('edge')).code).toBe(0);
+    apply(shopNamespace, placement('take', { upsync: [{ ...configMaps, names: ['mine'] }] }));
+    await until('it has come up', () => names(`mailbox/${rivoli}`, 'cm', '-n', 'shop').includes('mine'));
+    apply(mine('center'), placement('send', { downsync: [{ ...configMaps, objectNames: ['mine'] }] }));
+    tree.ok(retail, 'wait', 'epl/send', '--for=condition=Conflicted', '--timeout=60s');
+    expect(tree.ok(retail, 'get', 'epl', 'send', '-o', 'jsonpath={.status.failures[*].message}')).toContain(
+      'EdgePlacement take of center.retail takes this object up',
+    );
+    const by = () => tree.ok(cluster, 'get', 'cm', 'mine', '-n', 'shop', '-o', 'jsonpath={.data.by}');
+    expect(by()).toBe('edge');
+    tree.ok(retail, 'delete', 'epl', 'take');
+    await until('nobody takes it any more', () => by() === 'center');
+    tree.ok(retail, 'delete', 'epl', 'send');
+  }, 120_000);
+
   it('writes exact status into the objects while there is one destination, in terms of their own generation', async () => {
     const status = (context: string) => tree.json<Shown>(context, 'deployment', 'web', '-n', 'shop');
     const single = { wantSingletonReportedState: true };
@@ -135,8 +178,15 @@ describe.skipIf(withoutKubectl)(`what comes back from the edge${why}`, () => {
     expect(tree.json<Shown>(retail, 'ns', 'shop')?.status?.phase).toBe('Active');
 
     tree.kill('eu:paris');
+    startAgain('relay/main.ts', 'eu:paris');
     apply(web(3));
     await until('it is followed after a restart', () => status(retail)?.status?.readyReplicas === 3);
+    tree.kill(rivoli);
+    const summary = () => tree.json<Shown>(retail, 'epl', 'web')?.status?.summary;
+    await until('the destination is not connected', () => summary()?.stale === 1);
+    expect(status(retail)?.status?.readyReplicas).toBe(3);
+    startAgain('edge-agent/main.ts', rivoli);
+    await until('it is back', () => summary()?.available === 1);
     tree.ok('node/eu:paris', 'label', 'location', 'bastille', 'single=yes');
     await until('a second destination takes it back', () => status(retail)?.status === undefined);
     tree.ok('node/eu:paris', 'label', 'location', 'bastille', 'single-');
