@@ -98,6 +98,8 @@ interface Known {
 
 /** Some 20 ms: others have their turn in between. */
 const rowsPerRun = 500;
+/** Objects of which it is kept who wants them: those that are reported at the same time. */
+const wantedMax = 1_000;
 export const summarizerResource = { group: 'edge.banyan.io', resource: 'statussummarizers', namespace: '' } as const;
 
 export class Summaries {
@@ -106,6 +108,8 @@ export class Summaries {
   readonly #byPlacement = new Map<PlacementId, Known>();
   /** By source and name, the newest only. */
   readonly #compiled = new Map<string, { text: string; summarizer: Summarizer | string }>();
+  /** By hash of the content. */
+  readonly #wantedByContent = new Map<string, Wanted>();
   readonly #dirty = new Map<string, DirtyRow>();
   readonly #loads: Load[] = [];
   #scheduled = false;
@@ -384,23 +388,39 @@ export class Summaries {
 
   /** The object, its state and what says which summaries want it; undefined when the agent has not both. */
   #read(reader: Reader, { child, source, keyHash }: Omit<DirtyRow, 'shipped'>): ReadRow | undefined {
-    const { tableOf, mailboxOf, reportedOf, pathOf } = this.#ports;
-    const wanted = contentOf(reader, tableOf(source), keyHash);
-    const entry = wanted && parseEntryKey(wanted.key);
+    const { mailboxOf, reportedOf, pathOf } = this.#ports;
+    const wanted = this.#wanted(reader, source, keyHash);
     const mailbox = mailboxOf(child);
     const delivered = mailbox?.get(reader, keyHash);
     const reported = reportedOf(child);
-    if (!wanted || entry?.type !== 'object' || !mailbox || !delivered?.content || !reported) return undefined;
-    const state = contentOf(reader, reported, hash128(stateKey(source, entry.object)));
+    if (!wanted || !mailbox || !delivered?.content || !reported) return undefined;
+    const { object, summarizers } = wanted;
+    const state = contentOf(reader, reported, hash128(stateKey(source, object)));
     if (!state) return undefined;
-    const content = mailbox.content(reader, delivered.content);
-    const input = { path: pathOf(child), object: entry.object, delivered, content, state };
-    const { summarizers = {} } = attributesOf<ObjectAttributes>(wanted);
+    const content = this.#reader.content(delivered.content, (reference) => mailbox.content(reader, reference));
+    const input = { path: pathOf(child), object, delivered, content, state };
     return {
       placements: Object.keys(summarizers),
       isWanted: (placement, name) => summarizers[placement.name]?.includes(name) ?? false,
       row: (place, heldBack) => this.#reader.row({ ...input, place, heldBack }),
     };
+  }
+
+  /** What the object's row says of the summaries that want it; the same for all agents. */
+  #wanted(reader: Reader, source: string, keyHash: Uint8Array): Wanted | undefined {
+    const table = this.#ports.tableOf(source);
+    const row = table.get(reader, keyHash);
+    if (!row?.content) return undefined;
+    const hash = nameOf(row.content.hash);
+    const known = this.#wantedByContent.get(hash);
+    if (known) return known;
+    const content = table.content(reader, row.content);
+    const entry = parseEntryKey(content.key);
+    if (entry?.type !== 'object') return undefined;
+    const wanted = { object: entry.object, summarizers: attributesOf<ObjectAttributes>(content).summarizers ?? {} };
+    if (this.#wantedByContent.size >= wantedMax) this.#wantedByContent.clear();
+    this.#wantedByContent.set(hash, wanted);
+    return wanted;
   }
 
   #readBorn(reader: Reader, { child, source, keyHash }: Omit<DirtyRow, 'shipped'>): ReadRow | undefined {
@@ -439,6 +459,11 @@ export class Summaries {
     const isOurs = partial !== undefined && partial.spec === fingerprint && sameShape(partial, empty);
     summary.setRelay(child, isOurs ? partial : undefined);
   }
+}
+
+interface Wanted {
+  readonly object: ObjectKey;
+  readonly summarizers: Readonly<Record<string, readonly string[]>>;
 }
 
 interface ReadRow {

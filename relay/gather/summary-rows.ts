@@ -4,7 +4,7 @@
  */
 
 import type { Facts } from '../../core/customize/customizer.ts';
-import type { Content, Row as TableRow } from '../../core/feed/feed.ts';
+import type { Content, ContentReference, Row as TableRow } from '../../core/feed/feed.ts';
 import { type CelValue, celValue } from '../../core/match/cel/values.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { formatGroupResource, type ObjectKey } from '../../core/object/key.ts';
@@ -25,7 +25,7 @@ export interface RowInput {
   readonly object: ObjectKey;
   /** The object's row in the agent's mailbox. */
   readonly delivered: TableRow;
-  readonly content: Content;
+  readonly content: ReadObject;
   readonly place: Place;
   /** The state that the agent reported. */
   readonly state: Content;
@@ -50,9 +50,8 @@ export class RowReader {
   readonly #objects = new Map<string, ReadObject>();
 
   row(input: RowInput): Row {
-    const { path, object, delivered, content, place, state, heldBack } = input;
+    const { path, object, delivered, content: read, place, state, heldBack } = input;
     const name = displayKey(object);
-    const read = this.#object(delivered, content);
     const returned = memo((fields) => celValue(returnedOf(state, fields)));
     return {
       path,
@@ -98,18 +97,20 @@ export class RowReader {
     };
   }
 
-  #object({ content: reference }: TableRow, content: Content): ReadObject {
-    const hash = Buffer.from(reference!.hash).toString('latin1');
+  /** The object of a content, which is read when it is not known. */
+  content(reference: ContentReference, readContent: (reference: ContentReference) => Content): ReadObject {
+    const hash = Buffer.from(reference.hash).toString('latin1');
     const known = this.#objects.get(hash);
     if (known) return known;
-    const read = readObject(content);
+    const read = readObject(readContent(reference));
     if (this.#objects.size >= objectsMax) this.#objects.clear();
     this.#objects.set(hash, read);
     return read;
   }
 }
 
-interface ReadObject {
+/** An object as it was delivered, made into values of expressions as they are asked for. */
+export interface ReadObject {
   readonly generation: number;
   variable(fields: Fields): CelValue;
 }
