@@ -29,6 +29,7 @@ import type { Listener } from '../core/wire/link.ts';
 import type { NodeConfig } from './config.ts';
 import { Customization } from './customize/customization.ts';
 import { ExactStatuses } from './gather/exact-statuses.ts';
+import { FailingExpressions } from './gather/failing-expressions.ts';
 import { Gather } from './gather/gather.ts';
 import { Reporter } from './gather/reporter.ts';
 import { Slices } from './gather/slices.ts';
@@ -221,6 +222,7 @@ export class Node implements AsyncDisposable {
       placements: this.#placements,
       outbox: this.#outbox,
       exact: this.#exact,
+      expressions: new FailingExpressions(config.path, this.#book.children),
       ownSpace: (source) => this.#spaces.own(source),
       unresolved: (id) => this.#summaries.unresolved(id),
       rolloutOf: (id) => this.#rollouts.outcome(id),

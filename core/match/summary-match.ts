@@ -36,7 +36,8 @@ export interface Rule {
 /** `expected` is absent where only "maybe" is known. */
 export type Match = { readonly matches: boolean; readonly expected: number | undefined };
 
-type Verdict = 'yes' | 'maybe' | 'no';
+/** `error`: no match, since the expression can't be evaluated. */
+type Verdict = 'yes' | 'maybe' | 'no' | 'error';
 
 export function matchSummary(rule: Rule, summary: LabelSummary): Match {
   const selectors = rule.selectors.map(requirementsOf);
@@ -57,6 +58,29 @@ export function matchSummary(rule: Rule, summary: LabelSummary): Match {
   return { matches: isMaybe || certain > 0, expected: isMaybe ? undefined : certain };
 }
 
+/**
+ * Leaves that a selector selects and where the expression certainly can't be evaluated, with what it says at one of them. Where only counts by
+ * key are known, none are certain.
+ */
+export function failuresBelow(rule: Rule, summary: LabelSummary): { leaves: number; message?: string } {
+  const { selectors, expression } = rule;
+  if (expression === undefined || expression === 'unreadable') return { leaves: 0 };
+  const requirements = selectors.map(requirementsOf);
+  const failing = (summary.sets ?? []).filter((set) => judgeSet(requirements, expression, summary, set) === 'error');
+  const place = failing.flatMap(placesOf).find((one) => judgePlace(expression, summary, one) === 'error');
+  const leaves = failing.reduce((sum, set) => sum + set.leaves, 0);
+  return { leaves, ...(place ? { message: failureAt(expression, place) } : {}) };
+}
+
+function failureAt(expression: Expression, place: Place): string {
+  try {
+    expression.program.evaluate(bindingsOf(place));
+  } catch (error) {
+    if (error instanceof CelError && readsOnly(expression, place)) return error.message;
+  }
+  return 'a label or a property that it reads is missing there, or is of another type';
+}
+
 type Selectors = readonly (readonly LabelRequirement[])[];
 
 /** Any of the places is enough. */
@@ -66,7 +90,7 @@ function judgeSet(selectors: Selectors, expression: Rule['expression'], summary:
     if (!selectors.some((one) => one.every((requirement) => matchesRequirement(requirement, place.labels)))) continue;
     const verdict = expression === undefined ? 'yes' : judgePlace(expression, summary, place);
     if (verdict === 'yes') return 'yes';
-    if (verdict === 'maybe') best = 'maybe';
+    if (verdict === 'maybe' || (verdict === 'error' && best === 'no')) best = verdict;
   }
   return best;
 }
@@ -76,11 +100,10 @@ function mayMatchByKey(selectors: Selectors, expression: Rule['expression'], sum
   if (!selectors.some((one) => one.every((requirement) => mayHold(requirement, keyed.keys, keyed.places))))
     return false;
   if (expression === undefined || expression === 'unreadable') return true;
-  return (
-    remembered(summary, summary, expression, () =>
-      verdictOf(abstractly(expression, (path) => keyedFact(path, keyed))),
-    ) !== 'no'
+  const verdict = remembered(summary, summary, expression, () =>
+    verdictOf(abstractly(expression, (path) => keyedFact(path, keyed))),
   );
+  return verdict === 'yes' || verdict === 'maybe';
 }
 
 // ---------------------------------------------------------------------------------------------- expressions
@@ -92,7 +115,7 @@ function judgePlace(expression: Expression | 'unreadable', summary: LabelSummary
     try {
       return expression.program.evaluate(bindingsOf(place)) === true ? 'yes' : 'no';
     } catch (error) {
-      if (error instanceof CelError) return 'no';
+      if (error instanceof CelError) return 'error';
       throw error;
     }
   });
@@ -103,7 +126,7 @@ function abstractly({ syntax }: Expression, fieldOf: (path: readonly string[]) =
 }
 
 function verdictOf(outcome: Outcome): Verdict {
-  if (!outcome.true) return 'no';
+  if (!outcome.true) return outcome.false || !outcome.error ? 'no' : 'error';
   return outcome.false || outcome.error ? 'maybe' : 'yes';
 }
 

@@ -15,6 +15,7 @@ import type { Placement, Placements } from '../schedule/placements.ts';
 import { placementResource } from '../spaces/selection.ts';
 import { tellConflict } from './conflict-event.ts';
 import type { ExactStatuses } from './exact-statuses.ts';
+import { type ExpressionFailures, type FailingExpressions, withExpression } from './failing-expressions.ts';
 import type { Gather } from './gather.ts';
 import { type PlacementStatus, placementStatus } from './placement-status.ts';
 import { withSummarizers } from './summarizers-resolved.ts';
@@ -28,6 +29,7 @@ export interface StatusWriterPorts {
   readonly placements: Placements;
   readonly outbox: Producer;
   readonly exact: Pick<ExactStatuses, 'write'>;
+  readonly expressions: Pick<FailingExpressions, 'of'>;
   ownSpace(source: string): Space | undefined;
   /** Why StatusSummarizers that the placement names can't be used, by name; undefined: it names none. */
   unresolved(id: PlacementId): ReadonlyMap<string, string> | undefined;
@@ -79,7 +81,13 @@ export class StatusWriter {
     const now = timestamp(this.#ports.clock.wallMs());
     const status = placementStatus(partial, before, now, this.#ports.rolloutOf(id));
     const unresolved = this.#ports.unresolved(id);
-    return { ...status, conditions: withSummarizers(status.conditions, unresolved, partial.generation, now) };
+    const conditions = withSummarizers(status.conditions, unresolved, partial.generation, now);
+    return { ...status, conditions: withExpression(conditions, this.#failing(id), partial.generation, now) };
+  }
+
+  #failing(id: PlacementId): ExpressionFailures | undefined {
+    const placement = this.#ports.placements.get(id);
+    return placement && this.#ports.expressions.of(placement);
   }
 
   #writeSpace(space: Space, placement: Placement, partial: Partial): void {

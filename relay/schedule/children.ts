@@ -4,7 +4,7 @@
  */
 import type { Facts } from '../../core/customize/customizer.ts';
 import type { LabelSummary } from '../../core/match/label-summary.ts';
-import { type Match, matchSummary } from '../../core/match/summary-match.ts';
+import { failuresBelow, type Match, matchSummary, type Rule } from '../../core/match/summary-match.ts';
 import { type Labels, matchesSelector } from '../../core/object/selector.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
@@ -55,9 +55,24 @@ export function matchChild(placement: Placement, child: Child): Match {
     return { matches, expected: matches ? 1 : 0 };
   }
   if (!child.labels) return { matches: false, expected: 0 };
+  return matchSummary(ruleOf(placement), child.labels);
+}
+
+/** How many destinations at or below the child would be selected if the expression did not fail there, as far as that is certain. */
+export function failingAt(placement: Placement, child: Child): { leaves: number; message?: string } {
+  const { locationExpression: expression } = placement;
+  if (expression === undefined) return { leaves: 0 };
+  if (child.role === 'relay') return child.labels ? failuresBelow(ruleOf(placement), child.labels) : { leaves: 0 };
+  const selected = child.destinations.filter((one) => isSelected(placement, one));
+  if (selected.some((one) => one.evaluate(expression))) return { leaves: 0 };
+  const message = selected.map((one) => one.failureOf?.(expression)).find((one) => one !== undefined);
+  return message === undefined ? { leaves: 0 } : { leaves: 1, message };
+}
+
+function ruleOf(placement: Placement): Rule {
   const { locationExpression } = placement;
   const expression = locationExpression === undefined ? {} : { expression: compiledExpression(locationExpression) };
-  return matchSummary({ selectors: selectorsOf(placement), ...expression }, child.labels);
+  return { selectors: selectorsOf(placement), ...expression };
 }
 
 /** Of an agent: the Locations through which the placement reaches it. */
@@ -78,8 +93,12 @@ export function destinationFor(child: Child, placements: readonly Placement[]): 
 }
 
 function matchesDestination(placement: Placement, destination: Destination): boolean {
-  if (!selectorsOf(placement).some((selector) => matchesSelector(selector, destination.labels))) return false;
+  if (!isSelected(placement, destination)) return false;
   return placement.locationExpression === undefined || destination.evaluate(placement.locationExpression);
+}
+
+function isSelected(placement: Placement, destination: Destination): boolean {
+  return selectorsOf(placement).some((selector) => matchesSelector(selector, destination.labels));
 }
 
 function selectorsOf(placement: Placement) {

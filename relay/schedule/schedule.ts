@@ -179,7 +179,8 @@ export class Scheduler {
       const had = placement.children.has(name);
       const has = child !== undefined && matchChild(placement, child).matches;
       if (had !== has) markDirty(t, 'match', `${placement.id} ${name}`);
-      if (had || has) this.#changed.add(placement.id);
+      // An expression may fail otherwise than before where it does not match, which its author reads.
+      if (had || has || placement.locationExpression !== undefined) this.#changed.add(placement.id);
     }
     if (child) this.#matchedWith.set(name, child);
     else this.#matchedWith.delete(name);

@@ -5,8 +5,13 @@ const space = 'space/center/retail';
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 
 interface Shown {
-  status?: { summary?: { expected: number; available: number } };
+  status?: {
+    summary?: { expected: number; available: number };
+    conditions?: { type: string; message: string }[];
+  };
 }
+
+const isFailing = ({ type }: { type: string }) => type === 'ExpressionFailing';
 
 function placement(name: string, spec: object) {
   const downsync = [{ apiGroup: '', resources: ['configmaps'], namespaces: ['default'], objectNames: [name] }];
@@ -48,6 +53,9 @@ describe.skipIf(withoutKubectl)(`placements find their destinations${why}`, () =
     place('green', { locationExpression: 'double(properties["carbon.gPerKWh"]) < 60.0' });
     await until('it is in Paris', () => summary('green')?.available === 1);
     expect(at('green')).toEqual(['eu:paris:rivoli']);
+    const failing = () => tree.json<Shown>(space, 'epl', 'green')?.status?.conditions?.find(isFailing);
+    await until('it says where it can not be evaluated', () => failing()?.message.includes('3 destinations') === true);
+    expect(failing()?.message).toMatch(/2 below eu: .*no such key.*; hq: /i);
     expect([has('mailbox/eu', 'green'), has('mailbox/us', 'green')]).toEqual([true, false]);
     tell('us', 'market', { properties: { 'carbon.gPerKWh': '21.5' } });
     tell('eu:paris', 'rivoli', { properties: { 'carbon.gPerKWh': '90' } });

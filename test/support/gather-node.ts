@@ -18,6 +18,7 @@ import type { Store, Transaction } from '../../core/store/store.ts';
 import { emptyPartial, encodePartial } from '../../core/summary/partial.ts';
 import { parseEntryKey, partialKey, type StateAttributes, stateKey } from '../../core/wire/entries.ts';
 import { ExactStatuses } from '../../relay/gather/exact-statuses.ts';
+import { FailingExpressions } from '../../relay/gather/failing-expressions.ts';
 import { Gather } from '../../relay/gather/gather.ts';
 import { Reporter } from '../../relay/gather/reporter.ts';
 import { StatusWriter } from '../../relay/gather/status-writer.ts';
@@ -104,6 +105,7 @@ export class GatherNode {
       changed: () => undefined,
     });
     this.#statuses = new StatusWriter({
+      expressions: new FailingExpressions(path, this.#children),
       ...shared,
       log: silentLogger,
       gather: this.gather,

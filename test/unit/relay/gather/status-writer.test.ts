@@ -24,6 +24,7 @@ class Bench {
   total: Partial | undefined = emptyPartial(1, 1);
   isOwn = true;
   readonly writer = new StatusWriter({
+    expressions: { of: () => undefined },
     store: this.store,
     clock: new VirtualClock(),
     log: silentLogger,

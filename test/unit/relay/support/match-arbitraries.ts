@@ -104,6 +104,7 @@ const destinationAt =
     const location: KubeObject = { apiVersion, kind: 'Location', metadata: { name: `${name}-${index}`, labels } };
     const metadata = { name, labels: targetLabels };
     const syncTarget: KubeObject = { apiVersion, kind: 'SyncTarget', metadata, spec: { properties } };
+    const input = { location, syncTarget, path: `a:${name}` };
     return {
       location: `${name}-${index}`,
       syncTargetUid: name,
@@ -112,7 +113,8 @@ const destinationAt =
       targetLabels,
       rest: name,
       facts: { location, syncTarget, properties, path: `a:${name}` },
-      evaluate: (source) => locationExpression(source, { location, syncTarget, path: `a:${name}` }).matches,
+      evaluate: (source) => locationExpression(source, input).matches,
+      failureOf: (source) => locationExpression(source, input).error,
     };
   };
 
