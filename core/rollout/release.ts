@@ -29,8 +29,10 @@ export interface ReleaseAttributes {
   /** Of the candidate, and of what was promoted last: see TargetAttributes. */
   readonly target: number;
   readonly promotedTarget: number;
-  /** Objects whose candidate differs from what was promoted: as many `q/` rows belong to the release. */
+  /** Objects whose candidate differs from what was promoted. */
   readonly held: number;
+  /** Of the rows that the release is about: who has others has not got all of them yet. */
+  readonly digest: string;
 }
 
 export function releaseOf(
@@ -39,6 +41,7 @@ export function releaseOf(
   rollout: RolloutSpec,
   state: RolloutState,
   expected: number,
+  digest: string,
 ): ReleaseAttributes {
   return {
     refs: [name],
@@ -57,6 +60,7 @@ export function releaseOf(
     target: state.target,
     promotedTarget: state.promotedTarget,
     held: state.held,
+    digest,
   };
 }
 

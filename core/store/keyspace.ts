@@ -59,6 +59,8 @@ export const keyspace = {
   rollout: 33,
   /** h key hash of an object, … placement id -> nothing: the other way round of heldBack */
   heldBy: 34,
+  /** … placement id -> h: exclusive or of the content hashes of a staged placement's rows (see relay/rollout/digest.ts) */
+  releaseDigest: 35,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

@@ -23,6 +23,7 @@ import {
   releaseKey,
   splitPlacementId,
 } from '../../core/wire/entries.ts';
+import { ensureDigest, forgetDigest } from './digest.ts';
 import { heldObjects, type Promoted, promotedOf, promotedRow } from './held-back.ts';
 
 export interface BaselinePorts {
@@ -136,7 +137,8 @@ export class Baseline {
     if (!staged) return false;
     const id = this.#id(name);
     const before = this.release(t, name);
-    const release = releaseOf(name, staged.uid, staged.rollout, state, expected ?? before?.expected ?? 0);
+    const digest = ensureDigest(t, this.#ports.table, id);
+    const release = releaseOf(name, staged.uid, staged.rollout, state, expected ?? before?.expected ?? 0, digest);
     t.put(stateKey(id), text(JSON.stringify(state)));
     const row = this.#ports.table.get(t, hash128(releaseKey(id)));
     const revision = Math.max(state.target, row?.originRevision ?? 0);
@@ -161,6 +163,7 @@ export class Baseline {
   #forget(t: Transaction, id: PlacementId, revision: number): void {
     this.#dropHeld(t, id, revision);
     this.#ports.drop(t, releaseKey(id), revision);
+    forgetDigest(t, id);
     t.remove(stateKey(id));
   }
 

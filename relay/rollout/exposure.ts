@@ -2,8 +2,8 @@
  * The last hop of a release: which of this node's agents have the candidate and which what was promoted. Decided here alone, within what the release row
  * authorises (core/rollout/local.ts), and durable: an agent that has it keeps it over restarts of this node.
  *
- * What is not known is not handed out. An agent's mailbox stays as it is while the release row is missing, is older than the object, or names another
- * number of promoted contents than have arrived: rows may come in any order. Such rows are remembered and looked at again when more is known.
+ * What is not known is not handed out. An agent's mailbox stays as it is while the release row is missing or speaks of other rows than are here
+ * (digest.ts): they come in any order. What is kept back for that is remembered, and looked at again when more is known.
  */
 
 import type { Table } from '../../core/feed/feed.ts';
@@ -23,13 +23,15 @@ import {
   placementId,
   splitPlacementId,
   type TargetAttributes,
+  targetKey,
 } from '../../core/wire/entries.ts';
 import { type Child, matchingDestinations } from '../schedule/children.ts';
 import { markDirty } from '../schedule/dirty.ts';
 import type { Outgoing, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import { readRelease } from './baseline.ts';
-import { countHeld, holders, type Promoted, promotedOf } from './held-back.ts';
+import { digestOf, ensureDigest, forgetDigest } from './digest.ts';
+import { holders, type Promoted, promotedOf } from './held-back.ts';
 
 export interface ExposurePorts {
   readonly store: Store;
@@ -46,8 +48,6 @@ interface Known {
   release: ReleaseAttributes;
   /** Monotonic; undefined: nothing has renewed the authorisation since the start of this process. */
   renewedAtMs: number | undefined;
-  /** Rows of promoted contents that are here; undefined: to be counted when it is asked for. */
-  held: number | undefined;
   /** Release that was handed to each child. */
   readonly exposed: Map<string, number>;
   local: LocalRelease | undefined;
@@ -60,6 +60,8 @@ const nul = Buffer.of(0);
 export class Exposures implements OutgoingStage {
   readonly #ports: ExposurePorts;
   readonly #known = new Map<PlacementId, Known>();
+  /** Placements of which rows are kept back because too little is known: those of the store. */
+  readonly #withholding = new Set<PlacementId>();
   #stopped = false;
 
   constructor(ports: ExposurePorts) {
@@ -69,6 +71,10 @@ export class Exposures implements OutgoingStage {
   /** At start, when the placements are known. */
   load(reader: Reader): void {
     for (const id of this.#ports.placements.staged().keys()) this.#learn(reader, id, undefined);
+    const prefix = prefixOf('withheld');
+    for (const [key] of reader.scan(prefixRange(prefix))) {
+      this.#withholding.add(asText(key.subarray(prefix.length, key.indexOf(0, prefix.length))));
+    }
   }
 
   stop(): void {
@@ -78,17 +84,15 @@ export class Exposures implements OutgoingStage {
 
   // ---------------------------------------------------------------------------------------------- what has changed
 
-  /** A release row or a promoted content has come, changed or gone; true if children may stand elsewhere now. */
+  /** A release row has come, changed or gone, or what was promoted of an object; true if children may stand elsewhere now. */
   rowChanged(t: Transaction, entry: EntryKey & { readonly type: 'promoted' | 'release' }): boolean {
     const { id } = entry;
-    if (entry.type === 'promoted') {
-      const known = this.#known.get(id);
-      if (known) known.held = undefined;
-      if (this.#lookAgain(t, id)) markDirty(t, 'target', id);
-      return false;
-    }
+    if (entry.type === 'promoted') return false;
     const before = this.#known.get(id);
     const after = this.#learn(t, id, this.#ports.clock.monotonicMs());
+    const table = this.#ports.tableOf(entry.source);
+    if (after && table) ensureDigest(t, table, id);
+    else forgetDigest(t, id);
     if (before && after && isRenewal(before.release, after.release)) {
       before.local?.renew(after.release);
       this.#schedule(id, after);
@@ -98,16 +102,31 @@ export class Exposures implements OutgoingStage {
     return true;
   }
 
-  /** The placement has been read anew; true if work of an earlier class is left behind. */
-  placementChanged(t: Transaction, id: PlacementId): boolean {
-    if (this.#ports.placements.get(id)?.staged) return false;
-    return this.#lookAgain(t, id);
+  /** Called when the rows that were dirty have been looked at: what was kept back from agents of placements that are known now. */
+  release(t: Transaction): boolean {
+    let some = false;
+    for (const id of this.#withholding) {
+      if (this.#ports.placements.get(id)?.staged && !this.#isKnown(t, id)) continue;
+      this.#withholding.delete(id);
+      for (const key of withheldRows(t, id)) {
+        if (key === targetKey(id)) markDirty(t, 'target', id);
+        else markDirty(t, 'row', key, [splitPlacementId(id).name]);
+        t.remove(withheldKey(id, key));
+        some = true;
+      }
+    }
+    return some;
+  }
+
+  #withhold(t: Transaction, id: PlacementId, key: string): void {
+    t.put(withheldKey(id, key), new Uint8Array(0));
+    this.#withholding.add(id);
   }
 
   detached(t: Transaction, id: PlacementId, child: string): string[] {
     this.forget(id, child);
     if (this.#known.get(id)?.exposed.delete(child)) t.remove(exposureKey(id, child));
-    return withheldRows(t, id);
+    return withheldRows(t, id).filter((key) => key.startsWith('o/'));
   }
 
   #learn(reader: Reader, id: PlacementId, nowMs: number | undefined): Known | undefined {
@@ -124,7 +143,6 @@ export class Exposures implements OutgoingStage {
     const known: Known = {
       release,
       renewedAtMs: isNew ? nowMs : before.renewedAtMs,
-      held: undefined,
       exposed: before?.exposed ?? storedExposures(reader, id),
       local: before && isRenewal(before.release, release) ? before.local : undefined,
       timer: undefined,
@@ -143,7 +161,6 @@ export class Exposures implements OutgoingStage {
       t.remove(exposureKey(id, child));
       after?.exposed.delete(child);
     }
-    this.#lookAgain(t, id);
     markDirty(t, 'target', id);
   }
 
@@ -169,7 +186,7 @@ export class Exposures implements OutgoingStage {
       const promoted = promotedOf(t, table, id, keyHash);
       const wants = wanting.includes(id);
       if (wants || (gone.includes(id) && this.#known.has(id))) {
-        if (!this.#isKnown(t, id, what.originRevision)) {
+        if (!this.#isKnown(t, id)) {
           unknown.push(id);
           continue;
         }
@@ -180,7 +197,7 @@ export class Exposures implements OutgoingStage {
     }
     const key = what.type === 'content' ? what.content.key : changed?.key;
     if (unknown.length > 0 && key !== undefined) {
-      for (const id of unknown) t.put(withheldKey(id, key), new Uint8Array(0));
+      for (const id of unknown) this.#withhold(t, id, key);
       return { type: 'keep' };
     }
     if (!held) return what;
@@ -196,33 +213,24 @@ export class Exposures implements OutgoingStage {
     target: TargetAttributes,
   ): TargetAttributes | undefined {
     if (!placement.staged) return target;
-    if (!this.#isKnown(t, placement.id, target.target)) return undefined;
+    if (!this.#isKnown(t, placement.id)) {
+      this.#withhold(t, placement.id, targetKey(placement.id));
+      return undefined;
+    }
     if (this.#hasCandidate(placement.id, child)) return target;
     return { ...target, target: this.#known.get(placement.id)!.release.promotedTarget };
   }
 
-  #isKnown(reader: Reader, id: PlacementId, originRevision: number): boolean {
+  /** All rows that the release row speaks of are here, and no others. */
+  #isKnown(reader: Reader, id: PlacementId): boolean {
     const known = this.#known.get(id);
-    if (!known || known.release.target < originRevision) return false;
-    known.held ??= countHeld(reader, id);
-    return known.held === known.release.held;
+    return known !== undefined && known.release.digest === digestOf(reader, id);
   }
 
   #hasCandidate(id: PlacementId, child: string): boolean {
     const known = this.#known.get(id);
     if (!known) return false;
     return isPromoted(known.release) || known.exposed.get(child) === known.release.release;
-  }
-
-  /** Rows that were kept back because too little was known. */
-  #lookAgain(t: Transaction, id: PlacementId): boolean {
-    const { name } = splitPlacementId(id);
-    const rows = withheldRows(t, id);
-    for (const key of rows) {
-      markDirty(t, 'row', key, [name]);
-      t.remove(withheldKey(id, key));
-    }
-    return rows.length > 0;
   }
 
   // ---------------------------------------------------------------------------------------------- what is reported
@@ -286,7 +294,7 @@ export class Exposures implements OutgoingStage {
     const nowMs = clock.monotonicMs();
     const { renewedAtMs, release, local } = known;
     const expired = renewedAtMs === undefined || nowMs - renewedAtMs >= release.authorizationSeconds * 1000;
-    if (expired || !local || !store.read((reader) => this.#isKnown(reader, id, 0))) return;
+    if (expired || !local || !store.read((reader) => this.#isKnown(reader, id))) return;
     const { children, waitMs } = local.admit(nowMs);
     known.timer?.stop();
     if (waitMs !== undefined) known.timer = clock.after(waitMs, () => this.#schedule(id, known));

@@ -49,12 +49,6 @@ export function* heldObjects(reader: Reader, id: PlacementId): Generator<{ keyHa
   }
 }
 
-export function countHeld(reader: Reader, id: PlacementId): number {
-  let count = 0;
-  for (const _ of heldObjects(reader, id)) count++;
-  return count;
-}
-
 /** What was promoted of an object: its content, or that there was none. */
 export interface Promoted {
   readonly content?: Content;

@@ -27,6 +27,7 @@ import {
   type TargetAttributes,
   targetKey,
 } from '../../core/wire/entries.ts';
+import { noteDigest } from '../rollout/digest.ts';
 import { heldObjects, noteHeld } from '../rollout/held-back.ts';
 import { type Child, matchChild } from './children.ts';
 import { clearDirty, dirtyWork, markDirty, type Work, type WorkClass } from './dirty.ts';
@@ -66,8 +67,8 @@ export interface SchedulePorts {
 export interface Releases {
   /** True if children may stand elsewhere in the release now. */
   rowChanged(t: Transaction, entry: EntryKey & { readonly type: 'promoted' | 'release' }): boolean;
-  /** True if rows are to be looked at again. */
-  placementChanged(t: Transaction, id: PlacementId): boolean;
+  /** What was kept back and need not be any more is work again; true if there is some. */
+  release(t: Transaction): boolean;
   /** Returns the keys of rows that were kept back from the placement's children. */
   detached(t: Transaction, id: PlacementId, child: string): readonly string[];
   /** What an agent's reports are to be exact for; undefined: what it was told stays. */
@@ -106,8 +107,6 @@ export class Scheduler {
   readonly #ports: SchedulePorts;
   #rows = 0;
   #worked = false;
-  /** Work of an earlier class was left behind. */
-  #again = false;
   #touched = new Set<string>();
   #changed = new Set<PlacementId>();
   /** As the placements were last matched with them; missing after a start, and then all placements are looked at. */
@@ -136,7 +135,6 @@ export class Scheduler {
   step(t: Transaction): Step {
     this.#rows = 0;
     this.#worked = false;
-    this.#again = false;
     this.#touched = new Set();
     this.#changed = new Set();
     for (const stage of this.#ports.stages) stage.begin?.();
@@ -145,7 +143,7 @@ export class Scheduler {
       this.#each(t, 'auxiliary', (work) => this.#auxiliary(t, work)) &&
       this.#each(t, 'row', (work) => this.#row(t, work)) &&
       this.#each(t, 'placement', (work) => this.#placement(t, work.key)) &&
-      !this.#again &&
+      !this.#ports.releases.release(t) &&
       this.#each(t, 'match', (work) => this.#match(t, work.key)) &&
       this.#each(t, 'exposure', (work) => this.#exposure(t, work.key)) &&
       this.#each(t, 'shipment', (work) => this.#shipment(t, work.key)) &&
@@ -242,7 +240,6 @@ export class Scheduler {
     } else {
       placements.set(placement);
     }
-    if (this.#ports.releases.placementChanged(t, id)) this.#again = true;
     if (!placement) return true;
     for (const child of children.values()) {
       const mailbox = this.#ports.mailboxOf(child.name);
@@ -536,6 +533,9 @@ export function noteSourceChange(t: Transaction, change: AppliedChange): void {
     }
     markDirty(t, entry.type === 'object' ? 'row' : 'auxiliary', change.key, before, change.originRevision);
     noteHeld(t, change);
+    if (entry.type !== 'object' && entry.type !== 'promoted') return;
+    const ids = (names: readonly string[]) => names.map((name) => placementId(entry.source, name));
+    noteDigest(t, change, ids(before), ids(after));
   }
 }
 

@@ -17,6 +17,7 @@ const release: ReleaseAttributes = {
   target: 9,
   promotedTarget: 5,
   held: 1,
+  digest: '',
 };
 const facts = (some: Partial<ChildFacts> = {}): ChildFacts => ({
   uid: 'u',

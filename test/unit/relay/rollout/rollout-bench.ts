@@ -101,6 +101,8 @@ class BenchNode {
     this.store.read((reader) => {
       this.#scheduler.load(reader);
       this.exposures.load(reader);
+      // As a node does at its start: it tells of every placement.
+      this.gather.total(reader, id);
     });
   }
 
@@ -169,6 +171,8 @@ export class RolloutBench {
   readonly cutOff = new Set<string>();
   /** In which order a hop gets rows; as they were written, unless the test wants another one. */
   order: (keys: string[]) => string[] = (keys) => keys;
+  /** After each row that a hop has taken. */
+  watch: () => void = () => undefined;
   readonly answers: GateResult[] = [];
   readonly asked: { webhook: Webhook; question: object }[] = [];
   #workload: WorkloadSpace;
@@ -377,6 +381,7 @@ export class RolloutBench {
       });
       // As if each came in a batch of its own.
       node.work();
+      this.watch();
     }
   }
 

@@ -3,7 +3,7 @@ import type { Releases } from '../../../../relay/schedule/schedule.ts';
 
 export const noReleases: Releases = {
   rowChanged: () => false,
-  placementChanged: () => false,
+  release: () => false,
   detached: () => [],
   targetFor: (_t, _placement, _child, target) => target,
 };
