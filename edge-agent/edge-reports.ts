@@ -139,17 +139,15 @@ export class EdgeReports {
   }
 
   #sayUpsynced(source: string, path: string, key: string): Saying | undefined | 'unsure' {
-    if (!this.#upsync.isKnown) return this.#notYet();
     const said = path === this.#ports.path ? this.#upsync.say(source, key) : undefined;
-    if (!said) return undefined;
+    if (!said) return this.#upsync.knows(key) ? undefined : this.#notYet();
     const { body, ...attributes } = said satisfies UpsyncedAttributes;
     return { attributes: text(stableStringify(attributes)), body };
   }
 
   #sayAssociated(source: string, key: string): Saying | undefined | 'unsure' {
-    if (!this.#associated.isKnown) return this.#notYet();
     const said = this.#associated.say(source, key);
-    if (!said) return undefined;
+    if (!said) return this.#associated.isKnown ? undefined : this.#notYet();
     const { body, ...attributes } = said satisfies AssociatedAttributes;
     return { attributes: text(stableStringify(attributes)), body };
   }
@@ -160,7 +158,7 @@ export class EdgeReports {
   }
 
   #known(): void {
-    if (!this.#unsure || !this.#upsync.isKnown || !this.#associated.isKnown) return;
+    if (!this.#unsure) return;
     this.#unsure = false;
     this.#events.touchAll();
   }

@@ -27,7 +27,7 @@ export interface AssociatedPorts {
 export interface AssociatedEvents {
   /** What is told of the object for this source has changed. */
   changed(source: string, key: string): void;
-  /** What is on the cluster is known now. */
+  /** More is known of what is on the cluster. */
   synced(): void;
   /** The cluster does not answer. */
   failed(error: unknown): void;
@@ -197,7 +197,7 @@ export class Associated {
   }
 
   #settled(): void {
-    if (this.isKnown) this.#events.synced();
+    if (this.#asking === 0 && this.#dirty.size === 0) this.#events.synced();
   }
 
   // ---------------------------------------------------------------------------------------------- what is told

@@ -25,7 +25,7 @@ export interface UpsyncEvents {
   taken(key: string): void;
   /** The placement's objects are within the bound, or beyond it, or another number beyond it. */
   counted(id: PlacementId): void;
-  /** What is on the cluster is known now: what was told in an earlier life may hold no more. */
+  /** More is known of what is on the cluster: what was told in an earlier life may hold no more. */
   synced(): void;
 }
 
@@ -95,9 +95,9 @@ export class Upsync {
     return this.#rules.size > 0;
   }
 
-  /** All that the rules ask for has been seen: what is not held is not there. */
-  get isKnown(): boolean {
-    return !this.#looking && !this.#watches.isAnyPending;
+  /** The objects of its resource have been seen: if it is not held, it is not there. A resource that the cluster keeps back holds up no other. */
+  knows(key: string): boolean {
+    return !this.#looking && !this.#watches.isPending(parseKey(key));
   }
 
   /** The same once it is known whether the cluster has the object. */
@@ -141,7 +141,7 @@ export class Upsync {
 
   #news(): void {
     for (const resolve of this.#waiting.splice(0)) resolve();
-    if (this.isKnown && !this.#stopped) this.#events.synced();
+    if (!this.#stopped) this.#events.synced();
   }
 
   #on({ type, key, object }: ClusterEvent, { namespaced }: ServedResource): void {

@@ -131,6 +131,21 @@ describe('objects born at the edge', () => {
     expect(bench.saidKeys('up/')).toEqual([]);
   });
 
+  it('of a resource that the cluster keeps back hold up no others', async () => {
+    bench.cluster.silent.add('/secrets');
+    born(bench, till, {});
+    await bench.receive(bench.rules(placement, { upsync: [maps, { ...maps, resources: ['secrets'] }] }));
+    expect(bench.saidKeys('up/')).toEqual([up(till)]);
+    await bench.receive(
+      bench.object(shop, namespace('shop'), ['shop-prod']),
+      bench.object('/configmaps/shop/other', configMap('other'), ['shop-prod']),
+    );
+    expect(bench.said(`state/center.retail/${shop}`)!.attributes).toMatchObject({ applied: true });
+    bench.cluster.erase(till);
+    await bench.settle();
+    expect(bench.said(up(till))).toBeUndefined();
+  });
+
   it('are bounded for each placement, which reads it', async () => {
     const name = (i: number) => `/configmaps/shop/m${String(i).padStart(5, '0')}`;
     for (let i = 0; i < upsyncObjectsMax + 2; i++) born(bench, name(i), {});

@@ -34,6 +34,8 @@ export class FakeCluster implements Cluster {
   readonly refuse = new Map<string, string>();
   /** Keys whose deletion waits for a finalizer. */
   readonly finalized = new Set<string>();
+  /** Resources whose watches tell nothing, such as `/secrets`. */
+  readonly silent = new Set<string>();
   /** Answers to `get` wait for it. */
   gate: Promise<void> = Promise.resolve();
   readonly #kinds = new Map(Object.entries(resources));
@@ -99,6 +101,7 @@ export class FakeCluster implements Cluster {
 
   watch(resource: GroupResource, events: { on(event: ClusterEvent): void; synced(): void }): () => void {
     const prefix = `${resource.group}/${resource.resource}/`;
+    if (this.silent.has(prefix.slice(0, -1))) return () => {};
     const listener = { resource: prefix, on: events.on.bind(events) };
     for (const [key, object] of this.objects) {
       if (key.startsWith(prefix)) events.on({ type: 'ADDED', key: parse(key), object: structuredClone(object) });
