@@ -61,9 +61,9 @@ function customizersOf(key: ObjectKey, object: KubeObject, items: readonly Downs
   return [...new Set(names.map((name) => (name.includes('/') ? name : `${key.namespace}/${name}`)))];
 }
 
-/** Those that a placement names for objects that are born at the edge: no object of the space says that they are used. */
-export function upsyncSummarizers(spec: Pick<EdgePlacementSpec, 'upsync'>): string[] {
-  return [...new Set((spec.upsync ?? []).flatMap((item) => item.statusSummarizers ?? []))].sort();
+/** Those that a placement names: they travel with it, whether or not there are objects of its rules, since a summary of nothing is one too. */
+export function namedSummarizers({ downsync = [], upsync = [] }: Partial<EdgePlacementSpec>): string[] {
+  return [...new Set([...downsync, ...upsync].flatMap((item) => item.statusSummarizers ?? []))].sort();
 }
 
 export function isSummarizer(key: ObjectKey): boolean {

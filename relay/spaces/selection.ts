@@ -35,7 +35,7 @@ import { Baseline } from '../rollout/baseline.ts';
 import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
 import { selectedObjects } from '../schedule/placements.ts';
 import { attributesOf } from '../schedule/schedule.ts';
-import { auxiliariesOf, isAuxiliary, isSummarizer, summarizerKey, upsyncSummarizers, usesOf } from './auxiliaries.ts';
+import { auxiliariesOf, isAuxiliary, isSummarizer, namedSummarizers, summarizerKey, usesOf } from './auxiliaries.ts';
 import { type Candidate, concernsResource, type DownsyncItem, mayTravel, selectingItems } from './downsync.ts';
 import { originOf, payloadOf } from './payload.ts';
 
@@ -60,8 +60,8 @@ interface Selecting {
   readonly name: string;
   readonly items: readonly DownsyncItem[];
   readonly usesNamespaceLabels: boolean;
-  /** StatusSummarizers for objects that are born at the edge. */
-  readonly upsyncSummarizers: readonly string[];
+  /** StatusSummarizers. */
+  readonly namedSummarizers: readonly string[];
 }
 
 /** What an object needs, by placement: formatted keys. */
@@ -172,9 +172,9 @@ export class Selection {
     return row?.content && parseBody(table.content(reader, row.content).body);
   }
 
-  /** Those for objects that are born at the edge, of which the space has none that would say that they are used. */
+  /** Those that it names are carried whether or not an object says that it is used. */
   #markSummarizers(t: Transaction, placement: KubeObject | undefined, revision: number): void {
-    for (const name of placement ? upsyncSummarizers(placement.spec as EdgePlacementSpec) : []) {
+    for (const name of placement ? namedSummarizers(placement.spec as EdgePlacementSpec) : []) {
       markDirty(t, 'space', this.#workKey(summarizerKey(name)), [], revision);
     }
   }
@@ -186,7 +186,7 @@ export class Selection {
       name,
       items,
       usesNamespaceLabels: items.some((item) => item.namespaceSelectors !== undefined),
-      upsyncSummarizers: upsyncSummarizers(object.spec as EdgePlacementSpec),
+      namedSummarizers: namedSummarizers(object.spec as EdgePlacementSpec),
     };
     this.#placements.set(name, selecting);
     this.baseline.learn(object);
@@ -324,8 +324,8 @@ export class Selection {
     if (!this.#isNamespace(key) && !isAuxiliary(key) && key.resource !== crdResource.resource) return [];
     return [...this.#placements.values()]
       .filter(
-        ({ name, upsyncSummarizers }) =>
-          countAt(t, this.#impliedKey(name, key)) > 0 || (isSummarizer(key) && upsyncSummarizers.includes(key.name)),
+        ({ name, namedSummarizers }) =>
+          countAt(t, this.#impliedKey(name, key)) > 0 || (isSummarizer(key) && namedSummarizers.includes(key.name)),
       )
       .map(({ name }) => name);
   }

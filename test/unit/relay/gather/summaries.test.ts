@@ -176,17 +176,20 @@ describe('a summary that a user defines', () => {
     expect([tree.rows('', 'shop.cases'), tree.rows('a:b:c', 'shop.cases')]).toEqual([[[5, 22]], [[1, 3]]]);
   });
 
-  it('of a placement that selects nothing counts nothing', async () => {
+  it.each([
+    ['before', true],
+    ['after', false],
+  ])('of a placement that selects nothing counts nothing, whether the summarizer was made %s it', async (_, first) => {
     const tree = new SummaryTree(['a'], ['a:shop']);
-    tree.summarizer('n', {
-      combinedFields: [
-        { name: 'n', type: 'COUNT' },
-        { name: 'mean', type: 'AVG', subject: 'returned.status.x' },
-      ],
-    });
+    const mean = { name: 'mean', type: 'AVG', subject: 'returned.status.x' };
+    const make = () => tree.summarizer('n', { combinedFields: [{ name: 'n', type: 'COUNT' }, mean] });
+    if (first) make();
     tree.placement('n');
     await tree.settle();
-    expect(tree.rows('', 'shop.n')).toEqual([[0, null]]);
+    if (!first) make();
+    await tree.settle();
+    expect([tree.rows('', 'shop.n'), tree.rows('a', 'shop.n')]).toEqual([[[0, null]], [[0, null]]]);
+    expect(tree.condition('SummarizersResolved')).toMatchObject({ status: 'True' });
   });
 });
 
