@@ -6,45 +6,29 @@
  * child and object, `rowsPerRun` of them in one turn.
  */
 import type { EdgePlacementSpec, UpsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
-import type { Content, Table } from '../../core/feed/feed.ts';
+import type { Content } from '../../core/feed/feed.ts';
 import { CelError } from '../../core/match/cel/cel-error.ts';
-import { matchesUpsync } from '../../core/match/upsync-item.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { sampleHash } from '../../core/summary/order.ts';
 import type { Failure } from '../../core/summary/partial.ts';
-import { compileSummarizer, type Row, type Summarizer } from '../../core/summary/summarizer.ts';
+import { compileSummarizer, type Summarizer } from '../../core/summary/summarizer.ts';
 import type { SummarizerSpec } from '../../core/summary/summarizer-spec.ts';
 import type { UserPartial } from '../../core/summary/user-partial.ts';
 import { readUserPartial } from '../../core/summary/user-partial-wire.ts';
-import {
-  type ObjectAttributes,
-  objectKey,
-  type PlacementId,
-  parseEntryKey,
-  placementId,
-  placementKey,
-  stateKey,
-  summaryKey,
-  type UpsyncedAttributes,
-} from '../../core/wire/entries.ts';
+import { objectKey, type PlacementId, placementId, placementKey, summaryKey } from '../../core/wire/entries.ts';
 import type { Child } from '../schedule/children.ts';
 import { type Placement, type Placements, selectedObjects } from '../schedule/placements.ts';
-import { attributesOf } from '../schedule/schedule.ts';
-import { type Place, RowReader } from './summary-rows.ts';
+import { contentOf, nameOf, type ReadRow, type RowPlace, RowSource, type RowSourcePorts } from './row-source.ts';
+import type { Place } from './summary-rows.ts';
 import { UserSummary } from './user-summary.ts';
 
-export interface SummariesPorts {
+export interface SummariesPorts extends RowSourcePorts {
   readonly store: Store;
   readonly placements: Placements;
   readonly children: ReadonlyMap<string, Child>;
-  tableOf(source: string): Table;
-  mailboxOf(child: string): Table | undefined;
-  reportedOf(child: string): Table | undefined;
-  /** Path of a child's node. */
-  pathOf(child: string): string;
   /** Where an agent stands, for a placement that reaches it. */
   placeOf(child: string, placement: Placement): Place;
   /** Hashes of the keys under which the objects that were born at an agent's cluster are reported. */
@@ -68,10 +52,7 @@ export interface Resolution {
   readonly unresolved: ReadonlyMap<string, string>;
 }
 
-interface DirtyRow {
-  readonly child: string;
-  readonly source: string;
-  readonly keyHash: Uint8Array;
+interface DirtyRow extends RowPlace {
   /** What the child is to have has changed, and with it perhaps which summaries want the row. */
   readonly shipped: boolean;
   /** An object that was born at the edge: `keyHash` is that of the row in which it was reported. */
@@ -98,18 +79,14 @@ interface Known {
 
 /** Some 20 ms: others have their turn in between. */
 const rowsPerRun = 500;
-/** Objects of which it is kept who wants them: those that are reported at the same time. */
-const wantedMax = 1_000;
 export const summarizerResource = { group: 'edge.banyan.io', resource: 'statussummarizers', namespace: '' } as const;
 
 export class Summaries {
   readonly #ports: SummariesPorts;
-  readonly #reader = new RowReader();
+  readonly #rows: RowSource;
   readonly #byPlacement = new Map<PlacementId, Known>();
   /** By source and name, the newest only. */
   readonly #compiled = new Map<string, { text: string; summarizer: Summarizer | string }>();
-  /** By hash of the content. */
-  readonly #wantedByContent = new Map<string, Wanted>();
   readonly #dirty = new Map<string, DirtyRow>();
   readonly #loads: Load[] = [];
   #scheduled = false;
@@ -117,6 +94,7 @@ export class Summaries {
 
   constructor(ports: SummariesPorts) {
     this.#ports = ports;
+    this.#rows = new RowSource({ ...ports, upsyncOf: (id) => this.#byPlacement.get(id)?.upsync ?? [] });
   }
 
   of(id: PlacementId): Resolution | undefined {
@@ -341,12 +319,12 @@ export class Summaries {
     } else {
       for (const keyHash of [...selectedObjects(reader, id)]) {
         const row = { child, source: placement.source, keyHash, shipped: false };
-        this.#setRow(row, this.#read(reader, row), placement, name, summary);
+        this.#setRow(row, this.#rows.object(reader, row), placement, name, summary);
         rows++;
       }
       for (const keyHash of this.#ports.bornOf(reader, child)) {
         const row = { child, source: placement.source, keyHash, shipped: false, born: true } as const;
-        this.#setRow(row, this.#readBorn(reader, row), placement, name, summary);
+        this.#setRow(row, this.#rows.born(reader, row), placement, name, summary);
         rows++;
       }
     }
@@ -358,7 +336,7 @@ export class Summaries {
   #evaluate(reader: Reader, row: DirtyRow): void {
     const { child, source } = row;
     if (this.#ports.children.get(child)?.role !== 'agent') return;
-    const read = row.born ? this.#readBorn(reader, row) : this.#read(reader, row);
+    const read = row.born ? this.#rows.born(reader, row) : this.#rows.object(reader, row);
     const object = nameOf(row.keyHash);
     for (const id of this.#concerned(row, read)) {
       const placement = this.#ports.placements.get(id);
@@ -386,62 +364,6 @@ export class Summaries {
     summary.setRow(row.child, nameOf(row.keyHash), partial);
   }
 
-  /** The object, its state and what says which summaries want it; undefined when the agent has not both. */
-  #read(reader: Reader, { child, source, keyHash }: Omit<DirtyRow, 'shipped'>): ReadRow | undefined {
-    const { mailboxOf, reportedOf, pathOf } = this.#ports;
-    const wanted = this.#wanted(reader, source, keyHash);
-    const mailbox = mailboxOf(child);
-    const delivered = mailbox?.get(reader, keyHash);
-    const reported = reportedOf(child);
-    if (!wanted || !mailbox || !delivered?.content || !reported) return undefined;
-    const { object, summarizers } = wanted;
-    const state = contentOf(reader, reported, hash128(stateKey(source, object)));
-    if (!state) return undefined;
-    const content = this.#reader.content(delivered.content, (reference) => mailbox.content(reader, reference));
-    const input = { path: pathOf(child), object, delivered, content, state };
-    return {
-      placements: Object.keys(summarizers),
-      isWanted: (placement, name) => summarizers[placement.name]?.includes(name) ?? false,
-      row: (place, heldBack) => this.#reader.row({ ...input, place, heldBack }),
-    };
-  }
-
-  /** What the object's row says of the summaries that want it; the same for all agents. */
-  #wanted(reader: Reader, source: string, keyHash: Uint8Array): Wanted | undefined {
-    const table = this.#ports.tableOf(source);
-    const row = table.get(reader, keyHash);
-    if (!row?.content) return undefined;
-    const hash = nameOf(row.content.hash);
-    const known = this.#wantedByContent.get(hash);
-    if (known) return known;
-    const content = table.content(reader, row.content);
-    const entry = parseEntryKey(content.key);
-    if (entry?.type !== 'object') return undefined;
-    const wanted = { object: entry.object, summarizers: attributesOf<ObjectAttributes>(content).summarizers ?? {} };
-    if (this.#wantedByContent.size >= wantedMax) this.#wantedByContent.clear();
-    this.#wantedByContent.set(hash, wanted);
-    return wanted;
-  }
-
-  #readBorn(reader: Reader, { child, source, keyHash }: Omit<DirtyRow, 'shipped'>): ReadRow | undefined {
-    const reported = this.#ports.reportedOf(child);
-    const content = reported && contentOf(reader, reported, keyHash);
-    const entry = content && parseEntryKey(content.key);
-    if (!content || entry?.type !== 'upsynced' || entry.source !== source) return undefined;
-    const { refs } = attributesOf<UpsyncedAttributes>(content);
-    const { object, path } = entry;
-    const labels = parseBody(content.body).metadata.labels ?? {};
-    return {
-      placements: refs,
-      isWanted: ({ id, name: placement }, name) =>
-        refs.includes(placement) &&
-        (this.#byPlacement.get(id)?.upsync ?? []).some(
-          (item) => item.statusSummarizers?.includes(name) && matchesUpsync(item, object, labels),
-        ),
-      row: (place) => this.#reader.bornRow({ path, object, place, body: content.body }),
-    };
-  }
-
   #place(child: string, placement: Placement): Place {
     const places = this.#byPlacement.get(placement.id)?.places;
     const known = places?.get(child);
@@ -461,31 +383,10 @@ export class Summaries {
   }
 }
 
-interface Wanted {
-  readonly object: ObjectKey;
-  readonly summarizers: Readonly<Record<string, readonly string[]>>;
-}
-
-interface ReadRow {
-  /** Names of those of which summaries may want it. */
-  readonly placements: readonly string[];
-  isWanted(placement: Placement, summarizer: string): boolean;
-  row(place: Place, heldBack: readonly Failure[]): Row;
-}
-
 /** What a child says of itself is not what it is. */
 function sameShape({ content: a }: UserPartial, { content: b }: UserPartial): boolean {
   if (a.form === 'selected' || b.form === 'selected') return a.form === b.form;
   return a.kinds.join() === b.kinds.join();
-}
-
-function contentOf(reader: Reader, table: Table, keyHash: Uint8Array): Content | undefined {
-  const row = table.get(reader, keyHash);
-  return row?.content && table.content(reader, row.content);
-}
-
-function nameOf(keyHash: Uint8Array): string {
-  return Buffer.from(keyHash).toString('latin1');
 }
 
 type Items = Pick<Required<EdgePlacementSpec>, 'downsync' | 'upsync'>;

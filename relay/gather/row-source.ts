@@ -1,0 +1,132 @@
+/**
+ * Where the rows of summaries come from: for an object that was sent down its row in the source, in the agent's mailbox and in what the agent reported; for
+ * one that was born at the edge what the agent reported.
+ */
+import type { UpsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
+import type { Content, Table } from '../../core/feed/feed.ts';
+import { matchesUpsync } from '../../core/match/upsync-item.ts';
+import { parseBody } from '../../core/object/canonical.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { ObjectKey } from '../../core/object/key.ts';
+import type { Reader } from '../../core/store/store.ts';
+import type { Failure } from '../../core/summary/partial.ts';
+import type { Row } from '../../core/summary/summarizer.ts';
+import {
+  type ObjectAttributes,
+  type PlacementId,
+  parseEntryKey,
+  stateKey,
+  type UpsyncedAttributes,
+} from '../../core/wire/entries.ts';
+import type { Placement } from '../schedule/placements.ts';
+import { attributesOf } from '../schedule/schedule.ts';
+import { type Place, RowReader } from './summary-rows.ts';
+
+export interface RowSourcePorts {
+  tableOf(source: string): Table;
+  mailboxOf(child: string): Table | undefined;
+  reportedOf(child: string): Table | undefined;
+  /** Path of a child's node. */
+  pathOf(child: string): string;
+}
+
+export interface RowPlace {
+  /** An agent. */
+  readonly child: string;
+  readonly source: string;
+  /** Of the object's row in the source; of the reported row, for an object that was born at the edge. */
+  readonly keyHash: Uint8Array;
+}
+
+interface Wanted {
+  readonly object: ObjectKey;
+  readonly summarizers: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What there is of an object at an agent. */
+export interface ReadRow {
+  /** Names of those of which summaries may want it. */
+  readonly placements: readonly string[];
+  isWanted(placement: Placement, summarizer: string): boolean;
+  row(place: Place, heldBack: readonly Failure[]): Row;
+}
+
+/** Objects of which it is kept who wants them: those that are reported at the same time. */
+const wantedMax = 1_000;
+
+export class RowSource {
+  readonly #ports: RowSourcePorts & { upsyncOf(id: PlacementId): readonly UpsyncItem[] };
+  readonly #rows = new RowReader();
+  /** By hash of the content. */
+  readonly #wantedByContent = new Map<string, Wanted>();
+
+  constructor(ports: RowSourcePorts & { upsyncOf(id: PlacementId): readonly UpsyncItem[] }) {
+    this.#ports = ports;
+  }
+
+  /** The object, its state and what says which summaries want it; undefined when the agent has not both. */
+  object(reader: Reader, { child, source, keyHash }: RowPlace): ReadRow | undefined {
+    const { mailboxOf, reportedOf, pathOf } = this.#ports;
+    const wanted = this.#wanted(reader, source, keyHash);
+    const mailbox = mailboxOf(child);
+    const delivered = mailbox?.get(reader, keyHash);
+    const reported = reportedOf(child);
+    if (!wanted || !mailbox || !delivered?.content || !reported) return undefined;
+    const { object, summarizers } = wanted;
+    const state = contentOf(reader, reported, hash128(stateKey(source, object)));
+    if (!state) return undefined;
+    const content = this.#rows.content(delivered.content, (reference) => mailbox.content(reader, reference));
+    const input = { path: pathOf(child), object, delivered, content, state };
+    return {
+      placements: Object.keys(summarizers),
+      isWanted: (placement, name) => summarizers[placement.name]?.includes(name) ?? false,
+      row: (place, heldBack) => this.#rows.row({ ...input, place, heldBack }),
+    };
+  }
+
+  /** What the object's row says of the summaries that want it; the same for all agents. */
+  #wanted(reader: Reader, source: string, keyHash: Uint8Array): Wanted | undefined {
+    const table = this.#ports.tableOf(source);
+    const row = table.get(reader, keyHash);
+    if (!row?.content) return undefined;
+    const hash = nameOf(row.content.hash);
+    const known = this.#wantedByContent.get(hash);
+    if (known) return known;
+    const content = table.content(reader, row.content);
+    const entry = parseEntryKey(content.key);
+    if (entry?.type !== 'object') return undefined;
+    const wanted = { object: entry.object, summarizers: attributesOf<ObjectAttributes>(content).summarizers ?? {} };
+    if (this.#wantedByContent.size >= wantedMax) this.#wantedByContent.clear();
+    this.#wantedByContent.set(hash, wanted);
+    return wanted;
+  }
+
+  born(reader: Reader, { child, source, keyHash }: RowPlace): ReadRow | undefined {
+    const reported = this.#ports.reportedOf(child);
+    const content = reported && contentOf(reader, reported, keyHash);
+    const entry = content && parseEntryKey(content.key);
+    if (!content || entry?.type !== 'upsynced' || entry.source !== source) return undefined;
+    const { refs } = attributesOf<UpsyncedAttributes>(content);
+    const { object, path } = entry;
+    const labels = parseBody(content.body).metadata.labels ?? {};
+    return {
+      placements: refs,
+      isWanted: ({ id, name: placement }, name) =>
+        refs.includes(placement) &&
+        this.#ports
+          .upsyncOf(id)
+          .some((item) => item.statusSummarizers?.includes(name) && matchesUpsync(item, object, labels)),
+      row: (place) => this.#rows.bornRow({ path, object, place, body: content.body }),
+    };
+  }
+}
+
+export function contentOf(reader: Reader, table: Table, keyHash: Uint8Array): Content | undefined {
+  const row = table.get(reader, keyHash);
+  return row?.content && table.content(reader, row.content);
+}
+
+/** A hash as a key of maps. */
+export function nameOf(keyHash: Uint8Array): string {
+  return Buffer.from(keyHash).toString('latin1');
+}
