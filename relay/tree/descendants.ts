@@ -54,9 +54,10 @@ export class Descendants {
   pass(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     const { path, outbox } = this.#ports;
     if (path === '') return;
-    for (const { key, keyHash, originRevision, after } of this.#deeper(child, changes)) {
+    for (const { key, keyHash, after } of this.#deeper(child, changes)) {
+      // Of one revision always: a tombstone with the child's own would keep out what comes after it.
       if (after) outbox.put(t, { ...after, key }, 0);
-      else outbox.remove(t, keyHash, originRevision);
+      else outbox.remove(t, keyHash, 0);
     }
   }
 

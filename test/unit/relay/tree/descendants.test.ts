@@ -41,6 +41,7 @@ function node(path: string) {
       isConnected: (child) => connected.has(child),
     });
   const descendants = open();
+  let revision = 0;
   /** What the child `eu` says, as a session applies it. */
   const say = (at: string, attributes: NodeAttributes | undefined) => {
     const key = nodeKey(at);
@@ -50,7 +51,8 @@ function node(path: string) {
       attributes: Buffer.from(JSON.stringify(attributes)),
       body: new Uint8Array(0),
     };
-    const change: AppliedChange = { keyHash, key, originRevision: 0, ...(after ? { after } : {}) };
+    // An agent's rows have revisions of their own.
+    const change: AppliedChange = { keyHash, key, originRevision: ++revision, ...(after ? { after } : {}) };
     store.write((t) => {
       if (after) reported.put(t, after, 0);
       else reported.remove(t, keyHash);
@@ -85,6 +87,14 @@ describe('relays deeper than the children', () => {
     expect(handedOn()).toEqual(['node/top:eu:paris']);
     say('top:eu:paris', undefined);
     expect([shown(), handedOn()]).toEqual([{}, []]);
+  });
+
+  it('are handed on again when they come back before the parent has heard that they went', () => {
+    const { say, handedOn } = node('top');
+    say('top:eu:paris', relay('Connected'));
+    say('top:eu:paris', undefined);
+    say('top:eu:paris', relay('Connected'));
+    expect(handedOn()).toEqual(['node/top:eu:paris']);
   });
 
   it('are handed on by nobody at the root', () => {
