@@ -8,11 +8,20 @@ import {
   type Place,
 } from '../../../../core/match/label-summary.ts';
 import { type Child, matchChild } from '../../../../relay/schedule/children.ts';
-import { agentChild, byKey, isTold, placement, places, summaryOf } from '../support/match-arbitraries.ts';
+import {
+  agentChild,
+  byKey,
+  byRange,
+  comparison,
+  isTold,
+  placement,
+  places,
+  summaryOf,
+} from '../support/match-arbitraries.ts';
 
 type Tree =
   | { readonly agent: readonly Required<Place>[]; readonly cordoned: boolean }
-  | { readonly below: readonly Tree[]; readonly isKeyed: boolean };
+  | { readonly below: readonly Tree[]; readonly form: 'sets' | 'keys' | 'ranges' };
 
 const agent = fc.record({ agent: places, cordoned: fc.constantFrom(false, false, false, false, true) });
 /** Five levels: a relay has relays and agents below it. */
@@ -20,10 +29,12 @@ const tree = [1, 2, 3, 4].reduce<fc.Arbitrary<Tree>>(
   (child) =>
     fc.record({
       below: fc.array(fc.oneof(child, agent), { maxLength: 3, size: 'max' }),
-      isKeyed: fc.constantFrom(false, false, true),
+      form: fc.constantFrom('sets' as const, 'sets' as const, 'keys' as const, 'ranges' as const),
     }),
   agent,
 );
+
+const forms = { sets: (summary: LabelSummary) => summary, keys: byKey, ranges: byRange };
 
 interface Seen {
   readonly summary: LabelSummary;
@@ -41,13 +52,14 @@ function* levels(node: Tree, name: string): Generator<Seen, Seen> {
   const parts: Seen[] = [];
   for (const [i, one] of node.below.entries()) parts.push(yield* levels(one, `${name}${i}`));
   const merged = mergeLabelSummaries(parts.map(({ summary }) => summary));
-  const told = decodeLabelSummary(encodeLabelSummary(node.isKeyed ? byKey(merged) : merged));
-  const isRough = node.isKeyed || parts.some((part) => part.isRough);
+  const told = decodeLabelSummary(encodeLabelSummary(forms[node.form](merged)));
+  const isRough = node.form !== 'sets' || parts.some((part) => part.isRough);
   const seen = { summary: told, agents: parts.flatMap(({ agents }) => agents), isRough };
   yield seen;
   return seen;
 }
 
+const everywhere = { id: 's/p', source: 's', name: 'p', locationSelectors: [{}], children: new Set<string>() };
 const figures = { asked: 0, none: 0, forwardedInVain: 0, certain: 0 };
 
 describe('what a node decides of a subtree by its label summary', () => {
@@ -82,5 +94,18 @@ describe('what a node decides of a subtree by its label summary', () => {
       { numRuns: 2_000 },
     );
     expect(figures.certain).toBeGreaterThan(figures.asked / 4);
+  });
+
+  it('never prunes a number that a range holds', () => {
+    fc.assert(
+      fc.property(fc.array(places, { minLength: 1, maxLength: 3 }), comparison, (all, locationExpression) => {
+        const agents = all.map((one, i) => agentChild(`n${i}`, one));
+        const labels = byRange(mergeLabelSummaries(agents.map(summaryOf)));
+        const rule = { ...everywhere, locationExpression };
+        if (!agents.some((one) => matchChild(rule, one).matches)) return;
+        expect(matchChild(rule, { name: 'relay', role: 'relay', destinations: [], labels }).matches).toBe(true);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });

@@ -1,5 +1,6 @@
 /** Random places and random rules over the same few names, so that they meet often. */
 import fc from 'fast-check';
+import { type KeySummaries, type KeySummary, numbersOf } from '../../../../core/match/key-summary.ts';
 import { keyedOf, type LabelSummary, type Place, summaryOfAgent } from '../../../../core/match/label-summary.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { LabelRequirement, LabelSelector } from '../../../../core/object/selector.ts';
@@ -53,6 +54,10 @@ const constant = fc.oneof(labelValue, propertyValue);
 const number = fc.constantFrom('-3.0', '0.0', '80.5', '100.0', '1000.0');
 const order = fc.constantFrom('<', '<=', '>', '>=', '==', '!=');
 const whole = fc.constantFrom('properties', 'location.metadata.labels', 'syncTarget.metadata.labels');
+/** Comparisons of a number, and their opposites. */
+export const comparison = fc
+  .tuple(text, order, fc.oneof(number, fc.constantFrom('-3', '7', '12')), fc.boolean())
+  .map(([a, op, b, isNot]) => `${isNot ? '!' : ''}(${b.includes('.') ? 'double' : 'int'}(${a}) ${op} ${b})`);
 const leaf = fc.oneof(
   fc.tuple(text, fc.constantFrom('==', '!='), constant).map(([a, op, b]) => `${a} ${op} "${b}"`),
   fc.tuple(text, fc.constantFrom('==', '!=', '<'), text).map(([a, op, b]) => `${a} ${op} ${b}`),
@@ -125,6 +130,25 @@ export function summaryOf(child: Child): LabelSummary {
 /** As it looks when it has too many sets. */
 export function byKey(summary: LabelSummary): LabelSummary {
   return { ...keyedOf(summary) };
+}
+
+/** As it looks when each key has too many values besides. */
+export function byRange(summary: LabelSummary): LabelSummary {
+  const { properties, targetLabels, ...keyed } = keyedOf(summary);
+  return {
+    ...keyed,
+    keys: withoutValues(keyed.keys),
+    ...(properties ? { properties: withoutValues(properties) } : {}),
+    ...(targetLabels ? { targetLabels: withoutValues(targetLabels) } : {}),
+  };
+}
+
+function withoutValues(keys: KeySummaries): KeySummaries {
+  const all = Object.entries(keys).map(([name, key]): [string, KeySummary] => {
+    const numbers = numbersOf(key);
+    return [name, { ...key, values: {}, complete: false, ...(numbers ? { numbers } : {}) }];
+  });
+  return Object.fromEntries(all);
 }
 
 /** What is left of an expression when only what summaries tell of is in it. */
