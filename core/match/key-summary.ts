@@ -44,7 +44,7 @@ export function keysOfValues(groups: Iterable<readonly [values: Labels, places: 
       one.values[value] = (one.values[value] ?? 0) + places;
     }
   }
-  return Object.fromEntries(Object.entries(found).map(([key, one]) => [key, keptOf(one.present, one.values)]));
+  return Object.fromEntries(Object.entries(found).map(([key, one]) => [key, known(keptOf(one.present, one.values))]));
 }
 
 /** Of disjoint places. */
@@ -60,17 +60,31 @@ export function mergeKeySummaries(parts: readonly KeySummaries[]): KeySummaries 
 }
 
 /**
- * The last merge of a key with another is remembered: of the many keys of a summary one changes at a time, and all others then stay the same
+ * Merges of a key with another are remembered: of the many keys of a summary one changes at a time, and all others then stay the same
  * objects up to the node's own summary, which spares merging, comparing and encoding them.
  */
-const merges = new WeakMap<KeySummary, { readonly other: KeySummary; readonly sum: KeySummary }>();
+const merges = new WeakMap<KeySummary, WeakMap<KeySummary, KeySummary>>();
 
 function mergedBefore(a: KeySummary, b: KeySummary): KeySummary {
-  const before = merges.get(a);
-  if (before?.other === b) return before.sum;
-  const sum = mergeKeys(a, b);
-  merges.set(a, { other: b, sum });
+  const withA = merges.get(a) ?? new WeakMap<KeySummary, KeySummary>();
+  merges.set(a, withA);
+  const sum = withA.get(b) ?? mergeKeys(a, b);
+  withA.set(b, sum);
   return sum;
+}
+
+/** Summaries of keys that were made of sets: those of all keys of some hundred subtrees. With more, they are made and merged anew. */
+const interned = new Map<string, KeySummary>();
+const internedMax = 16_384;
+
+/** One object for what says the same, so that the keys of a set that did not change are merged no more than those of any other. */
+function known(key: KeySummary): KeySummary {
+  const id = encodeKey(key);
+  const before = interned.get(id);
+  if (before) return before;
+  if (interned.size >= internedMax) interned.clear();
+  interned.set(id, key);
+  return key;
 }
 
 const encoded = new WeakMap<KeySummary, string>();
