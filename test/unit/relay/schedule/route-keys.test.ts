@@ -45,6 +45,11 @@ describe('the keys of a placement', () => {
     ]);
   });
 
+  it('are also those of its waves: a Location that changes one may stand in another wave', () => {
+    const waveSelectors = [{ matchLabels: { ring: 'canary' } }];
+    expect([...routeKeysOf({ ...rule('true'), waveSelectors })]).toEqual(['labels/ring']);
+  });
+
   it('are the whole map where a key is not written out, and all else of an object', () => {
     expect([...routeKeysOf(rule('"a" in properties'))]).toContain('properties/*');
     expect([...routeKeysOf(rule('location.metadata.name == "a"'))]).toContain('*');
