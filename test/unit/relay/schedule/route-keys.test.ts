@@ -47,7 +47,7 @@ describe('the keys of a placement', () => {
 
   it('are also those of its waves: a Location that changes one may stand in another wave', () => {
     const waveSelectors = [{ matchLabels: { ring: 'canary' } }];
-    expect([...routeKeysOf({ ...rule('true'), waveSelectors })]).toEqual(['labels/ring']);
+    expect([...routeKeysOf({ ...rule('true'), waveSelectors })]).toEqual(['labels/env', 'labels/tier', 'labels/ring']);
   });
 
   it('are the whole map where a key is not written out, and all else of an object', () => {
