@@ -12,8 +12,17 @@ import type { Random } from '../core/runtime/random.ts';
 import { text } from '../core/store/bytes.ts';
 import type { Store } from '../core/store/store.ts';
 import { encodePartial } from '../core/summary/partial.ts';
-import { nodeKey, type PlacementId, parseEntryKey, partialKey, stateKey } from '../core/wire/entries.ts';
+import {
+  type GoneAttributes,
+  goneKey,
+  nodeKey,
+  type PlacementId,
+  parseEntryKey,
+  partialKey,
+  stateKey,
+} from '../core/wire/entries.ts';
 import { Applier } from './apply/applier.ts';
+import { Leaving } from './apply/leaving.ts';
 import { OwnerRecords } from './apply/owner-records.ts';
 import type { Cluster, ClusterDescription } from './cluster/cluster.ts';
 import { type Delivery, Desired, type DesiredChange } from './desired/desired.ts';
@@ -50,8 +59,7 @@ export class Agent {
   readonly #observer: Observer;
   readonly #outbox: Outbox;
   readonly #reports: EdgeReports;
-  /** Objects that are wanted no more and still on the cluster, with the placements that wanted them: those are not done. */
-  readonly #leaving = new Map<string, readonly PlacementId[]>();
+  readonly #leaving = new Leaving();
   #description: ClusterDescription | undefined;
   #describing: Timer | undefined;
   #stopped = false;
@@ -76,7 +84,7 @@ export class Agent {
         progress: (key) => this.#objectChanged(key),
         seen: (key, live) => this.#observer.seen(key, live),
         recorded: (key) => this.#track(key),
-        rested: (key) => this.#observer.rested(key),
+        rested: (key) => this.#rested(key),
       },
     );
     this.#observer = new Observer(
@@ -119,6 +127,7 @@ export class Agent {
     this.#reports.rulesChanged();
     this.#observer.start();
     for (const key of this.#records.keys()) this.#observer.track(key);
+    this.#leaving.load(this.#records, (key) => this.#desired.deliveries(key).length > 0);
     this.#applier.start();
     this.#touchEverything();
     const timer = this.#options.clock.after(silentStartMaxMs, () => this.#outbox.open());
@@ -158,19 +167,28 @@ export class Agent {
 
   // --------------------------------------------------------------------------------------------- what has changed
 
-  #desiredChanged({ deliveries, placements, deletions, rules }: DesiredChange): void {
+  #desiredChanged({ deliveries, placements, withdrawn, deletions, rules }: DesiredChange): void {
     // Before the objects that came with them: what a rule takes is not applied.
     if (rules) this.#reports.rulesChanged();
     this.#applier.deletionChanged(deletions);
     this.#applier.wantedChanged(new Set(deliveries.map(({ key }) => key)));
     for (const { source, key, placements } of deliveries) {
-      if (this.#desired.deliveries(key).length > 0) this.#leaving.delete(key);
-      else if (this.#records.get(key)) this.#leaving.set(key, placements);
+      if (this.#desired.deliveries(key).length > 0) this.#endLeaving(key);
+      else if (this.#records.get(key) || this.#applier.isBusy(key)) this.#leaving.begin(key, placements);
       this.#outbox.touch(stateKey(source, parseKey(key)));
       this.#objectChanged(key);
       this.#track(key);
     }
     for (const id of placements) this.#outbox.touch(partialKey(id));
+    for (const id of new Set([...placements, ...withdrawn])) this.#outbox.touch(goneKey(id));
+  }
+
+  /** The object has gone, or is wanted again. */
+  #endLeaving(key: string): void {
+    for (const id of this.#leaving.end(key)) {
+      this.#outbox.touch(partialKey(id));
+      this.#outbox.touch(goneKey(id));
+    }
   }
 
   #objectChanged(key: string): void {
@@ -181,6 +199,12 @@ export class Agent {
     }
   }
 
+  /** The work on it has ended, perhaps before anything of it came to be. */
+  #rested(key: string): void {
+    this.#observer.rested(key);
+    if (!this.#records.get(key)) this.#endLeaving(key);
+  }
+
   /** Watched is what is on record: what this agent may have brought to the cluster. */
   #track(key: string): void {
     if (this.#records.get(key)) {
@@ -189,14 +213,14 @@ export class Agent {
     }
     this.#observer.untrack(key);
     this.#reports.placed(key);
-    for (const id of this.#leaving.get(key) ?? []) this.#outbox.touch(partialKey(id));
-    this.#leaving.delete(key);
+    this.#endLeaving(key);
   }
 
   #touchEverything(): void {
     this.#outbox.touchAll();
     for (const key of this.#desired.objects()) this.#objectChanged(key);
     for (const id of this.#desired.placements()) this.#outbox.touch(partialKey(id));
+    for (const id of this.#desired.withdrawn().keys()) this.#outbox.touch(goneKey(id));
     this.#outbox.touch(nodeKey(this.#options.path));
   }
 
@@ -209,6 +233,8 @@ export class Agent {
         return this.#sayState(entry.source, formatKey(entry.object));
       case 'partial':
         return this.#sayPartial(entry.id);
+      case 'gone':
+        return this.#sayGone(entry.id);
       case 'node':
         return entry.path === this.#options.path ? this.#sayNode() : undefined;
       case 'upsynced':
@@ -238,9 +264,17 @@ export class Agent {
       const delivery = this.#desired.deliveries(key).find((one) => one.placements.includes(id));
       if (delivery) states.push([key, this.#state(delivery, [id])]);
     }
-    const settled = ![...this.#leaving.values()].some((placements) => placements.includes(id));
+    const settled = !this.#leaving.isLeaving(id);
     const partial = placementPartial(this.#options.path, placement.target, states, settled, this.#reports.notes(id));
     return { attributes: new Uint8Array(0), body: encodePartial(partial) };
+  }
+
+  /** The answer to the parent's question whether a placement that it has taken away has gone from the cluster. */
+  #sayGone(id: PlacementId): Saying | undefined {
+    const asked = this.#desired.withdrawn().get(id);
+    if (asked === undefined || this.#desired.isWanted(id) || this.#leaving.isLeaving(id)) return undefined;
+    const attributes: GoneAttributes = { asked };
+    return { attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
   }
 
   #sayNode(): Saying {

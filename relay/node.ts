@@ -40,6 +40,8 @@ import { Mailboxes } from './mailbox/mailboxes.ts';
 import { checkReported } from './mailbox/reported-check.ts';
 import { dropUpsynced, passUpsynced, type UpsyncedPorts } from './mailbox/upsynced.ts';
 import { customizations } from './metrics.ts';
+import { MoveBook } from './moves/move-book.ts';
+import { Mover } from './moves/mover.ts';
 import { Controllers } from './rollout/controllers.ts';
 import { Exposures } from './rollout/exposure.ts';
 import { askWebhook } from './rollout/webhook.ts';
@@ -82,6 +84,8 @@ export class Node implements AsyncDisposable {
   readonly #placements = new Placements();
   readonly #book: ChildBook;
   readonly #customization: Customization;
+  readonly #moves: MoveBook;
+  readonly #mover: Mover;
   readonly #scheduler: Scheduler;
   readonly #loop: ScheduleLoop;
   readonly #exposures: Exposures;
@@ -144,6 +148,22 @@ export class Node implements AsyncDisposable {
       soon: ports.soon,
       admitted: (id, children) => this.#admitted(id, children),
     });
+    this.#moves = new MoveBook(clock);
+    this.#mover = new Mover({
+      store,
+      clock,
+      log,
+      book: this.#moves,
+      placements: this.#placements,
+      children: this.#book.children,
+      mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
+      reportedOf: (child) => this.#mailboxes.get(child)?.reported,
+      upstream: this.#upstream,
+      isOrigin: (source) => this.#spaces.own(source) !== undefined,
+      total: (reader, id) => this.#gather.total(reader, id),
+      contribution: (id, child) => this.#gather.contribution(id, child),
+      later: (act) => this.#later(act),
+    });
     this.#scheduler = new Scheduler({
       tableOf: (source) => this.#spaces.tableOf(source) ?? this.#upstream,
       mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
@@ -167,7 +187,7 @@ export class Node implements AsyncDisposable {
         this.#customization,
         { outgoing: (...shipped) => this.#summaries.stage.outgoing(...shipped) },
       ],
-      passage: { mayAttach: () => true, mayDetach: () => true },
+      passage: this.#mover,
     });
     this.#loop = this.#makeLoop();
     this.#readiness = new Readiness(
@@ -190,6 +210,8 @@ export class Node implements AsyncDisposable {
       children: this.#book.children,
       reportedOf: (child) => this.#mailboxes.get(child)?.reported,
       connection: (child) => this.#sessions.status(child),
+      moves: this.#moves,
+      pathOf: (child) => childPath(config.path, child),
       heldBack: (id, child) => this.#customization.failures(id, child),
       rollouts: this.#exposures,
     });
@@ -284,6 +306,7 @@ export class Node implements AsyncDisposable {
       this.#scheduler.load(reader);
       this.#customization.load(reader);
       this.#exposures.load(reader);
+      this.#moves.load(reader);
     });
     seedInventory(this.#spaces.system, inventory);
     await store.flushed();
@@ -296,6 +319,7 @@ export class Node implements AsyncDisposable {
     });
     const url = await this.#api.listen();
     this.#loop.poke();
+    this.#mover.start();
     for (const { id } of this.#placements.all()) {
       this.#reporter.mark(id);
       this.#slices.mark(id);
@@ -310,6 +334,7 @@ export class Node implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#loop.stop();
     this.#book.stop();
+    this.#mover.stop();
     this.#reporter.stop();
     this.#rollouts.stop();
     this.#exposures.stop();
@@ -354,6 +379,7 @@ export class Node implements AsyncDisposable {
           this.#reporter.mark(id);
           this.#slices.mark(id);
           this.#summaries.placementChanged(id);
+          this.#mover.decide(id);
         }
         this.#uplink?.wake();
         this.#views.mailboxesChanged(touched);
@@ -414,11 +440,15 @@ export class Node implements AsyncDisposable {
       if (entry?.type === 'partial' || entry?.type === 'status') ids.add(entry.id);
       if (entry?.type === 'state') for (const id of this.#askingFor(entry.source, entry.object)) ids.add(id);
       if (entry?.type === 'labels') this.#loop.poke();
+      if (entry?.type === 'gone') this.#mover.letGo(entry.id, child);
     }
     store.read((reader) => {
       for (const id of ids) if (this.#gather.childChanged(reader, id, child)) this.#slices.mark(id);
     });
-    for (const id of ids) this.#reporter.mark(id);
+    for (const id of ids) {
+      this.#reporter.mark(id);
+      this.#mover.reported(id, child);
+    }
     this.#summaries.reportedChanged(child, changes);
     this.#views.reportedChanged(child, changes);
     this.#reports.reportedChanged(child, changes);
@@ -436,6 +466,7 @@ export class Node implements AsyncDisposable {
         this.#reporter.mark(id);
       }
     });
+    for (const { id } of this.#placements.ofChild(child)) this.#mover.decide(id);
     this.#reports.connectionChanged(child);
   }
 

@@ -61,6 +61,12 @@ export const keyspace = {
   heldBy: 34,
   /** … placement id -> h: exclusive or of the content hashes of a staged placement's rows (see relay/rollout/digest.ts) */
   releaseDigest: 35,
+  /** … placement id, NUL, … child -> JSON MoveRow: an agent here that is part of a move (see core/move/move.ts) */
+  move: 40,
+  /** … placement id -> JSON {base, overdue, generation}: what a node counts of the moves of a placement (see relay/moves/move-book.ts) */
+  moveCounter: 41,
+  /** … source name, NUL, … object key -> JSON names of the placements that carry a volume which one node at a time may write with this object */
+  carriesOnce: 42,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

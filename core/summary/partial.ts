@@ -4,6 +4,7 @@
  * same result, and `emptyPartial` changes nothing but the generation and target that it names.
  */
 import { z } from 'zod';
+import { type MovePart, mergeMoveParts, movePartSchema } from '../move/move-part.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
 import { mergeParts, partSchema, type RolloutPart } from '../rollout/part.ts';
@@ -21,6 +22,8 @@ export interface Partial {
   readonly failures: readonly Failure[];
   /** Of an unfinished release. */
   readonly rollout?: RolloutPart;
+  /** Of a placement that keeps an order when its destinations change. */
+  readonly move?: MovePart;
 }
 
 /** Numbers of destinations; fresh + stale + never + quarantined = expected. */
@@ -86,7 +89,13 @@ export function merge(a: Partial, b: Partial): Partial {
     ...(oldestAgeMs >= 0 ? { oldestAgeMs } : {}),
     failures: smallestFailures(a.failures, b.failures),
     ...(rollout ? { rollout } : {}),
+    ...mergedMove(a.move, b.move),
   };
+}
+
+function mergedMove(a: MovePart | undefined, b: MovePart | undefined): { move?: MovePart } {
+  const move = a && b ? mergeMoveParts(a, b) : (a ?? b);
+  return move ? { move } : {};
 }
 
 /** The sample of both: the smallest of all are among the smallest of each, which is why the merge is associative. */
@@ -111,6 +120,7 @@ const partialSchema = z.object({
     .array(z.object({ path: z.string(), object: z.string(), reason: z.string(), message: z.string() }))
     .max(failuresMax),
   rollout: partSchema.exactOptional(),
+  move: movePartSchema.exactOptional(),
 });
 
 /** Of what a child sent: throws Protocol on anything that is not a partial. */

@@ -1,5 +1,6 @@
 /** The entries of the down and up feeds, as docs/architecture.md lists them: keys, and the attributes that the nodes on the way read. */
 import type { AssociatedItem, UpsyncItem } from '../apiserver/kinds/edge-placement.ts';
+import type { Move } from '../move/move.ts';
 import { formatKey, type ObjectKey, parseKey } from '../object/key.ts';
 
 /** `center.retail/shop-prod`: a placement wherever it has arrived. Names hold no slash, so it splits one way only. */
@@ -19,6 +20,9 @@ export type EntryKey =
   | { readonly type: 'placement'; readonly id: PlacementId }
   | { readonly type: 'target'; readonly id: PlacementId }
   | { readonly type: 'rules'; readonly id: PlacementId }
+  | { readonly type: 'grant'; readonly id: PlacementId }
+  | { readonly type: 'withdrawn'; readonly id: PlacementId }
+  | { readonly type: 'gone'; readonly id: PlacementId }
   | { readonly type: 'object'; readonly source: string; readonly object: ObjectKey }
   | { readonly type: 'auxiliary'; readonly source: string; readonly object: ObjectKey }
   | { readonly type: 'promoted'; readonly source: string; readonly id: PlacementId; readonly object: ObjectKey }
@@ -37,6 +41,9 @@ export const labelsKey = 'labels';
 export const placementKey = (id: PlacementId) => `p/${id}`;
 export const targetKey = (id: PlacementId) => `t/${id}`;
 export const rulesKey = (id: PlacementId) => `u/${id}`;
+export const grantKey = (id: PlacementId) => `g/${id}`;
+export const withdrawnKey = (id: PlacementId) => `w/${id}`;
+export const goneKey = (id: PlacementId) => `gone/${id}`;
 export const objectKey = (source: string, key: ObjectKey) => `o/${source}/${formatKey(key)}`;
 export const auxiliaryKey = (source: string, key: ObjectKey) => `a/${source}/${formatKey(key)}`;
 export const promotedKey = (id: PlacementId, key: ObjectKey) => `q/${id}/${formatKey(key)}`;
@@ -62,6 +69,12 @@ export function parseEntryKey(key: string): EntryKey | undefined {
       return { type: 'target', id: rest };
     case 'u':
       return { type: 'rules', id: rest };
+    case 'g':
+      return { type: 'grant', id: rest };
+    case 'w':
+      return { type: 'withdrawn', id: rest };
+    case 'gone':
+      return { type: 'gone', id: rest };
     case 'partial':
       return { type: 'partial', id: rest };
     case 'sum': {
@@ -110,6 +123,28 @@ export interface OriginAttributes {
   readonly created: string;
   readonly generation: number;
 }
+
+export interface PlacementAttributes extends OriginAttributes {
+  /**
+   * The order of a move, as the origin has found it in effect. On this row and not on the target's: whoever learns that other places match now learns
+   * with it in which order to go there.
+   */
+  readonly move?: Move;
+}
+
+/** What a parent allows its child of a placement's move: what the child told under this sequence, see core/move/move-part.ts. */
+export interface GrantAttributes {
+  readonly sequence: number;
+}
+
+/**
+ * A placement has been taken from an agent, and its parent wants to hear when the last of its objects has gone from the cluster. The answer
+ * has the number of the question, so that one to an older question is none: an acknowledged mailbox says that an agent has heard, not that it has done.
+ */
+export interface WithdrawnAttributes {
+  readonly asked: number;
+}
+export type GoneAttributes = WithdrawnAttributes;
 
 /** Of rows that travel because placements want them. */
 export interface RefsAttributes {

@@ -2,6 +2,7 @@
  * Brings the cluster to what is desired, one object at a time and always from the state as it is now: what is wanted, what was
  * recorded, what the cluster holds. Applies what is missing or different, removes what is wanted no more and was ours.
  */
+import { stableStringify } from '../../core/object/canonical.ts';
 import { formatGroupResource, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -104,7 +105,7 @@ export class Applier {
     for (const key of keys) {
       const record = records.get(key);
       const [winner] = desired.deliveries(key);
-      if (record && winner) this.#noteDeletion(key, record, winner);
+      if (record && winner) this.#noteDelivery(key, record, winner);
     }
   }
 
@@ -212,9 +213,9 @@ export class Applier {
 
   async #apply(wanted: Wanted & Delivery, key: string, created: boolean): Promise<void> {
     const { cluster, records } = this.#ports;
-    const { source } = wanted;
+    const { source, placements } = wanted;
     if (!records.get(key)) {
-      this.#record(key, { ...blankRecord, source, created, ...deletionOf(wanted) });
+      this.#record(key, { ...blankRecord, source, placements, created, ...deletionOf(wanted) });
       // Durable before the first apply: what may exist on the cluster is on record, whatever crashes.
       await this.#ports.flushed();
     }
@@ -227,6 +228,7 @@ export class Applier {
       fingerprint: fingerprint(object, live),
       created,
       generation: wanted.generation,
+      placements,
       ...deletionOf(wanted),
     });
     this.#events.seen(key, live);
@@ -240,14 +242,21 @@ export class Applier {
       if (record.bodyHash === delivery.bodyHash && record.generation !== delivery.generation) {
         this.#ports.records.set(key, { ...record, generation: delivery.generation });
       }
-      this.#noteDeletion(key, this.#ports.records.get(key)!, delivery);
-    } else this.#record(key, { ...blankRecord, source, created: false, ...deletionOf(delivery) });
+      this.#noteDelivery(key, this.#ports.records.get(key)!, delivery);
+    } else {
+      const { placements } = delivery;
+      this.#record(key, { ...blankRecord, source, placements, created: false, ...deletionOf(delivery) });
+    }
   }
 
-  #noteDeletion(key: string, record: OwnerRecord, delivery: Delivery): void {
-    const { deletion: before = 'Background', ...rest } = record;
-    if (delivery.deletion !== undefined && before !== delivery.deletion)
-      this.#ports.records.set(key, { ...rest, ...deletionOf(delivery) });
+  #noteDelivery(key: string, record: OwnerRecord, delivery: Delivery): void {
+    const { placements } = delivery;
+    const { deletion = 'Background' } = record;
+    const isNew = delivery.deletion !== undefined && deletion !== delivery.deletion;
+    if (!isNew && stableStringify(record.placements ?? []) === stableStringify(placements)) return;
+    const { deletion: before, ...rest } = record;
+    const kept = before === undefined ? {} : { deletion: before };
+    this.#ports.records.set(key, { ...rest, placements, ...(isNew ? deletionOf(delivery) : kept) });
   }
 
   #record(key: string, record: OwnerRecord): void {

@@ -5,7 +5,7 @@
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Store } from '../../core/store/store.ts';
-import type { PropagationPolicy } from '../../core/wire/entries.ts';
+import type { PlacementId, PropagationPolicy } from '../../core/wire/entries.ts';
 
 export interface OwnerRecord {
   readonly source: string;
@@ -19,6 +19,8 @@ export interface OwnerRecord {
   readonly created: boolean;
   /** Of the origin's object whose body was accepted last. */
   readonly generation?: number;
+  /** Those that it was last applied for: who is told of when it is wanted no more and not gone yet. */
+  readonly placements?: readonly PlacementId[];
   /** How it is removed when nothing says so any more; absent: Background. */
   readonly deletion?: PropagationPolicy;
 }

@@ -19,6 +19,7 @@ import {
   placementId,
   type ReportRules,
   type TargetAttributes,
+  type WithdrawnAttributes,
 } from '../../core/wire/entries.ts';
 import { compareClaimed } from './claim.ts';
 import { type Options, optionsOf, saysTheSame } from './options.ts';
@@ -50,6 +51,8 @@ export interface DesiredChange {
   /** What one source delivers has come, changed or gone, or wins or loses against another one. */
   readonly deliveries: readonly DeliveryChange[];
   readonly placements: ReadonlySet<PlacementId>;
+  /** Placements that have been taken away, or are back, as far as the parent asks whether they have gone. */
+  readonly withdrawn: ReadonlySet<PlacementId>;
   /** Keys of objects that are to be removed in another way than before, when they are. */
   readonly deletions: ReadonlySet<string>;
   /** What some placement wants reported has changed. */
@@ -76,6 +79,8 @@ export class Desired {
   /** The same with what the targets say, the winner first. */
   readonly #deliveries = new Map<string, readonly Delivery[]>();
   readonly #placements = new Map<PlacementId, PlacementIndex>();
+  /** Placements that the parent waits for to be gone, with the number of its question. */
+  readonly #withdrawn = new Map<PlacementId, number>();
   /** Entry keys that a transaction has changed and that the index has not read again. */
   readonly #stale = new Set<string>();
   #onChange: ((change: DesiredChange) => void) | undefined;
@@ -136,6 +141,18 @@ export class Desired {
     for (const [id, { rules }] of this.#placements) if (rules) yield [id, rules];
   }
 
+  /** Placements that the parent waits for to be gone, with the number of its question. */
+  withdrawn(): ReadonlyMap<PlacementId, number> {
+    this.#refresh();
+    return this.#withdrawn;
+  }
+
+  /** Its target or an object of it is here. */
+  isWanted(id: PlacementId): boolean {
+    this.#refresh();
+    return this.#placements.has(id);
+  }
+
   /** The object of a delivery, parsed. */
   object(delivery: Delivery): KubeObject {
     return this.#store.read((reader) => {
@@ -151,6 +168,7 @@ export class Desired {
     this.#stale.clear();
     const deliveries: DeliveryChange[] = [];
     const placements = new Set<PlacementId>();
+    const withdrawn = new Set<PlacementId>();
     const targets = new Map<PlacementId, TargetAttributes | undefined>();
     let rules = false;
     this.#store.read((reader) => {
@@ -168,13 +186,16 @@ export class Desired {
           placements.add(parsed.id);
           targets.set(parsed.id, this.#placements.get(parsed.id)?.target);
           this.#drop(parsed.id, 'target');
+        } else if (parsed?.type === 'withdrawn') {
+          withdrawn.add(parsed.id);
+          this.#withdrawn.delete(parsed.id);
         }
         const row = this.#content(reader, entry);
         if (row) for (const id of this.#enter(row.content, row.revision)) placements.add(id);
       }
     });
     const deletions = this.#followTargets(targets, deliveries);
-    this.#onChange?.({ deliveries, placements, deletions, rules });
+    this.#onChange?.({ deliveries, placements, withdrawn, deletions, rules });
   }
 
   /** Objects of placements that speak differently now: those of which the winner or its options changed are told as changed too. */
@@ -210,6 +231,10 @@ export class Desired {
       return [entry.id];
     }
     if (entry?.type === 'rules') this.#index(entry.id).rules = JSON.parse(asText(content.body)) as ReportRules;
+    if (entry?.type === 'withdrawn') {
+      const { asked } = JSON.parse(asText(content.attributes)) as WithdrawnAttributes;
+      this.#withdrawn.set(entry.id, asked);
+    }
     if (entry?.type !== 'object') return [];
     const {
       refs,

@@ -11,6 +11,8 @@ import { decodePartial, emptyPartial, type Failure, merge, type Partial } from '
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
 import type { PlacementId } from '../../core/wire/entries.ts';
 import { partialKey } from '../../core/wire/entries.ts';
+import type { MoveBook } from '../moves/move-book.ts';
+import { withMove, withOwnCounter } from '../moves/move-contribution.ts';
 import { type Child, matchChild } from '../schedule/children.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import { contribution } from './contribution.ts';
@@ -24,6 +26,8 @@ export interface GatherPorts {
   /** What of the placement's objects this node could not make for an agent. */
   heldBack(id: PlacementId, child: string): readonly Failure[];
   readonly rollouts: RolloutParts;
+  readonly moves: MoveBook;
+  pathOf(child: string): string;
 }
 
 /** What partials say of unfinished releases: relay/rollout/exposure.ts. */
@@ -53,7 +57,8 @@ export class Gather {
     const tree = this.#trees.get(id) ?? this.refresh(reader, id);
     const { generation, target } = placement.target ?? { generation: 0, target: 0 };
     const total = tree?.total() ?? emptyPartial(generation, target);
-    return withRollout(total, mergeParts(total.rollout, this.#ports.rollouts.base(id)));
+    const told = withRollout(total, mergeParts(total.rollout, this.#ports.rollouts.base(id)));
+    return withOwnCounter(placement, this.#ports.moves.counter(id), told);
   }
 
   /** Merges done for one placement since its tree was made. */
@@ -70,9 +75,19 @@ export class Gather {
     }
     const tree = this.#trees.get(id) ?? new SegmentTree<Partial>(merge);
     this.#trees.set(id, tree);
-    for (const child of [...tree.keys()]) if (!placement.children.has(child)) this.#drop(tree, id, child);
-    for (const child of placement.children) this.#place(reader, tree, placement, child);
+    const moving = this.#ports.moves.rowsOf(id);
+    for (const child of [...tree.keys()]) {
+      if (!placement.children.has(child) && !moving.has(child)) this.#drop(tree, id, child);
+    }
+    for (const child of new Set([...placement.children, ...moving.keys()])) {
+      this.#place(reader, tree, placement, child);
+    }
     return tree;
+  }
+
+  /** What a child adds to the node's own partial, as `total` has it. */
+  contribution(id: PlacementId, child: string): Partial | undefined {
+    return this.#trees.get(id)?.get(child);
   }
 
   /** One child's contribution to one placement anew; true when it has another number of destinations now. */
@@ -81,7 +96,7 @@ export class Gather {
     const tree = this.#trees.get(id);
     if (!placement || !tree) return false;
     const before = this.expected(id, child);
-    if (placement.children.has(child)) this.#place(reader, tree, placement, child);
+    if (placement.children.has(child) || this.#ports.moves.row(id, child)) this.#place(reader, tree, placement, child);
     else this.#drop(tree, id, child);
     return this.expected(id, child) !== before;
   }
@@ -93,16 +108,22 @@ export class Gather {
 
   #place(reader: Reader, tree: SegmentTree<Partial>, placement: Placement, name: string): void {
     const child = this.#ports.children.get(name);
-    if (!child || !placement.target) return;
+    const row = this.#ports.moves.row(placement.id, name);
+    if ((!child && !row) || !placement.target) return;
     const reported = this.#reported(reader, name, placement.id);
     const view = {
       ...this.#ports.connection(name),
-      expected: matchChild(placement, child).expected,
+      expected: child ? matchChild(placement, child).expected : 0,
       ...(reported ? { reported } : {}),
-      heldBack: child.role === 'agent' ? this.#ports.heldBack(placement.id, name) : [],
+      heldBack: child?.role === 'agent' ? this.#ports.heldBack(placement.id, name) : [],
     };
-    const part = this.#ports.rollouts.place(placement, child, view);
-    tree.set(name, withRollout(contribution(placement.target, view), part));
+    // What is not attached, or known no more, has no part in a release.
+    const part = child && placement.children.has(name) ? this.#ports.rollouts.place(placement, child, view) : undefined;
+    const counted = withRollout(contribution(placement.target, view), part);
+    // One that is known no more and still has a row was an agent.
+    const { role } = child ?? { role: 'agent' as const };
+    const moving = { role, path: this.#ports.pathOf(name), row, reported, connected: view.connected };
+    tree.set(name, withMove(placement, moving, counted));
   }
 
   #drop(tree: SegmentTree<Partial>, id: PlacementId, child: string): void {

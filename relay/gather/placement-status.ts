@@ -1,4 +1,5 @@
 /** The status of an EdgePlacement from the node's own partial: counts, one line to read, a sample of failures, conditions. */
+import { type MovingStatus, movingCondition, movingStatus } from '../../core/move/move-words.ts';
 import { type NewCondition, withCondition } from '../../core/object/conditions.ts';
 import type { Condition } from '../../core/object/meta.ts';
 import type { Outcome } from '../../core/rollout/controller.ts';
@@ -12,6 +13,7 @@ export interface PlacementStatus {
   readonly display: string;
   readonly failures?: readonly Failure[];
   readonly rollout?: RolloutStatus;
+  readonly moving?: MovingStatus;
   readonly conditions: readonly Condition[];
 }
 
@@ -30,9 +32,13 @@ export function placementStatus(
     display: display(counts, partial.oldestAgeMs),
     ...(partial.failures.length > 0 ? { failures: partial.failures } : {}),
     ...(rollout ? { rollout: rolloutStatus(rollout) } : {}),
-    conditions: [ready(counts), conflicted(partial), ...(rollout ? [progressing(rollout)] : [])].reduce<
-      readonly Condition[]
-    >(
+    ...(partial.move ? { moving: movingStatus(partial.move) } : {}),
+    conditions: [
+      ready(counts),
+      conflicted(partial),
+      ...(rollout ? [progressing(rollout)] : []),
+      ...moving(partial, before),
+    ].reduce<readonly Condition[]>(
       (conditions, next) => withCondition(conditions, { ...next, observedGeneration: generation }, now),
       rollout ? before : before.filter(({ type }) => type !== progressingType),
     ),
@@ -77,6 +83,11 @@ function ready(counts: Counts): NewCondition {
   if (counts.stale > 0) return no('Stale', `${counts.stale} ${of} destinations are not connected`);
   if (counts.never > 0) return no('NeverReported', `${counts.never} ${of} destinations have not reported yet`);
   return no('Progressing', `${counts.available} ${of} destinations are available`);
+}
+
+/** Said of a placement that keeps an order, or did: what was said once does not stay. */
+function moving({ move }: Partial, before: readonly Condition[]): NewCondition[] {
+  return move || before.some(({ type }) => type === 'Moving') ? [movingCondition(move)] : [];
 }
 
 /** Who won is told of one destination; the others are in the sample. */

@@ -11,6 +11,7 @@ import { text } from '../../core/store/bytes.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
 import { encodePartial, type Partial } from '../../core/summary/partial.ts';
 import { type PlacementId, partialKey } from '../../core/wire/entries.ts';
+import { isBeingScheduled } from '../schedule/dirty.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import { placementResource } from '../spaces/selection.ts';
 import { tellConflict } from './conflict-event.ts';
@@ -66,7 +67,7 @@ export class StatusWriter {
       this.#ports.exact.write(id, undefined, 0);
       return store.write((t) => outbox.remove(t, hash128(partialKey(id)), 0));
     }
-    const partial = store.read((reader) => gather.total(reader, id));
+    const partial = store.read((reader) => (isBeingScheduled(reader, id) ? undefined : gather.total(reader, id)));
     if (!partial) return false;
     if (own) this.#writeSpace(own, placement, partial);
     else this.#conditions.set(id, this.#status(id, partial, this.#conditions.get(id) ?? []).conditions);

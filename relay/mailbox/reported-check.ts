@@ -19,6 +19,7 @@ const state = z.object({
   generation: count.optional(),
   local: count.optional(),
 });
+const gone = z.object({ asked: count });
 const node = z.object({
   role: z.enum(['relay', 'agent']),
   version: z.string(),
@@ -54,6 +55,9 @@ export function checkReported(path: string, { key, after }: AppliedChange): void
       return;
     case 'summary':
       if (after) readUserPartial(after);
+      return;
+    case 'gone':
+      if (after) decodeChecked(`the entry ${key}`, gone, after.attributes);
       return;
     case 'state':
       if (after) decodeChecked(`the state of ${key}`, state, after.attributes);

@@ -17,6 +17,7 @@ export const workClass = {
   auxiliary: 7,
   shipment: 8,
   exposure: 9,
+  move: 10,
 } as const;
 export type WorkClass = keyof typeof workClass;
 
@@ -52,6 +53,14 @@ export function markDirty(
 
 export function clearDirty(t: Transaction, in_: WorkClass, key: string): void {
   t.remove(rowKey(in_, key));
+}
+
+/**
+ * What a placement says is not worked off yet. At a start it is in memory all the same, and what is known below is of something older: nothing may be
+ * told, or decided, of the one by the other. It is told when the work is done.
+ */
+export function isBeingScheduled(reader: Reader, id: string): boolean {
+  return (['placement', 'target'] as const).some((in_) => reader.get(rowKey(in_, id)) !== undefined);
 }
 
 /** Up to `limit` pieces of work of one class. */

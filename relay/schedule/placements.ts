@@ -3,6 +3,7 @@
  * every row that changes asks for it; rebuilt at start from the store. The rows of the `matched` keyspace say which
  * children's mailboxes have a placement already, so that a restart goes on where it was.
  */
+import type { Move } from '../../core/move/move.ts';
 import type { LabelSelector } from '../../core/object/selector.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
@@ -17,6 +18,8 @@ export interface Placement {
   /** ORed; empty with an expression means every Location. */
   readonly locationSelectors: readonly LabelSelector[];
   readonly locationExpression?: string;
+  /** The order of moves, with the generation of the row that says it, since `target` may be a moment older or newer; absent: none. */
+  readonly move?: Move & { readonly generation: number };
   readonly target?: TargetAttributes;
   /** Its releases go out in waves: nothing of it reaches an agent before a release row says what may. */
   readonly staged?: true;

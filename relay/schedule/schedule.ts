@@ -16,7 +16,9 @@ import { asText, text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import {
   type EntryKey,
+  grantKey,
   objectKey,
+  type PlacementAttributes,
   type PlacementId,
   parseEntryKey,
   placementId,
@@ -86,6 +88,11 @@ export interface Passage {
   mayAttach(t: Transaction, placement: Placement, child: Child): boolean;
   /** A child that does not match any more may lose it; `placement` is absent when it is gone itself. */
   mayDetach(t: Transaction, id: PlacementId, child: string, placement: Placement | undefined): boolean;
+  /** What is known of a child, or what a placement says, has changed: `work` may be marked dirty. */
+  childChanged?(t: Transaction, child: string): void;
+  placementChanged?(t: Transaction, id: PlacementId): void;
+  /** Looks again at what has been kept back of a placement; the children whose mailbox has new rows. */
+  work?(t: Transaction, id: PlacementId): readonly string[];
 }
 
 export interface Step {
@@ -143,12 +150,15 @@ export class Scheduler {
       this.#each(t, 'auxiliary', (work) => this.#auxiliary(t, work)) &&
       this.#each(t, 'row', (work) => this.#row(t, work)) &&
       this.#each(t, 'placement', (work) => this.#placement(t, work.key)) &&
+      this.#each(t, 'move', (work) => this.#move(t, work.key)) &&
       !this.#ports.releases.release(t) &&
       this.#each(t, 'match', (work) => this.#match(t, work.key)) &&
       this.#each(t, 'exposure', (work) => this.#exposure(t, work.key)) &&
       this.#each(t, 'shipment', (work) => this.#shipment(t, work.key)) &&
       this.#each(t, 'target', (work) => this.#target(t, work.key));
-    return { more: !done, worked: this.#worked, touched: this.#touched, changed: this.#changed };
+    // What was matched may have begun to move.
+    const more = !done || dirtyWork(t, 'move', 1).length > 0;
+    return { more, worked: this.#worked, touched: this.#touched, changed: this.#changed };
   }
 
   /** True when the class is empty afterwards. A piece of work that returns false stays dirty for the next step. */
@@ -180,6 +190,7 @@ export class Scheduler {
       // An expression may fail otherwise than before where it does not match, which its author reads.
       if (had || has || placement.locationExpression !== undefined) this.#changed.add(placement.id);
     }
+    this.#ports.passage.childChanged?.(t, name);
     if (child) this.#matchedWith.set(name, child);
     else this.#matchedWith.delete(name);
     if (known === undefined && child?.role === 'relay') this.#touched.add(name);
@@ -220,6 +231,15 @@ export class Scheduler {
     return true;
   }
 
+  #move(t: Transaction, id: PlacementId): boolean {
+    this.#changed.add(id);
+    for (const child of this.#ports.passage.work?.(t, id) ?? []) {
+      this.#rows++;
+      this.#touched.add(child);
+    }
+    return true;
+  }
+
   // ---------------------------------------------------------------------------------------------- placements
 
   #placement(t: Transaction, id: PlacementId): boolean {
@@ -228,6 +248,7 @@ export class Scheduler {
     const known = placements.get(id);
     const current = known?.children ?? new Set(matchedChildren(t, id));
     const placement = this.#read(t, id, current);
+    passage.placementChanged?.(t, id);
     for (const child of [...current]) {
       const still = placement && children.has(child) && matchChild(placement, children.get(child)!).matches;
       if (!still && passage.mayDetach(t, id, child, placement)) this.#detach(t, id, child, current);
@@ -305,7 +326,9 @@ export class Scheduler {
     for (const key of this.#ports.releases.detached(t, id, child)) {
       if (to?.role === 'agent') this.#ship(t, to, mailbox, source, hash128(key));
     }
-    for (const key of [placementKey(id), rulesKey(id), targetKey(id)]) this.#remove(t, child, mailbox, hash128(key));
+    for (const key of [placementKey(id), rulesKey(id), targetKey(id), grantKey(id)]) {
+      this.#remove(t, child, mailbox, hash128(key));
+    }
   }
 
   // ------------------------------------------------------------------------------------------- objects, targets
@@ -488,11 +511,13 @@ export class Scheduler {
     const content = table && contentOf(reader, table, placementKey(id));
     if (!content) return undefined;
     const { spec } = JSON.parse(asText(content.body)) as { spec: PlacementSelectors };
+    const { generation, move } = attributesOf<PlacementAttributes>(content);
     const target = contentOf(reader, table, targetKey(id));
     return {
       id,
       source,
       name,
+      ...(move ? { move: { ...move, generation } } : {}),
       locationSelectors: spec.locationSelectors ?? [],
       ...(spec.locationExpression === undefined ? {} : { locationExpression: spec.locationExpression }),
       ...(target ? { target: attributesOf<TargetAttributes>(target) } : {}),
@@ -522,6 +547,8 @@ export function noteSourceChange(t: Transaction, change: AppliedChange): void {
     markDirty(t, 'placement', entry.id);
   } else if (entry?.type === 'target') {
     markDirty(t, 'target', entry.id);
+  } else if (entry?.type === 'grant') {
+    markDirty(t, 'move', entry.id);
   } else if (isDownRow(entry)) {
     const before = change.before ? attributesOf<RefsAttributes>(change.before).refs : [];
     const after = change.after ? attributesOf<RefsAttributes>(change.after).refs : [];

@@ -10,6 +10,7 @@ import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placemen
 import type { Kinds } from '../../core/apiserver/space.ts';
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
 import type { AppliedChange, Content, Row, Table } from '../../core/feed/feed.ts';
+import { type Move, moveOf, moveSpecOf } from '../../core/move/move.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
@@ -22,6 +23,7 @@ import {
   auxiliaryKey,
   type ObjectAttributes,
   objectKey,
+  type PlacementAttributes,
   type PlacementId,
   parseEntryKey,
   placementId,
@@ -31,6 +33,7 @@ import {
   type TargetAttributes,
   targetKey,
 } from '../../core/wire/entries.ts';
+import { carriesAnyOnce, noteCarried } from '../moves/carried-once.ts';
 import { Baseline } from '../rollout/baseline.ts';
 import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
 import { selectedObjects } from '../schedule/placements.ts';
@@ -141,7 +144,9 @@ export class Selection {
     const after = this.#learn(object);
     const scheduled = this.#scheduled(t, id);
     const before = scheduled && itemsOf(scheduled);
-    const changed = this.#put(t, placementKey(id), originOf(object), payloadOf(object), revision);
+    const move = this.#moveOf(t, object);
+    const attributes: PlacementAttributes = { ...originOf(object), ...(move ? { move } : {}) };
+    const changed = this.#put(t, placementKey(id), attributes, payloadOf(object), revision);
     if (!changed) return;
     this.baseline.placementChanged(t, name, revision);
     this.#rules(t, id, object, revision);
@@ -215,6 +220,9 @@ export class Selection {
     const selecting = object ? this.#selecting(this.#candidate(key, object)) : [];
     const direct = selecting.map((one) => one.placement);
     this.#count(t, key, this.#needs(key, object, selecting), revision);
+    for (const name of noteCarried(t, source, key, object, direct)) {
+      markDirty(t, 'space', this.#workKey({ ...placementResource, namespace: '', name }), [], revision);
+    }
     const refs = [...new Set([...direct, ...(object ? this.#implied(t, key) : [])])].sort();
     if (this.#isNamespace(key) && [...this.#placements.values()].some((p) => p.usesNamespaceLabels)) {
       this.#markNamespace(t, key.name, revision);
@@ -350,10 +358,14 @@ export class Selection {
     const attributes: TargetAttributes = {
       generation: stored.metadata.generation ?? 0,
       target: Math.max(revision, before?.target ?? 0),
-      ...decidingOf(stored),
+      ...decidingOf(stored, this.#moveOf(t, stored)),
     };
     this.#put(t, targetKey(id), attributes, new Uint8Array(0), attributes.target);
     this.baseline.targetMoved(t, placement, attributes.target);
+  }
+
+  #moveOf(reader: Reader, placement: KubeObject): Move | undefined {
+    return moveOf(moveSpecOf(placement), carriesAnyOnce(reader, this.#ports.source, placement.metadata.name!));
   }
 
   #stored(storage: SpaceStorage, placement: string): KubeObject | undefined {
@@ -403,9 +415,10 @@ function contentIn(reader: Reader, table: Table, row: Row | undefined): { conten
 }
 
 /** What its agents and relays decide by, beside the selectors. */
-function decidingOf({ spec, metadata }: KubeObject) {
+function decidingOf({ spec, metadata }: KubeObject, move: Move | undefined) {
   const { wantSingletonReportedState, priority, deletion } = (spec ?? {}) as Partial<EdgePlacementSpec>;
-  const policy = deletion?.propagationPolicy;
+  // An old copy that has to be gone first has gone when its pods have.
+  const policy = deletion?.propagationPolicy ?? (move?.order === 'BreakBeforeMake' ? 'Foreground' : undefined);
   return {
     singleton: wantSingletonReportedState ?? false,
     priority: priority ?? 0,

@@ -26,6 +26,7 @@ import { SummaryRoom } from '../../relay/gather/summary-room.ts';
 import { Mailboxes } from '../../relay/mailbox/mailboxes.ts';
 import { checkReported } from '../../relay/mailbox/reported-check.ts';
 import { passUpsynced } from '../../relay/mailbox/upsynced.ts';
+import { MoveBook } from '../../relay/moves/move-book.ts';
 import type { Child } from '../../relay/schedule/children.ts';
 import { markDirty } from '../../relay/schedule/dirty.ts';
 import { Placements } from '../../relay/schedule/placements.ts';
@@ -93,7 +94,15 @@ export class GatherNode {
       passage: { mayAttach: () => true, mayDetach: () => true },
     });
     const connection = () => ({ connected: true, silentMs: 0 });
-    this.gather = new Gather({ ...shared, reportedOf, connection, heldBack: () => [], rollouts: noRollouts });
+    this.gather = new Gather({
+      ...shared,
+      reportedOf,
+      connection,
+      heldBack: () => [],
+      rollouts: noRollouts,
+      moves: new MoveBook(shared.clock),
+      pathOf: (child) => child,
+    });
     this.#exact = new ExactStatuses({
       ...shared,
       log: silentLogger,

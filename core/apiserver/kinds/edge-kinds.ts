@@ -1,5 +1,6 @@
 /** edge.banyan.io: what goes where. Written by workload teams, in workload spaces, at any level. */
 import type { SchemaProps } from '../crd/definition.ts';
+import { moveSpec, movingStatus } from './move-schema.ts';
 import { rolloutSpec, rolloutStatus } from './rollout-schema.ts';
 import {
   boolean,
@@ -109,6 +110,7 @@ const spec = object(
       maximum: 1_000_000_000,
       default: 0,
     }),
+    move: moveSpec,
     deletion: object('How objects are removed where they are not wanted any more.', {
       propagationPolicy: string('What becomes of objects that they own; Background if left out.', {
         enum: ['Foreground', 'Background', 'Orphan'],
@@ -168,6 +170,7 @@ const status = object('What has become of it.', {
     { maxItems: 100 },
   ),
   rollout: rolloutStatus,
+  moving: movingStatus,
   conditions,
 });
 
@@ -186,6 +189,7 @@ export const edgePlacementDefinition = definition({
     { name: 'Expected', type: 'integer', jsonPath: '.status.summary.expected', priority: 1 },
     { name: 'Synced', type: 'integer', jsonPath: '.status.summary.synced', priority: 1 },
     { name: 'Applied', type: 'integer', jsonPath: '.status.summary.applied', priority: 1 },
+    { name: 'Moving', type: 'string', jsonPath: '.status.conditions[?(@.type=="Moving")].status', priority: 1 },
     { name: 'Stale', type: 'integer', jsonPath: '.status.summary.stale', priority: 1 },
     { name: 'Failed', type: 'integer', jsonPath: '.status.summary.failed', priority: 1 },
   ],

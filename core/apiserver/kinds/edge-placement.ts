@@ -1,4 +1,5 @@
 /** EdgePlacement as code reads and writes it; edge-kinds.ts is the schema of the same. */
+import type { MoveSpec } from '../../move/move.ts';
 import type { LabelSelector } from '../../object/selector.ts';
 import type { RolloutSpec } from '../../rollout/spec.ts';
 
@@ -11,6 +12,7 @@ export interface EdgePlacementSpec {
   associated?: AssociatedItem[];
   wantSingletonReportedState: boolean;
   priority: number;
+  move?: MoveSpec;
   deletion?: { propagationPolicy?: 'Foreground' | 'Background' | 'Orphan' };
   rollout?: RolloutSpec;
 }

@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LocalTable } from '../../../../core/feed/table.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { emptyPartial, encodePartial } from '../../../../core/summary/partial.ts';
 import { partialKey } from '../../../../core/wire/entries.ts';
 import { Gather } from '../../../../relay/gather/gather.ts';
+import { MoveBook } from '../../../../relay/moves/move-book.ts';
 import type { Child } from '../../../../relay/schedule/children.ts';
 import { Placements } from '../../../../relay/schedule/placements.ts';
 import { factsOf } from '../support/facts.ts';
@@ -24,6 +26,8 @@ class Bench {
     connection: (child) => ({ connected: !this.away.has(child), silentMs: this.away.has(child) ? 5_000 : 0 }),
     heldBack: () => [],
     rollouts: { place: () => undefined, forget: () => undefined, base: () => undefined },
+    moves: new MoveBook(new VirtualClock()),
+    pathOf: (child) => child,
   });
   #revision = 0;
 

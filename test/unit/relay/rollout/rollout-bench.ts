@@ -19,6 +19,7 @@ import { partialKey, placementId, type TargetAttributes } from '../../../../core
 import { Gather } from '../../../../relay/gather/gather.ts';
 import { type PlacementStatus, placementStatus } from '../../../../relay/gather/placement-status.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
+import { MoveBook } from '../../../../relay/moves/move-book.ts';
 import { Controllers, type RolloutOrigin } from '../../../../relay/rollout/controllers.ts';
 import { Exposures } from '../../../../relay/rollout/exposure.ts';
 import type { Child } from '../../../../relay/schedule/children.ts';
@@ -97,6 +98,8 @@ class BenchNode {
       connection: (child) => ({ connected: !this.offline.has(child), silentMs: this.offline.has(child) ? 1_000 : 0 }),
       heldBack: () => [],
       rollouts: this.exposures,
+      moves: new MoveBook(this.#clock),
+      pathOf: (child) => child,
     });
     this.store.read((reader) => {
       this.#scheduler.load(reader);

@@ -1,0 +1,47 @@
+/**
+ * Which placements of a space carry a volume that one node at a time may write, kept row by row as objects come and go: strategy Auto asks for it
+ * whenever a placement changes, and must not read all of its objects for that.
+ */
+import { carriesOnce } from '../../core/move/carries-once.ts';
+import { formatKey, type ObjectKey } from '../../core/object/key.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+
+const nul = Buffer.of(0);
+
+/** An object is selected by these placements now. Returns those for which it began or ceased to be such a one. */
+export function noteCarried(
+  t: Transaction,
+  source: string,
+  key: ObjectKey,
+  object: KubeObject | undefined,
+  placements: readonly string[],
+): string[] {
+  const name = formatKey(key);
+  const at = concat(prefixOf('carriesOnce'), text(source), nul, text('by'), nul, text(name));
+  const stored = t.get(at);
+  const before = stored ? (JSON.parse(asText(stored)) as string[]) : [];
+  const after = object && carriesOnce(object) ? [...placements].sort() : [];
+  const come = after.filter((placement) => !before.includes(placement));
+  const gone = before.filter((placement) => !after.includes(placement));
+  for (const placement of come) t.put(concat(ofPlacement(source, placement), text(name)), new Uint8Array(0));
+  for (const placement of gone) t.remove(concat(ofPlacement(source, placement), text(name)));
+  if (come.length + gone.length === 0) return [];
+  if (after.length > 0) t.put(at, text(JSON.stringify(after)));
+  else t.remove(at);
+  return [...come, ...gone];
+}
+
+export function carriesAnyOnce(reader: Reader, source: string, placement: string): boolean {
+  const range = prefixRange(ofPlacement(source, placement));
+  return !reader
+    .scan({ ...range, limit: 1 })
+    [Symbol.iterator]()
+    .next().done;
+}
+
+function ofPlacement(source: string, placement: string): Uint8Array {
+  return concat(prefixOf('carriesOnce'), text(source), nul, text('of'), nul, text(placement), nul);
+}

@@ -1,0 +1,48 @@
+/** What a child adds to a placement's move here, put to what it adds to the counts. */
+import type { MoveRow } from '../../core/move/move.ts';
+import { agentPart, countsAs, emptyMovePart, isOver, mergeMoveParts, relayPart } from '../../core/move/move-part.ts';
+import { emptyPartial, type Partial } from '../../core/summary/partial.ts';
+import type { Placement } from '../schedule/placements.ts';
+import type { MoveCounter } from './move-book.ts';
+
+export interface MovingChild {
+  readonly role: 'relay' | 'agent';
+  readonly path: string;
+  readonly row: MoveRow | undefined;
+  readonly reported: Partial | undefined;
+  readonly connected: boolean;
+}
+
+/** `counted`: by relay/gather/contribution.ts. An old copy counts as leaving and as nothing else. */
+export function withMove(placement: Placement, child: MovingChild, counted: Partial): Partial {
+  const { move, target } = placement;
+  if (!move || !target) return counted;
+  const { role, path, row, reported, connected } = child;
+  if (role === 'agent') {
+    const base = made(countsAs(row), counted, emptyPartial(target.generation, target.target));
+    return row ? { ...base, move: agentPart(move, row, counted.counts, path) } : base;
+  }
+  const view = {
+    part: reported?.move,
+    reported: reported !== undefined,
+    current: reported?.generation === target.generation && reported.target === target.target,
+    connected,
+    mayRun: reported !== undefined && (reported.counts.expected > 0 || !isOver(reported.move)),
+    path,
+  };
+  return { ...counted, move: relayPart(move.order, view) };
+}
+
+function made(as: 'reported' | 'never' | 'nothing', counted: Partial, empty: Partial): Partial {
+  if (as === 'reported') return counted;
+  return as === 'nothing' ? empty : { ...empty, counts: { ...empty.counts, expected: 1, never: 1 } };
+}
+
+/** The node's own share, put to the total of its children. */
+export function withOwnCounter(placement: Placement, counter: MoveCounter, total: Partial): Partial {
+  // Without a target nothing of the children is counted yet, and a sequence must not be told without what it is the sequence of.
+  if (!placement.move || !placement.target) return total;
+  const empty = emptyMovePart(placement.move.order);
+  const overdue = counter.generation === placement.move.generation ? counter.overdue : 0;
+  return { ...total, move: mergeMoveParts(total.move ?? empty, { ...empty, sequence: counter.base, overdue }) };
+}

@@ -1,0 +1,310 @@
+/**
+ * Keeps the order of moves at this node: what may be attached and detached, what is granted, and what goes on at its deadline. It decides by
+ * core/move; here are the rows, the reports of the children and the mailboxes that the decisions are made of. Everything that a decision rests on is in
+ * the store, and a decision is taken back to the work of the scheduler by the sequence that it is for: if something has changed meanwhile, it is for
+ * nobody, and is made anew.
+ */
+
+import type { Producer, Table } from '../../core/feed/feed.ts';
+import { attaching, detaching, dueMs, granted, type MoveRow, review } from '../../core/move/move.ts';
+import { decidesToGrant, isMoving, isOver } from '../../core/move/move-part.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { text } from '../../core/store/bytes.ts';
+import type { Reader, Store, Transaction } from '../../core/store/store.ts';
+import { decodePartial, type Partial } from '../../core/summary/partial.ts';
+import {
+  type GoneAttributes,
+  type GrantAttributes,
+  goneKey,
+  grantKey,
+  type PlacementId,
+  partialKey,
+  withdrawnKey,
+} from '../../core/wire/entries.ts';
+import { type Child, matchChild } from '../schedule/children.ts';
+import { isBeingScheduled, markDirty } from '../schedule/dirty.ts';
+import type { Placement, Placements } from '../schedule/placements.ts';
+import { attributesOf, type Passage } from '../schedule/schedule.ts';
+import type { MoveBook } from './move-book.ts';
+
+export interface MoverPorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly book: MoveBook;
+  readonly placements: Placements;
+  readonly children: ReadonlyMap<string, Child>;
+  mailboxOf(child: string): Producer | undefined;
+  reportedOf(child: string): Table | undefined;
+  /** What comes from above. */
+  readonly upstream: Table;
+  /** The node's own space has the placement: nothing is above that could know more. */
+  isOrigin(source: string): boolean;
+  /** The node's own partial, and what a child adds to it: of one moment with each other. */
+  total(reader: Reader, id: PlacementId): Partial | undefined;
+  contribution(id: PlacementId, child: string): Partial | undefined;
+  /** Writes, and has the scheduler look at it. */
+  later(act: (t: Transaction) => void): void;
+}
+
+/** Wall time may be set and machines sleep, and timers count neither: a deadline is late by no more than this. */
+const lookAgainMs = 30_000;
+
+export class Mover implements Passage {
+  readonly #ports: MoverPorts;
+  /** Sequences that this node has decided to grant. */
+  readonly #decided = new Map<PlacementId, number>();
+  /** Sequences that it has granted: the children will tell of it. */
+  readonly #granted = new Map<PlacementId, number>();
+  #nextDueMs = Number.POSITIVE_INFINITY;
+  #timer: Timer | undefined;
+  #stopped = false;
+
+  constructor(ports: MoverPorts) {
+    this.#ports = ports;
+  }
+
+  /** At start: what fell due while the process was away, and what was decided and not written. */
+  start(): void {
+    const { book, placements } = this.#ports;
+    const ids = [...book.placements()];
+    if (ids.length > 0) this.#mark(ids);
+    for (const placement of placements.all()) if (placement.move) this.decide(placement.id);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#timer?.stop();
+  }
+
+  // ---------------------------------------------------------------------------------------- asked by the scheduler
+
+  mayAttach(t: Transaction, placement: Placement, child: Child): boolean {
+    // A relay has to know of the placement to keep the order below it.
+    if (child.role === 'relay') return true;
+    const { book } = this.#ports;
+    const passed = attaching(placement.move, book.row(placement.id, child.name), this.#now(placement));
+    this.#keep(t, placement, child.name, passed.row);
+    return passed.may;
+  }
+
+  mayDetach(t: Transaction, id: PlacementId, name: string, placement: Placement | undefined): boolean {
+    const { book, children } = this.#ports;
+    if (!placement) return true;
+    if (children.get(name)?.role === 'relay') return this.#mayDetachRelay(t, placement, name);
+    const passed = detaching(placement.move, book.row(id, name), this.#now(placement));
+    // An agent that is known no more gets nothing from here: there is nothing to hold.
+    const isKnown = children.has(name);
+    const row = isKnown || placement.move?.order === 'BreakBeforeMake' ? passed.row : undefined;
+    this.#keep(t, placement, name, row);
+    if (row?.state === 'breaking') markDirty(t, 'move', id);
+    if (passed.overdue) this.#overdue(t, placement, name, 'an old copy is taken away at its deadline');
+    return passed.may || !isKnown;
+  }
+
+  childChanged(t: Transaction, child: string): void {
+    for (const id of this.#ports.book.placementsOf(child)) markDirty(t, 'move', id);
+  }
+
+  placementChanged(t: Transaction, id: PlacementId): void {
+    const { book } = this.#ports;
+    if (book.rowsOf(id).size > 0 || book.counter(id).base > 0) markDirty(t, 'move', id);
+  }
+
+  /** The rows of a placement again, and what is granted; the children whose mailbox has a new row. */
+  work(t: Transaction, id: PlacementId): string[] {
+    const placement = this.#ports.placements.get(id);
+    if (!placement) {
+      this.#ports.book.forget(t, id);
+      return [];
+    }
+    const told: string[] = [];
+    for (const [child, row] of [...this.#ports.book.rowsOf(id)]) {
+      if (this.#review(t, placement, child, row)) told.push(child);
+    }
+    const sequence = this.#ports.total(t, id)?.move?.sequence;
+    const isGranted = sequence !== undefined && [this.#decided.get(id), this.#fromAbove(t, id)].includes(sequence);
+    this.#decided.delete(id);
+    if (!isGranted) return told;
+    this.#granted.set(id, sequence);
+    return [...told, ...this.#grant(t, placement)];
+  }
+
+  // ------------------------------------------------------------------------------------------- told by the node
+
+  /** Placements of which something has changed here or below: after the commit, when the totals are of now. */
+  decide(id: PlacementId): void {
+    const { store, placements, isOrigin, total } = this.#ports;
+    const placement = placements.get(id);
+    if (!placement?.move) return;
+    const partial = store.read((reader) => (isBeingScheduled(reader, id) ? undefined : total(reader, id)));
+    const part = partial?.move;
+    if (!partial || !part || this.#granted.get(id) === part.sequence) return;
+    const origin = isOrigin(placement.source) ? { available: partial.counts.available } : undefined;
+    if (!decidesToGrant(part, origin)) return;
+    this.#decided.set(id, part.sequence);
+    this.#mark([id]);
+  }
+
+  /** A child has told something new of a placement. */
+  reported(id: PlacementId, name: string): void {
+    const { placements, children, later } = this.#ports;
+    this.letGo(id, name);
+    const placement = placements.get(id);
+    if (!placement?.move) return;
+    const child = children.get(name);
+    const isKept = child?.role === 'relay' && placement.children.has(name) && !matchChild(placement, child).matches;
+    if (isKept) later((t) => markDirty(t, 'match', `${id} ${name}`));
+    this.decide(id);
+  }
+
+  /** An agent has told that it has let go of a placement. */
+  letGo(id: PlacementId, name: string): void {
+    if (this.#ports.book.row(id, name)?.asked !== undefined) this.#mark([id]);
+  }
+
+  // ---------------------------------------------------------------------------------------------------- details
+
+  /** One that may be below it still has to be told that it is old: the relay goes when it has said that nothing is left. */
+  #mayDetachRelay(t: Transaction, placement: Placement, name: string): boolean {
+    const { id, move, target } = placement;
+    const reported = this.#reportedBy(t, id, name);
+    if (move) {
+      const isCurrent =
+        reported?.generation === move.generation &&
+        reported.generation === target?.generation &&
+        reported.target === target.target;
+      const isEmpty = reported?.counts.expected === 0 && isOver(reported.move);
+      if (!isCurrent || !isEmpty) return false;
+    }
+    const sequence = reported?.move?.sequence ?? 0;
+    if (sequence > 0) this.#ports.book.advance(t, id, sequence + 1);
+    return true;
+  }
+
+  /** True when the agent's mailbox has a new row. */
+  #review(t: Transaction, placement: Placement, name: string, before: MoveRow): boolean {
+    const { id } = placement;
+    const child = this.#ports.children.get(name);
+    const asks = (before.state === 'breaking' || before.state === 'returning') && before.asked === undefined;
+    const row = asks ? { ...before, asked: this.#ports.book.counter(id).base } : before;
+    const reported = this.#reportedBy(t, id, name);
+    const reviewed = review(placement.move, row, {
+      ...this.#now(placement),
+      matches: child !== undefined && matchChild(placement, child).matches,
+      available: (reported?.counts.available ?? 0) > 0,
+      letGo: !reported && row.asked !== undefined && this.#goneBy(t, id, name) === row.asked,
+    });
+    this.#keep(t, placement, name, reviewed.row);
+    if (reviewed.ask) markDirty(t, 'match', `${id} ${name}`);
+    if (reviewed.overdue) this.#overdue(t, placement, name, 'a destination goes on at its deadline');
+    return (
+      asks &&
+      reviewed.row?.asked !== undefined &&
+      this.#put(t, name, withdrawnKey(id), row.asked!, { asked: row.asked! })
+    );
+  }
+
+  #goneBy(reader: Reader, id: PlacementId, child: string): number | undefined {
+    const table = this.#ports.reportedOf(child);
+    const row = table?.get(reader, hash128(goneKey(id)));
+    return row?.content && table ? attributesOf<GoneAttributes>(table.content(reader, row.content)).asked : undefined;
+  }
+
+  #grant(t: Transaction, placement: Placement): string[] {
+    const { book, contribution, children } = this.#ports;
+    const { id, move } = placement;
+    if (!move) return [];
+    for (const [child, row] of [...book.rowsOf(id)]) {
+      const next = granted(move, row);
+      book.set(t, id, child, next.row);
+      if (next.ask) markDirty(t, 'match', `${id} ${child}`);
+    }
+    const told: string[] = [];
+    for (const child of placement.children) {
+      const part = children.get(child)?.role === 'relay' ? contribution(id, child)?.move : undefined;
+      if (!part || !isMoving(part)) continue;
+      const attributes: GrantAttributes = { sequence: part.sequence };
+      if (this.#put(t, child, grantKey(id), part.sequence, attributes)) told.push(child);
+    }
+    return told;
+  }
+
+  /** Numbers grow, so that an older one is not taken for news. */
+  #put(t: Transaction, child: string, key: string, number: number, attributes: object): boolean {
+    const content = { key, attributes: text(JSON.stringify(attributes)), body: new Uint8Array(0) };
+    return this.#ports.mailboxOf(child)?.put(t, content, number) ?? false;
+  }
+
+  #fromAbove(reader: Reader, id: PlacementId): number | undefined {
+    const { upstream } = this.#ports;
+    const row = upstream.get(reader, hash128(grantKey(id)));
+    return row?.content && attributesOf<GrantAttributes>(upstream.content(reader, row.content)).sequence;
+  }
+
+  #keep(t: Transaction, placement: Placement, child: string, row: MoveRow | undefined): void {
+    const { book, mailboxOf } = this.#ports;
+    const asked = book.row(placement.id, child)?.asked;
+    if (asked !== undefined && row?.asked !== asked) {
+      mailboxOf(child)?.remove(t, hash128(withdrawnKey(placement.id)), asked);
+    }
+    book.set(t, placement.id, child, row);
+    if (row && placement.move && !row.granted) this.#await(dueMs(placement.move, row));
+  }
+
+  #now(placement: Placement): { nowMs: number; generation: number } {
+    return { nowMs: this.#ports.clock.wallMs(), generation: placement.move?.generation ?? 0 };
+  }
+
+  #reportedBy(reader: Reader, id: PlacementId, child: string): Partial | undefined {
+    const table = this.#ports.reportedOf(child);
+    const row = table?.get(reader, hash128(partialKey(id)));
+    return row?.content && table ? decodePartial(table.content(reader, row.content).body) : undefined;
+  }
+
+  #overdue(t: Transaction, { id, move }: Placement, child: string, message: string): void {
+    this.#ports.book.overdue(t, id, move?.generation ?? 0);
+    this.#ports.log.warn({ placement: id, child }, message);
+  }
+
+  #mark(ids: readonly PlacementId[]): void {
+    this.#ports.later((t) => {
+      for (const id of ids) markDirty(t, 'move', id);
+    });
+  }
+
+  // --------------------------------------------------------------------------------------------------- deadlines
+
+  #await(atMs: number): void {
+    if (atMs >= this.#nextDueMs || this.#stopped) return;
+    this.#nextDueMs = atMs;
+    this.#arm();
+  }
+
+  #arm(): void {
+    const { clock } = this.#ports;
+    this.#timer?.stop();
+    const delayMs = Math.min(lookAgainMs, Math.max(0, this.#nextDueMs - clock.wallMs()));
+    this.#timer = clock.after(delayMs, () => this.#look());
+  }
+
+  /** Every row is looked at when the first falls due: rows are of moves that go on, which are few and end. */
+  #look(): void {
+    const { book, placements, clock } = this.#ports;
+    const nowMs = clock.wallMs();
+    const due = new Set<PlacementId>();
+    this.#nextDueMs = Number.POSITIVE_INFINITY;
+    for (const id of book.placements()) {
+      const move = placements.get(id)?.move;
+      for (const row of book.rowsOf(id).values()) {
+        if (!move || row.granted) continue;
+        if (dueMs(move, row) <= nowMs) due.add(id);
+        else this.#nextDueMs = Math.min(this.#nextDueMs, dueMs(move, row));
+      }
+    }
+    if (Number.isFinite(this.#nextDueMs)) this.#arm();
+    if (due.size > 0) this.#mark([...due]);
+  }
+}

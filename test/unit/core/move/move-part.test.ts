@@ -1,0 +1,149 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { MoveRow } from '../../../../core/move/move.ts';
+import {
+  agentPart,
+  decidesToGrant,
+  emptyMovePart,
+  type MovePart,
+  mergeMoveParts,
+  type RelayView,
+  relayPart,
+  waitsForMax,
+} from '../../../../core/move/move-part.ts';
+import { movingCondition } from '../../../../core/move/move-words.ts';
+import { decodePartial, emptyPartial, encodePartial, merge } from '../../../../core/summary/partial.ts';
+
+const make = (more: Partial<MovePart>): MovePart => ({ ...emptyMovePart('MakeBeforeBreak'), ...more });
+const breaks = (more: Partial<MovePart>): MovePart => ({ ...emptyMovePart('BreakBeforeMake'), ...more });
+const view = (more: Partial<RelayView>): RelayView => ({
+  part: undefined,
+  reported: true,
+  current: true,
+  connected: true,
+  mayRun: true,
+  path: 'eu',
+  ...more,
+});
+
+const part: fc.Arbitrary<MovePart> = fc
+  .record({
+    sequence: fc.nat(1e6),
+    leaving: fc.nat(9),
+    joining: fc.nat(9),
+    done: fc.nat(9),
+    breaking: fc.nat(9),
+    unheard: fc.nat(9),
+    overdue: fc.nat(9),
+    untilMs: fc.option(fc.nat(), { nil: undefined }),
+    waitsFor: fc.uniqueArray(fc.constantFrom('a', 'b', 'c', 'd', 'e'), { maxLength: waitsForMax }),
+  })
+  .map(({ untilMs, waitsFor, ...counts }) =>
+    make({ ...counts, waitsFor: waitsFor.sort(), ...(untilMs === undefined ? {} : { untilMs }) }),
+  );
+
+describe('a part of a move', () => {
+  it('merges in any order, and with nothing into itself', () => {
+    fc.assert(
+      fc.property(part, part, part, (a, b, c) => {
+        expect(mergeMoveParts(mergeMoveParts(a, b), c)).toEqual(mergeMoveParts(a, mergeMoveParts(b, c)));
+        expect(mergeMoveParts(a, b)).toEqual(mergeMoveParts(b, a));
+        expect(mergeMoveParts(a, emptyMovePart(a.order))).toEqual(a);
+      }),
+    );
+  });
+
+  it('travels in a partial, and comes out as it went in', () => {
+    fc.assert(
+      fc.property(part, (move) => {
+        const partial = { ...emptyPartial(1, 2), move };
+        expect(decodePartial(encodePartial(partial))).toEqual(partial);
+        expect(merge(partial, emptyPartial(1, 2)).move).toEqual(move);
+      }),
+    );
+  });
+
+  it('of an agent says on which side it is, and what is waited for', () => {
+    const row = (state: MoveRow['state']): MoveRow => ({ state, sinceMs: 1_000, generation: 1 });
+    const order = (which: 'MakeBeforeBreak' | 'BreakBeforeMake') => ({ order: which, deadlineSeconds: 10 });
+    const { counts } = emptyPartial(1, 1);
+    const [m, b] = [order('MakeBeforeBreak'), order('BreakBeforeMake')];
+    expect(agentPart(m, row('leaving'), counts, 'eu:a')).toEqual(make({ leaving: 1, untilMs: 11_000 }));
+    expect(agentPart(m, row('joined'), counts, 'eu:a')).toEqual(make({ joining: 1, waitsFor: ['eu:a'] }));
+    expect(agentPart(m, row('joined'), { ...counts, available: 1 }, 'eu:a')).toEqual(make({ done: 1 }));
+    expect(agentPart(m, row('breaking'), counts, 'eu:a')).toEqual(make({ breaking: 1 }));
+    expect(agentPart(b, row('joining'), counts, 'eu:a')).toEqual(breaks({ joining: 1, untilMs: 11_000 }));
+    expect(agentPart(b, row('breaking'), counts, 'eu:a')).toEqual(
+      breaks({ breaking: 1, leaving: 1, waitsFor: ['eu:a'] }),
+    );
+    expect(agentPart(b, row('gone'), counts, 'eu:a')).toEqual(breaks({ done: 1 }));
+  });
+
+  it('of a relay that is silent keeps what it holds, and knows nothing of what was available', () => {
+    const told = make({ sequence: 5, leaving: 2, done: 1 });
+    expect(relayPart('MakeBeforeBreak', view({ part: told }))).toEqual(told);
+    expect(relayPart('MakeBeforeBreak', view({ part: told, connected: false }))).toEqual(
+      make({ sequence: 5, leaving: 2, joining: 1, waitsFor: ['eu'] }),
+    );
+    const gone = breaks({ sequence: 5, done: 1 });
+    expect(relayPart('BreakBeforeMake', view({ part: gone, connected: false }))).toEqual(gone);
+  });
+
+  it('of a relay that has not told of the present target says so, where something may go on there', () => {
+    const outdated = { part: make({ sequence: 5, leaving: 1, done: 2 }), current: false };
+    expect(relayPart('MakeBeforeBreak', view(outdated))).toMatchObject({
+      sequence: 5,
+      leaving: 1,
+      done: 0,
+      unheard: 1,
+    });
+    expect(relayPart('MakeBeforeBreak', view({ ...outdated, connected: false })).unheard).toBe(0);
+    const old = { part: breaks({ sequence: 5 }), current: false };
+    expect(relayPart('BreakBeforeMake', view({ ...old, connected: false })).unheard).toBe(1);
+    expect(relayPart('BreakBeforeMake', view({ ...old, mayRun: false })).unheard).toBe(0);
+    expect(relayPart('BreakBeforeMake', view({ reported: false, current: false, mayRun: false })).unheard).toBe(0);
+    expect(relayPart('BreakBeforeMake', view({ part: make({ leaving: 1 }) }))).toMatchObject({
+      leaving: 0,
+      unheard: 1,
+    });
+  });
+});
+
+describe('a grant', () => {
+  it('is given by any node that sees as many that have made good as are held, with none to come', () => {
+    expect(decidesToGrant(make({ leaving: 2, done: 2 }), undefined)).toBe(true);
+    expect(decidesToGrant(make({ leaving: 2, done: 1 }), undefined)).toBe(false);
+    expect(decidesToGrant(make({ leaving: 1, done: 1, joining: 1 }), undefined)).toBe(false);
+    expect(decidesToGrant(breaks({ joining: 1, done: 1 }), undefined)).toBe(true);
+    expect(decidesToGrant(breaks({ joining: 1, done: 1, leaving: 1 }), undefined)).toBe(false);
+    expect(decidesToGrant(make({ done: 3 }), undefined)).toBe(false);
+  });
+
+  it('is given by the origin for what has no other side, when all have told and a copy is available', () => {
+    const some = { available: 1 };
+    expect(decidesToGrant(make({ leaving: 2 }), some)).toBe(true);
+    expect(decidesToGrant(make({ leaving: 2 }), { available: 0 })).toBe(false);
+    expect(decidesToGrant(make({ leaving: 2, unheard: 1 }), some)).toBe(false);
+    expect(decidesToGrant(make({ leaving: 2 }), undefined)).toBe(false);
+    expect(decidesToGrant(breaks({ joining: 1 }), { available: 0 })).toBe(true);
+    expect(decidesToGrant(breaks({ joining: 1, unheard: 1 }), { available: 0 })).toBe(false);
+  });
+});
+
+describe('a move in words', () => {
+  it('says who waits for whom, and until when', () => {
+    const untilMs = Date.UTC(2026, 0, 1, 12, 3, 10);
+    expect(movingCondition(make({ leaving: 1, joining: 1, waitsFor: ['us:nyc:store-3'], untilMs }))).toMatchObject({
+      status: 'True',
+      reason: 'MakeBeforeBreak',
+      message: '1 old copy waits for us:nyc:store-3 to be available, until 12:03:10Z',
+    });
+    expect(movingCondition(breaks({ joining: 2, leaving: 4, waitsFor: ['a', 'b', 'c'], untilMs })).message).toBe(
+      '2 new copies wait for a, b, c and 1 more to let go, until 12:03:10Z',
+    );
+    expect(movingCondition(make({ leaving: 1, untilMs })).message).toContain('for a new one to be available');
+    expect(movingCondition(make({ overdue: 1 }))).toMatchObject({ status: 'False', reason: 'DeadlinePassed' });
+    expect(movingCondition(make({}))).toMatchObject({ status: 'False', reason: 'NothingHeld' });
+    expect(movingCondition(undefined)).toMatchObject({ status: 'False', reason: 'None' });
+  });
+});
