@@ -39,6 +39,7 @@ class BenchNode {
   readonly known = new Map<string, Child>();
   readonly offline = new Set<string>();
   readonly turns = new Turns();
+  admitted: (children: number) => void = () => undefined;
   readonly #clock: VirtualClock;
   readonly #reported = new Map<string, LocalTable>();
   readonly #random = new SeededRandom(1);
@@ -69,6 +70,7 @@ class BenchNode {
       tableOf: () => this.table,
       soon: this.turns.schedule,
       admitted: (of, children) => {
+        this.admitted(children.length);
         this.store.read((reader) => {
           for (const child of children) this.gather.childChanged(reader, of, child);
         });
@@ -174,6 +176,8 @@ export class RolloutBench {
   readonly cutOff = new Set<string>();
   /** In which order a hop gets rows; as they were written, unless the test wants another one. */
   order: (keys: string[]) => string[] = (keys) => keys;
+  /** How many agents one last hop has handed a release to at once. */
+  admitted: (children: number) => void = () => undefined;
   /** After each row that a hop has taken. */
   watch: () => void = () => undefined;
   readonly answers: GateResult[] = [];
@@ -188,6 +192,7 @@ export class RolloutBench {
     for (const hop of hops) {
       const node = new BenchNode(this.clock);
       this.hops.set(hop, node);
+      node.admitted = (children) => this.admitted(children);
       for (let i = 0; i < perHop; i++) {
         const agent = { hop, name: `${hop}-${i}`, labels: { env: 'prod', ...labels(this.agents.length) } };
         this.agents.push(agent);

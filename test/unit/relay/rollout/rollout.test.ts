@@ -140,6 +140,38 @@ describe('a release', () => {
   });
 });
 
+describe('a release to three hundred destinations', () => {
+  it('goes to a tenth, to half, to all, with never more in flight than each last hop may have', () => {
+    const waves = [
+      { name: 'canary', fraction: 0.1, gates: [{ expression: 'available/expected >= 0.99' }, { rolloutGate: 'go' }] },
+      { name: 'half', fraction: 0.5, gates: [{ rolloutGate: 'on' }] },
+    ];
+    const bench = new RolloutBench(['eu', 'us', 'asia'], 100);
+    bench.write('greeting', 'one');
+    bench.place({ strategy: 'All' });
+    bench.until('all have it', () => bench.having('greeting', 'one').length === 300);
+    bench.place({ strategy: 'Progressive', waves, maxUnavailable: '10%', errorBudget: '20%' });
+    bench.settle();
+    let most = 0;
+    bench.admitted = (children) => {
+      most = Math.max(most, children);
+    };
+    bench.write('greeting', 'two');
+    bench.until('the canary is judged', () => phase(bench) === 'WaitingForGate');
+    const canaries = bench.having('greeting', 'two').length;
+    // Five standard deviations of 300 draws at 10 %.
+    expect(Math.abs(canaries - 30)).toBeLessThan(26);
+    bench.gate('go', { phase: 'Passed' });
+    bench.until('half are judged', () => phase(bench) === 'WaitingForGate' && bench.status().rollout?.wave === 'half');
+    expect(Math.abs(bench.having('greeting', 'two').length - 150)).toBeLessThan(44);
+    bench.gate('on', { phase: 'Passed' });
+    bench.until('it is promoted', () => isPromoted(bench, 1));
+    bench.settle();
+    expect(bench.having('greeting', 'two')).toHaveLength(300);
+    expect(most).toBe(10);
+  }, 60_000);
+});
+
 describe('whatever order rows come in', () => {
   const orders: [string, (keys: string[]) => string[]][] = [
     ['objects before releases', (keys) => [...keys].sort()],
