@@ -17,6 +17,7 @@ import { beginBoot, markCaughtUp, type NodeIdentity } from '../core/session/node
 import { ParentSessions } from '../core/session/parent-sessions.ts';
 import type { Store, Transaction } from '../core/store/store.ts';
 import {
+  attributesOf,
   type PlacementId,
   parseEntryKey,
   splitPlacementId,
@@ -50,8 +51,9 @@ import { markDirty } from './schedule/dirty.ts';
 import { Evictions } from './schedule/evictions.ts';
 import { ScheduleLoop } from './schedule/loop.ts';
 import { Placements } from './schedule/placements.ts';
-import { attributesOf, noteSourceChange, Scheduler } from './schedule/schedule.ts';
+import { Scheduler } from './schedule/schedule.ts';
 import { seedInventory } from './schedule/seed-inventory.ts';
+import { noteSourceChange } from './schedule/source-changes.ts';
 import { NodeSpaces } from './spaces/node-spaces.ts';
 import { Views } from './spaces/views.ts';
 import { inheritedBelow } from './tree/inherited-labels.ts';

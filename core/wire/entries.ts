@@ -1,7 +1,9 @@
 /** The entries of the down and up feeds, as docs/architecture.md lists them: keys, and the attributes that the nodes on the way read. */
 import type { AssociatedItem, UpsyncItem } from '../apiserver/kinds/edge-placement.ts';
+import type { Content } from '../feed/feed.ts';
 import type { Move } from '../move/move.ts';
 import { formatKey, type ObjectKey, parseKey } from '../object/key.ts';
+import { asText } from '../store/bytes.ts';
 
 /** `center.retail/shop-prod`: a placement wherever it has arrived. Names hold no slash, so it splits one way only. */
 export type PlacementId = string;
@@ -114,6 +116,11 @@ function sourceAndObject(rest: string): { source: string; object: ObjectKey } {
 function placementAndObject(rest: string): { id: PlacementId; object: ObjectKey } {
   const [source = '', name = '', ...object] = rest.split('/');
   return { id: placementId(source, name), object: parseKey(object.join('/')) };
+}
+
+/** What an entry says to the nodes on the way. */
+export function attributesOf<T>(content: Content): T {
+  return JSON.parse(asText(content.attributes)) as T;
 }
 
 /** What every object and placement says of its origin. */

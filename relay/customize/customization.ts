@@ -16,12 +16,17 @@ import type { ObjectKey } from '../../core/object/key.ts';
 import { asBuffer, equalBytes, text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Failure } from '../../core/summary/partial.ts';
-import { type ObjectAttributes, type PlacementId, parseEntryKey, placementId } from '../../core/wire/entries.ts';
+import {
+  attributesOf,
+  type ObjectAttributes,
+  type PlacementId,
+  parseEntryKey,
+  placementId,
+} from '../../core/wire/entries.ts';
 import { type Child, destinationFor } from '../schedule/children.ts';
 import { markDirty } from '../schedule/dirty.ts';
 import { type Outgoing, type OutgoingStage, type Shipment, shipmentKey } from '../schedule/outgoing.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
-import { attributesOf } from '../schedule/schedule.ts';
 import { bodyHash, Ingredients } from './ingredients.ts';
 import { type Customized, Renderings } from './renderings.ts';
 

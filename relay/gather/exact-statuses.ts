@@ -17,6 +17,7 @@ import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
 import {
+  attributesOf,
   objectKey,
   type PlacementId,
   placementId,
@@ -25,7 +26,6 @@ import {
   statusKey,
 } from '../../core/wire/entries.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
-import { attributesOf } from '../schedule/schedule.ts';
 import { objectsWithStatus, type SingletonPorts, singletonStatus } from './singleton.ts';
 import { updateStatus } from './update-status.ts';
 

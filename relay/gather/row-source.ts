@@ -12,6 +12,7 @@ import type { Reader } from '../../core/store/store.ts';
 import type { Failure } from '../../core/summary/partial.ts';
 import type { Row } from '../../core/summary/summarizer.ts';
 import {
+  attributesOf,
   type ObjectAttributes,
   type PlacementId,
   parseEntryKey,
@@ -19,7 +20,6 @@ import {
   type UpsyncedAttributes,
 } from '../../core/wire/entries.ts';
 import type { Placement } from '../schedule/placements.ts';
-import { attributesOf } from '../schedule/schedule.ts';
 import { type Place, RowReader } from './summary-rows.ts';
 
 export interface RowSourcePorts {

@@ -15,6 +15,7 @@ import { text } from '../../core/store/bytes.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { decodePartial, type Partial } from '../../core/summary/partial.ts';
 import {
+  attributesOf,
   type GoneAttributes,
   type GrantAttributes,
   goneKey,
@@ -26,7 +27,7 @@ import {
 import { type Child, matchChild } from '../schedule/children.ts';
 import { isBeingScheduled, markDirty } from '../schedule/dirty.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
-import { attributesOf, type Passage } from '../schedule/schedule.ts';
+import type { Passage } from '../schedule/ports.ts';
 import type { MoveBook } from './move-book.ts';
 
 export interface MoverPorts {

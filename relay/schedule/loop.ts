@@ -6,7 +6,8 @@
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { Selection } from '../spaces/selection.ts';
-import type { Scheduler, Step } from './schedule.ts';
+import type { Step } from './ports.ts';
+import type { Scheduler } from './schedule.ts';
 
 export interface LoopPorts {
   readonly store: Store;

@@ -16,7 +16,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
-import { noteSourceChange } from '../schedule/schedule.ts';
+import { noteSourceChange } from '../schedule/source-changes.ts';
 import { Selection } from './selection.ts';
 
 export interface SpacePorts {

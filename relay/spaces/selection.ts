@@ -20,6 +20,7 @@ import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import {
   type AuxiliaryAttributes,
+  attributesOf,
   auxiliaryKey,
   type ObjectAttributes,
   objectKey,
@@ -37,7 +38,6 @@ import { carriesAnyOnce, noteCarried } from '../moves/carried-once.ts';
 import { Baseline } from '../rollout/baseline.ts';
 import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
 import { selectedObjects } from '../schedule/placements.ts';
-import { attributesOf } from '../schedule/schedule.ts';
 import { auxiliariesOf, isAuxiliary, isSummarizer, namedSummarizers, summarizerKey, usesOf } from './auxiliaries.ts';
 import { type Candidate, concernsResource, type DownsyncItem, mayTravel, selectingItems } from './downsync.ts';
 import { originOf, payloadOf } from './payload.ts';

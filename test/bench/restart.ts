@@ -16,7 +16,7 @@ import { text } from '../../core/store/bytes.ts';
 import { openFormatted } from '../../core/store/format.ts';
 import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
 import { objectKey, placementId, placementKey, targetKey, treeKey } from '../../core/wire/entries.ts';
-import { noteSourceChange } from '../../relay/schedule/schedule.ts';
+import { noteSourceChange } from '../../relay/schedule/source-changes.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import { median } from './measure.ts';
 import { RelayProcess } from './relay-process.ts';

@@ -30,7 +30,8 @@ import { MoveBook } from '../../relay/moves/move-book.ts';
 import type { Child } from '../../relay/schedule/children.ts';
 import { markDirty } from '../../relay/schedule/dirty.ts';
 import { Placements } from '../../relay/schedule/placements.ts';
-import { noteSourceChange, Scheduler } from '../../relay/schedule/schedule.ts';
+import { Scheduler } from '../../relay/schedule/schedule.ts';
+import { noteSourceChange } from '../../relay/schedule/source-changes.ts';
 import { openWorkloadSpace, type WorkloadSpace } from '../../relay/spaces/own-spaces.ts';
 import { noReleases } from '../unit/relay/support/no-releases.ts';
 

@@ -24,7 +24,8 @@ import { Mover } from '../../../../relay/moves/mover.ts';
 import type { Child } from '../../../../relay/schedule/children.ts';
 import { isBeingScheduled, markDirty } from '../../../../relay/schedule/dirty.ts';
 import { Placements } from '../../../../relay/schedule/placements.ts';
-import { noteSourceChange, Scheduler } from '../../../../relay/schedule/schedule.ts';
+import { Scheduler } from '../../../../relay/schedule/schedule.ts';
+import { noteSourceChange } from '../../../../relay/schedule/source-changes.ts';
 import { factsOf } from './facts.ts';
 import { noReleases } from './no-releases.ts';
 

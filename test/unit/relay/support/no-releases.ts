@@ -1,5 +1,5 @@
 /** For a scheduler whose placements have no rollouts. */
-import type { Releases } from '../../../../relay/schedule/schedule.ts';
+import type { Releases } from '../../../../relay/schedule/ports.ts';
 
 export const noReleases: Releases = {
   rowChanged: () => false,

@@ -15,7 +15,9 @@ import type { Child, Destination } from '../../../../relay/schedule/children.ts'
 import { markDirty } from '../../../../relay/schedule/dirty.ts';
 import type { OutgoingStage } from '../../../../relay/schedule/outgoing.ts';
 import { Placements } from '../../../../relay/schedule/placements.ts';
-import { noteSourceChange, Scheduler, type Step } from '../../../../relay/schedule/schedule.ts';
+import type { Step } from '../../../../relay/schedule/ports.ts';
+import { Scheduler } from '../../../../relay/schedule/schedule.ts';
+import { noteSourceChange } from '../../../../relay/schedule/source-changes.ts';
 import { factsOf } from './facts.ts';
 import { noReleases } from './no-releases.ts';
 

@@ -1,0 +1,138 @@
+/**
+ * Puts rows into the mailboxes of children and takes them out: shared by reference for relays, through the stages for agents. Counts what it
+ * changes, so that a step has a bound, and keeps which children have something new.
+ */
+import type { Content, Producer, Table } from '../../core/feed/feed.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import { text } from '../../core/store/bytes.ts';
+import type { Transaction } from '../../core/store/store.ts';
+import {
+  attributesOf,
+  objectKey,
+  parseEntryKey,
+  placementId,
+  type RefsAttributes,
+  type TargetAttributes,
+  targetKey,
+} from '../../core/wire/entries.ts';
+import type { Child } from './children.ts';
+import { markDirty, type Work } from './dirty.ts';
+import { type Outgoing, type OutgoingStage, shipmentKey, throughStages } from './outgoing.ts';
+import type { Placement, Placements } from './placements.ts';
+import type { Releases } from './ports.ts';
+
+export interface MailboxWriterPorts {
+  tableOf(source: string): Table | undefined;
+  readonly children: ReadonlyMap<string, Child>;
+  readonly placements: Placements;
+  readonly stages: readonly OutgoingStage[];
+  readonly releases: Releases;
+}
+
+export class MailboxWriter {
+  readonly #ports: MailboxWriterPorts;
+  /** Rows changed since `begin`. */
+  rows = 0;
+  /** Children with something new since `begin`. */
+  touched = new Set<string>();
+
+  constructor(ports: MailboxWriterPorts) {
+    this.#ports = ports;
+  }
+
+  begin(): void {
+    this.rows = 0;
+    this.touched = new Set();
+  }
+
+  /** A row of the child's mailbox has changed. */
+  wrote(child: string): void {
+    this.rows++;
+    this.touched.add(child);
+  }
+
+  touch(child: string): void {
+    this.touched.add(child);
+  }
+
+  wantedBy(source: string, content: Content, child: string): boolean {
+    const { refs } = attributesOf<RefsAttributes>(content);
+    return refs.some((name) => this.#ports.placements.get(placementId(source, name))?.children.has(child));
+  }
+
+  /** An object that a release takes away has no row of its own any more, but one with what was promoted of it. */
+  objectOf(t: Transaction, source: string, keyHash: Uint8Array): Uint8Array {
+    const table = this.#ports.tableOf(source);
+    const row = table?.get(t, keyHash);
+    const entry = row?.content && table && parseEntryKey(table.content(t, row.content).key);
+    return entry?.type === 'promoted' ? hash128(objectKey(source, entry.object)) : keyHash;
+  }
+
+  share(t: Transaction, child: string, mailbox: Producer, source: string, keyHash: Uint8Array): void {
+    const row = this.#ports.tableOf(source)?.get(t, keyHash);
+    if (!row?.content || !mailbox.putReference(t, keyHash, row.content, row.originRevision)) return;
+    // Only rows that change count: work that begins anew in the next step passes over what it has done.
+    this.wrote(child);
+  }
+
+  /** To an agent: what the stages make of the object's row, or of there being none for it. False: it is left for the next step. */
+  ship(t: Transaction, child: Child, mailbox: Producer, source: string, keyHash: Uint8Array, work?: Work): boolean {
+    const shipment = { child, source, keyHash, ...(work?.key.startsWith('o/') ? { changed: work } : {}) };
+    const what = throughStages(this.#ports.stages, t, shipment, this.#offered(t, child, source, keyHash, work));
+    if (what.type === 'keep') return true;
+    if (what.type === 'later') {
+      markDirty(t, 'shipment', shipmentKey({ source, keyHash, child: child.name }));
+      return false;
+    }
+    if (what.type === 'nothing') {
+      this.remove(t, child.name, mailbox, keyHash, what.originRevision);
+      return true;
+    }
+    // What an agent has of a newer write may give way to something made of an older one: it is still the newer decision.
+    const originRevision = Math.max(what.originRevision, mailbox.get(t, keyHash)?.originRevision ?? 0);
+    const changed = what.reference
+      ? mailbox.putReference(t, keyHash, what.reference, originRevision)
+      : mailbox.put(t, what.content, originRevision);
+    if (!changed) return true;
+    this.wrote(child.name);
+    return true;
+  }
+
+  aim(t: Transaction, placement: Placement, child: string, mailbox: Producer): void {
+    const keyHash = hash128(targetKey(placement.id));
+    const table = this.#ports.tableOf(placement.source);
+    const row = table?.get(t, keyHash);
+    const content = row?.content && table?.content(t, row.content);
+    const target = content && attributesOf<TargetAttributes>(content);
+    const isAgent = this.#ports.children.get(child)?.role === 'agent';
+    const its = target && isAgent ? this.#ports.releases.targetFor(t, placement, child, target) : target;
+    if (!content || !its || its === target) {
+      if (its) this.share(t, child, mailbox, placement.source, keyHash);
+      return;
+    }
+    const attributes = text(stableStringify(its));
+    const originRevision = Math.max(row?.originRevision ?? 0, mailbox.get(t, keyHash)?.originRevision ?? 0);
+    if (!mailbox.put(t, { ...content, attributes }, originRevision)) return;
+    this.wrote(child);
+  }
+
+  /** What leaves a child's scope is a tombstone no older than what the child has, so that it is not taken for a late one. */
+  remove(t: Transaction, child: string, mailbox: Producer, keyHash: Uint8Array, originRevision = 0): void {
+    const row = mailbox.get(t, keyHash);
+    if (!row?.content) return;
+    this.rows++;
+    if (mailbox.remove(t, keyHash, Math.max(originRevision, row.originRevision))) this.touched.add(child);
+  }
+
+  #offered(t: Transaction, child: Child, source: string, keyHash: Uint8Array, work?: Work): Outgoing {
+    const table = this.#ports.tableOf(source);
+    const row = table?.get(t, keyHash);
+    const originRevision = Math.max(row?.originRevision ?? 0, work?.originRevision ?? 0);
+    if (!table || !row?.content) return { type: 'nothing', originRevision };
+    const content = table.content(t, row.content);
+    const isObject = parseEntryKey(content.key)?.type === 'object';
+    if (!isObject || !this.wantedBy(source, content, child.name)) return { type: 'nothing', originRevision };
+    return { type: 'content', content, reference: row.content, originRevision: row.originRevision };
+  }
+}

@@ -1,0 +1,64 @@
+/** What the scheduler stands on: the tables, the children, and those who have a say in what goes where. */
+import type { Producer, Table } from '../../core/feed/feed.ts';
+import type { ObjectKey } from '../../core/object/key.ts';
+import type { Transaction } from '../../core/store/store.ts';
+import type { EntryKey, PlacementId, TargetAttributes } from '../../core/wire/entries.ts';
+import type { Child } from './children.ts';
+import type { OutgoingStage } from './outgoing.ts';
+import type { Placement, Placements } from './placements.ts';
+
+export interface SchedulePorts {
+  /** The table that holds a source's rows: one of the node's own spaces, or what comes from above. */
+  tableOf(source: string): Table | undefined;
+  mailboxOf(child: string): Producer | undefined;
+  readonly children: ReadonlyMap<string, Child>;
+  readonly placements: Placements;
+  readonly passage: Passage;
+  /** What decides what an agent gets for an object, in this order. */
+  readonly stages: readonly OutgoingStage[];
+  /** Reads a child anew from the inventory or its report, into `children`; false when it is gone for good. */
+  refreshChild(t: Transaction, name: string): boolean;
+  /** A Customizer or StatusSummarizer of a source has come, changed or gone; its users may be marked dirty. */
+  auxiliaryChanged(t: Transaction, source: string, key: ObjectKey): void;
+  readonly releases: Releases;
+}
+
+/** What holds back the releases of placements: relay/rollout/exposure.ts. */
+export interface Releases {
+  /** True if children may stand elsewhere in the release now. */
+  rowChanged(t: Transaction, entry: EntryKey & { readonly type: 'promoted' | 'release' }): boolean;
+  /** What was kept back and need not be any more is work again; true if there is some. */
+  release(t: Transaction): boolean;
+  /** Returns the keys of rows that were kept back from the placement's children. */
+  detached(t: Transaction, id: PlacementId, child: string): readonly string[];
+  /** What an agent's reports are to be exact for; undefined: what it was told stays. */
+  targetFor(
+    t: Transaction,
+    placement: Placement,
+    child: string,
+    target: TargetAttributes,
+  ): TargetAttributes | undefined;
+}
+
+/** Asked again whenever the placement or the child is dirty; what may not happen yet leaves the child as it is. */
+export interface Passage {
+  /** A child that matches now and has nothing of the placement yet may have it. */
+  mayAttach(t: Transaction, placement: Placement, child: Child): boolean;
+  /** A child that does not match any more may lose it; `placement` is absent when it is gone itself. */
+  mayDetach(t: Transaction, id: PlacementId, child: string, placement: Placement | undefined): boolean;
+  /** What is known of a child, or what a placement says, has changed: `work` may be marked dirty. */
+  childChanged?(t: Transaction, child: string): void;
+  placementChanged?(t: Transaction, id: PlacementId): void;
+  /** Looks again at what has been kept back of a placement; the children whose mailbox has new rows. */
+  work?(t: Transaction, id: PlacementId): readonly string[];
+}
+
+export interface Step {
+  readonly more: boolean;
+  /** Something was looked at: other rows than those of mailboxes may have changed too. */
+  readonly worked: boolean;
+  /** Children whose mailbox has new rows. */
+  readonly touched: ReadonlySet<string>;
+  /** Placements of which the children, the target or the existence changed. */
+  readonly changed: ReadonlySet<PlacementId>;
+}

@@ -1,0 +1,59 @@
+/** A placement as the rows of its source say it. */
+import type { Content, Table } from '../../core/feed/feed.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { LabelSelector } from '../../core/object/selector.ts';
+import { isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
+import { asText } from '../../core/store/bytes.ts';
+import type { Reader } from '../../core/store/store.ts';
+import {
+  attributesOf,
+  type PlacementAttributes,
+  type PlacementId,
+  placementKey,
+  splitPlacementId,
+  type TargetAttributes,
+  targetKey,
+} from '../../core/wire/entries.ts';
+import type { Placement } from './placements.ts';
+
+interface PlacementSelectors {
+  locationSelectors?: LabelSelector[];
+  locationExpression?: string;
+  rollout?: RolloutSpec;
+}
+
+function waveSelectorsOf({ waves }: RolloutSpec): LabelSelector[] {
+  return (waves ?? []).flatMap(({ selector }) => (selector ? [selector] : []));
+}
+
+/** The placement as its rows say; undefined when it is gone. */
+export function readPlacement(
+  reader: Reader,
+  { tableOf }: { tableOf(source: string): Table | undefined },
+  id: PlacementId,
+  children: Set<string>,
+): Placement | undefined {
+  const { source, name } = splitPlacementId(id);
+  const table = tableOf(source);
+  const content = table && contentOf(reader, table, placementKey(id));
+  if (!content) return undefined;
+  const { spec } = JSON.parse(asText(content.body)) as { spec: PlacementSelectors };
+  const { generation, move } = attributesOf<PlacementAttributes>(content);
+  const target = contentOf(reader, table, targetKey(id));
+  return {
+    id,
+    source,
+    name,
+    ...(move ? { move: { ...move, generation } } : {}),
+    locationSelectors: spec.locationSelectors ?? [],
+    ...(spec.locationExpression === undefined ? {} : { locationExpression: spec.locationExpression }),
+    ...(target ? { target: attributesOf<TargetAttributes>(target) } : {}),
+    ...(isStaged(spec.rollout) ? { staged: true, waveSelectors: waveSelectorsOf(spec.rollout) } : {}),
+    children,
+  };
+}
+
+function contentOf(reader: Reader, table: Table, key: string): Content | undefined {
+  const row = table.get(reader, hash128(key));
+  return row?.content && table.content(reader, row.content);
+}

@@ -1,0 +1,51 @@
+/** What a change of a source's rows makes necessary. */
+import type { AppliedChange } from '../../core/feed/feed.ts';
+import type { Transaction } from '../../core/store/store.ts';
+import {
+  attributesOf,
+  type EntryKey,
+  parseEntryKey,
+  placementId,
+  type RefsAttributes,
+} from '../../core/wire/entries.ts';
+import { noteDigest } from '../rollout/digest.ts';
+import { noteHeld } from '../rollout/held-back.ts';
+import { markDirty } from './dirty.ts';
+import { forgetSelected, storePlacement, storeSelected } from './placements.ts';
+
+/** Marks what a change of a source's row makes necessary; called in the transaction of the change. */
+export function noteSourceChange(t: Transaction, change: AppliedChange): void {
+  const entry = parseEntryKey(change.key);
+  if (entry?.type === 'placement') {
+    if (change.after) storePlacement(t, entry.id);
+    markDirty(t, 'placement', entry.id);
+  } else if (entry?.type === 'rules') {
+    markDirty(t, 'placement', entry.id);
+  } else if (entry?.type === 'target') {
+    markDirty(t, 'target', entry.id);
+  } else if (entry?.type === 'grant') {
+    markDirty(t, 'move', entry.id);
+  } else if (isDownRow(entry)) {
+    const before = change.before ? attributesOf<RefsAttributes>(change.before).refs : [];
+    const after = change.after ? attributesOf<RefsAttributes>(change.after).refs : [];
+    for (const name of after) {
+      if (!before.includes(name)) storeSelected(t, placementId(entry.source, name), change.keyHash);
+    }
+    for (const name of before) {
+      if (!after.includes(name)) forgetSelected(t, placementId(entry.source, name), change.keyHash);
+    }
+    markDirty(t, entry.type === 'object' ? 'row' : 'auxiliary', change.key, before, change.originRevision);
+    noteHeld(t, change);
+    if (entry.type !== 'object' && entry.type !== 'promoted') return;
+    const ids = (names: readonly string[]) => names.map((name) => placementId(entry.source, name));
+    noteDigest(t, change, ids(before), ids(after));
+  }
+}
+
+/** Rows that go where the placements go that they name in `refs`. */
+function isDownRow(
+  entry: EntryKey | undefined,
+): entry is EntryKey & { readonly type: 'object' | 'auxiliary' | 'promoted' | 'release' } {
+  const type = entry?.type;
+  return type === 'object' || type === 'auxiliary' || type === 'promoted' || type === 'release';
+}
