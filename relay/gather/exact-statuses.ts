@@ -91,9 +91,11 @@ export class ExactStatuses {
 
   /** The placements that ask for exact state and have the object. */
   askingFor(reader: Reader, source: string, object: ObjectKey): PlacementId[] {
+    const { singletons } = this.#ports.placements;
+    if (singletons.size === 0) return [];
     return this.#refs(reader, source, object)
       .map((name) => placementId(source, name))
-      .filter((id) => this.#ports.placements.get(id)?.target?.singleton);
+      .filter((id) => singletons.has(id));
   }
 
   #writeOwn(space: Space, id: PlacementId, before: ReadonlySet<string>, objects: ReadonlyMap<string, ObjectKey>): void {

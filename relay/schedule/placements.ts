@@ -34,6 +34,8 @@ const nul = Buffer.of(0);
 export class Placements {
   readonly #byId = new Map<PlacementId, Placement>();
   readonly #staged = new Map<PlacementId, Placement>();
+  /** Those that ask for exact state: mostly none, and every state that is reported asks for them. */
+  readonly #singletons = new Set<PlacementId>();
   readonly #keys = new Map<PlacementId, ReadonlySet<string>>();
   readonly #byKey = new Map<string, Set<PlacementId>>();
 
@@ -43,6 +45,10 @@ export class Placements {
 
   all(): IterableIterator<Placement> {
     return this.#byId.values();
+  }
+
+  get singletons(): ReadonlySet<PlacementId> {
+    return this.#singletons;
   }
 
   /** Those that name one of the keys of route-keys.ts, each once. */
@@ -57,6 +63,7 @@ export class Placements {
     const keys = routeKeysOf(placement);
     this.#byId.set(id, placement);
     if (placement.staged) this.#staged.set(id, placement);
+    if (placement.target?.singleton) this.#singletons.add(id);
     this.#keys.set(id, keys);
     for (const key of keys) {
       const ids = this.#byKey.get(key) ?? new Set();
@@ -67,6 +74,7 @@ export class Placements {
   delete(id: PlacementId): void {
     this.#byId.delete(id);
     this.#staged.delete(id);
+    this.#singletons.delete(id);
     for (const key of this.#keys.get(id) ?? []) {
       const ids = this.#byKey.get(key);
       ids?.delete(id);
