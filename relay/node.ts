@@ -214,6 +214,7 @@ export class Node implements AsyncDisposable {
       connection: (child) => this.#sessions.status(child),
       moves: this.#moves,
       pathOf: (child) => childPath(config.path, child),
+      mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
       heldBack: (id, child) => this.#customization.failures(id, child),
       rollouts: this.#exposures,
     });

@@ -8,7 +8,6 @@
  * sequences that its children reported. So it merges with the rest, and a sum and the part beside it are always of one moment.
  */
 import { z } from 'zod';
-import type { Counts } from '../summary/partial.ts';
 import { dueMs, type Move, type MoveOrder, type MoveRow } from './move.ts';
 
 export interface MovePart {
@@ -20,7 +19,12 @@ export interface MovePart {
   readonly joining: number;
   /** Those that have made good since the last grant: new ones that are available, or old ones that have let go. */
   readonly done: number;
-  /** Old destinations that have been told to let go and have not said yet that they have. */
+  /** Destinations that stay and are available with what they were sent last, be it an older release. */
+  readonly serving: number;
+  /**
+   * Old destinations that have been told to let go and have not said yet that they have, and subtrees that have not told of what the placement is now,
+   * silent ones too. As long as there are any, the placement is not over below the node, whatever it matches.
+   */
   readonly breaking: number;
   /** Subtrees that have not told of what the placement is now and may have copies. */
   readonly unheard: number;
@@ -36,7 +40,18 @@ export interface MovePart {
 export const waitsForMax = 3;
 
 export function emptyMovePart(order: MoveOrder): MovePart {
-  return { order, sequence: 0, leaving: 0, joining: 0, done: 0, breaking: 0, unheard: 0, overdue: 0, waitsFor: [] };
+  return {
+    order,
+    sequence: 0,
+    leaving: 0,
+    joining: 0,
+    done: 0,
+    serving: 0,
+    breaking: 0,
+    unheard: 0,
+    overdue: 0,
+    waitsFor: [],
+  };
 }
 
 /** Associative and commutative for parts of one order; `contributed` sees to it that no others meet. */
@@ -48,6 +63,7 @@ export function mergeMoveParts(a: MovePart, b: MovePart): MovePart {
     leaving: a.leaving + b.leaving,
     joining: a.joining + b.joining,
     done: a.done + b.done,
+    serving: a.serving + b.serving,
     breaking: a.breaking + b.breaking,
     unheard: a.unheard + b.unheard,
     overdue: a.overdue + b.overdue,
@@ -66,6 +82,7 @@ export const movePartSchema = z.object({
   leaving: count,
   joining: count,
   done: count,
+  serving: count,
   breaking: count,
   unheard: count,
   overdue: count,
@@ -75,16 +92,18 @@ export const movePartSchema = z.object({
 
 // ------------------------------------------------------------------------------------------------ contributions
 
-/** An agent that is part of a move; `counts` are what it adds to the summary. */
-export function agentPart(move: Move, row: MoveRow, counts: Counts, path: string): MovePart {
+/** An agent; `serves`: it is available with what it was sent last. */
+export function agentPart(move: Move, row: MoveRow | undefined, serves: boolean, path: string): MovePart {
   const base = emptyMovePart(move.order);
+  const serving = serves ? 1 : 0;
+  if (!row) return { ...base, serving };
   const untilMs = dueMs(move, row);
   const isMaking = move.order === 'MakeBeforeBreak';
   switch (row.state) {
     case 'leaving':
       return { ...base, leaving: 1, untilMs };
     case 'joined':
-      return counts.available > 0 ? { ...base, done: 1 } : { ...base, joining: 1, waitsFor: [path] };
+      return serves ? { ...base, done: 1, serving } : { ...base, joining: 1, waitsFor: [path] };
     case 'joining':
       return { ...base, joining: 1, untilMs };
     case 'breaking':
@@ -120,14 +139,15 @@ export function relayPart(order: MoveOrder, view: RelayView): MovePart {
   const { part, path } = view;
   const isOther = part !== undefined && part.order !== order;
   if (part && view.current && !isOther) return view.connected ? part : silent(part, path);
-  const known = { ...base, sequence: part?.sequence ?? 0, leaving: isOther ? 0 : (part?.leaving ?? 0) };
+  const leaving = isOther ? 0 : (part?.leaving ?? 0);
+  const known = { ...base, sequence: part?.sequence ?? 0, leaving, breaking: 1 };
   return isAwaited(order, view) ? { ...known, unheard: 1, waitsFor: [path] } : known;
 }
 
 function silent(part: MovePart, path: string): MovePart {
-  if (part.order === 'BreakBeforeMake' || part.done === 0) return part;
+  if (part.order === 'BreakBeforeMake' || part.done === 0) return { ...part, serving: 0 };
   const waitsFor = [...part.waitsFor, path].sort().slice(0, waitsForMax);
-  return { ...part, joining: part.joining + part.done, done: 0, waitsFor };
+  return { ...part, joining: part.joining + part.done, done: 0, serving: 0, waitsFor };
 }
 
 /**
@@ -150,13 +170,13 @@ export function awaitedOf(part: MovePart): number {
   return part.order === 'MakeBeforeBreak' ? part.joining : part.leaving;
 }
 
-/** `origin`: the node has the placement itself, and what it sees is all there is; with the available destinations, those that leave not counted. */
-export function decidesToGrant(part: MovePart, origin: { readonly available: number } | undefined): boolean {
+/** `isOrigin`: the node has the placement itself, and what it sees is all there is. */
+export function decidesToGrant(part: MovePart, isOrigin: boolean): boolean {
   const held = heldOf(part);
   if (held === 0 || awaitedOf(part) > 0) return false;
   if (part.done >= held) return true;
-  if (!origin || part.unheard > 0) return false;
-  return part.order === 'BreakBeforeMake' || origin.available > 0;
+  if (!isOrigin || part.unheard > 0) return false;
+  return part.order === 'BreakBeforeMake' || part.serving > 0;
 }
 
 /** Nothing of a placement is left below a child that has no destination of it either. */

@@ -3,7 +3,7 @@
  * log2(children) merges. The trees are in memory and made when first needed, from the rows that the children reported.
  */
 
-import type { Table } from '../../core/feed/feed.ts';
+import type { Producer, Table } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { mergeParts, type RolloutPart } from '../../core/rollout/part.ts';
 import type { Reader } from '../../core/store/store.ts';
@@ -11,6 +11,7 @@ import { decodePartial, emptyPartial, type Failure, merge, type Partial } from '
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
 import type { PlacementId } from '../../core/wire/entries.ts';
 import { partialKey } from '../../core/wire/entries.ts';
+import { handed } from '../moves/handed.ts';
 import type { MoveBook } from '../moves/move-book.ts';
 import { withMove, withOwnCounter } from '../moves/move-contribution.ts';
 import { type Child, matchChild } from '../schedule/children.ts';
@@ -28,6 +29,7 @@ export interface GatherPorts {
   readonly rollouts: RolloutParts;
   readonly moves: MoveBook;
   pathOf(child: string): string;
+  mailboxOf(child: string): Producer | undefined;
 }
 
 /** What partials say of unfinished releases: relay/rollout/exposure.ts. */
@@ -123,7 +125,9 @@ export class Gather {
     // One that is known no more and still has a row was an agent.
     const { role } = child ?? { role: 'agent' as const };
     const moving = { role, path: this.#ports.pathOf(name), row, reported, connected: view.connected };
-    tree.set(name, withMove(placement, moving, counted));
+    const mailbox = placement.move && role === 'agent' ? this.#ports.mailboxOf(name) : undefined;
+    const last = mailbox && view.heldBack.length === 0 ? handed(reader, mailbox, placement) : undefined;
+    tree.set(name, withMove(placement, { ...moving, handed: last }, counted));
   }
 
   #drop(tree: SegmentTree<Partial>, id: PlacementId, child: string): void {

@@ -86,11 +86,11 @@ export class MoveBook {
     this.#count(t, id, { ...counter, base: base + by });
   }
 
-  /** One more that went on at its deadline. */
-  overdue(t: Transaction, id: PlacementId, generation: number): void {
+  /** So many more have gone on at their deadline. */
+  overdue(t: Transaction, id: PlacementId, generation: number, by: number): void {
     const counter = this.counter(id);
     const before = counter.generation === generation ? counter.overdue : 0;
-    this.#count(t, id, { ...counter, overdue: before + 1, generation });
+    this.#count(t, id, { ...counter, overdue: before + by, generation });
   }
 
   /** The placement is gone. */

@@ -2,6 +2,7 @@
 import type { MoveRow } from '../../core/move/move.ts';
 import { agentPart, countsAs, emptyMovePart, isOver, mergeMoveParts, relayPart } from '../../core/move/move-part.ts';
 import { emptyPartial, type Partial } from '../../core/summary/partial.ts';
+import type { Wanted } from '../gather/contribution.ts';
 import type { Placement } from '../schedule/placements.ts';
 import type { MoveCounter } from './move-book.ts';
 
@@ -11,6 +12,8 @@ export interface MovingChild {
   readonly row: MoveRow | undefined;
   readonly reported: Partial | undefined;
   readonly connected: boolean;
+  /** Of an agent: see handed.ts; absent when something of it is held back here. */
+  readonly handed: Wanted | undefined;
 }
 
 /** `counted`: by relay/gather/contribution.ts. An old copy counts as leaving and as nothing else. */
@@ -20,7 +23,7 @@ export function withMove(placement: Placement, child: MovingChild, counted: Part
   const { role, path, row, reported, connected } = child;
   if (role === 'agent') {
     const base = made(countsAs(row), counted, emptyPartial(target.generation, target.target));
-    return row ? { ...base, move: agentPart(move, row, counted.counts, path) } : base;
+    return { ...base, move: agentPart(move, row, serves(child), path) };
   }
   const view = {
     part: reported?.move,
@@ -31,6 +34,12 @@ export function withMove(placement: Placement, child: MovingChild, counted: Part
     path,
   };
   return { ...counted, move: relayPart(move.order, view) };
+}
+
+function serves({ reported, handed, connected }: MovingChild): boolean {
+  if (!connected || !reported || !handed) return false;
+  if (reported.generation !== handed.generation || reported.target !== handed.target) return false;
+  return reported.counts.available > 0;
 }
 
 function made(as: 'reported' | 'never' | 'nothing', counted: Partial, empty: Partial): Partial {

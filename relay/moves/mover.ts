@@ -137,14 +137,13 @@ export class Mover implements Passage {
 
   /** Placements of which something has changed here or below: after the commit, when the totals are of now. */
   decide(id: PlacementId): void {
-    const { store, placements, isOrigin, total } = this.#ports;
+    const { store, placements, total } = this.#ports;
     const placement = placements.get(id);
     if (!placement?.move) return;
     const partial = store.read((reader) => (isBeingScheduled(reader, id) ? undefined : total(reader, id)));
     const part = partial?.move;
-    if (!partial || !part || this.#granted.get(id) === part.sequence) return;
-    const origin = isOrigin(placement.source) ? { available: partial.counts.available } : undefined;
-    if (!decidesToGrant(part, origin)) return;
+    if (!part || this.#granted.get(id) === part.sequence) return;
+    if (!decidesToGrant(part, this.#ports.isOrigin(placement.source))) return;
     this.#decided.set(id, part.sequence);
     this.#mark([id]);
   }
@@ -180,8 +179,10 @@ export class Mover implements Passage {
       const isEmpty = reported?.counts.expected === 0 && isOver(reported.move);
       if (!isCurrent || !isEmpty) return false;
     }
-    const sequence = reported?.move?.sequence ?? 0;
+    // What it has told goes on in this node's own numbers.
+    const { sequence, overdue } = reported?.move ?? { sequence: 0, overdue: 0 };
     if (sequence > 0) this.#ports.book.advance(t, id, sequence + 1);
+    if (overdue > 0 && move) this.#ports.book.overdue(t, id, move.generation, overdue);
     return true;
   }
 
@@ -266,7 +267,7 @@ export class Mover implements Passage {
   }
 
   #overdue(t: Transaction, { id, move }: Placement, child: string, message: string): void {
-    this.#ports.book.overdue(t, id, move?.generation ?? 0);
+    this.#ports.book.overdue(t, id, move?.generation ?? 0, 1);
     this.#ports.log.warn({ placement: id, child }, message);
   }
 

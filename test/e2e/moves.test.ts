@@ -17,6 +17,7 @@ interface Condition {
 interface Placement {
   status?: {
     summary?: Record<string, number>;
+    rollout?: { phase: string };
     moving?: { strategy: string; leaving: number; joining: number; overdue?: number };
     conditions?: Condition[];
   };
@@ -191,6 +192,24 @@ describe.skipIf(withoutKubectl)(`moves on a tree of processes${why}`, () => {
     expect(has(rivoli, 'deployment', 'late')).toBe(true);
     await until('the old copy has gone', () => !has(rivoli, 'deployment', 'late'));
     await until('it is said', () => moving('late')?.reason === 'DeadlinePassed');
+  }, 120_000);
+
+  it('moves what was promoted while a release waits, and does not wait for the release', async () => {
+    const rollout = { strategy: 'Progressive', waves: [{ name: 'first', count: 1 }] };
+    apply('staged', deployment, { ...storesOf('eu'), move: {}, rollout });
+    ready('staged');
+    await until('the first release is promoted', () => placement('staged').rollout?.phase === 'Promoted');
+    const change = (kind: string, spec: object) =>
+      tree.ok(space, 'patch', ...kind.split(' '), '--type=merge', '-p', JSON.stringify({ spec }));
+    change('epl staged', { rollout: { ...rollout, paused: true } });
+    change('deployment staged -n staged', { template: { spec: { containers: [{ name: 'run', image: 'staged:2' }] } } });
+    const seen = await probe(deploymentOf('staged'), rivoli, market);
+    moveTo('staged', 'us');
+    await until('it has moved', () => available(market, 'staged') && !has(rivoli, 'deployment', 'staged'));
+    await until('the probe sees it', () => seen().at(-1) === '0 1');
+    expect(seen()).not.toContain('0 0');
+    const image = 'jsonpath={.spec.template.spec.containers[0].image}';
+    expect(tree.ok(market, 'get', 'deployment', 'staged', '-n', 'staged', '-o', image)).toBe('staged:1');
   }, 120_000);
 
   it('runs the example of carbon: an outside program tells figures, and the forecast moves where they are low', async () => {

@@ -103,6 +103,7 @@ export class GatherNode {
       rollouts: noRollouts,
       moves: new MoveBook(shared.clock),
       pathOf: (child) => child,
+      mailboxOf: () => undefined,
     });
     this.#exact = new ExactStatuses({
       ...shared,

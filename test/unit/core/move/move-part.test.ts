@@ -5,6 +5,7 @@ import {
   agentPart,
   decidesToGrant,
   emptyMovePart,
+  isOver,
   type MovePart,
   mergeMoveParts,
   type RelayView,
@@ -32,6 +33,7 @@ const part: fc.Arbitrary<MovePart> = fc
     leaving: fc.nat(9),
     joining: fc.nat(9),
     done: fc.nat(9),
+    serving: fc.nat(9),
     breaking: fc.nat(9),
     unheard: fc.nat(9),
     overdue: fc.nat(9),
@@ -66,21 +68,21 @@ describe('a part of a move', () => {
   it('of an agent says on which side it is, and what is waited for', () => {
     const row = (state: MoveRow['state']): MoveRow => ({ state, sinceMs: 1_000, generation: 1 });
     const order = (which: 'MakeBeforeBreak' | 'BreakBeforeMake') => ({ order: which, deadlineSeconds: 10 });
-    const { counts } = emptyPartial(1, 1);
     const [m, b] = [order('MakeBeforeBreak'), order('BreakBeforeMake')];
-    expect(agentPart(m, row('leaving'), counts, 'eu:a')).toEqual(make({ leaving: 1, untilMs: 11_000 }));
-    expect(agentPart(m, row('joined'), counts, 'eu:a')).toEqual(make({ joining: 1, waitsFor: ['eu:a'] }));
-    expect(agentPart(m, row('joined'), { ...counts, available: 1 }, 'eu:a')).toEqual(make({ done: 1 }));
-    expect(agentPart(m, row('breaking'), counts, 'eu:a')).toEqual(make({ breaking: 1 }));
-    expect(agentPart(b, row('joining'), counts, 'eu:a')).toEqual(breaks({ joining: 1, untilMs: 11_000 }));
-    expect(agentPart(b, row('breaking'), counts, 'eu:a')).toEqual(
+    expect(agentPart(m, row('leaving'), false, 'eu:a')).toEqual(make({ leaving: 1, untilMs: 11_000 }));
+    expect(agentPart(m, row('joined'), false, 'eu:a')).toEqual(make({ joining: 1, waitsFor: ['eu:a'] }));
+    expect(agentPart(m, row('joined'), true, 'eu:a')).toEqual(make({ done: 1, serving: 1 }));
+    expect(agentPart(m, undefined, true, 'eu:a')).toEqual(make({ serving: 1 }));
+    expect(agentPart(m, row('breaking'), false, 'eu:a')).toEqual(make({ breaking: 1 }));
+    expect(agentPart(b, row('joining'), false, 'eu:a')).toEqual(breaks({ joining: 1, untilMs: 11_000 }));
+    expect(agentPart(b, row('breaking'), false, 'eu:a')).toEqual(
       breaks({ breaking: 1, leaving: 1, waitsFor: ['eu:a'] }),
     );
-    expect(agentPart(b, row('gone'), counts, 'eu:a')).toEqual(breaks({ done: 1 }));
+    expect(agentPart(b, row('gone'), false, 'eu:a')).toEqual(breaks({ done: 1 }));
   });
 
   it('of a relay that is silent keeps what it holds, and knows nothing of what was available', () => {
-    const told = make({ sequence: 5, leaving: 2, done: 1 });
+    const told = make({ sequence: 5, leaving: 2, done: 1, serving: 3 });
     expect(relayPart('MakeBeforeBreak', view({ part: told }))).toEqual(told);
     expect(relayPart('MakeBeforeBreak', view({ part: told, connected: false }))).toEqual(
       make({ sequence: 5, leaving: 2, joining: 1, waitsFor: ['eu'] }),
@@ -97,7 +99,9 @@ describe('a part of a move', () => {
       done: 0,
       unheard: 1,
     });
-    expect(relayPart('MakeBeforeBreak', view({ ...outdated, connected: false })).unheard).toBe(0);
+    const silent = relayPart('MakeBeforeBreak', view({ ...outdated, connected: false }));
+    expect(silent).toMatchObject({ unheard: 0, breaking: 1 });
+    expect(isOver({ ...silent, leaving: 0 })).toBe(false);
     const old = { part: breaks({ sequence: 5 }), current: false };
     expect(relayPart('BreakBeforeMake', view({ ...old, connected: false })).unheard).toBe(1);
     expect(relayPart('BreakBeforeMake', view({ ...old, mayRun: false })).unheard).toBe(0);
@@ -111,22 +115,21 @@ describe('a part of a move', () => {
 
 describe('a grant', () => {
   it('is given by any node that sees as many that have made good as are held, with none to come', () => {
-    expect(decidesToGrant(make({ leaving: 2, done: 2 }), undefined)).toBe(true);
-    expect(decidesToGrant(make({ leaving: 2, done: 1 }), undefined)).toBe(false);
-    expect(decidesToGrant(make({ leaving: 1, done: 1, joining: 1 }), undefined)).toBe(false);
-    expect(decidesToGrant(breaks({ joining: 1, done: 1 }), undefined)).toBe(true);
-    expect(decidesToGrant(breaks({ joining: 1, done: 1, leaving: 1 }), undefined)).toBe(false);
-    expect(decidesToGrant(make({ done: 3 }), undefined)).toBe(false);
+    expect(decidesToGrant(make({ leaving: 2, done: 2 }), false)).toBe(true);
+    expect(decidesToGrant(make({ leaving: 2, done: 1, serving: 5 }), false)).toBe(false);
+    expect(decidesToGrant(make({ leaving: 1, done: 1, joining: 1 }), false)).toBe(false);
+    expect(decidesToGrant(breaks({ joining: 1, done: 1 }), false)).toBe(true);
+    expect(decidesToGrant(breaks({ joining: 1, done: 1, leaving: 1 }), false)).toBe(false);
+    expect(decidesToGrant(make({ done: 3 }), false)).toBe(false);
   });
 
-  it('is given by the origin for what has no other side, when all have told and a copy is available', () => {
-    const some = { available: 1 };
-    expect(decidesToGrant(make({ leaving: 2 }), some)).toBe(true);
-    expect(decidesToGrant(make({ leaving: 2 }), { available: 0 })).toBe(false);
-    expect(decidesToGrant(make({ leaving: 2, unheard: 1 }), some)).toBe(false);
-    expect(decidesToGrant(make({ leaving: 2 }), undefined)).toBe(false);
-    expect(decidesToGrant(breaks({ joining: 1 }), { available: 0 })).toBe(true);
-    expect(decidesToGrant(breaks({ joining: 1, unheard: 1 }), { available: 0 })).toBe(false);
+  it('is given by the origin for what has no other side, when all have told and a copy serves', () => {
+    expect(decidesToGrant(make({ leaving: 2, serving: 1 }), true)).toBe(true);
+    expect(decidesToGrant(make({ leaving: 2 }), true)).toBe(false);
+    expect(decidesToGrant(make({ leaving: 2, serving: 1, unheard: 1 }), true)).toBe(false);
+    expect(decidesToGrant(make({ leaving: 2, serving: 1 }), false)).toBe(false);
+    expect(decidesToGrant(breaks({ joining: 1 }), true)).toBe(true);
+    expect(decidesToGrant(breaks({ joining: 1, unheard: 1 }), true)).toBe(false);
   });
 });
 

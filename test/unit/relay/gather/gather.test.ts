@@ -28,6 +28,7 @@ class Bench {
     rollouts: { place: () => undefined, forget: () => undefined, base: () => undefined },
     moves: new MoveBook(new VirtualClock()),
     pathOf: (child) => child,
+    mailboxOf: () => undefined,
   });
   #revision = 0;
 

@@ -24,6 +24,7 @@ describe('what a child says', () => {
     expect(check('partial/center.retail/shop', { body: partial })).not.toThrow();
     expect(check('state/center.retail//configmaps/shop/till', { attributes: state })).not.toThrow();
     expect(check('sum/center.retail/shop/images', { body: summary })).not.toThrow();
+    expect(check('gone/center.retail/shop', { attributes: { asked: 3 } })).not.toThrow();
     expect(check('node/eu:paris', { attributes: { role: 'relay', version: '1' } })).not.toThrow();
     expect(check('node/eu:paris:deep', { attributes: { role: 'relay', version: '1' } })).not.toThrow();
   });
@@ -41,6 +42,7 @@ describe('what a child says', () => {
     );
     expect(check('sum/center.retail/shop/images', { body: { rows: 1 } })).toThrow(/a summary that is none: spec: /);
     expect(check('state/center.retail//configmaps/shop/till', { attributes: { desired: 1 } })).toThrow(/applied: /);
+    expect(check('gone/center.retail/shop', { attributes: { asked: -1 } })).toThrow(/asked: /);
     expect(check('node/eu:paris', { attributes: { role: 'king', version: '1' } })).toThrow(/role: /);
     expect(check('state/center.retail/till')).toThrow('not the key of an object: till');
   });

@@ -68,7 +68,7 @@ describe('moves in any tree, in any order of messages', () => {
         expect(running(mesh)).toEqual(chosen);
         expect(mesh.relays[0]!.total()?.move).toMatchObject({ leaving: 0, joining: 0 });
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 
@@ -98,7 +98,7 @@ describe('moves in any tree, in any order of messages', () => {
         mesh.settle(check);
         expect(running(mesh)).toEqual([...on].sort());
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 
@@ -125,7 +125,7 @@ describe('moves in any tree, in any order of messages', () => {
         mesh.settle(check);
         expect(running(mesh)).toEqual(chosen);
       }),
-      { numRuns: 150 },
+      { numRuns: 60 },
     );
   });
 });

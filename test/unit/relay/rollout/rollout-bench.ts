@@ -103,6 +103,7 @@ class BenchNode {
       rollouts: this.exposures,
       moves: new MoveBook(this.#clock),
       pathOf: (child) => child,
+      mailboxOf: () => undefined,
     });
     this.store.read((reader) => {
       this.#scheduler.load(reader);

@@ -96,6 +96,7 @@ export class MeshRelay {
       heldBack: () => [],
       rollouts: { place: () => undefined, forget: () => undefined, base: () => undefined },
       moves: this.#book,
+      mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
       pathOf: (child) => (this.isRoot ? child : `${this.path}:${child}`),
     });
     const mailboxOf = (child: string) => this.#mailboxes.get(child)?.producer;

@@ -1,0 +1,26 @@
+/**
+ * What an agent was sent last of a placement: while a release is on its way it may be older than what the placement is now, and serves all the same,
+ * if there is anything of it. An agent that was sent nothing has nothing that is not available, and serves nobody.
+ */
+import type { Producer } from '../../core/feed/feed.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { Reader } from '../../core/store/store.ts';
+import { attributesOf, parseEntryKey, type TargetAttributes, targetKey } from '../../core/wire/entries.ts';
+import { type Placement, selectedObjects } from '../schedule/placements.ts';
+
+export function handed(reader: Reader, mailbox: Producer, placement: Placement): TargetAttributes | undefined {
+  const row = mailbox.get(reader, hash128(targetKey(placement.id)));
+  if (!row?.content) return undefined;
+  const target = attributesOf<TargetAttributes>(mailbox.content(reader, row.content));
+  return target.target === placement.target?.target || hasObjects(reader, mailbox, placement) ? target : undefined;
+}
+
+/** The first one mostly is one; a Namespace alone runs nothing. */
+function hasObjects(reader: Reader, mailbox: Producer, placement: Placement): boolean {
+  for (const keyHash of selectedObjects(reader, placement.id)) {
+    const row = mailbox.get(reader, keyHash);
+    const entry = row?.content && parseEntryKey(mailbox.content(reader, row.content).key);
+    if (entry?.type === 'object' && entry.object.resource !== 'namespaces') return true;
+  }
+  return false;
+}

@@ -1,0 +1,82 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { PlacementAttributes } from '../../../../core/wire/entries.ts';
+import { SpaceBench, source } from '../support/space-bench.ts';
+
+const spec = (more: object = {}) => ({
+  locationSelectors: [{}],
+  downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['shop'] }],
+  ...more,
+});
+
+describe('the order of a placement at its origin', () => {
+  let bench: SpaceBench;
+  const moveOf = (name: string) => {
+    const row = bench.rows().find(({ key }) => key === `p/${source}/${name}`);
+    return row && (JSON.parse(row.attributes) as PlacementAttributes).move;
+  };
+  const claim = (...accessModes: string[]) =>
+    bench.space.apply(
+      {
+        apiVersion: 'v1',
+        kind: 'PersistentVolumeClaim',
+        metadata: { namespace: 'shop', name: 'data' },
+        spec: { accessModes, resources: { requests: { storage: '1Gi' } } },
+      },
+      { fieldManager: 'test', force: true },
+    );
+  const deletion = (name: string) => bench.target(name)?.deletion;
+
+  beforeEach(() => {
+    bench = new SpaceBench();
+    bench.namespace('shop');
+    bench.configMap('shop', 'a');
+    bench.placement('auto', spec({ move: { deadlineSeconds: 30 } }));
+    bench.placement('make', spec({ move: { strategy: 'MakeBeforeBreak' } }));
+    bench.placement('none', spec());
+    bench.settle();
+  });
+
+  it('is on its row, and absent without spec.move', () => {
+    expect(moveOf('auto')).toEqual({ order: 'MakeBeforeBreak', deadlineSeconds: 30 });
+    expect(moveOf('make')).toEqual({ order: 'MakeBeforeBreak', deadlineSeconds: 600 });
+    expect(moveOf('none')).toBeUndefined();
+  });
+
+  it('of Auto follows the claims that are carried as they come and go, and nothing else does', () => {
+    claim('ReadWriteOnce');
+    bench.settle();
+    expect(moveOf('auto')?.order).toBe('BreakBeforeMake');
+    expect(moveOf('make')?.order).toBe('MakeBeforeBreak');
+    expect(moveOf('none')).toBeUndefined();
+    bench.space.delete({ group: '', resource: 'persistentvolumeclaims', namespace: 'shop', name: 'data' });
+    bench.settle();
+    expect(moveOf('auto')?.order).toBe('MakeBeforeBreak');
+    claim('ReadWriteMany');
+    bench.settle();
+    expect(moveOf('auto')?.order).toBe('MakeBeforeBreak');
+  });
+
+  it('is the same after a start that comes before the claim is worked off', () => {
+    claim('ReadWriteOncePod');
+    bench.restart();
+    bench.settle();
+    expect(moveOf('auto')?.order).toBe('BreakBeforeMake');
+  });
+
+  it('of BreakBeforeMake removes in the foreground, unless the placement says how', () => {
+    bench.placement('breaks', spec({ move: { strategy: 'BreakBeforeMake' } }));
+    bench.placement('says', spec({ move: { strategy: 'BreakBeforeMake' }, deletion: { propagationPolicy: 'Orphan' } }));
+    claim('ReadWriteOnce');
+    bench.settle();
+    expect([deletion('breaks'), deletion('auto'), deletion('says')]).toEqual(['Foreground', 'Foreground', 'Orphan']);
+    expect([deletion('make'), deletion('none')]).toEqual([undefined, undefined]);
+  });
+
+  it.each([
+    [{ strategy: 'Sometimes' }, 'spec.move.strategy'],
+    [{ deadlineSeconds: 0 }, 'spec.move.deadlineSeconds'],
+    [{ deadlineSeconds: 700_000 }, 'spec.move.deadlineSeconds'],
+  ])('is refused as %j, with the field', (move, field) => {
+    expect(() => bench.placement('wrong', spec({ move }))).toThrow(field);
+  });
+});

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest';
+import type { MoveRow } from '../../../../core/move/move.ts';
+import { emptyPartial, type Partial } from '../../../../core/summary/partial.ts';
+import { type MovingChild, withMove, withOwnCounter } from '../../../../relay/moves/move-contribution.ts';
+import type { Placement } from '../../../../relay/schedule/placements.ts';
+
+const now = { generation: 2, target: 20 };
+const placement: Placement = {
+  id: 'center.retail/till',
+  source: 'center.retail',
+  name: 'till',
+  locationSelectors: [{}],
+  move: { order: 'MakeBeforeBreak', deadlineSeconds: 10, generation: 2 },
+  target: { ...now, singleton: false },
+  children: new Set(),
+};
+const partial = (counts: object, of = now): Partial => {
+  const empty = emptyPartial(of.generation, of.target);
+  return { ...empty, counts: { ...empty.counts, ...counts } };
+};
+const available = partial({ expected: 1, fresh: 1, available: 1 });
+const agent = (more: object = {}): MovingChild => ({
+  role: 'agent',
+  path: 'eu:a',
+  row: undefined,
+  reported: available,
+  connected: true,
+  handed: now,
+  ...more,
+});
+const row = (state: MoveRow['state']): MoveRow => ({ state, sinceMs: 0, generation: 2 });
+
+describe('what a child adds to a move', () => {
+  it('counts an old copy as leaving and as nothing else, and one that waits as never reported', () => {
+    const leaving = withMove(placement, agent({ row: row('leaving') }), available);
+    expect(leaving.counts).toEqual(emptyPartial(2, 20).counts);
+    expect(leaving.move).toMatchObject({ leaving: 1, serving: 0 });
+    expect(withMove(placement, agent({ row: row('returning') }), available).counts).toMatchObject({
+      expected: 1,
+      never: 1,
+      available: 0,
+    });
+  });
+
+  it('takes an agent as serving when it is available with what it was sent last, be it of an older release', () => {
+    const older = { generation: 2, target: 15 };
+    const reported = partial({ available: 1 }, older);
+    const part = (more: object) => withMove(placement, agent({ row: row('joined'), ...more }), available).move;
+    expect(part({})).toMatchObject({ done: 1, serving: 1 });
+    expect(part({ reported, handed: older })).toMatchObject({ done: 1 });
+    expect(part({ reported })).toMatchObject({ done: 0, joining: 1 });
+    expect(part({ handed: undefined })).toMatchObject({ done: 0, joining: 1 });
+    expect(part({ connected: false })).toMatchObject({ done: 0, joining: 1 });
+  });
+
+  it('takes a relay that tells nothing of moves as one that has not told', () => {
+    const relay = agent({ role: 'relay', path: 'eu', handed: undefined });
+    expect(withMove(placement, relay, available).move).toMatchObject({ unheard: 1, waitsFor: ['eu'] });
+  });
+
+  it('leaves alone what keeps no order, or has no target yet', () => {
+    const { move: _move, ...none } = placement;
+    const { target: _target, ...early } = placement;
+    expect(withMove(none, agent(), available)).toBe(available);
+    expect(withMove(early, agent(), available)).toBe(available);
+    const counter = { base: 7, overdue: 2, generation: 2 };
+    expect(withOwnCounter(none, counter, available)).toBe(available);
+    expect(withOwnCounter(placement, counter, available).move).toMatchObject({ sequence: 7, overdue: 2 });
+    expect(withOwnCounter(placement, { ...counter, generation: 1 }, available).move?.overdue).toBe(0);
+  });
+});
