@@ -288,7 +288,10 @@ describe('the columns of a CustomResourceDefinition', () => {
 
   it('show of an EdgePlacement how far it is', () => {
     const summary = { expected: 4, synced: 4, applied: 3, available: 3, stale: 0, failed: 1 };
-    const conditions = [{ type: 'Ready', status: 'False', reason: 'SomeFailed' }];
+    const conditions = [
+      { type: 'Ready', status: 'False', reason: 'SomeFailed' },
+      { type: 'Moving', status: 'True', message: '1 old copy waits' },
+    ];
     const rollout = { message: 'wave 1/2 "first": 1 of 2 available' };
     const status = { display: 'available 3/4', rollout, summary, conditions };
     expect(shown('EdgePlacement', { status })).toEqual({
@@ -302,6 +305,7 @@ describe('the columns of a CustomResourceDefinition', () => {
       '(Applied)': 3,
       '(Stale)': 0,
       '(Failed)': 1,
+      '(Moving)': 'True',
       Age: '10m',
     });
   });
