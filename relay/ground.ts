@@ -1,0 +1,113 @@
+/** What all rooms of a node stand on: its feeds, mailboxes and spaces, the placements and the children that it knows. */
+import type { Space } from '../core/apiserver/space.ts';
+import { FeedConsumer } from '../core/feed/consumer.ts';
+import type { Producer, Table } from '../core/feed/feed.ts';
+import { FeedProducer } from '../core/feed/producer.ts';
+import { hash128 } from '../core/object/hash.ts';
+import type { Labels } from '../core/object/selector.ts';
+import { beginBoot, type NodeIdentity } from '../core/session/node-identity.ts';
+import type { Transaction } from '../core/store/store.ts';
+import { attributesOf, type PlacementId, type TreeAttributes, treeKey } from '../core/wire/entries.ts';
+import type { NodeConfig } from './config.ts';
+import { Mailboxes } from './mailbox/mailboxes.ts';
+import type { NodePorts } from './node.ts';
+import { ChildBook } from './schedule/child-book.ts';
+import type { Child } from './schedule/children.ts';
+import { markDirty } from './schedule/dirty.ts';
+import { Evictions } from './schedule/evictions.ts';
+import { Placements } from './schedule/placements.ts';
+import { NodeSpaces } from './spaces/node-spaces.ts';
+import { inheritedBelow } from './tree/inherited-labels.ts';
+import { childPath } from './tree/node-objects.ts';
+
+/** What the rooms tell and ask the node that holds them. */
+export interface NodeEvents {
+  /** Something is dirty. */
+  poke(): void;
+  /** Writes, and has the scheduler look at it. */
+  later(act: (t: Transaction) => void): void;
+  /** A child was read anew from the inventory or its report. */
+  childRead(name: string): void;
+  /** Agents have a release from now on. */
+  admitted(id: PlacementId, children: readonly string[]): void;
+  /** It is time to tell of these placements. */
+  report(ids: readonly PlacementId[]): void;
+  /** The outbox has new rows. */
+  told(): void;
+  failed(error: unknown): void;
+  connection(child: string): { connected: boolean; silentMs: number };
+}
+
+/** What most rooms ask, ready to be spread into their ports. */
+export interface Lookups {
+  readonly placements: Placements;
+  readonly children: ReadonlyMap<string, Child>;
+  /** The table that holds a source's rows: one of the node's own spaces, or what comes from above. */
+  tableOf(source: string): Table;
+  mailboxOf(child: string): Producer | undefined;
+  /** What a child reported: the consumer's table of its up feed. */
+  reportedOf(child: string): Table | undefined;
+  ownSpace(source: string): Space | undefined;
+  pathOf(child: string): string;
+}
+
+export class Ground {
+  readonly identity: NodeIdentity;
+  readonly upstream: FeedConsumer;
+  readonly outbox: FeedProducer;
+  readonly mailboxes: Mailboxes;
+  readonly spaces: NodeSpaces;
+  readonly placements = new Placements();
+  readonly book: ChildBook;
+  readonly lookups: Lookups;
+
+  constructor(config: NodeConfig, ports: NodePorts, events: NodeEvents) {
+    const { store, clock, random, log, soon } = ports;
+    const { path } = config;
+    this.identity = store.write((t) => beginBoot(t, clock, random));
+    const { bootNonce } = this.identity;
+    this.upstream = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
+    this.outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
+    this.mailboxes = new Mailboxes(store, random, bootNonce);
+    this.spaces = new NodeSpaces({ store, clock, random, log, soon }, config, {
+      inventoryChanged: (t, child) => this.book.widen(t, child),
+      changed: () => events.poke(),
+    });
+    this.book = new ChildBook({
+      inventory: this.spaces.inventory,
+      mailboxes: this.mailboxes,
+      outbox: this.outbox,
+      clock,
+      write: (act) => events.later(act),
+      evictions: new Evictions(clock, (names) =>
+        events.later((t) => {
+          for (const name of names) markDirty(t, 'child', name);
+        }),
+      ),
+      inherited: () => this.#inherited(config, ports),
+      path,
+    });
+    this.lookups = {
+      placements: this.placements,
+      children: this.book.children,
+      tableOf: (source) => this.spaces.tableOf(source) ?? this.upstream,
+      mailboxOf: (child) => this.mailboxes.get(child)?.producer,
+      reportedOf: (child) => this.mailboxes.get(child)?.reported,
+      ownSpace: (source) => this.spaces.own(source),
+      pathOf: (child) => childPath(path, child),
+    };
+  }
+
+  isOrigin(source: string): boolean {
+    return this.spaces.own(source) !== undefined;
+  }
+
+  #inherited({ path, labels }: NodeConfig, { store }: NodePorts): Labels {
+    const row = store.read((reader) => {
+      const found = this.upstream.get(reader, hash128(treeKey));
+      return found?.content && this.upstream.content(reader, found.content);
+    });
+    const above = row ? attributesOf<TreeAttributes>(row).labels : {};
+    return inheritedBelow(path, above, labels);
+  }
+}

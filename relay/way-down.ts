@@ -1,0 +1,88 @@
+/** The rooms of the way down: what each child gets, and when. */
+import type { Reader } from '../core/store/store.ts';
+import { Customization } from './customize/customization.ts';
+import type { Ground, NodeEvents } from './ground.ts';
+import { dropUpsynced } from './mailbox/upsynced.ts';
+import { customizations } from './metrics.ts';
+import { MoveBook } from './moves/move-book.ts';
+import { Mover } from './moves/mover.ts';
+import type { NodePorts } from './node.ts';
+import { Exposures } from './rollout/exposure.ts';
+import { Scheduler } from './schedule/schedule.ts';
+import type { WayUp } from './way-up.ts';
+
+export class WayDown {
+  readonly customization: Customization;
+  readonly exposures: Exposures;
+  readonly moves: MoveBook;
+  readonly mover: Mover;
+  readonly scheduler: Scheduler;
+
+  /** `up` is asked only once both ways are there. */
+  constructor(ports: NodePorts, ground: Ground, events: NodeEvents, up: () => WayUp) {
+    const { store, clock, log, soon } = ports;
+    const { lookups } = ground;
+    this.customization = new Customization({
+      ...lookups,
+      counted: (evaluated) => (evaluated ? customizations.evaluated : customizations.known).inc(),
+    });
+    this.exposures = new Exposures({
+      ...lookups,
+      store,
+      clock,
+      soon,
+      admitted: (id, children) => events.admitted(id, children),
+    });
+    this.moves = new MoveBook(clock);
+    this.mover = new Mover({
+      ...lookups,
+      store,
+      clock,
+      log,
+      book: this.moves,
+      upstream: ground.upstream,
+      isOrigin: (source) => ground.isOrigin(source),
+      total: (reader, id) => up().gather.total(reader, id),
+      contribution: (id, child) => up().gather.contribution(id, child),
+      later: (act) => events.later(act),
+    });
+    this.scheduler = this.#makeScheduler(ground, events, up);
+  }
+
+  load(reader: Reader): void {
+    this.scheduler.load(reader);
+    this.customization.load(reader);
+    this.exposures.load(reader);
+    this.moves.load(reader);
+  }
+
+  stop(): void {
+    this.mover.stop();
+    this.exposures.stop();
+  }
+
+  #makeScheduler({ lookups, book, outbox }: Ground, events: NodeEvents, up: () => WayUp): Scheduler {
+    return new Scheduler({
+      ...lookups,
+      refreshChild: (t, name) => {
+        events.childRead(name);
+        t.afterCommit(() => up().summaries.placeChanged(name));
+        const stays = book.refresh(t, name);
+        this.customization.childChanged(t, name, stays);
+        if (!stays) dropUpsynced(t, outbox, lookups.pathOf(name));
+        return stays;
+      },
+      auxiliaryChanged: (t, source, key) => {
+        this.customization.auxiliaryChanged(t, source, key);
+        up().summaries.summarizerChanged(t, source, key);
+      },
+      releases: this.exposures,
+      stages: [
+        this.exposures,
+        this.customization,
+        { outgoing: (...shipped) => up().summaries.stage.outgoing(...shipped) },
+      ],
+      passage: this.mover,
+    });
+  }
+}

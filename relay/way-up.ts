@@ -1,0 +1,198 @@
+/** The rooms of the way up: what the children report becomes what this node says of its subtree. */
+import type { AppliedChange } from '../core/feed/feed.ts';
+import type { Reader, Transaction } from '../core/store/store.ts';
+import { type EntryKey, type PlacementId, parseEntryKey, splitPlacementId } from '../core/wire/entries.ts';
+import type { NodeConfig } from './config.ts';
+import { ExactStatuses } from './gather/exact-statuses.ts';
+import { FailingExpressions } from './gather/failing-expressions.ts';
+import { Gather } from './gather/gather.ts';
+import { Reporter } from './gather/reporter.ts';
+import { Slices } from './gather/slices.ts';
+import { StatusWriter } from './gather/status-writer.ts';
+import { SubtreeSlices } from './gather/subtree-slices.ts';
+import { SummaryRoom } from './gather/summary-room.ts';
+import type { Ground, NodeEvents } from './ground.ts';
+import { passUpsynced } from './mailbox/upsynced.ts';
+import type { NodePorts } from './node.ts';
+import { Controllers } from './rollout/controllers.ts';
+import { askWebhook } from './rollout/webhook.ts';
+import { Views } from './spaces/views.ts';
+import type { WayDown } from './way-down.ts';
+
+export class WayUp {
+  readonly gather: Gather;
+  readonly rollouts: Controllers;
+  readonly exact: ExactStatuses;
+  readonly statuses: StatusWriter;
+  readonly reporter: Reporter;
+  readonly slices: Slices;
+  readonly summaries: SummaryRoom;
+  readonly views: Views;
+  readonly #ports: NodePorts;
+  readonly #ground: Ground;
+
+  constructor(config: NodeConfig, ports: NodePorts, ground: Ground, events: NodeEvents, down: WayDown) {
+    this.#ports = ports;
+    this.#ground = ground;
+    const { store, clock, log, soon } = ports;
+    const { lookups } = ground;
+    this.gather = new Gather({
+      ...lookups,
+      connection: (child) => events.connection(child),
+      moves: down.moves,
+      heldBack: (id, child) => down.customization.failures(id, child),
+      rollouts: down.exposures,
+    });
+    this.rollouts = new Controllers({
+      store,
+      clock,
+      origins: () => ground.spaces.origins(),
+      total: (t, id) => this.gather.total(t, id),
+      ask: askWebhook,
+      wake: (id) => this.reporter.mark(id),
+      wrote: () => events.poke(),
+    });
+    this.exact = new ExactStatuses({
+      ...lookups,
+      store,
+      log,
+      outbox: ground.outbox,
+      expected: (id, child) => this.gather.expected(id, child),
+      changed: (source, objects) => this.views.exactChanged(source, objects),
+    });
+    this.statuses = new StatusWriter({
+      ...lookups,
+      store,
+      clock,
+      log,
+      gather: this.gather,
+      outbox: ground.outbox,
+      exact: this.exact,
+      expressions: new FailingExpressions(config.path, lookups.children),
+      unresolved: (id) => this.summaries.unresolved(id),
+      rolloutOf: (id) => this.rollouts.outcome(id),
+    });
+    this.reporter = new Reporter({ clock, soon, report: (ids) => events.report(ids) });
+    this.summaries = this.#makeSummaries(config.path, events, down);
+    const sliced = {
+      ...lookups,
+      path: config.path,
+      expected: (id: PlacementId, child: string) => this.gather.expected(id, child),
+    };
+    const subtreeSlices = new SubtreeSlices({ ...sliced, changed: (source, key) => this.views.changed(source, key) });
+    this.slices = new Slices({ ...sliced, clock, elsewhere: (id) => subtreeSlices.tell(id) });
+    this.views = this.#makeViews(config.path, subtreeSlices);
+  }
+
+  start(): void {
+    for (const { id } of this.#ground.placements.all()) this.#mark(id);
+    this.summaries.start();
+  }
+
+  stop(): void {
+    this.reporter.stop();
+    this.rollouts.stop();
+    this.slices.stop();
+    this.summaries.stop();
+  }
+
+  // ---------------------------------------------------------------------------------------------- what has changed
+
+  /** The scheduler has looked at these: their children, their target or their existence may be others now. */
+  placementsChanged(ids: Iterable<PlacementId>): void {
+    for (const id of ids) {
+      this.#ports.store.read((reader) => this.gather.refresh(reader, id));
+      this.#mark(id);
+      this.summaries.placementChanged(id);
+    }
+  }
+
+  /** What some children add to some placements is another now. */
+  childrenChanged(changed: readonly { readonly id: PlacementId; readonly child: string }[]): void {
+    if (changed.length === 0) return;
+    this.#ports.store.read((reader) => {
+      for (const { id, child } of changed) if (this.gather.childChanged(reader, id, child)) this.slices.mark(id);
+    });
+    for (const { id } of changed) this.reporter.mark(id);
+  }
+
+  /** In the transaction that applies what a child reported. */
+  pass(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
+    const { lookups, outbox } = this.#ground;
+    passUpsynced(t, { ...lookups, outbox, isOwn: (source) => this.#ground.isOrigin(source) }, child, changes);
+  }
+
+  /** After it; the placements concerned. */
+  reported(child: string, changes: readonly AppliedChange[]): ReadonlySet<PlacementId> {
+    const ids = this.#ports.store.read((reader) => this.#concerned(reader, changes));
+    this.childrenChanged([...ids].map((id) => ({ id, child })));
+    this.summaries.reportedChanged(child, changes);
+    this.views.reportedChanged(child, changes);
+    return ids;
+  }
+
+  /** Tells of these placements: to the parent, in their own status, and to who looks at them. */
+  tell(ids: readonly PlacementId[]): void {
+    for (const id of ids) this.rollouts.run(id);
+    const told = this.statuses.write(ids);
+    this.summaries.completenessChanged(ids);
+    for (const id of told) this.views.placementChanged(splitPlacementId(id));
+  }
+
+  #mark(id: PlacementId): void {
+    this.reporter.mark(id);
+    this.slices.mark(id);
+  }
+
+  #concerned(reader: Reader, changes: readonly AppliedChange[]): Set<PlacementId> {
+    const ids = new Set<PlacementId>();
+    for (const { key } of changes) {
+      const entry: EntryKey | undefined = parseEntryKey(key);
+      if (entry?.type === 'partial' || entry?.type === 'status') ids.add(entry.id);
+      if (entry?.type !== 'state') continue;
+      for (const id of this.exact.askingFor(reader, entry.source, entry.object)) ids.add(id);
+    }
+    return ids;
+  }
+
+  // ------------------------------------------------------------------------------------------------------- rooms
+
+  #makeSummaries(path: string, events: NodeEvents, down: WayDown): SummaryRoom {
+    const { store, clock, soon } = this.#ports;
+    const { lookups, spaces, outbox } = this.#ground;
+    return new SummaryRoom({
+      ...lookups,
+      store,
+      clock,
+      soon,
+      path,
+      gather: this.gather,
+      outbox,
+      heldBack: (id, child) => down.customization.failures(id, child),
+      ownSpaces: () => [...spaces.workloads()].map(({ space }) => space),
+      shownChanged: (source, key) => this.views.changed(source, key),
+      resolved: (id) => this.reporter.mark(id),
+      told: () => events.told(),
+      failed: (error) => events.failed(error),
+    });
+  }
+
+  #makeViews(path: string, slices: SubtreeSlices): Views {
+    const { store, clock, random, log } = this.#ports;
+    const { mailboxes, upstream } = this.#ground;
+    return new Views({
+      store,
+      clock,
+      random,
+      log,
+      mailboxes,
+      upstream,
+      statusOf: (reader, id) => this.statuses.statusOf(reader, id),
+      exactStatusOf: (reader, source, key) => this.exact.statusOf(reader, source, key),
+      isOwn: (source) => this.#ground.isOrigin(source),
+      summaries: this.summaries.writer,
+      slices,
+      path,
+    });
+  }
+}
