@@ -15,6 +15,7 @@ import { ChildBook } from './schedule/child-book.ts';
 import type { Child } from './schedule/children.ts';
 import { markDirty } from './schedule/dirty.ts';
 import { Evictions } from './schedule/evictions.ts';
+import { InventoryBelow } from './schedule/inventory-below.ts';
 import { Placements } from './schedule/placements.ts';
 import { NodeSpaces } from './spaces/node-spaces.ts';
 import { inheritedBelow } from './tree/inherited-labels.ts';
@@ -32,6 +33,8 @@ export interface NodeEvents {
   admitted(id: PlacementId, children: readonly string[]): void;
   /** It is time to tell of these placements. */
   report(ids: readonly PlacementId[]): void;
+  /** Children have new rows in their mailboxes. */
+  mailboxesChanged(children: ReadonlySet<string>): void;
   /** The outbox has new rows. */
   told(): void;
   failed(error: unknown): void;
@@ -58,6 +61,7 @@ export class Ground {
   readonly mailboxes: Mailboxes;
   readonly spaces: NodeSpaces;
   readonly placements = new Placements();
+  readonly inventory: InventoryBelow;
   readonly book: ChildBook;
   readonly lookups: Lookups;
 
@@ -69,11 +73,20 @@ export class Ground {
     this.upstream = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
     this.outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
     this.mailboxes = new Mailboxes(store, random, bootNonce);
-    this.spaces = new NodeSpaces({ store, clock, random, log, soon }, config, {
+    this.spaces = new NodeSpaces({ store, clock, random, log, soon, path }, config, {
       inventoryChanged: (t, child) => this.book.widen(t, child),
       changed: () => events.poke(),
     });
+    const tableOf = (source: string) => this.spaces.tableOf(source) ?? this.upstream;
+    this.inventory = new InventoryBelow({
+      path,
+      tableOf,
+      mailboxOf: (child) => this.mailboxes.get(child),
+      wrote: (children) => events.mailboxesChanged(children),
+    });
     this.book = new ChildBook({
+      rowsAt: (reader, child) => this.inventory.rowsAt(reader, child),
+      relayCame: (t, child) => this.inventory.relayCame(t, child),
       inventory: this.spaces.inventory,
       mailboxes: this.mailboxes,
       outbox: this.outbox,
@@ -90,7 +103,7 @@ export class Ground {
     this.lookups = {
       placements: this.placements,
       children: this.book.children,
-      tableOf: (source) => this.spaces.tableOf(source) ?? this.upstream,
+      tableOf,
       mailboxOf: (child) => this.mailboxes.get(child)?.producer,
       reportedOf: (child) => this.mailboxes.get(child)?.reported,
       ownSpace: (source) => this.spaces.own(source),

@@ -62,7 +62,7 @@ export class Node implements AsyncDisposable {
     this.#ground = new Ground(config, ports, events);
     this.#down = new WayDown(ports, this.#ground, events, () => this.#up);
     this.#up = new WayUp(config, ports, this.#ground, events, this.#down);
-    this.#loop = this.#makeLoop();
+    this.#loop = this.#makeLoop(events);
     this.#readiness = new Readiness(
       {
         children: this.#ground.book.children,
@@ -129,6 +129,11 @@ export class Node implements AsyncDisposable {
         this.#loop.poke();
       },
       report: (ids) => this.#report(ids),
+      mailboxesChanged: (children) => {
+        for (const child of children) this.#sessions.wake(child);
+        this.#up.views.mailboxesChanged(children);
+        this.#reports.poke(...children);
+      },
       told: () => this.#uplink?.wake(),
       failed: (error) => this.#ports.fatal(error),
       connection: (child) => this.#sessions.status(child),
@@ -149,23 +154,21 @@ export class Node implements AsyncDisposable {
 
   // -------------------------------------------------------------------------------------------------- the way down
 
-  #makeLoop(): ScheduleLoop {
+  #makeLoop(events: NodeEvents): ScheduleLoop {
     const { store, log, soon } = this.#ports;
     return new ScheduleLoop({
       store,
       log,
       scheduler: this.#down.scheduler,
       soon,
-      selections: () => this.#ground.spaces.selections(),
+      before: () => [...this.#ground.spaces.contributing(), this.#ground.inventory],
       stepped: ({ touched, changed }) => {
-        for (const child of touched) this.#sessions.wake(child);
         // What could not be made for an agent is part of what the agent adds to summaries.
         this.#up.childrenChanged(this.#down.customization.takeChanged());
         this.#up.placementsChanged(changed);
         for (const id of changed) this.#down.mover.decide(id);
         this.#uplink?.wake();
-        this.#up.views.mailboxesChanged(touched);
-        this.#reports.poke(...touched);
+        events.mailboxesChanged(touched);
       },
       idle: () => this.#readiness.idle(),
       failed: (error) => this.#ports.fatal(error),
@@ -309,7 +312,7 @@ export class Node implements AsyncDisposable {
       metrics,
     });
     api.mount('', this.#ground.spaces.system);
-    for (const { name, space } of this.#ground.spaces.workloads()) api.mount(`/spaces/${name}`, space);
+    for (const space of this.#ground.spaces.named()) api.mount(`/spaces/${space.name}`, space);
     api.resolveWith((prefix) => this.#up.views.resolve(prefix));
     return api;
   }

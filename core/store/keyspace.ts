@@ -67,6 +67,8 @@ export const keyspace = {
   moveCounter: 41,
   /** … source name, NUL, … object key -> JSON names of the placements that carry a volume which one node at a time may write with this object */
   carriesOnce: 42,
+  /** … path of an agent, NUL, … entry key of an `i/` row -> nothing: inventory of spaces here and above, by whom it concerns */
+  inventoryAt: 50,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

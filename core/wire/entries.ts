@@ -3,6 +3,7 @@ import type { AssociatedItem, UpsyncItem } from '../apiserver/kinds/edge-placeme
 import type { Content } from '../feed/feed.ts';
 import type { Move } from '../move/move.ts';
 import { formatKey, type ObjectKey, parseKey } from '../object/key.ts';
+import type { KubeObject } from '../object/meta.ts';
 import { asText } from '../store/bytes.ts';
 
 /** `center.retail/shop-prod`: a placement wherever it has arrived. Names hold no slash, so it splits one way only. */
@@ -29,6 +30,7 @@ export type EntryKey =
   | { readonly type: 'auxiliary'; readonly source: string; readonly object: ObjectKey }
   | { readonly type: 'promoted'; readonly source: string; readonly id: PlacementId; readonly object: ObjectKey }
   | { readonly type: 'release'; readonly source: string; readonly id: PlacementId }
+  | { readonly type: 'inventory'; readonly source: string; readonly syncTarget: string }
   | { readonly type: 'labels' }
   | { readonly type: 'partial'; readonly id: PlacementId }
   | { readonly type: 'summary'; readonly id: PlacementId; readonly summarizer: string }
@@ -50,6 +52,7 @@ export const objectKey = (source: string, key: ObjectKey) => `o/${source}/${form
 export const auxiliaryKey = (source: string, key: ObjectKey) => `a/${source}/${formatKey(key)}`;
 export const promotedKey = (id: PlacementId, key: ObjectKey) => `q/${id}/${formatKey(key)}`;
 export const releaseKey = (id: PlacementId) => `r/${id}`;
+export const inventoryKey = (source: string, syncTarget: string) => `i/${source}/${syncTarget}`;
 export const partialKey = (id: PlacementId) => `partial/${id}`;
 export const summaryKey = (id: PlacementId, summarizer: string) => `sum/${id}/${summarizer}`;
 export const stateKey = (source: string, key: ObjectKey) => `state/${source}/${formatKey(key)}`;
@@ -93,6 +96,10 @@ export function parseEntryKey(key: string): EntryKey | undefined {
       return { type: 'promoted', source: splitPlacementId(rest).source, ...placementAndObject(rest) };
     case 'r':
       return { type: 'release', source: splitPlacementId(rest).source, id: rest };
+    case 'i': {
+      const { source, name } = splitPlacementId(rest);
+      return { type: 'inventory', source, syncTarget: name };
+    }
     case 'state':
       return { type: 'state', ...sourceAndObject(rest) };
     case 'assoc':
@@ -194,6 +201,17 @@ export interface TargetAttributes {
 
 /** What becomes of what a removed object owns, the most careful first. */
 export type PropagationPolicy = 'Orphan' | 'Foreground' | 'Background';
+
+/** Of a SyncTarget of an inventory space: the path of the agent that it stands for, by which each relay hands the row to the one child that it concerns. */
+export interface InventoryAttributes {
+  readonly path: string;
+}
+
+/** The body of an `i/` row: the SyncTarget, and the Locations of its space that select it, by name. */
+export interface InventoryBody {
+  readonly syncTarget: KubeObject;
+  readonly locations: readonly KubeObject[];
+}
 
 /** The object as it was when its placement was promoted last; the entry's body is its body. */
 export interface PromotedAttributes extends RefsAttributes {

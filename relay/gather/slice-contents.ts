@@ -2,7 +2,7 @@
 import { edgeGroup, sliceEntriesMax } from '../../core/apiserver/kinds/edge-kinds.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import type { PlacementId } from '../../core/wire/entries.ts';
+import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import { type Child, matchingDestinations } from '../schedule/children.ts';
 import type { Placement } from '../schedule/placements.ts';
 import { childPath } from '../tree/node-objects.ts';
@@ -66,8 +66,9 @@ function destinationsOf({ path: nodePath, children }: SliceSources, placement: P
     const child = children.get(name);
     if (child?.role !== 'agent') continue;
     const path = childPath(nodePath, name);
-    for (const { location, syncTargetUid } of matchingDestinations(placement, child)) {
-      const syncTarget = { syncTargetName: name, syncTargetUID: syncTargetUid };
+    for (const { location, syncTargetUid, origin } of matchingDestinations(placement, child)) {
+      const syncTargetName = origin === undefined ? name : splitPlacementId(origin).name;
+      const syncTarget = { syncTargetName, syncTargetUID: syncTargetUid };
       found.push({ cluster: name, locationName: location, ...syncTarget, path });
     }
   }

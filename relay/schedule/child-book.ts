@@ -21,10 +21,12 @@ import { SegmentTree } from '../../core/summary/segment-tree.ts';
 import { labelsKey, treeKey } from '../../core/wire/entries.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import { inheritedBelow } from '../tree/inherited-labels.ts';
+import { childPath } from '../tree/node-objects.ts';
 import type { Child, ChildRole, Destination } from './children.ts';
 import { markDirty } from './dirty.ts';
 import type { Evictions } from './evictions.ts';
-import type { Inventory, InventoryLocation } from './inventory.ts';
+import { type Inventory, type InventoryLocation, type Schedulability, schedulabilityOf } from './inventory.ts';
+import type { InventoryRow } from './inventory-below.ts';
 import { locationExpression, propertiesOf } from './location-expression.ts';
 import { ToldLabels, type ToldLabelsPorts } from './told-labels.ts';
 
@@ -32,6 +34,10 @@ export interface ChildBookPorts extends ToldLabelsPorts {
   readonly inventory: Inventory;
   readonly mailboxes: Mailboxes;
   readonly evictions: Evictions;
+  /** What inventory spaces, here and above, say of a child. */
+  rowsAt(reader: Reader, child: string): readonly InventoryRow[];
+  /** A relay is a child from now on. */
+  relayCame(t: Transaction, child: string): void;
   /** What Locations of this node inherit. */
   inherited(): Labels;
   readonly path: string;
@@ -65,9 +71,9 @@ export class ChildBook {
 
   /** One child anew; false when it is gone for good: its mailbox is dropped. */
   refresh(t: Transaction, name: string): boolean {
-    const { inventory, mailboxes } = this.#ports;
+    const { mailboxes } = this.#ports;
     const mailbox = mailboxes.get(name);
-    if (mailbox?.role !== 'relay' && !inventory.hasSyncTarget(name)) {
+    if (mailbox?.role !== 'relay' && !this.#isNamed(t, name)) {
       this.children.delete(name);
       this.#labels.delete(name);
       this.#ports.evictions.forget(name);
@@ -120,7 +126,7 @@ export class ChildBook {
     if (!known && role === 'agent') {
       throw new BanyanError(
         'NotFound',
-        `there is no SyncTarget "${name}" here: create it, with its Location, before the agent joins`,
+        `there is no SyncTarget "${name}" here, nor one with spec.attachTo "${childPath(this.#ports.path, name)}" in an inventory space here or above: create one, with its Location, before the agent joins`,
       );
     }
     const { producer, reported } = known ?? this.#addRelay(t, name);
@@ -135,6 +141,7 @@ export class ChildBook {
   #addRelay(t: Transaction, name: string): Mailbox {
     const mailbox = this.#ports.mailboxes.ensure(t, name, 'relay');
     markDirty(t, 'child', name);
+    this.#ports.relayCame(t, name);
     return mailbox;
   }
 
@@ -142,27 +149,45 @@ export class ChildBook {
     const mailbox = this.#ports.mailboxes.get(name);
     if (!mailbox) return;
     if (mailbox.role === 'agent') {
-      const { cordoned, destinations, labels } = this.#agentOf(name);
-      this.children.set(name, { name, role: 'agent', destinations, ...(cordoned ? { cordoned } : {}) });
+      const { destinations, labels } = this.#agentOf(t, name);
+      this.children.set(name, { name, role: 'agent', destinations });
       this.#contribute(name, labels);
       return;
     }
     const labels = this.#reportedLabels(t, mailbox);
     this.children.set(name, { name, role: 'relay', destinations: [], ...(labels ? { labels } : {}) });
     this.#contribute(name, labels ?? emptyLabelSummary);
-    const path = this.#ports.path === '' ? name : `${this.#ports.path}:${name}`;
+    const path = childPath(this.#ports.path, name);
     const tree = { path, labels: inheritedBelow(path, this.#ports.inherited(), {}) };
     mailbox.producer.put(t, { key: treeKey, attributes: text(stableStringify(tree)), body: new Uint8Array(0) }, 0);
   }
 
-  #agentOf(name: string): { cordoned: boolean; destinations: Destination[]; labels: LabelSummary } {
-    const { inventory, evictions, inherited } = this.#ports;
-    const path = this.#ports.path === '' ? name : `${this.#ports.path}:${name}`;
-    const { unschedulable, evictAfterMs } = inventory.takesPlacements(name);
-    const isEvicted = evictions.isDue(name, evictAfterMs);
-    const locations = isEvicted ? [] : inventory.locationsOf(name, inherited());
-    const destinations = locations.map((location) => destinationOf(location, path));
-    return { cordoned: unschedulable, destinations, labels: summaryOfAgent(destinations, unschedulable) };
+  #isNamed(reader: Reader, name: string): boolean {
+    return this.#ports.inventory.hasSyncTarget(name) || this.#ports.rowsAt(reader, name).length > 0;
+  }
+
+  #agentOf(reader: Reader, name: string): { destinations: Destination[]; labels: LabelSummary } {
+    const { inventory, evictions, inherited, rowsAt } = this.#ports;
+    const path = childPath(this.#ports.path, name);
+    const own: Target = {
+      schedulability: inventory.takesPlacements(name),
+      locations: inventory.locationsOf(name, inherited()),
+    };
+    const targets = [own, ...rowsAt(reader, name).map((row) => targetOfRow(row, inherited()))];
+    const due = evictions.areDue(
+      name,
+      targets.map(({ schedulability }) => schedulability.evictAfterMs),
+    );
+    const destinations = targets
+      .filter((_, index) => !due[index])
+      .flatMap((target) => target.locations.map((location) => destinationOf(location, target, path)));
+    return {
+      destinations,
+      labels: summaryOfAgent(
+        destinations,
+        destinations.some(({ cordoned }) => cordoned),
+      ),
+    };
   }
 
   #reportedLabels(reader: Reader, { reported }: Mailbox): LabelSummary | undefined {
@@ -173,7 +198,7 @@ export class ChildBook {
   #labelsOf(reader: Reader, name: string): LabelSummary {
     const mailbox = this.#ports.mailboxes.get(name);
     if (mailbox?.role === 'relay') return this.#reportedLabels(reader, mailbox) ?? emptyLabelSummary;
-    return this.#agentOf(name).labels;
+    return this.#agentOf(reader, name).labels;
   }
 
   /** What says the same as before costs no merge. */
@@ -188,10 +213,36 @@ export class ChildBook {
   }
 }
 
-function destinationOf({ name, labels, object, syncTarget }: InventoryLocation, path: string): Destination {
+/** A SyncTarget that stands for an agent, with the Locations that select it. */
+interface Target {
+  readonly origin?: string;
+  readonly schedulability: Schedulability;
+  readonly locations: readonly InventoryLocation[];
+}
+
+function targetOfRow({ origin, syncTarget, locations }: InventoryRow, inherited: Labels): Target {
+  return {
+    origin,
+    schedulability: schedulabilityOf(syncTarget),
+    locations: locations.map((object) => ({
+      name: object.metadata.name!,
+      labels: { ...inherited, ...object.metadata.labels },
+      object,
+      syncTarget,
+    })),
+  };
+}
+
+function destinationOf(
+  { name, labels, object, syncTarget }: InventoryLocation,
+  { origin, schedulability }: Target,
+  path: string,
+): Destination {
   const input = { location: withLabels(object, labels), syncTarget, path };
   return {
     location: name,
+    ...(origin === undefined ? {} : { origin }),
+    ...(schedulability.unschedulable ? { cordoned: true } : {}),
     syncTargetUid: syncTarget.metadata.uid ?? '',
     labels,
     properties: propertiesOf(syncTarget),

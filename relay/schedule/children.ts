@@ -14,9 +14,13 @@ import type { Placement } from './placements.ts';
 
 export type ChildRole = 'relay' | 'agent';
 
-/** One Location that selects the child's SyncTarget. */
+/** One Location with a SyncTarget of the child that it selects. */
 export interface Destination {
   readonly location: string;
+  /** Of an inventory space: the space and the SyncTarget. Absent: of the system space, where the SyncTarget has the agent's name. */
+  readonly origin?: string;
+  /** `spec.unschedulable` of its SyncTarget: through it the agent keeps the placements that it has, as long as they match, and gets no other. */
+  readonly cordoned?: boolean;
   readonly syncTargetUid: string;
   /** Own labels over inherited ones. */
   readonly labels: Labels;
@@ -36,10 +40,8 @@ export interface Destination {
 export interface Child {
   readonly name: string;
   readonly role: ChildRole;
-  /** Of an agent: empty until the inventory names it, and from `spec.evictAfter` of its SyncTarget on. */
+  /** Of an agent: empty until an inventory names it; those of a SyncTarget go when its `spec.evictAfter` has come. */
   readonly destinations: readonly Destination[];
-  /** `spec.unschedulable` of its SyncTarget: it keeps the placements that it has, as long as they match, and gets no other. */
-  readonly cordoned?: boolean;
   /** Of a relay: undefined until it has reported, and then nothing can be pruned. */
   readonly labels?: LabelSummary;
 }
@@ -50,8 +52,9 @@ export interface Child {
  */
 export function matchChild(placement: Placement, child: Child): Match {
   if (child.role === 'agent') {
-    const mayHave = child.cordoned !== true || placement.children.has(child.name);
-    const matches = mayHave && child.destinations.some((destination) => matchesDestination(placement, destination));
+    const has = placement.children.has(child.name);
+    const open = has ? child.destinations : child.destinations.filter(({ cordoned }) => cordoned !== true);
+    const matches = open.some((destination) => matchesDestination(placement, destination));
     return { matches, expected: matches ? 1 : 0 };
   }
   if (!child.labels) return { matches: false, expected: 0 };
@@ -89,7 +92,12 @@ export function destinationFor(child: Child, placements: readonly Placement[]): 
   const matching = child.destinations.filter((one) =>
     placements.some((placement) => matchesDestination(placement, one)),
   );
-  return [...matching].sort((a, b) => (a.location < b.location ? -1 : 1))[0];
+  return [...matching].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))[0];
+}
+
+/** Among the destinations of one agent: two inventories may have a Location of one name, and a Location two of its SyncTargets. */
+export function nameOf({ location, origin }: Destination): string {
+  return origin === undefined ? location : `${location} ${origin}`;
 }
 
 function matchesDestination(placement: Placement, destination: Destination): boolean {

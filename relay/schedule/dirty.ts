@@ -18,6 +18,7 @@ export const workClass = {
   shipment: 8,
   exposure: 9,
   move: 10,
+  inventory: 11,
 } as const;
 export type WorkClass = keyof typeof workClass;
 

@@ -23,15 +23,17 @@ export class Evictions {
     this.#due = due;
   }
 
-  /** Whether the time has come; one to come replaces what was known of the agent. */
-  isDue(name: string, atMs: number | undefined): boolean {
-    if (atMs !== undefined && atMs > this.#clock.wallMs()) {
-      this.#times.set(name, atMs);
+  /** Of each of an agent's SyncTargets whether its time has come; the next one to come replaces what was known of the agent. */
+  areDue(name: string, timesMs: readonly (number | undefined)[]): boolean[] {
+    const nowMs = this.#clock.wallMs();
+    const nextMs = Math.min(...timesMs.filter((atMs) => atMs !== undefined && atMs > nowMs).map(Number));
+    if (Number.isFinite(nextMs)) {
+      this.#times.set(name, nextMs);
       this.#arm();
-      return false;
+    } else {
+      this.#times.delete(name);
     }
-    this.#times.delete(name);
-    return atMs !== undefined;
+    return timesMs.map((atMs) => atMs !== undefined && atMs <= nowMs);
   }
 
   forget(name: string): void {

@@ -1,9 +1,11 @@
 /**
- * The inventory of a node: its Locations and SyncTargets, as destinations of its agents. A Location selects SyncTargets by
- * `spec.instanceSelector`, or without one the SyncTarget of its own name; a SyncTarget has the name of the agent that serves it.
+ * The inventory of a space: its Locations and SyncTargets, as destinations of agents. A Location selects SyncTargets by
+ * `spec.instanceSelector`, or without one the SyncTarget of its own name; a SyncTarget of a system
+ * space has the name of the agent that serves it.
  */
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
 import { parseBody } from '../../core/object/canonical.ts';
+import type { GroupResource } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { type LabelSelector, type Labels, matchesSelector } from '../../core/object/selector.ts';
 
@@ -42,12 +44,16 @@ export class Inventory {
   /** Told of each change of the system space; returns the SyncTargets whose destinations it may change. */
   note(event: StorageEvent): string[] {
     const { key, body } = event.object;
-    if (key.group !== locationResource.group) return [];
-    if (key.resource === syncTargetResource.resource) return [key.name];
-    if (key.resource !== locationResource.resource) return [];
-    this.#learn(key.name, event.type === 'DELETED' ? undefined : body);
+    if (isSyncTarget(key)) return [key.name];
+    if (!isLocation(key)) return [];
+    this.learn(event);
     const states = event.before ? [event.before.body, body] : [body];
-    return this.#concerned(states.map(parseBody));
+    return this.selectedBy(states.map(parseBody));
+  }
+
+  /** Told of each change where `note` is not: what it concerns is asked for later. */
+  learn({ type, object }: StorageEvent): void {
+    if (isLocation(object.key)) this.#learn(object.key.name, type === 'DELETED' ? undefined : object.body);
   }
 
   hasSyncTarget(name: string): boolean {
@@ -57,10 +63,7 @@ export class Inventory {
   /** What the SyncTarget's owner says of placing there. */
   takesPlacements(syncTarget: string): Schedulability {
     const stored = this.#storage.get({ ...syncTargetResource, namespace: '', name: syncTarget });
-    const spec = stored ? (parseBody(stored.body).spec as SyncTargetSpec | undefined) : undefined;
-    const { unschedulable = false, evictAfter } = spec ?? {};
-    const evictAfterMs = evictAfter === undefined ? Number.NaN : Date.parse(evictAfter);
-    return { unschedulable, ...(Number.isNaN(evictAfterMs) ? {} : { evictAfterMs }) };
+    return stored ? schedulabilityOf(parseBody(stored.body)) : { unschedulable: false };
   }
 
   syncTargets(): string[] {
@@ -85,14 +88,8 @@ export class Inventory {
       }));
   }
 
-  #learn(name: string, body: Uint8Array | undefined): void {
-    const location = body && parseBody(body);
-    if (location && selectorOf(location)) this.#selecting.set(name, location);
-    else this.#selecting.delete(name);
-  }
-
-  /** Those that the Location selects now or selected before. */
-  #concerned(states: readonly KubeObject[]): string[] {
+  /** The SyncTargets that a Location selects in one of these states, such as now and before. */
+  selectedBy(states: readonly KubeObject[]): string[] {
     if (states.every((location) => selectorOf(location) === undefined)) return [states[0]!.metadata.name!];
     return this.#storage
       .scan(syncTargetResource)
@@ -100,6 +97,26 @@ export class Inventory {
       .filter((target) => states.some((location) => selectsTarget(location, target)))
       .map((target) => target.metadata.name!);
   }
+
+  #learn(name: string, body: Uint8Array | undefined): void {
+    const location = body && parseBody(body);
+    if (location && selectorOf(location)) this.#selecting.set(name, location);
+    else this.#selecting.delete(name);
+  }
+}
+
+export function isLocation({ group, resource }: GroupResource): boolean {
+  return group === locationResource.group && resource === locationResource.resource;
+}
+
+export function isSyncTarget({ group, resource }: GroupResource): boolean {
+  return group === syncTargetResource.group && resource === syncTargetResource.resource;
+}
+
+export function schedulabilityOf(syncTarget: KubeObject): Schedulability {
+  const { unschedulable = false, evictAfter } = (syncTarget.spec ?? {}) as SyncTargetSpec;
+  const evictAfterMs = evictAfter === undefined ? Number.NaN : Date.parse(evictAfter);
+  return { unschedulable, ...(Number.isNaN(evictAfterMs) ? {} : { evictAfterMs }) };
 }
 
 function selectorOf(location: KubeObject): LabelSelector | undefined {

@@ -1,11 +1,10 @@
 /**
- * Runs the selections and the scheduler whenever something is dirty, one bounded transaction at a time, and lets others have their turn
+ * Runs the selections, the inventory and the scheduler whenever something is dirty, one bounded transaction at a time, and lets others have their turn
  * between them. Level-based: a call of `poke` while it runs is not lost and not queued twice.
  */
 
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
-import type { Selection } from '../spaces/selection.ts';
 import type { Step } from './ports.ts';
 import type { Scheduler } from './schedule.ts';
 
@@ -13,7 +12,8 @@ export interface LoopPorts {
   readonly store: Store;
   readonly log: Logger;
   readonly scheduler: Scheduler;
-  selections(): Iterable<Selection>;
+  /** What makes the scheduler's work, in this order: what spaces contribute, and inventory on its way down. */
+  before(): Iterable<{ step(t: Transaction): boolean }>;
   /** Calls back soon, after what waits already: setImmediate in the product. */
   soon(run: () => void): void;
   /** After the commit of a step that did something. */
@@ -69,10 +69,10 @@ export class ScheduleLoop {
     }
   }
 
-  /** Selection first: the rows that it makes are the scheduler's work. */
+  /** The rows that these make are the scheduler's work. */
   #step(t: Transaction): Step {
-    for (const selection of this.#ports.selections()) {
-      if (selection.step(t)) return { more: true, worked: false, touched: new Set(), changed: new Set() };
+    for (const room of this.#ports.before()) {
+      if (room.step(t)) return { more: true, worked: false, touched: new Set(), changed: new Set() };
     }
     return this.#ports.scheduler.step(t);
   }

@@ -7,7 +7,7 @@ import { keyedOf, type LabelSet, type LabelSummary, setId } from '../../core/mat
 import { sectionOf } from '../../core/match/summary-match.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { type Labels, requirementsOf } from '../../core/object/selector.ts';
-import type { Child, Destination } from './children.ts';
+import { type Child, type Destination, nameOf } from './children.ts';
 import { compiledExpression } from './location-expression.ts';
 import type { Placement } from './placements.ts';
 
@@ -33,7 +33,7 @@ export function routeKeysOf(placement: Placement): ReadonlySet<string> {
 
 /** `all`: destinations have come or gone, which concerns also who names no key. */
 export function changedKeys(before: Child | undefined, after: Child | undefined): ReadonlySet<string> | 'all' {
-  if (!before || !after || before.role !== after.role || before.cordoned !== after.cordoned) return 'all';
+  if (!before || !after || before.role !== after.role) return 'all';
   if (after.role === 'agent') return changedDestinations(before.destinations, after.destinations);
   if (before.labels === after.labels) return new Set();
   return before.labels && after.labels ? changedSummary(before.labels, after.labels) : 'all';
@@ -42,10 +42,10 @@ export function changedKeys(before: Child | undefined, after: Child | undefined)
 function changedDestinations(before: readonly Destination[], after: readonly Destination[]): Set<string> | 'all' {
   if (before.length !== after.length) return 'all';
   const keys = new Set<string>();
-  const known = new Map(before.map((destination) => [destination.location, destination]));
+  const known = new Map(before.map((destination) => [nameOf(destination), destination]));
   for (const destination of after) {
-    const old = known.get(destination.location);
-    if (!old) return 'all';
+    const old = known.get(nameOf(destination));
+    if (!old || (old.cordoned ?? false) !== (destination.cordoned ?? false)) return 'all';
     for (const section of sections) addDifferent(keys, section, old[section] ?? {}, destination[section] ?? {});
     if (old.rest !== destination.rest) keys.add('*');
   }

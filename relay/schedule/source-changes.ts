@@ -11,6 +11,7 @@ import {
 import { noteDigest } from '../rollout/digest.ts';
 import { noteHeld } from '../rollout/held-back.ts';
 import { markDirty } from './dirty.ts';
+import { noteInventoryRow } from './inventory-below.ts';
 import { forgetSelected, storePlacement, storeSelected } from './placements.ts';
 
 /** Marks what a change of a source's row makes necessary; called in the transaction of the change. */
@@ -25,6 +26,8 @@ export function noteSourceChange(t: Transaction, change: AppliedChange): void {
     markDirty(t, 'target', entry.id);
   } else if (entry?.type === 'grant') {
     markDirty(t, 'move', entry.id);
+  } else if (entry?.type === 'inventory') {
+    noteInventoryRow(t, change);
   } else if (isDownRow(entry)) {
     const before = change.before ? attributesOf<RefsAttributes>(change.before).refs : [];
     const after = change.after ? attributesOf<RefsAttributes>(change.after).refs : [];

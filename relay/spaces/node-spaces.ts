@@ -1,4 +1,4 @@
-/** All spaces of one node: the system space with its inventory, and the workload spaces that its configuration names. */
+/** All spaces of one node: the system space with its inventory, and the inventory and workload spaces that its configuration names. */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import type { Transaction } from '../../core/store/store.ts';
@@ -7,7 +7,16 @@ import type { RolloutOrigin } from '../rollout/controllers.ts';
 import { markDirty } from '../schedule/dirty.ts';
 import { Inventory } from '../schedule/inventory.ts';
 import { objectName } from '../tree/node-objects.ts';
-import { type OpenSpace, openSpace, openWorkloadSpace, type SpacePorts, type WorkloadSpace } from './own-spaces.ts';
+import type { InventoryRows } from './inventory-rows.ts';
+import {
+  type InventorySpace,
+  type OpenSpace,
+  openInventorySpace,
+  openSpace,
+  openWorkloadSpace,
+  type SpacePorts,
+  type WorkloadSpace,
+} from './own-spaces.ts';
 import type { Selection } from './selection.ts';
 
 export interface SpaceListeners {
@@ -23,7 +32,9 @@ export class NodeSpaces {
   /** By source: `center.retail`. */
   readonly #workload = new Map<string, WorkloadSpace>();
 
-  constructor(ports: SpacePorts, { path, spaces }: Pick<NodeConfig, 'path' | 'spaces'>, listeners: SpaceListeners) {
+  readonly #inventories = new Map<string, InventorySpace>();
+
+  constructor(ports: SpacePorts, { spaces }: Pick<NodeConfig, 'spaces'>, listeners: SpaceListeners) {
     const { changed } = listeners;
     let inventory: Inventory | undefined;
     this.#system = openSpace(ports, 'system', 'System', (t, event) => {
@@ -38,10 +49,9 @@ export class NodeSpaces {
       if (events.some(({ object }) => object.key.group === 'inventory.banyan.io')) changed();
     });
     for (const { name, type } of spaces) {
-      if (type === 'Workload') {
-        const source = `${objectName(path)}.${name}`;
-        this.#workload.set(source, openWorkloadSpace(ports, name, source, changed));
-      }
+      const source = `${objectName(ports.path)}.${name}`;
+      if (type === 'Workload') this.#workload.set(source, openWorkloadSpace(ports, name, source, changed));
+      if (type === 'Inventory') this.#inventories.set(source, openInventorySpace(ports, name, source, changed));
       this.#show(name, type);
     }
   }
@@ -54,7 +64,14 @@ export class NodeSpaces {
     for (const { space } of this.#workload.values()) yield { name: space.name, space };
   }
 
-  *selections(): Generator<Selection> {
+  /** All that clients reach under a name of their own. */
+  *named(): Generator<Space> {
+    for (const { space } of [...this.#workload.values(), ...this.#inventories.values()]) yield space;
+  }
+
+  /** What brings objects of spaces to the tables of their sources. */
+  *contributing(): Generator<Selection | InventoryRows> {
+    for (const { rows } of this.#inventories.values()) yield rows;
     for (const { selection } of this.#workload.values()) yield selection;
   }
 
@@ -71,11 +88,11 @@ export class NodeSpaces {
   }
 
   tableOf(source: string): Table | undefined {
-    return this.#workload.get(source)?.table;
+    return (this.#workload.get(source) ?? this.#inventories.get(source))?.table;
   }
 
   close(): void {
-    for (const space of this.#workload.values()) space.close();
+    for (const space of [...this.#workload.values(), ...this.#inventories.values()]) space.close();
     this.#system.close();
   }
 

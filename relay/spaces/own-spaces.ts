@@ -1,4 +1,7 @@
-/** The spaces that live in this node's store: the system space with the inventory, and the workload spaces whose placements reach into its subtree. */
+/**
+ * The spaces that live in this node's store: the system space with the inventory of its agents,
+ * inventory spaces for all that is below it, and workload spaces whose placements reach there.
+ */
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { CrdController } from '../../core/apiserver/crd/crd-controller.ts';
 import { ownKindsAdmission } from '../../core/apiserver/kinds/admission.ts';
@@ -17,6 +20,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
+import { InventoryRows } from './inventory-rows.ts';
 import { Selection } from './selection.ts';
 
 export interface SpacePorts {
@@ -25,6 +29,8 @@ export interface SpacePorts {
   readonly random: Random;
   readonly log: Logger;
   soon(run: () => void): void;
+  /** Of the node; the center's is empty. */
+  readonly path: string;
 }
 
 export interface OpenSpace {
@@ -39,9 +45,14 @@ export interface WorkloadSpace extends OpenSpace {
   readonly selection: Selection;
 }
 
+export interface InventorySpace extends OpenSpace {
+  readonly table: LocalTable;
+  readonly rows: InventoryRows;
+}
+
 /** A space with everything that lives in every space: definitions, garbage collection, namespaces that end. */
 export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook: WriteHook): OpenSpace {
-  const { store, clock, random, log, soon } = ports;
+  const { store, clock, random, log, soon, path } = ports;
   const storage = new EmbeddedStorage({ store, name, logger: log, hook });
   const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds(type)]);
   const space = new EmbeddedSpace({
@@ -51,7 +62,7 @@ export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook
     clock,
     random,
     fields: fieldManager,
-    admissions: [ownKindsAdmission(kinds)],
+    admissions: [ownKindsAdmission(kinds, { type, path })],
   });
   const shared = { space, clock, logger: log, schedule: soon };
   const controllers = [new CrdController(shared), new NamespaceController(shared), new GarbageCollector(shared)];
@@ -88,6 +99,22 @@ export function openWorkloadSpace(
   });
   storage.subscribe(changed);
   return { ...opened, source, table, selection };
+}
+
+/** An inventory space with the rows that it makes. `changed` is told after each commit. */
+export function openInventorySpace(
+  ports: SpacePorts,
+  name: string,
+  source: string,
+  changed: (events: readonly StorageEvent[]) => void,
+): InventorySpace {
+  let rows: InventoryRows | undefined;
+  const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
+  const opened = openSpace(ports, name, 'Inventory', (t: Transaction, event: StorageEvent) => rows?.note(t, event));
+  const { storage } = opened;
+  rows = new InventoryRows({ source, storage, table, noteChange: noteSourceChange });
+  storage.subscribe(changed);
+  return { ...opened, table, rows };
 }
 
 /** Those that clients take for granted. */

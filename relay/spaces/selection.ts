@@ -9,7 +9,7 @@
 import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
-import type { AppliedChange, Content, Row, Table } from '../../core/feed/feed.ts';
+import type { Content, Row, Table } from '../../core/feed/feed.ts';
 import { type Move, moveOf, moveSpecOf } from '../../core/move/move.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -41,22 +41,14 @@ import { selectedObjects } from '../schedule/placements.ts';
 import { auxiliariesOf, isAuxiliary, isSummarizer, namedSummarizers, summarizerKey, usesOf } from './auxiliaries.ts';
 import { type Candidate, concernsResource, type DownsyncItem, mayTravel, selectingItems } from './downsync.ts';
 import { originOf, payloadOf } from './payload.ts';
+import { dropRow, putRow, type SourceRows } from './source-rows.ts';
 
-/** A source table as this room writes it: `LocalTable` of core/feed. */
-export interface SourceTable extends Table {
-  put(t: Transaction, content: Content, originRevision: number): boolean;
-  remove(t: Transaction, keyHash: Uint8Array): boolean;
-}
-
-export interface SelectionPorts {
+export interface SelectionPorts extends SourceRows {
   /** `center.retail` */
   readonly source: string;
   readonly storage: SpaceStorage;
   readonly kinds: Kinds;
-  readonly table: SourceTable;
   wallMs(): number;
-  /** Told of each row of the table that changed, in the transaction. */
-  noteChange(t: Transaction, change: AppliedChange): void;
 }
 
 interface Selecting {
@@ -378,31 +370,11 @@ export class Selection {
   }
 
   #putContent(t: Transaction, after: Content, originRevision: number): boolean {
-    const { table } = this.#ports;
-    const { key } = after;
-    const keyHash = hash128(key);
-    const before = table.get(t, keyHash)?.content;
-    const beforeContent = before && table.content(t, before);
-    if (!table.put(t, after, originRevision)) return false;
-    this.#ports.noteChange(t, {
-      keyHash,
-      key,
-      originRevision,
-      after,
-      ...(beforeContent ? { before: beforeContent } : {}),
-    });
-    return true;
+    return putRow(t, this.#ports, after, originRevision);
   }
 
   #drop(t: Transaction, key: string, originRevision: number): boolean {
-    const { table } = this.#ports;
-    const keyHash = hash128(key);
-    const row = table.get(t, keyHash);
-    if (!row?.content) return false;
-    const before = table.content(t, row.content);
-    table.remove(t, keyHash);
-    this.#ports.noteChange(t, { keyHash, key, originRevision, before });
-    return true;
+    return dropRow(t, this.#ports, key, originRevision);
   }
 
   #workKey(key: ObjectKey): string {

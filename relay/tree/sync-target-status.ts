@@ -47,11 +47,12 @@ export function showLocations(
   children: ReadonlyMap<string, Child>,
   isConnected: (child: string) => boolean,
 ): void {
-  for (const { location } of agent.destinations) {
+  for (const { location, origin } of agent.destinations) {
+    if (origin !== undefined) continue;
     const object = space.get({ ...locationResource, namespace: '', name: location });
     if (!object || object.metadata.deletionTimestamp !== undefined) continue;
     const instances = [...children.values()].filter(({ destinations }) =>
-      destinations.some((destination) => destination.location === location),
+      destinations.some((destination) => destination.origin === undefined && destination.location === location),
     );
     const available = instances.filter(({ name }) => isConnected(name) && isSchedulable(space, name));
     const counts = { instances: instances.length, availableInstances: available.length };

@@ -158,6 +158,8 @@ function openNode(store: LmdbStore) {
     clock,
     write: (act) => store.write(act),
     evictions: new Evictions(clock, () => undefined),
+    rowsAt: () => [],
+    relayCame: () => undefined,
     inherited: () => ({}),
     path: '',
   });

@@ -75,7 +75,9 @@ export class GatherNode {
     this.#outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
     this.#mailboxes = new Mailboxes(store, random, bootNonce);
     this.#own =
-      path === '' ? openWorkloadSpace({ ...ports, log: silentLogger }, 'retail', source, () => undefined) : undefined;
+      path === ''
+        ? openWorkloadSpace({ ...ports, path, log: silentLogger }, 'retail', source, () => undefined)
+        : undefined;
     const tableOf = () => this.#own?.table ?? this.#upstream;
     const mailboxOf = (child: string) => this.#mailboxes.get(child)?.producer;
     const reportedOf = (child: string) => this.#mailboxes.get(child)?.reported;

@@ -13,6 +13,7 @@ import { definitionAdmission } from '../crd/definition-admission.ts';
 import { invalid } from '../crd/field-error.ts';
 import type { Admission, Kinds } from '../space.ts';
 import { invalid as invalidObject } from '../verbs/status-errors.ts';
+import { checkAttachTo, type SpacePlace } from './attach-to-check.ts';
 import { checkCustomizer, checkCustomizerNames } from './customizer-admission.ts';
 import { edgeGroup } from './edge-kinds.ts';
 import type { DownsyncItem, EdgePlacementSpec } from './edge-placement.ts';
@@ -26,7 +27,7 @@ import { checkSummarizer } from './summarizer-check.ts';
  * For a space with kinds of the mesh: what is checked of these, and of CustomResourceDefinitions. It looks only at what has changed, so that an
  * old placement can always be edited and deleted.
  */
-export function ownKindsAdmission(kinds: Kinds): Admission {
+export function ownKindsAdmission(kinds: Kinds, place: SpacePlace): Admission {
   const admitDefinition = definitionAdmission(kinds);
   return (request) => {
     admitDefinition(request);
@@ -37,12 +38,12 @@ export function ownKindsAdmission(kinds: Kinds): Admission {
     // Nothing below is of the wrong type then; what is, validation says after this.
     const kind = kinds.byResource(key);
     if (kind && kind.rules.validate(object, parseApiVersion(object.apiVersion).version, old).length > 0) return;
-    const causes = check(object, old, kinds);
+    const causes = check(object, old, kinds, place);
     if (causes.length > 0) throw invalidObject({ group: key.group, kind: object.kind }, key.name, causes);
   };
 }
 
-type Check = (object: KubeObject, old: KubeObject | undefined, kinds: Kinds) => readonly Cause[];
+type Check = (object: KubeObject, old: KubeObject | undefined, kinds: Kinds, place: SpacePlace) => readonly Cause[];
 
 const checks: Readonly<Record<string, Check>> = {
   [`${edgeGroup}/edgeplacements`]: (object, old, kinds) => checkPlacement(specOf(object), old && specOf(old), kinds),
@@ -50,6 +51,7 @@ const checks: Readonly<Record<string, Check>> = {
   [`${edgeGroup}/statussummarizers`]: (object, old) =>
     checkSummarizer(object.spec as SummarizerSpec, old?.spec as SummarizerSpec | undefined),
   [`${inventoryGroup}/locations`]: checkLocation,
+  [`${inventoryGroup}/synctargets`]: (object, old, _kinds, place) => checkAttachTo(object, old, place),
 };
 
 function checkPlacement(spec: EdgePlacementSpec, old: EdgePlacementSpec | undefined, kinds: Kinds): Cause[] {

@@ -1,4 +1,5 @@
 /** inventory.banyan.io: where workloads may run. Written by whoever manages infrastructure, only read by placement. */
+import { pathMax } from './attach-to-check.ts';
 import { propertiesMax } from './location-expression-check.ts';
 import {
   boolean,
@@ -61,8 +62,13 @@ const locationDefinition = definition({
 const syncTargetDefinition = definition({
   group: inventoryGroup,
   names: { plural: 'synctargets', kind: 'SyncTarget', shortNames: ['st'] },
-  description: 'One edge cluster, as placement sees it. It has the name of the agent that serves it.',
+  description:
+    'One edge cluster, as placement sees it. In the system space of the agent’s parent it has the name of the agent; in an inventory space it names it by path.',
   spec: object('What its owner says of it.', {
+    attachTo: string(
+      'Path of the agent that it stands for, such as eu:paris:store-17: somewhere below the node that has the inventory space. Not in a system space.',
+      { maxLength: pathMax },
+    ),
     unschedulable: boolean('Nothing new is placed there; what is there stays.', { default: false }),
     evictAfter: time('From then on, what is there is taken away.'),
     cells: stringMap('Failure domains that it is part of, by kind of domain.'),

@@ -334,7 +334,14 @@ export class RolloutBench {
 
   #open(): WorkloadSpace {
     const { store, turns } = this.origin;
-    const ports = { store, clock: this.clock, random: new SeededRandom(2), log: silentLogger, soon: turns.schedule };
+    const ports = {
+      store,
+      clock: this.clock,
+      random: new SeededRandom(2),
+      log: silentLogger,
+      soon: turns.schedule,
+      path: '',
+    };
     return openWorkloadSpace(ports, 'retail', source, () => undefined);
   }
 

@@ -13,9 +13,13 @@ import type { Transaction } from '../../../../core/store/store.ts';
 import { labelsKey } from '../../../../core/wire/entries.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { ChildBook } from '../../../../relay/schedule/child-book.ts';
+import { matchChild } from '../../../../relay/schedule/children.ts';
 import { clearDirty, dirtyWork, markDirty } from '../../../../relay/schedule/dirty.ts';
 import { Evictions } from '../../../../relay/schedule/evictions.ts';
 import { Inventory, locationResource, syncTargetResource } from '../../../../relay/schedule/inventory.ts';
+import type { InventoryRow } from '../../../../relay/schedule/inventory-below.ts';
+import { changedKeys } from '../../../../relay/schedule/route-keys.ts';
+import { narrowingDelayMs } from '../../../../relay/schedule/told-labels.ts';
 
 const apiVersion = 'inventory.banyan.io/v1alpha1';
 const hour = 3_600_000;
@@ -28,6 +32,8 @@ describe('the children of a node', () => {
   let outbox: FeedProducer;
   let book: ChildBook;
   let inherited: Labels;
+  let rows: (InventoryRow & { child: string })[];
+  let came: string[];
   /** Called in the transaction of a change of the inventory, after the book. */
   let also: () => void;
 
@@ -35,6 +41,7 @@ describe('the children of a node', () => {
     store = new MemoryStore();
     clock = new VirtualClock();
     inherited = { region: 'eu' };
+    [rows, came] = [[], []];
     also = () => undefined;
     let inventory: Inventory | undefined;
     storage = new EmbeddedStorage({
@@ -66,6 +73,8 @@ describe('the children of a node', () => {
       clock,
       write: (act: (t: Transaction) => void) => store.write(act),
       evictions: new Evictions(clock, mark),
+      rowsAt: (_reader, child) => rows.filter((row) => row.child === child),
+      relayCame: (_t, child) => came.push(child),
       inherited: () => inherited,
       path: '',
     });
@@ -187,5 +196,80 @@ describe('the children of a node', () => {
     inherited = { region: 'us' };
     start();
     expect(dirty()).toEqual(['till']);
+  });
+
+  function row(child: string, name: string, labels: Labels, spec: object = {}): void {
+    const object = (kind: string, named: string) => ({
+      apiVersion,
+      kind,
+      metadata: { name: named, labels, uid: named },
+    });
+    const syncTarget = { ...object('SyncTarget', name), spec };
+    rows.push({ child, origin: `center.fleet/${name}`, syncTarget, locations: [object('Location', 'cafes')] });
+    store.write((t) => markDirty(t, 'child', child));
+    settle();
+  }
+
+  it('are named by inventory spaces too: one destination for each pair, with inherited labels below its own', () => {
+    syncTarget('till');
+    location('till', { site: 'paris' });
+    row('till', 'one', { region: 'south' }, { properties: { seats: '4' } });
+    row('till', 'two', { site: 'rome' });
+    const { destinations } = book.children.get('till')!;
+    expect(destinations.map((one) => [one.origin, one.location, one.labels, one.syncTargetUid])).toEqual([
+      [undefined, 'till', { region: 'eu', site: 'paris' }, ''],
+      ['center.fleet/one', 'cafes', { region: 'south' }, 'one'],
+      ['center.fleet/two', 'cafes', { region: 'eu', site: 'rome' }, 'two'],
+    ]);
+    expect(destinations.map(({ evaluate }) => evaluate('properties.seats == "4"'))).toEqual([false, true, false]);
+    expect(told().map(({ leaves, others }) => [leaves, others?.length])).toEqual([[1, 2]]);
+    expect(changedKeys(book.children.get('till'), book.children.get('till'))).toEqual(new Set());
+  });
+
+  it('may join when only an inventory space names them, until it does not any more', () => {
+    const joins = () => store.write((t) => book.feedsOf(t, 'cafe', 'agent'));
+    expect(joins).toThrow('nor one with spec.attachTo "cafe" in an inventory space here or above');
+    row('cafe', 'one', { kind: 'cafe' });
+    expect(joins()).toHaveProperty('producer');
+    rows = [];
+    store.write((t) => markDirty(t, 'child', 'cafe'));
+    settle();
+    clock.advance(narrowingDelayMs);
+    expect([book.children.has('cafe'), told()]).toEqual([false, []]);
+    expect(joins).toThrow('there is no SyncTarget "cafe" here');
+  });
+
+  it('are cordoned and evicted by each SyncTarget for itself', () => {
+    const evictAfter = new Date(clock.wallMs() + hour).toISOString();
+    row('till', 'one', { site: 'paris' }, { unschedulable: true });
+    row('till', 'two', { site: 'rome' }, { evictAfter });
+    row('till', 'three', { site: 'oslo' }, { evictAfter: new Date(clock.wallMs() + 2 * hour).toISOString() });
+    const sites = () => book.children.get('till')!.destinations.map(({ labels, cordoned }) => [labels.site, cordoned]);
+    expect(sites()).toEqual([
+      ['paris', true],
+      ['rome', undefined],
+      ['oslo', undefined],
+    ]);
+    const rule = (site: string, children: string[] = []) => ({
+      id: 's/p',
+      source: 's',
+      name: 'p',
+      locationSelectors: [{ matchLabels: { site } }],
+      children: new Set(children),
+    });
+    const matches = (...of: Parameters<typeof rule>) => matchChild(rule(...of), book.children.get('till')!).matches;
+    expect([matches('paris'), matches('paris', ['till']), matches('rome')]).toEqual([false, true, true]);
+    for (const left of [['paris', 'oslo'], ['paris']]) {
+      clock.advance(hour);
+      expect(dirty()).toEqual(['till']);
+      settle();
+      expect(sites().map(([site]) => site)).toEqual(left);
+    }
+  });
+
+  it('are asked for their inventory once when they are relays that come', () => {
+    store.write((t) => book.feedsOf(t, 'paris', 'relay'));
+    store.write((t) => book.feedsOf(t, 'paris', 'relay'));
+    expect(came).toEqual(['paris']);
   });
 });

@@ -16,15 +16,15 @@ describe('the evictions of a node', () => {
   });
 
   it('are due at once at a time that is past, and never without a time', () => {
-    expect(evictions.isDue('a', clock.wallMs() - 1)).toBe(true);
-    expect(evictions.isDue('b', undefined)).toBe(false);
+    expect(evictions.areDue('a', [clock.wallMs() - 1])).toEqual([true]);
+    expect(evictions.areDue('b', [undefined])).toEqual([false]);
     clock.advance(hour);
     expect(due).toEqual([]);
   });
 
   it('are told when their time comes, in their order, each once', () => {
-    evictions.isDue('late', clock.wallMs() + 2 * hour);
-    evictions.isDue('early', clock.wallMs() + hour);
+    evictions.areDue('late', [clock.wallMs() + 2 * hour]);
+    evictions.areDue('early', [clock.wallMs() + hour]);
     clock.advance(hour - 1);
     expect(due).toEqual([]);
     clock.advance(1);
@@ -34,7 +34,7 @@ describe('the evictions of a node', () => {
   });
 
   it('may come months from now', () => {
-    evictions.isDue('a', clock.wallMs() + 2_000 * hour);
+    evictions.areDue('a', [clock.wallMs() + 2_000 * hour]);
     clock.advance(1_999 * hour);
     expect(due).toEqual([]);
     clock.advance(hour);
@@ -42,9 +42,9 @@ describe('the evictions of a node', () => {
   });
 
   it('are given up when the time is moved or taken back, or the agent goes', () => {
-    for (const name of ['moved', 'back', 'gone']) evictions.isDue(name, clock.wallMs() + hour);
-    evictions.isDue('moved', clock.wallMs() + 3 * hour);
-    evictions.isDue('back', undefined);
+    for (const name of ['moved', 'back', 'gone']) evictions.areDue(name, [clock.wallMs() + hour]);
+    evictions.areDue('moved', [clock.wallMs() + 3 * hour]);
+    evictions.areDue('back', [undefined]);
     evictions.forget('gone');
     clock.advance(2 * hour);
     expect(due).toEqual([]);
@@ -53,7 +53,7 @@ describe('the evictions of a node', () => {
   });
 
   it('are not told once the node ends', () => {
-    evictions.isDue('a', clock.wallMs() + hour);
+    evictions.areDue('a', [clock.wallMs() + hour]);
     evictions.stop();
     clock.advance(2 * hour);
     expect(due).toEqual([]);

@@ -38,7 +38,7 @@ describe('the loop of a scheduler', () => {
       store: bench.store,
       log: silentLogger,
       scheduler,
-      selections: () => [bench.selection],
+      before: () => [bench.selection],
       soon: turns.schedule,
       stepped: ({ changed }) => said.push(`stepped: ${[...changed].join()}`),
       idle: () => said.push('idle'),

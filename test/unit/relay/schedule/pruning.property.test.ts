@@ -13,6 +13,7 @@ import {
   byKey,
   byRange,
   comparison,
+  isCordoned,
   isTold,
   placement,
   places,
@@ -76,8 +77,10 @@ describe('what a node decides of a subtree by its label summary', () => {
         for (const { summary, agents, isRough } of levels(root, 'n')) {
           const relay: Child = { name: 'relay', role: 'relay', destinations: [], labels: summary };
           // A cordoned agent may have the placement from before.
-          const could = agents.filter((agent) => matchChild(rule, { ...agent, cordoned: false }).matches);
-          const certain = could.filter(({ cordoned }) => !cordoned).length;
+          const could = agents.filter(
+            (agent) => matchChild({ ...rule, children: new Set([agent.name]) }, agent).matches,
+          );
+          const certain = could.filter((agent) => !isCordoned(agent)).length;
           const { matches, expected } = matchChild(rule, relay);
           figures.asked++;
           if (could.length > 0) expect(matches).toBe(true);

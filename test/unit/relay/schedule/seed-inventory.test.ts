@@ -20,6 +20,7 @@ describe('the inventory of a configuration', () => {
 
   beforeEach(() => {
     const ports = {
+      path: '',
       store: new MemoryStore(),
       clock: new VirtualClock(),
       random: new SeededRandom(1),

@@ -99,7 +99,12 @@ export const placement: fc.Arbitrary<Placement> = fc
   }));
 
 export function agentChild(name: string, all: readonly Required<Place>[], cordoned = false): Child {
-  return { name, role: 'agent', destinations: all.map(destinationAt(name)), ...(cordoned ? { cordoned } : {}) };
+  const destinations = all.map(destinationAt(name));
+  return {
+    name,
+    role: 'agent',
+    destinations: cordoned ? destinations.map((one) => ({ ...one, cordoned })) : destinations,
+  };
 }
 
 const destinationAt =
@@ -123,8 +128,12 @@ const destinationAt =
     };
   };
 
+export function isCordoned({ destinations }: Child): boolean {
+  return destinations.some(({ cordoned }) => cordoned);
+}
+
 export function summaryOf(child: Child): LabelSummary {
-  return summaryOfAgent(child.destinations, child.cordoned);
+  return summaryOfAgent(child.destinations, isCordoned(child));
 }
 
 /** As it looks when it has too many sets. */

@@ -106,6 +106,7 @@ export class SpaceBench {
 
   #open(): WorkloadSpace {
     const ports = {
+      path: '',
       store: this.store,
       clock: this.#clock,
       random: this.#random,

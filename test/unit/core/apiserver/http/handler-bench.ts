@@ -53,7 +53,7 @@ export class HandlerBench {
       clock: this.clock,
       random: new SeededRandom(1),
       fields: fieldManager,
-      admissions: [ownKindsAdmission(kinds)],
+      admissions: [ownKindsAdmission(kinds, { type: 'Workload', path: '' })],
     });
     if (!storage.readOnly) {
       new CrdController({ space: this.space, clock: this.clock, logger, schedule: this.#turns.schedule });

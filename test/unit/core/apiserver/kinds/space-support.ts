@@ -23,13 +23,13 @@ export interface TestSpace {
   settle(): void;
 }
 
-export function testSpace(type: SpaceType = 'Workload'): TestSpace {
+export function testSpace(type: SpaceType = 'Workload', path = ''): TestSpace {
   const clock = new VirtualClock();
   const logger = silentLogger;
   const storage = new EmbeddedStorage({ store: new MemoryStore(), name: 'retail', logger });
   const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds(type)]);
   const random = new SeededRandom(1);
-  const admissions = [ownKindsAdmission(kinds)];
+  const admissions = [ownKindsAdmission(kinds, { type, path })];
   const space = new EmbeddedSpace({ name: 'retail', storage, kinds, clock, random, fields: fieldManager, admissions });
   const turns = new Turns();
   new CrdController({ space, clock, logger, schedule: turns.schedule });

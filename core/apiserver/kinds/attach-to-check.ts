@@ -1,0 +1,46 @@
+/** What no schema can say of `spec.attachTo` of a SyncTarget: whom it may name depends on where its space is. */
+
+import type { KubeObject } from '../../object/meta.ts';
+import { checkDnsLabel } from '../../object/names.ts';
+import type { Cause } from '../../runtime/errors.ts';
+import { forbidden, invalid, required } from '../crd/field-error.ts';
+import { equalJson } from '../verbs/json-value.ts';
+import type { SpaceType } from './kinds-of-space.ts';
+
+/** Characters of a path: as long as a name in Kubernetes, which it becomes as the name of a Node. */
+export const pathMax = 253;
+
+/** Where a space is: its type, and the path of the node that has it (empty: the center). */
+export interface SpacePlace {
+  readonly type: SpaceType;
+  readonly path: string;
+}
+
+const field = 'spec.attachTo';
+
+/** An old one that keeps what it has can always be edited. */
+export function checkAttachTo(object: KubeObject, old: KubeObject | undefined, place: SpacePlace): Cause[] {
+  const attachTo = attachToOf(object);
+  if (old && equalJson(attachTo, attachToOf(old))) return [];
+  if (place.type !== 'Inventory') {
+    if (attachTo === undefined) return [];
+    return [forbidden(field, 'here a SyncTarget stands for the agent of its own name: leave it out')];
+  }
+  const example = place.path === '' ? 'eu:paris:store-17' : `${place.path}:store-17`;
+  if (attachTo === undefined) return [required(field, `the path of the agent that it stands for, such as ${example}`)];
+  const wrong = wrongPath(attachTo, place.path);
+  return wrong ? [invalid(field, attachTo, `${wrong}; write the path of an agent, such as ${example}`)] : [];
+}
+
+function wrongPath(path: string, above: string): string | undefined {
+  for (const name of path.split(':')) {
+    const wrong = checkDnsLabel(name) ?? (name === 'center' ? 'the center is above all of them' : undefined);
+    if (wrong) return `${JSON.stringify(name)}: ${wrong}`;
+  }
+  if (above === '' || path.startsWith(`${above}:`)) return undefined;
+  return `must lie below "${above}", the node that has this space: only there it has a say`;
+}
+
+function attachToOf(object: KubeObject): string | undefined {
+  return (object.spec as { attachTo?: string } | undefined)?.attachTo;
+}

@@ -1,0 +1,119 @@
+/**
+ * From an inventory space to its source table: for each SyncTarget that names an agent one row, with the Locations that select it. Works off what
+ * the space's write hook has marked, one transaction at a time. A Location's change rewrites the rows of the SyncTargets that it selects or
+ * selected; to find them when it has an instanceSelector, the labels of all SyncTargets of the space are read once.
+ */
+import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
+import { parseBody, stableStringify } from '../../core/object/canonical.ts';
+import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { text } from '../../core/store/bytes.ts';
+import type { Transaction } from '../../core/store/store.ts';
+import { type InventoryAttributes, type InventoryBody, inventoryKey } from '../../core/wire/entries.ts';
+import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
+import { Inventory, isLocation, isSyncTarget, syncTargetResource } from '../schedule/inventory.ts';
+import { payloadOf } from './payload.ts';
+import { dropRow, putRow, type SourceRows } from './source-rows.ts';
+
+export interface InventoryRowsPorts extends SourceRows {
+  /** `center.fleet` */
+  readonly source: string;
+  readonly storage: SpaceStorage;
+}
+
+/** Objects looked at in one transaction; as a selection's. */
+const objectsPerStep = 200;
+
+export class InventoryRows {
+  readonly #ports: InventoryRowsPorts;
+  readonly #inventory: Inventory;
+
+  constructor(ports: InventoryRowsPorts) {
+    this.#ports = ports;
+    this.#inventory = new Inventory(ports.storage);
+  }
+
+  /** The space's write hook: a mark, and for a Location what it selected before, which nothing says any more when the mark is worked off. */
+  note(t: Transaction, event: StorageEvent): void {
+    const { key, revision, body } = event.object;
+    if (isSyncTarget(key)) this.#mark(t, key, [], revision);
+    if (!isLocation(key)) return;
+    this.#inventory.learn(event);
+    const gone = event.before?.body ?? (event.type === 'DELETED' ? body : undefined);
+    this.#mark(t, key, gone ? [asSelecting(parseBody(gone))] : [], revision);
+  }
+
+  /** One bounded piece of work; true if more is left. */
+  step(t: Transaction): boolean {
+    const { source, storage } = this.#ports;
+    const prefix = `${source}/`;
+    const work = dirtyWork(t, 'space', objectsPerStep).filter((item) => item.key.startsWith(prefix));
+    for (const item of work) {
+      clearDirty(t, 'space', item.key);
+      const key = parseKey(item.key.slice(prefix.length));
+      // What is worked off now is of now: an older revision than a row's last one would be taken for a late one below.
+      if (isSyncTarget(key)) this.#syncTarget(t, key.name, storage.revision());
+      else this.#location(t, key, item.refs);
+    }
+    return work.length > 0;
+  }
+
+  #location(t: Transaction, key: ObjectKey, before: readonly string[]): void {
+    const { storage } = this.#ports;
+    const stored = storage.get(key);
+    const states = [...(stored ? [parseBody(stored.body)] : []), ...before.map(parseSelecting)];
+    for (const name of states.length === 0 ? [] : this.#inventory.selectedBy(states)) {
+      this.#mark(t, { ...syncTargetResource, namespace: '', name }, [], storage.revision());
+    }
+  }
+
+  #syncTarget(t: Transaction, name: string, revision: number): void {
+    const { source, storage } = this.#ports;
+    const key = inventoryKey(source, name);
+    const stored = storage.get({ ...syncTargetResource, namespace: '', name });
+    const syncTarget = stored && parseBody(stored.body);
+    const path = (syncTarget?.spec as { attachTo?: string } | undefined)?.attachTo;
+    if (!syncTarget || path === undefined) {
+      dropRow(t, this.#ports, key, revision);
+      return;
+    }
+    const locations = this.#inventory.locationsOf(name, {}).map(({ object }) => travelling(object));
+    const attributes: InventoryAttributes = { path };
+    const body: InventoryBody = {
+      syncTarget: travelling(syncTarget),
+      locations: locations.sort((a, b) => (a.metadata.name! < b.metadata.name! ? -1 : 1)),
+    };
+    putRow(
+      t,
+      this.#ports,
+      { key, attributes: text(stableStringify(attributes)), body: text(stableStringify(body)) },
+      revision,
+    );
+  }
+
+  #mark(t: Transaction, key: ObjectKey, refs: readonly string[], revision: number): void {
+    markDirty(t, 'space', `${this.#ports.source}/${formatKey(key)}`, refs, revision);
+  }
+}
+
+/** As its author wrote it, so that a status that changes is no news below, and its uid: a rollout knows a destination by it. */
+function travelling(object: KubeObject): KubeObject {
+  const payload = parseBody(payloadOf(object));
+  const { uid, creationTimestamp } = object.metadata;
+  const origin = {
+    ...(uid === undefined ? {} : { uid }),
+    ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+  };
+  return { ...payload, metadata: { ...payload.metadata, ...origin } };
+}
+
+/** What of a Location decides which SyncTargets it selects. */
+function asSelecting({ apiVersion, kind, metadata, spec }: KubeObject): string {
+  const { instanceSelector } = (spec ?? {}) as { instanceSelector?: object };
+  const { name } = metadata;
+  return stableStringify({ apiVersion, kind, metadata: { name }, spec: instanceSelector ? { instanceSelector } : {} });
+}
+
+function parseSelecting(line: string): KubeObject {
+  return parseBody(text(line));
+}

@@ -1,0 +1,41 @@
+/** The rows of a source as its space writes them: each one that changes is told of in the transaction, with what it was before. */
+import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { Transaction } from '../../core/store/store.ts';
+
+/** A source table as it is written: `LocalTable` of core/feed. */
+export interface SourceTable extends Table {
+  put(t: Transaction, content: Content, originRevision: number): boolean;
+  remove(t: Transaction, keyHash: Uint8Array): boolean;
+}
+
+export interface SourceRows {
+  readonly table: SourceTable;
+  /** Told of each row of the table that changed, in the transaction. */
+  noteChange(t: Transaction, change: AppliedChange): void;
+}
+
+/** False when the row says this already. */
+export function putRow(t: Transaction, rows: SourceRows, after: Content, originRevision: number): boolean {
+  const { table } = rows;
+  const { key } = after;
+  const keyHash = hash128(key);
+  const before = table.get(t, keyHash)?.content;
+  const beforeContent = before && table.content(t, before);
+  if (!table.put(t, after, originRevision)) return false;
+  const known = beforeContent ? { before: beforeContent } : {};
+  rows.noteChange(t, { keyHash, key, originRevision, after, ...known });
+  return true;
+}
+
+/** False when there is no such row. */
+export function dropRow(t: Transaction, rows: SourceRows, key: string, originRevision: number): boolean {
+  const { table } = rows;
+  const keyHash = hash128(key);
+  const row = table.get(t, keyHash);
+  if (!row?.content) return false;
+  const before = table.content(t, row.content);
+  table.remove(t, keyHash);
+  rows.noteChange(t, { keyHash, key, originRevision, before });
+  return true;
+}

@@ -1,0 +1,114 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { LocalTree, until, withoutKubectl } from './local-tree.ts';
+
+const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
+const [retail, fleet, cluster] = ['space/center/retail', 'space/center/fleet', 'cluster/eu:store-17'];
+const apiVersion = 'inventory.banyan.io/v1alpha1';
+
+interface Shown {
+  metadata: { uid: string };
+  data?: Record<string, string>;
+  status?: { summary?: { expected: number; available: number } };
+  destinations?: { path: string; locationName: string; syncTargetName: string }[];
+}
+
+describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => {
+  const tree = new LocalTree('test/e2e/inventory-topology.yaml');
+  const got = () => tree.json<Shown>(cluster, 'configmap', 'menu', '-n', 'default');
+  const summary = () => tree.json<Shown>(retail, 'epl', 'menu')?.status?.summary;
+  const syncTarget = (name: string, spec: object) =>
+    tree.apply(fleet, { apiVersion, kind: 'SyncTarget', metadata: { name, labels: { owner: 'platform' } }, spec });
+  const locate = (labels: object) => {
+    const spec = { instanceSelector: { matchLabels: { owner: 'platform' } } };
+    const { code, out } = tree.apply(fleet, {
+      apiVersion,
+      kind: 'Location',
+      metadata: { name: 'cafes', labels },
+      spec,
+    });
+    expect(code, out).toBe(0);
+  };
+
+  beforeAll(() => tree.up(), 120_000);
+  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+
+  it('refuses a SyncTarget that names nobody, and the system space one that names somebody', () => {
+    expect(syncTarget('cafe', {}).out).toContain('spec.attachTo: Required value: the path of the agent');
+    expect(syncTarget('cafe', { attachTo: 'eu:Store' }).out).toMatch(
+      /spec\.attachTo: Invalid value: "eu:Store": "Store"/,
+    );
+    const own = { apiVersion, kind: 'SyncTarget', metadata: { name: 'x' }, spec: { attachTo: 'eu:x' } };
+    expect(tree.apply('node/center', own).out).toContain('spec.attachTo: Forbidden');
+  });
+
+  it('makes an agent two levels below a destination with the labels that it has there, and those of its relays', async () => {
+    const downsync = [{ apiGroup: '', resources: ['configmaps'], namespaces: ['default'], objectNames: ['menu'] }];
+    tree.ok(retail, 'create', 'configmap', 'menu', '--from-literal=dish=%(kind)', '-n', 'default');
+    tree.ok(retail, 'annotate', 'configmap', 'menu', '-n', 'default', 'edge.banyan.io/expand-parameters=true');
+    const spec = { locationSelectors: [{ matchLabels: { kind: 'cafe', region: 'eu' } }], downsync };
+    const placement = {
+      apiVersion: 'edge.banyan.io/v1alpha1',
+      kind: 'EdgePlacement',
+      metadata: { name: 'menu' },
+      spec,
+    };
+    expect(tree.apply(retail, placement).code).toBe(0);
+    await until('nobody is expected', () => summary()?.expected === 0);
+    const { code, out } = syncTarget('cafe', { attachTo: 'eu:store-17', properties: { seats: '12' } });
+    expect(code, out).toBe(0);
+    locate({ kind: 'cafe' });
+    await until('it is there', () => summary()?.available === 1);
+    expect([got()?.data, summary()?.expected]).toEqual([{ dish: 'cafe' }, 1]);
+    expect(tree.json<Shown>('space/eu/center.retail', 'sps', 'menu-0')?.destinations).toMatchObject([
+      { path: 'eu:store-17', locationName: 'cafes', syncTargetName: 'cafe' },
+    ]);
+  }, 60_000);
+
+  it('takes the objects away with the Location, and brings them back with it', async () => {
+    tree.ok(fleet, 'delete', 'location', 'cafes');
+    await until('it is gone', () => got() === undefined);
+    await until('nobody is expected', () => summary()?.expected === 0);
+    locate({ kind: 'cafe' });
+    await until('it is back', () => summary()?.available === 1);
+  }, 60_000);
+
+  it('is kept by a relay that starts again while the center is away', async () => {
+    const uid = got()?.metadata.uid;
+    const center = tree.pid('center');
+    const eu = tree.pid('eu');
+    process.kill(center, 'SIGSTOP');
+    try {
+      tree.kill('eu');
+      await until('the relay is another process', () => tree.pid('eu') !== eu);
+      const here = () => tree.json<Shown>('space/eu/center.retail', 'epl', 'menu')?.status?.summary;
+      await until('its cluster is heard again', () => here()?.available === 1);
+      expect(got()?.metadata.uid).toBe(uid);
+    } finally {
+      process.kill(center, 'SIGCONT');
+    }
+  }, 60_000);
+
+  it('comes back to a relay that has lost its store, whose cluster loses nothing meanwhile', async () => {
+    const uid = got()?.metadata.uid;
+    await until('the center has heard all', () => summary()?.available === 1);
+    await tree.down();
+    rmSync(join(tree.data, 'nodes', 'eu'), { recursive: true });
+    await tree.up();
+    tree.ok(retail, 'patch', 'configmap', 'menu', '-n', 'default', '--type=merge', '-p', '{"data":{"drink":"tea"}}');
+    await until('a change arrives', () => got()?.data?.drink === 'tea');
+    expect(got()?.metadata.uid).toBe(uid);
+  }, 90_000);
+
+  it('is enough for an agent to join by: its parent need not know it', async () => {
+    const uid = got()?.metadata.uid;
+    tree.ok('node/eu', 'delete', 'synctarget,location', 'store-17');
+    const before = tree.pid('eu:store-17');
+    tree.kill('eu:store-17');
+    await until('the agent is another process', () => tree.pid('eu:store-17') !== before);
+    tree.ok(retail, 'patch', 'configmap', 'menu', '-n', 'default', '--type=merge', '-p', '{"data":{"drink":"milk"}}');
+    await until('a change arrives', () => got()?.data?.drink === 'milk');
+    expect([got()?.metadata.uid, summary()?.expected]).toEqual([uid, 1]);
+  }, 60_000);
+});

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { checkAttachTo, type SpacePlace } from '../../../../../core/apiserver/kinds/attach-to-check.ts';
+import type { KubeObject } from '../../../../../core/object/meta.ts';
+import { refusal, testSpace } from './space-support.ts';
+
+const inventory = (path = ''): SpacePlace => ({ type: 'Inventory', path });
+const apiVersion = 'inventory.banyan.io/v1alpha1';
+
+function target(attachTo?: string): KubeObject {
+  const spec = attachTo === undefined ? {} : { attachTo };
+  return { apiVersion, kind: 'SyncTarget', metadata: { name: 'cafe' }, spec };
+}
+
+const messages = (object: KubeObject, place: SpacePlace, old?: KubeObject) =>
+  checkAttachTo(object, old, place).map(({ field, message }) => `${field}: ${message}`);
+
+describe('spec.attachTo of a SyncTarget', () => {
+  it('is a path below the node that has the inventory space', () => {
+    expect(messages(target('store-17'), inventory())).toEqual([]);
+    expect(messages(target('eu:paris:store-17'), inventory())).toEqual([]);
+    expect(messages(target('eu:paris:store-17'), inventory('eu'))).toEqual([]);
+  });
+
+  it.each(['us:market', 'eu', 'europe:store', 'eu-west:store'])('is refused as %s in a space of eu', (path) => {
+    const [message] = messages(target(path), inventory('eu'));
+    expect(message).toContain(`spec.attachTo: Invalid value: "${path}": must lie below "eu"`);
+    expect(message).toContain('such as eu:store-17');
+  });
+
+  it.each(['', 'eu:', ':eu', 'eu::x', 'eu:Store', 'eu/store', 'eu.paris:x', 'center', 'center:x', ' eu'])(
+    'is refused as %j, which is no path',
+    (path) => {
+      expect(messages(target(path), inventory())).toEqual([expect.stringContaining('write the path of an agent')]);
+    },
+  );
+
+  it('is required in an inventory space, and forbidden in a system space', () => {
+    expect(messages(target(), inventory())).toEqual([
+      'spec.attachTo: Required value: the path of the agent that it stands for, such as eu:paris:store-17',
+    ]);
+    expect(messages(target(), { type: 'System', path: 'eu' })).toEqual([]);
+    expect(messages(target('eu:x'), { type: 'System', path: 'eu' })).toEqual([
+      'spec.attachTo: Forbidden: here a SyncTarget stands for the agent of its own name: leave it out',
+    ]);
+  });
+
+  it('is not looked at again while it stays as it is', () => {
+    expect(messages(target('us:x'), inventory('eu'), target('us:x'))).toEqual([]);
+    expect(messages(target(), inventory(), target())).toEqual([]);
+    expect(messages(target(), inventory(), target('eu:x'))).toHaveLength(1);
+  });
+
+  it('is refused by the space, with the field', () => {
+    const { space } = testSpace('Inventory', 'eu');
+    const error = refusal(() => space.create(target('us:x')));
+    expect(error.message).toContain('spec.attachTo: Invalid value: "us:x": must lie below "eu"');
+    expect(space.create(target('eu:x')).spec).toMatchObject({ attachTo: 'eu:x' });
+  });
+});
