@@ -10,7 +10,7 @@ import { evaluateGate, type GateResult } from './gates.ts';
 import { countsUpTo, noCounts, type RolloutPart, type WaveCounts } from './part.ts';
 import { conditionsOf, type Gate, type RolloutSpec, type Wave, wavesOf } from './spec.ts';
 import { nextRelease, type Phase, promoted, type RolloutState, type StopReason } from './state.ts';
-import { greatestCount, thresholdsOf } from './waves.ts';
+import { greatestCount } from './waves.ts';
 
 /** `status` of a RolloutGate. */
 export interface GateStatus {
@@ -82,7 +82,7 @@ function authoriseFirst(state: RolloutState, input: ControllerInput): Outcome {
   if (greatestCount(conditions) > 0 && !hasHeard(state, part)) {
     return late(inPhase(state, 'Progressing'), input, 'waits for the relays to count their destinations');
   }
-  return authorised({ ...state, thresholds: thresholdsOf(conditions, part?.smallest ?? []) }, input);
+  return authorised({ ...state, drawn: part?.smallest.slice(0, greatestCount(conditions)) ?? [] }, input);
 }
 
 function goOn(state: RolloutState, input: ControllerInput): Outcome {

@@ -59,9 +59,9 @@ export class LocalRelease {
 
   /** What is known of a child now, and what it adds to the node's part. */
   set(name: string, facts: ChildFacts): RolloutPart {
-    const { salt, waves, thresholds, wave: authorised, release } = this.#release;
+    const { salt, waves, drawn, wave: authorised, release } = this.#release;
     const position = positionOf(salt, facts.uid);
-    const wave = waveOf(waves, thresholds, facts.labels, position);
+    const wave = waveOf(waves, drawn, facts.labels, position);
     const { connected, exposed } = facts;
     toggle(this.#waiting, name, connected && !exposed && wave <= authorised);
     toggle(this.#inFlight, name, connected && exposed && !facts.available);
@@ -127,11 +127,10 @@ export class LocalRelease {
     return shareOf(amount, this.#children.size, this.#release.expected);
   }
 
-  /** Only until the thresholds are known. */
+  /** Only until they are drawn. */
   #positionsNeeded(): number {
-    const { waves, thresholds } = this.#release;
-    const unknown = waves.filter((_, index) => thresholds[index] === undefined || thresholds[index] === null);
-    return greatestCount(unknown);
+    const { waves, drawn } = this.#release;
+    return drawn ? 0 : greatestCount(waves);
   }
 }
 

@@ -34,7 +34,7 @@ export const heardByAll = 1_000;
 export const notHeard = -2;
 /** Waves that an author may name: more are a program, not a plan. */
 export const wavesMax = 20;
-/** The greatest count of a wave; what a partial carries while thresholds are not known is bounded by it: 1,000 numbers are some 20 KiB. */
+/** The greatest count of a wave; what a partial carries until they are drawn, and a release from then on, is bounded by it: 1,000 numbers are some 20 KiB. */
 export const countMax = 1_000;
 
 export const noCounts: WaveCounts = { expected: 0, fresh: 0, exposed: 0, available: 0, failed: 0 };

@@ -5,7 +5,7 @@
 import type { Amount, RolloutSpec, WaveCondition } from './spec.ts';
 import { conditionsOf } from './spec.ts';
 import type { RolloutState } from './state.ts';
-import type { Thresholds } from './waves.ts';
+import type { Drawn } from './waves.ts';
 
 export interface ReleaseAttributes {
   /** Name of the placement: the row goes where the placement goes. */
@@ -17,7 +17,7 @@ export interface ReleaseAttributes {
   /** Nothing more is handed out: paused, or failed. */
   readonly halted: boolean;
   readonly waves: readonly WaveCondition[];
-  readonly thresholds: Thresholds;
+  readonly drawn: Drawn;
   readonly maxUnavailable?: Amount;
   readonly errorBudget: Amount;
   readonly ratePerMinute?: number;
@@ -50,7 +50,7 @@ export function releaseOf(
     wave: state.wave,
     halted: rollout.paused === true || state.stopped !== undefined,
     waves: conditionsOf(rollout),
-    thresholds: state.thresholds,
+    drawn: state.drawn,
     ...(rollout.maxUnavailable === undefined ? {} : { maxUnavailable: rollout.maxUnavailable }),
     errorBudget: rollout.errorBudget,
     ...(rollout.ratePerMinute === undefined ? {} : { ratePerMinute: rollout.ratePerMinute }),

@@ -3,9 +3,9 @@
  * start of the process goes on where the last one ended; times are wall time for that reason.
  *
  * A release is one number for one candidate: it begins when the content differs from what was promoted, anew when it changes after a wave has
- * begun, and once more when it is taken back. Statuses and thresholds of one release say nothing of another.
+ * begun, and once more when it is taken back. Statuses and what was drawn of one release say nothing of another.
  */
-import type { Thresholds } from './waves.ts';
+import type { Drawn } from './waves.ts';
 
 export type Phase =
   | 'Promoted'
@@ -25,7 +25,7 @@ export interface RolloutState {
   readonly wave: number;
   /** The greatest wave that is through with its soak and its gates. */
   readonly passed: number;
-  readonly thresholds: Thresholds;
+  readonly drawn: Drawn;
   readonly lease: number;
   readonly leaseAtMs: number;
   readonly target: number;
@@ -53,7 +53,7 @@ export function initialState(generation: number, plan: string, nowMs: number): R
     phase: 'Promoted',
     wave: -1,
     passed: -1,
-    thresholds: [],
+    drawn: null,
     lease: 0,
     leaseAtMs: 0,
     target: 0,
@@ -100,7 +100,7 @@ export function targetMoved(state: RolloutState, target: number): RolloutState {
 /** Everybody gets what the source has. */
 export function promoted(state: RolloutState): RolloutState {
   const { stopped: _stopped, doneAtMs: _doneAtMs, ...rest } = state;
-  return { ...rest, phase: 'Promoted', held: 0, wave: -1, passed: -1, thresholds: [], promotedTarget: state.target };
+  return { ...rest, phase: 'Promoted', held: 0, wave: -1, passed: -1, drawn: null, promotedTarget: state.target };
 }
 
 export function nextRelease(state: RolloutState, nowMs: number): RolloutState {
@@ -111,7 +111,7 @@ export function nextRelease(state: RolloutState, nowMs: number): RolloutState {
     phase: 'Progressing',
     wave: -1,
     passed: -1,
-    thresholds: [],
+    drawn: null,
     changedAtMs: nowMs,
     progressAtMs: nowMs,
     progress: 0,

@@ -9,7 +9,7 @@ const release: ReleaseAttributes = {
   wave: 0,
   halted: false,
   waves: [],
-  thresholds: [],
+  drawn: null,
   errorBudget: '100%',
   lease: 1,
   authorizationSeconds: 60,
@@ -103,9 +103,9 @@ describe('a release at a last hop', () => {
     });
   });
 
-  it('tells positions only until the thresholds are known', () => {
+  it('tells positions only until they are drawn', () => {
     expect(hop({ waves: [{ count: 5 }] }, 1).set('c0', facts()).smallest).toHaveLength(1);
-    expect(hop({ waves: [{ count: 5 }], thresholds: [0.5] }, 1).set('c0', facts()).smallest).toEqual([]);
+    expect(hop({ waves: [{ count: 5 }], drawn: [0.5] }, 1).set('c0', facts()).smallest).toEqual([]);
   });
 
   it('forgets a child that left', () => {

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { WaveCondition } from '../../../../core/rollout/spec.ts';
-import { positionOf, smallestPositions, thresholdsOf, waveOf } from '../../../../core/rollout/waves.ts';
+import { positionOf, smallestPositions, waveOf } from '../../../../core/rollout/waves.ts';
 
 const uids = (n: number) => Array.from({ length: n }, (_, i) => `uid-${i}`);
 const wave = (conditions: readonly WaveCondition[], uid: string, salt = 's') =>
-  waveOf(conditions, [], [{}], positionOf(salt, uid));
+  waveOf(conditions, null, [{}], positionOf(salt, uid));
 
 describe('the wave of a destination', () => {
   it('by fraction has about that share of the destinations', () => {
@@ -35,9 +35,9 @@ describe('the wave of a destination', () => {
 
   it('is the first whose condition holds, and the rest if none does', () => {
     const conditions = [{ selector: { matchLabels: { ring: 'canary' } } }, { fraction: 0 }];
-    expect(waveOf(conditions, [], [{ ring: 'canary' }], 0.5)).toBe(0);
-    expect(waveOf(conditions, [], [{ ring: 'a' }, { ring: 'canary' }], 0.5)).toBe(0);
-    expect(waveOf(conditions, [], [{ ring: 'a' }], 0.5)).toBe(2);
+    expect(waveOf(conditions, null, [{ ring: 'canary' }], 0.5)).toBe(0);
+    expect(waveOf(conditions, null, [{ ring: 'a' }, { ring: 'canary' }], 0.5)).toBe(0);
+    expect(waveOf(conditions, null, [{ ring: 'a' }], 0.5)).toBe(2);
   });
 
   it('by count has exactly as many, found by merging the smallest of any parts in any order', () => {
@@ -47,15 +47,22 @@ describe('the wave of a destination', () => {
         const positions = all.map((uid) => positionOf('s', uid));
         const groups = Array.from({ length: parts + 1 }, (_, i) => positions.filter((_, at) => at % (parts + 1) === i));
         const smallest = groups.reduceRight((a, b) => smallestPositions(a, b, k), [] as number[]);
-        const thresholds = thresholdsOf([{ count: k }], smallest);
-        const chosen = positions.filter((position) => waveOf([{ count: k }], thresholds, [{}], position) === 0);
+        const chosen = positions.filter((position) => waveOf([{ count: k }], smallest, [{}], position) === 0);
         expect(chosen).toHaveLength(Math.min(k, all.length));
       }),
     );
   });
 
-  it('by count has nobody while the threshold is not known', () => {
-    expect(waveOf([{ count: 3 }], [null], [{}], 0)).toBe(1);
-    expect(waveOf([{ count: 3 }], [], [{}], 0)).toBe(1);
+  it('by count has nobody until it is drawn, and nobody who was away then', () => {
+    expect(waveOf([{ count: 3 }], null, [{}], 0.1)).toBe(1);
+    expect(waveOf([{ count: 3 }], [0.2, 0.4], [{}], 0.1)).toBe(1);
+    expect(waveOf([{ count: 3 }], [0.2, 0.4], [{}], 0.3)).toBe(1);
+  });
+
+  it('by count takes from the start as many as it counts, over several waves', () => {
+    const waves = [{ count: 1 }, { count: 3 }];
+    expect([0.1, 0.2, 0.3, 0.4].map((position) => waveOf(waves, [0.1, 0.2, 0.3], [{}], position))).toEqual([
+      0, 1, 1, 2,
+    ]);
   });
 });
