@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { LocalTree, until, withoutKubectl } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
-const [retail, fleet, cluster] = ['space/center/retail', 'space/center/fleet', 'cluster/eu:store-17'];
+const [retail, fleet, cluster] = ['space/center/retail', 'space/center/fleet', 'cluster/eu:paris:store-17'];
 const apiVersion = 'inventory.banyan.io/v1alpha1';
 
 interface Shown {
@@ -43,7 +43,7 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
     expect(tree.apply('node/center', own).out).toContain('spec.attachTo: Forbidden');
   });
 
-  it('makes an agent two levels below a destination with the labels that it has there, and those of its relays', async () => {
+  it('makes an agent three levels below a destination with the labels that it has there, and those of its relays', async () => {
     const downsync = [{ apiGroup: '', resources: ['configmaps'], namespaces: ['default'], objectNames: ['menu'] }];
     tree.ok(retail, 'create', 'configmap', 'menu', '--from-literal=dish=%(kind)', '-n', 'default');
     tree.ok(retail, 'annotate', 'configmap', 'menu', '-n', 'default', 'edge.banyan.io/expand-parameters=true');
@@ -56,13 +56,13 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
     };
     expect(tree.apply(retail, placement).code).toBe(0);
     await until('nobody is expected', () => summary()?.expected === 0);
-    const { code, out } = syncTarget('cafe', { attachTo: 'eu:store-17', properties: { seats: '12' } });
+    const { code, out } = syncTarget('cafe', { attachTo: 'eu:paris:store-17', properties: { seats: '12' } });
     expect(code, out).toBe(0);
     locate({ kind: 'cafe' });
     await until('it is there', () => summary()?.available === 1);
     expect([got()?.data, summary()?.expected]).toEqual([{ dish: 'cafe' }, 1]);
-    expect(tree.json<Shown>('space/eu/center.retail', 'sps', 'menu-0')?.destinations).toMatchObject([
-      { path: 'eu:store-17', locationName: 'cafes', syncTargetName: 'cafe' },
+    expect(tree.json<Shown>('space/eu:paris/center.retail', 'sps', 'menu-0')?.destinations).toMatchObject([
+      { path: 'eu:paris:store-17', locationName: 'cafes', syncTargetName: 'cafe' },
     ]);
   }, 60_000);
 
@@ -74,41 +74,58 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
     await until('it is back', () => summary()?.available === 1);
   }, 60_000);
 
-  it('is kept by a relay that starts again while the center is away', async () => {
+  it('is kept by a relay that starts again while all above are away', async () => {
     const uid = got()?.metadata.uid;
-    const center = tree.pid('center');
-    const eu = tree.pid('eu');
-    process.kill(center, 'SIGSTOP');
+    const above = ['center', 'eu'].map((path) => tree.pid(path));
+    const paris = tree.pid('eu:paris');
+    for (const pid of above) process.kill(pid, 'SIGSTOP');
     try {
-      tree.kill('eu');
-      await until('the relay is another process', () => tree.pid('eu') !== eu);
-      const here = () => tree.json<Shown>('space/eu/center.retail', 'epl', 'menu')?.status?.summary;
+      tree.kill('eu:paris');
+      await until('the relay is another process', () => tree.pid('eu:paris') !== paris);
+      const here = () => tree.json<Shown>('space/eu:paris/center.retail', 'epl', 'menu')?.status?.summary;
       await until('its cluster is heard again', () => here()?.available === 1);
       expect(got()?.metadata.uid).toBe(uid);
     } finally {
-      process.kill(center, 'SIGCONT');
+      for (const pid of above) process.kill(pid, 'SIGCONT');
     }
   }, 60_000);
 
-  it('comes back to a relay that has lost its store, whose cluster loses nothing meanwhile', async () => {
-    const uid = got()?.metadata.uid;
-    await until('the center has heard all', () => summary()?.available === 1);
-    await tree.down();
-    rmSync(join(tree.data, 'nodes', 'eu'), { recursive: true });
-    await tree.up();
-    tree.ok(retail, 'patch', 'configmap', 'menu', '-n', 'default', '--type=merge', '-p', '{"data":{"drink":"tea"}}');
-    await until('a change arrives', () => got()?.data?.drink === 'tea');
-    expect(got()?.metadata.uid).toBe(uid);
-  }, 90_000);
+  it.each([
+    ['last', 'eu.paris', 'tea'],
+    ['first', 'eu', 'milk'],
+  ])(
+    'comes back to the %s relay when it has lost its store, and the cluster loses nothing meanwhile',
+    async (_, lost, drink) => {
+      const uid = got()?.metadata.uid;
+      await until('the center has heard all', () => summary()?.available === 1);
+      await tree.down();
+      rmSync(join(tree.data, 'nodes', lost), { recursive: true });
+      await tree.up();
+      tree.ok(
+        retail,
+        'patch',
+        'configmap',
+        'menu',
+        '-n',
+        'default',
+        '--type=merge',
+        '-p',
+        JSON.stringify({ data: { drink } }),
+      );
+      await until('a change arrives', () => got()?.data?.drink === drink);
+      expect(got()?.metadata.uid).toBe(uid);
+    },
+    90_000,
+  );
 
   it('is enough for an agent to join by: its parent need not know it', async () => {
     const uid = got()?.metadata.uid;
-    tree.ok('node/eu', 'delete', 'synctarget,location', 'store-17');
-    const before = tree.pid('eu:store-17');
-    tree.kill('eu:store-17');
-    await until('the agent is another process', () => tree.pid('eu:store-17') !== before);
-    tree.ok(retail, 'patch', 'configmap', 'menu', '-n', 'default', '--type=merge', '-p', '{"data":{"drink":"milk"}}');
-    await until('a change arrives', () => got()?.data?.drink === 'milk');
+    tree.ok('node/eu:paris', 'delete', 'synctarget,location', 'store-17');
+    const before = tree.pid('eu:paris:store-17');
+    tree.kill('eu:paris:store-17');
+    await until('the agent is another process', () => tree.pid('eu:paris:store-17') !== before);
+    tree.ok(retail, 'patch', 'configmap', 'menu', '-n', 'default', '--type=merge', '-p', '{"data":{"drink":"water"}}');
+    await until('a change arrives', () => got()?.data?.drink === 'water');
     expect([got()?.metadata.uid, summary()?.expected]).toEqual([uid, 1]);
   }, 60_000);
 });

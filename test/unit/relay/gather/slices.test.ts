@@ -65,8 +65,9 @@ function node() {
     expected: (_id, child) => counts.get(child) ?? 0,
     elsewhere: () => undefined,
   });
-  const agent = (name: string, env = 'prod') => {
+  const agent = (name: string, env = 'prod', origin?: string) => {
     const destination = {
+      ...(origin === undefined ? {} : { origin }),
       location: name,
       syncTargetUid: `uid-${name}`,
       labels: { env },
@@ -105,6 +106,12 @@ describe('SinglePlacementSlices', () => {
     });
     expect(slice!.destinations).toMatchObject([{ path: 'eu:till', locationName: 'till', syncTargetUID: 'uid-till' }]);
     expect(slice!.subtrees).toMatchObject([{ path: 'eu:paris', matched: 12 }]);
+  });
+
+  it('name the SyncTarget of an inventory space where one stands for the agent', () => {
+    const { run, agent } = node();
+    agent('till', 'prod', 'center.fleet/cafe');
+    expect(run()[0]?.destinations).toMatchObject([{ path: 'eu:till', cluster: 'till', syncTargetName: 'cafe' }]);
   });
 
   it('are as many as it takes, a thousand entries each, and fewer again', () => {

@@ -117,6 +117,19 @@ describe('what has changed of a child', () => {
     expect([...changed].sort()).toEqual(['labels/*', 'labels/a', 'labels/b']);
   });
 
+  it('is told apart by where a destination is from, when several have a Location of one name', () => {
+    const [own] = agentChild('n', [at({ env: 'prod' })]).destinations;
+    const from = (origin: string, env: string) => ({ ...own!, origin, labels: { env } });
+    const child = (...destinations: Child['destinations']): Child => ({ name: 'n', role: 'agent', destinations });
+    const before = child(own!, from('c.a/x', 'test'), from('c.a/y', 'lab'));
+    expect(changedKeys(before, child(from('c.a/y', 'lab'), own!, from('c.a/x', 'test')))).toEqual(new Set());
+    const changed = changedKeys(before, child(own!, from('c.a/x', 'test'), from('c.a/y', 'dev')));
+    expect(changed).toEqual(new Set(['labels/env', 'labels/*']));
+    expect(changedKeys(before, child(own!, from('c.a/x', 'test'), from('c.b/y', 'lab')))).toBe('all');
+    const cordoned = child(own!, from('c.a/x', 'test'), { ...from('c.a/y', 'lab'), cordoned: true });
+    expect(changedKeys(before, cordoned)).toBe('all');
+  });
+
   it('is everything when destinations come or go, or an agent is cordoned', () => {
     const one = at({ env: 'prod' });
     expect(changedKeys(undefined, agentChild('n', [one]))).toBe('all');
