@@ -64,11 +64,11 @@ export function isBeingScheduled(reader: Reader, id: string): boolean {
   return (['placement', 'target'] as const).some((in_) => reader.get(rowKey(in_, id)) !== undefined);
 }
 
-/** Up to `limit` pieces of work of one class. */
-export function dirtyWork(reader: Reader, in_: WorkClass, limit: number): Work[] {
+/** Up to `limit` pieces of work of one class, of those whose keys begin with `under`. */
+export function dirtyWork(reader: Reader, in_: WorkClass, limit: number, under = ''): Work[] {
   const prefix = concat(prefixOf('dirty'), u32(workClass[in_]));
   const work: Work[] = [];
-  for (const [key, value] of reader.scan({ ...prefixRange(prefix), limit })) {
+  for (const [key, value] of reader.scan({ ...prefixRange(concat(prefix, text(under))), limit })) {
     work.push({ key: asText(key.subarray(prefix.length)), ...(JSON.parse(asText(value)) as DirtyRecord) });
   }
   return work;

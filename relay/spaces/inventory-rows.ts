@@ -47,7 +47,7 @@ export class InventoryRows {
   step(t: Transaction): boolean {
     const { source, storage } = this.#ports;
     const prefix = `${source}/`;
-    const work = dirtyWork(t, 'space', objectsPerStep).filter((item) => item.key.startsWith(prefix));
+    const work = dirtyWork(t, 'space', objectsPerStep, prefix);
     for (const item of work) {
       clearDirty(t, 'space', item.key);
       const key = parseKey(item.key.slice(prefix.length));

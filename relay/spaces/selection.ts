@@ -2,9 +2,7 @@
  * From a workload space to its source table: which placements select each object, and what else those objects need. Works
  * off objects marked dirty by the space's write hook, one transaction at a time.
  *
- * What a placement needs without being asked: the Namespace of a selected object and the CustomResourceDefinition of its kind, and the
- * Customizers and StatusSummarizers that it uses. They are counted per placement (`implied` rows), so that they go when the last object that
- * needs them goes.
+ * What else they need is counted by needs.ts.
  */
 import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
@@ -15,8 +13,7 @@ import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { concat, readU32, text, u32 } from '../../core/store/bytes.ts';
-import { prefixOf } from '../../core/store/keyspace.ts';
+import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import {
   type AuxiliaryAttributes,
@@ -38,8 +35,9 @@ import { carriesAnyOnce, noteCarried } from '../moves/carried-once.ts';
 import { Baseline } from '../rollout/baseline.ts';
 import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
 import { selectedObjects } from '../schedule/placements.ts';
-import { auxiliariesOf, isAuxiliary, isSummarizer, namedSummarizers, summarizerKey, usesOf } from './auxiliaries.ts';
+import { isAuxiliary, isSummarizer, namedSummarizers, summarizerKey, usesOf } from './auxiliaries.ts';
 import { type Candidate, concernsResource, type DownsyncItem, mayTravel, selectingItems } from './downsync.ts';
+import { crdResource, Needs, namespaceResource } from './needs.ts';
 import { originOf, payloadOf } from './payload.ts';
 import { dropRow, putRow, type SourceRows } from './source-rows.ts';
 
@@ -59,24 +57,22 @@ interface Selecting {
   readonly namedSummarizers: readonly string[];
 }
 
-/** What an object needs, by placement: formatted keys. */
-type Needs = Record<string, string[]>;
-
 export const placementResource = { group: 'edge.banyan.io', resource: 'edgeplacements' } as const;
-const namespaceResource = { group: '', resource: 'namespaces', namespace: '' } as const;
-const crdResource = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions', namespace: '' } as const;
 
 /** Objects looked at in one transaction. */
 const objectsPerStep = 200;
-const nul = Buffer.of(0);
 
 export class Selection {
   readonly #ports: SelectionPorts;
   readonly #placements = new Map<string, Selecting>();
+  readonly #needs: Needs;
   readonly baseline: Baseline;
 
   constructor(ports: SelectionPorts) {
     this.#ports = ports;
+    this.#needs = new Needs(ports.source, ports.kinds, (t, key, revision) =>
+      markDirty(t, 'space', this.#workKey(key), [], revision),
+    );
     this.baseline = new Baseline({
       source: ports.source,
       table: ports.table,
@@ -100,7 +96,7 @@ export class Selection {
     // What is worked off now is of now: work comes in the order of its keys, and an older origin revision than the last one of a row, or of its
     // tombstone in a mailbox, would be taken for a late one there.
     const revision = storage.revision();
-    const work = dirtyWork(t, 'space', objectsPerStep).filter((item) => item.key.startsWith(prefix));
+    const work = dirtyWork(t, 'space', objectsPerStep, prefix);
     for (const item of work) {
       clearDirty(t, 'space', item.key);
       const key = parseKey(item.key.slice(prefix.length));
@@ -211,7 +207,7 @@ export class Selection {
     const object = stored && parseBody(stored.body);
     const selecting = object ? this.#selecting(this.#candidate(key, object)) : [];
     const direct = selecting.map((one) => one.placement);
-    this.#count(t, key, this.#needs(key, object, selecting), revision);
+    this.#needs.count(t, key, object, selecting, revision);
     for (const name of noteCarried(t, source, key, object, direct)) {
       markDirty(t, 'space', this.#workKey({ ...placementResource, namespace: '', name }), [], revision);
     }
@@ -278,60 +274,14 @@ export class Selection {
     }
   }
 
-  // ------------------------------------------------------------------- what selected objects need besides themselves
-
-  /** Brings the counts of what the object needs to what it needs now, by placement. */
-  #count(t: Transaction, key: ObjectKey, needs: Needs, revision: number): void {
-    const at = concat(prefixOf('implied'), text(this.#ports.source), nul, text('by'), nul, text(formatKey(key)));
-    const stored = t.get(at);
-    const before: Needs = stored ? JSON.parse(Buffer.from(stored).toString()) : {};
-    if (Object.keys(needs).length > 0) t.put(at, text(JSON.stringify(needs)));
-    else t.remove(at);
-    for (const [name, keys] of Object.entries(needs)) {
-      for (const need of keys) if (!before[name]?.includes(need)) this.#add(t, name, parseKey(need), 1, revision);
-    }
-    for (const [name, keys] of Object.entries(before)) {
-      for (const need of keys) if (!needs[name]?.includes(need)) this.#add(t, name, parseKey(need), -1, revision);
-    }
-  }
-
-  #needs(
-    key: ObjectKey,
-    object: KubeObject | undefined,
-    selecting: readonly { placement: string; items: readonly DownsyncItem[] }[],
-  ): Needs {
-    const always: ObjectKey[] = [];
-    if (key.namespace !== '') always.push({ ...namespaceResource, name: key.namespace });
-    if (this.#ports.kinds.byResource(key)?.custom ?? true) {
-      always.push({ ...crdResource, name: `${key.resource}.${key.group}` });
-    }
-    const needs = selecting.map(({ placement, items }): [string, string[]] => {
-      const auxiliaries = object ? auxiliariesOf(key, object, items) : [];
-      return [placement, [...always, ...auxiliaries].map(formatKey)];
-    });
-    return Object.fromEntries(needs.filter(([, keys]) => keys.length > 0));
-  }
-
-  #add(t: Transaction, placement: string, need: ObjectKey, by: number, revision: number): void {
-    const at = this.#impliedKey(placement, need);
-    const before = countAt(t, at);
-    if (before + by > 0) t.put(at, u32(before + by));
-    else t.remove(at);
-    if (before === 0 || before + by === 0) markDirty(t, 'space', this.#workKey(need), [], revision);
-  }
-
   #implied(t: Transaction, key: ObjectKey): string[] {
     if (!this.#isNamespace(key) && !isAuxiliary(key) && key.resource !== crdResource.resource) return [];
     return [...this.#placements.values()]
       .filter(
         ({ name, namedSummarizers }) =>
-          countAt(t, this.#impliedKey(name, key)) > 0 || (isSummarizer(key) && namedSummarizers.includes(key.name)),
+          this.#needs.isNeeded(t, name, key) || (isSummarizer(key) && namedSummarizers.includes(key.name)),
       )
       .map(({ name }) => name);
-  }
-
-  #impliedKey(placement: string, need: ObjectKey): Uint8Array {
-    return concat(prefixOf('implied'), text(this.#ports.source), nul, text(placement), nul, text(formatKey(need)));
   }
 
   #isNamespace(key: ObjectKey): boolean {
@@ -406,9 +356,4 @@ function itemsOf(placement: KubeObject): readonly DownsyncItem[] {
 
 function isPlacement(key: ObjectKey): boolean {
   return key.group === placementResource.group && key.resource === placementResource.resource;
-}
-
-function countAt(reader: Reader, at: Uint8Array): number {
-  const bytes = reader.get(at);
-  return bytes ? readU32(bytes) : 0;
 }

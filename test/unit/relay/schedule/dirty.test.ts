@@ -13,6 +13,13 @@ describe('work that is marked', () => {
     store.write((t) => markDirty(t, in_, key, refs, originRevision));
   const work = (in_: WorkClass, limit = 100) => store.read((reader) => dirtyWork(reader, in_, limit));
 
+  it('is found by the beginning of its key, however much of others lies before it', () => {
+    for (let i = 0; i < 10; i++) mark('space', `center.a/${i}`);
+    mark('space', 'center.b/0');
+    const found = store.read((reader) => dirtyWork(reader, 'space', 5, 'center.b/'));
+    expect(found.map(({ key }) => key)).toEqual(['center.b/0']);
+  });
+
   it('is one piece for each key, with all that its changes said', () => {
     mark('row', 'a', ['q', 'p'], 7);
     mark('row', 'a', ['p', 'r'], 5);

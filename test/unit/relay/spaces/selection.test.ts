@@ -35,6 +35,17 @@ describe('a selection', () => {
     });
   });
 
+  it('lets nothing of a namespace go before its last object, also of a placement with a short name', () => {
+    bench.placement('by', named('a', 'b'));
+    bench.settle();
+    bench.placement('by', named('a'));
+    bench.settle();
+    expect(bench.refs()).toEqual({ [map('a')]: ['by'], [shop]: ['by'] });
+    bench.placement('by', named());
+    bench.settle();
+    expect(bench.refs()).toEqual({});
+  });
+
   it('explains which items of which placements select an object', () => {
     bench.placement('p', named('a'));
     bench.settle();

@@ -1,0 +1,98 @@
+/**
+ * What a placement needs without being asked: the Namespace of a selected object and the CustomResourceDefinition of its kind, and the
+ * Customizers and StatusSummarizers that it uses. Counted per placement (`implied` rows), so that each goes when the last object that needs it goes.
+ */
+import type { Kinds } from '../../core/apiserver/space.ts';
+import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { asText, concat, readU32, text, u32 } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+import { auxiliariesOf } from './auxiliaries.ts';
+import type { DownsyncItem } from './downsync.ts';
+
+/** Formatted keys by placement. */
+type NeedsOfObject = Record<string, string[]>;
+
+export const namespaceResource = { group: '', resource: 'namespaces', namespace: '' } as const;
+export const crdResource = {
+  group: 'apiextensions.k8s.io',
+  resource: 'customresourcedefinitions',
+  namespace: '',
+} as const;
+
+const nul = Buffer.of(0);
+
+export class Needs {
+  readonly #source: string;
+  readonly #kinds: Kinds;
+  readonly #mark: (t: Transaction, key: ObjectKey, revision: number) => void;
+
+  /** `mark`: the placements that need an object are others now. */
+  constructor(source: string, kinds: Kinds, mark: (t: Transaction, key: ObjectKey, revision: number) => void) {
+    this.#source = source;
+    this.#kinds = kinds;
+    this.#mark = mark;
+  }
+
+  /** Brings the counts of what an object needs to what it needs now. */
+  count(
+    t: Transaction,
+    key: ObjectKey,
+    object: KubeObject | undefined,
+    selecting: readonly { placement: string; items: readonly DownsyncItem[] }[],
+    revision: number,
+  ): void {
+    const needs = this.#of(key, object, selecting);
+    // Where the name of a placement would stand is nothing: none has an empty one.
+    const at = this.#keyOf('', key);
+    const stored = t.get(at);
+    const before: NeedsOfObject = stored ? JSON.parse(asText(stored)) : {};
+    if (Object.keys(needs).length > 0) t.put(at, text(JSON.stringify(needs)));
+    else t.remove(at);
+    for (const [name, keys] of Object.entries(needs)) {
+      for (const need of keys) if (!before[name]?.includes(need)) this.#add(t, name, parseKey(need), 1, revision);
+    }
+    for (const [name, keys] of Object.entries(before)) {
+      for (const need of keys) if (!needs[name]?.includes(need)) this.#add(t, name, parseKey(need), -1, revision);
+    }
+  }
+
+  isNeeded(reader: Reader, placement: string, key: ObjectKey): boolean {
+    return countAt(reader, this.#keyOf(placement, key)) > 0;
+  }
+
+  #of(
+    key: ObjectKey,
+    object: KubeObject | undefined,
+    selecting: readonly { placement: string; items: readonly DownsyncItem[] }[],
+  ): NeedsOfObject {
+    const always: ObjectKey[] = [];
+    if (key.namespace !== '') always.push({ ...namespaceResource, name: key.namespace });
+    if (this.#kinds.byResource(key)?.custom ?? true) {
+      always.push({ ...crdResource, name: `${key.resource}.${key.group}` });
+    }
+    const needs = selecting.map(({ placement, items }): [string, string[]] => {
+      const auxiliaries = object ? auxiliariesOf(key, object, items) : [];
+      return [placement, [...always, ...auxiliaries].map(formatKey)];
+    });
+    return Object.fromEntries(needs.filter(([, keys]) => keys.length > 0));
+  }
+
+  #add(t: Transaction, placement: string, need: ObjectKey, by: number, revision: number): void {
+    const at = this.#keyOf(placement, need);
+    const before = countAt(t, at);
+    if (before + by > 0) t.put(at, u32(before + by));
+    else t.remove(at);
+    if (before === 0 || before + by === 0) this.#mark(t, need, revision);
+  }
+
+  #keyOf(placement: string, key: ObjectKey): Uint8Array {
+    return concat(prefixOf('implied'), text(this.#source), nul, text(placement), nul, text(formatKey(key)));
+  }
+}
+
+function countAt(reader: Reader, at: Uint8Array): number {
+  const bytes = reader.get(at);
+  return bytes ? readU32(bytes) : 0;
+}
