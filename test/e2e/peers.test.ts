@@ -126,7 +126,9 @@ describe('a peer that is not what it should be', () => {
   it('that nobody has put into the inventory reads what to create', async () => {
     const stranger = await dial('nobody', 'agent');
     stranger.link.send(hello('nobody', 'agent'));
-    expect((await refusal(stranger)).message).toContain('there is no SyncTarget "nobody" here, nor one with spec.attachTo "nobody"');
+    expect((await refusal(stranger)).message).toContain(
+      'there is no SyncTarget "nobody" here, nor one with spec.attachTo "nobody"',
+    );
   });
 
   it('whose hello is for another path than its certificate is refused with both', async () => {
