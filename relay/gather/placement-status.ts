@@ -45,9 +45,12 @@ export function placementStatus(
   };
 }
 
+/** Made once: `toLocaleString` makes one for each number. */
+const english = new Intl.NumberFormat('en-US');
+
 /** `available 9,998/10,000 (2 stale, oldest 4m)` */
 export function display(counts: Counts, oldestAgeMs?: number): string {
-  const number = (n: number) => n.toLocaleString('en-US');
+  const number = (n: number) => english.format(n);
   const notes: string[] = [];
   for (const name of ['failed', 'conflicted', 'outdated', 'never', 'quarantined', 'stale'] as const) {
     if (counts[name] > 0) notes.push(`${number(counts[name])} ${name}`);
