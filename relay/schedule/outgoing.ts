@@ -39,7 +39,7 @@ export type Outgoing =
     }
   /** The child is not to have the object. */
   | { readonly type: 'nothing'; readonly originRevision: number }
-  /** The child's mailbox stays as it is for now; the shipment is asked for again in a later step. */
+  /** The child's mailbox stays as it is in this step; the shipment is asked for again in a later one. */
   | { readonly type: 'later' }
   /** The child's mailbox stays as it is: what it should get can't be made, and what it has is the last good one. */
   | { readonly type: 'keep' };
