@@ -5,10 +5,12 @@
  * Leaves are agents, places are their Locations: an agent with two Locations is one leaf with two places, and a placement that matches
  * either of them matches the leaf, once.
  */
+
 import { z } from 'zod';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
 import type { Labels } from '../object/selector.ts';
+import { compareText } from '../object/text-order.ts';
 import { coversKeys, encodeKey, type KeySummaries, keysOfValues, mergeKeySummaries } from './key-summary.ts';
 
 /** Distinct sets that a summary holds exactly; beyond it, evaluation is by key. The design's figure. */
@@ -253,5 +255,5 @@ function bounded({ labels, properties, targetLabels }: Place): Place {
 }
 
 function byId([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  return compareText(a, b);
 }

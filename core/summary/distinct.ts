@@ -2,7 +2,8 @@
  * How many different values there are: the smallest hashes of them (Bar-Yossef et al., "Counting distinct elements in a data stream", RANDOM 2002). Exact up
  * to `hashesMax` values, beyond that an estimate with a standard error of 1/√(hashesMax − 2), 4.4 %. A union of hashes is the same in any order.
  */
-import { compareText, sampleHash, smallestOf } from './order.ts';
+import { compareText } from '../object/text-order.ts';
+import { sampleHash, smallestOf } from './order.ts';
 
 /** 8 KiB of hex text at most. */
 export const hashesMax = 512;

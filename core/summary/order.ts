@@ -5,11 +5,6 @@ export function compareNumbers(a: number, b: number): number {
   return a - b;
 }
 
-/** By code unit. */
-export function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
-}
-
 /** 64 bits in hex: the order of a uniform sample, the same wherever it is taken. */
 export function sampleHash(data: string | Uint8Array): string {
   return Buffer.from(hash128(data).subarray(0, 8)).toString('hex');

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { type MovePart, mergeMoveParts, movePartSchema } from '../move/move-part.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
+import { compareText } from '../object/text-order.ts';
 import { mergeParts, partSchema, type RolloutPart } from '../rollout/part.ts';
 import { text } from '../store/bytes.ts';
 
@@ -139,9 +140,4 @@ function compareFailures(a: Failure, b: Failure): number {
     compareText(a.reason, b.reason) ||
     compareText(a.message, b.message)
   );
-}
-
-/** By code unit: the same order on every node, whatever its locale. */
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

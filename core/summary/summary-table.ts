@@ -2,10 +2,10 @@
 import { type CelProgram, type CelType, compileCel } from '../match/cel/cel.ts';
 import { CelError } from '../match/cel/cel-error.ts';
 import { type CelValue, celValue } from '../match/cel/values.ts';
+import { compareText } from '../object/text-order.ts';
 import type { Cell, CellValues } from './cells.ts';
 import { decimalOf, divideDecimal, parseDecimal, shownDecimal } from './decimal.ts';
 import { countDistinct } from './distinct.ts';
-import { compareText } from './order.ts';
 import { quantile } from './quantile-sketch.ts';
 import type { Summarizer } from './summarizer.ts';
 import type { AggregateType, CombinedField, SummarizerSpec } from './summarizer-spec.ts';

@@ -4,7 +4,8 @@
  * which a frequent value shows up however many rare ones there are: its count is then estimated, with a standard error of at most 1/(2√rowsMax), 4.4 %
  * of the rows.
  */
-import { compareText, sampleHash, smallestOf } from './order.ts';
+import { compareText } from '../object/text-order.ts';
+import { sampleHash, smallestOf } from './order.ts';
 
 export const valuesMax = 128;
 export const rowsMax = 128;

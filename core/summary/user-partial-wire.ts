@@ -2,11 +2,11 @@
 import { z } from 'zod';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
+import { compareText } from '../object/text-order.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { text } from '../store/bytes.ts';
 import { type Cell, type CellKind, cellKinds, cellSchema, encodeCell } from './cells.ts';
 import { hashesMax } from './distinct.ts';
-import { compareText } from './order.ts';
 import { errorsMax, type Grouped, type Selected, type UserPartial, withGroupsMax } from './user-partial.ts';
 
 /** A quarter of the largest frame, and about what a StatusSummary of as many rows takes. */

@@ -6,9 +6,11 @@
  * `below` says up to which hash groups are kept, and a merge keeps to the lower of both. So groups that are shown are exact. Rows of a selection: a sample,
  * the smallest hashes. Errors: a count and a sample.
  */
+
+import { compareText } from '../object/text-order.ts';
 import { type Cell, type CellKind, mergeCells } from './cells.ts';
 import { type Distinct, distinctOf, mergeDistinct } from './distinct.ts';
-import { compareText, smallestOf } from './order.ts';
+import { smallestOf } from './order.ts';
 
 /** What a column of a row can hold. */
 export type Scalar = string | number | boolean | null;

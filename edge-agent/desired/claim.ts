@@ -5,6 +5,7 @@
  * A source speaks through the strongest of its placements that reach this cluster; one whose placements have not arrived yet is the weakest of its
  * depth.
  */
+import { compareText } from '../../core/object/text-order.ts';
 
 /** The placement that speaks for a source. */
 export interface Claim {
@@ -58,8 +59,4 @@ function why(winner: Claimed, loser: Claimed): string {
 function depthOf(source: string): number {
   const segments = source.split('.');
   return segments[0] === 'center' ? 0 : segments.length - 1;
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

@@ -1,7 +1,9 @@
 /** What a rendering is made of besides the object: Customizers and kinds, from the rows of a source, made ready once for each content. */
+
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { customKind } from '../../core/apiserver/crd/custom-kind.ts';
 import type { CustomResourceDefinition } from '../../core/apiserver/crd/definition.ts';
+import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { Kind } from '../../core/apiserver/space.ts';
 import { type Compilation, compileCustomizer } from '../../core/customize/compile.ts';
 import type { CustomizerSpec } from '../../core/customize/customizer.ts';
@@ -31,7 +33,7 @@ export class Ingredients {
   customizer(reader: Reader, table: Table, source: string, name: string): Ingredient<Compilation> | undefined {
     const [namespace = '', inNamespace = '', ...more] = name.split('/');
     if (more.length > 0) return undefined;
-    const key = { group: 'edge.banyan.io', resource: 'customizers', namespace, name: inNamespace };
+    const key = { group: edgeGroup, resource: 'customizers', namespace, name: inNamespace };
     const content = contentAt(reader, table, auxiliaryKey(source, key));
     if (!content) return undefined;
     const hash = bodyHash(content);

@@ -48,16 +48,20 @@ export function placementStatus(
 /** Made once: `toLocaleString` makes one for each number. */
 const english = new Intl.NumberFormat('en-US');
 
+/** `9,998` */
+export function shortNumber(n: number): string {
+  return english.format(n);
+}
+
 /** `available 9,998/10,000 (2 stale, oldest 4m)` */
 export function display(counts: Counts, oldestAgeMs?: number): string {
-  const number = (n: number) => english.format(n);
   const notes: string[] = [];
   for (const name of ['failed', 'conflicted', 'outdated', 'never', 'quarantined', 'stale'] as const) {
-    if (counts[name] > 0) notes.push(`${number(counts[name])} ${name}`);
+    if (counts[name] > 0) notes.push(`${shortNumber(counts[name])} ${name}`);
   }
   if (counts.stale > 0 && oldestAgeMs !== undefined) notes.push(`oldest ${shortDuration(oldestAgeMs)}`);
   const tail = notes.length > 0 ? ` (${notes.join(', ')})` : '';
-  return `available ${number(counts.available)}/${number(counts.expected)}${tail}`;
+  return `available ${shortNumber(counts.available)}/${shortNumber(counts.expected)}${tail}`;
 }
 
 export function shortDuration(ms: number): string {

@@ -4,6 +4,7 @@
  */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { TokenBucket } from '../../core/runtime/token-bucket.ts';
+import { Turn } from '../../core/runtime/turn.ts';
 import type { PlacementId } from '../../core/wire/entries.ts';
 
 /** Enough that the stages of one change (stored, applied, available) pass without waiting. */
@@ -24,32 +25,27 @@ export class Reporter {
   readonly #dirty = new Set<PlacementId>();
   readonly #buckets = new Map<PlacementId, TokenBucket>();
   #timer: Timer | undefined;
-  #scheduled = false;
-  #stopped = false;
+  readonly #turn: Turn;
 
   constructor(ports: ReporterPorts) {
     this.#ports = ports;
+    this.#turn = new Turn(
+      (run) => ports.soon(run),
+      () => this.#run(),
+    );
   }
 
   mark(id: PlacementId): void {
     this.#dirty.add(id);
-    this.#schedule();
+    this.#turn.ask();
   }
 
   stop(): void {
-    this.#stopped = true;
+    this.#turn.stop();
     this.#timer?.stop();
   }
 
-  #schedule(): void {
-    if (this.#scheduled || this.#stopped) return;
-    this.#scheduled = true;
-    this.#ports.soon(() => this.#run());
-  }
-
   #run(): void {
-    this.#scheduled = false;
-    if (this.#stopped) return;
     const nowMs = this.#ports.clock.monotonicMs();
     const due: PlacementId[] = [];
     let waitMs = Number.POSITIVE_INFINITY;
@@ -65,6 +61,6 @@ export class Reporter {
       if (!this.#dirty.has(id) && bucket.isIdle(nowMs)) this.#buckets.delete(id);
     if (due.length > 0) this.#ports.report(due);
     this.#timer?.stop();
-    if (this.#dirty.size > 0) this.#timer = this.#ports.clock.after(waitMs, () => this.#schedule());
+    if (this.#dirty.size > 0) this.#timer = this.#ports.clock.after(waitMs, () => this.#turn.ask());
   }
 }

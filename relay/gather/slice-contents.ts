@@ -30,7 +30,7 @@ export interface Subtree {
 
 /** Of a name's 253 characters, what the number behind it leaves. */
 const stemMax = 245;
-const apiVersion = 'edge.banyan.io/v1alpha1';
+const apiVersion = `${edgeGroup}/v1alpha1`;
 const kind = 'SinglePlacementSlice';
 export const sliceResource = { group: edgeGroup, resource: 'singleplacementslices' } as const;
 
@@ -106,7 +106,7 @@ export function sliceOf(
     metadata: {
       name: sliceName(name, index),
       // A name that is longer than a label's value may be is told by the owner reference alone.
-      labels: name.length <= 63 ? { 'edge.banyan.io/placement': name } : {},
+      labels: name.length <= 63 ? { [`${edgeGroup}/placement`]: name } : {},
       ...(uid === undefined ? {} : { ownerReferences: [{ ...owner, uid }] }),
     },
     ...content,

@@ -5,22 +5,24 @@
  * Work is queued as keys and done in bounded pieces, so that a thousand agents that report at once do not stop the node. Bounds: one waiting key for each
  * child and object, `rowsPerRun` of them in one turn.
  */
+import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { EdgePlacementSpec, UpsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Content } from '../../core/feed/feed.ts';
-import { CelError } from '../../core/match/cel/cel-error.ts';
-import { parseBody, stableStringify } from '../../core/object/canonical.ts';
+import { parseBody } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
+import { Turn } from '../../core/runtime/turn.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { sampleHash } from '../../core/summary/order.ts';
 import type { Failure } from '../../core/summary/partial.ts';
-import { compileSummarizer, type Summarizer } from '../../core/summary/summarizer.ts';
+import type { Summarizer } from '../../core/summary/summarizer.ts';
 import type { SummarizerSpec } from '../../core/summary/summarizer-spec.ts';
 import type { UserPartial } from '../../core/summary/user-partial.ts';
 import { readUserPartial } from '../../core/summary/user-partial-wire.ts';
 import { objectKey, type PlacementId, placementId, placementKey, summaryKey } from '../../core/wire/entries.ts';
 import type { Child } from '../schedule/children.ts';
 import { type Placement, type Placements, selectedObjects } from '../schedule/placements.ts';
+import { CompiledSummarizers } from './compiled-summarizers.ts';
 import { contentOf, nameOf, type ReadRow, type RowPlace, RowSource, type RowSourcePorts } from './row-source.ts';
 import type { Place } from './summary-rows.ts';
 import { UserSummary } from './user-summary.ts';
@@ -79,21 +81,24 @@ interface Known {
 
 /** Some 20 ms: others have their turn in between. */
 const rowsPerRun = 500;
-export const summarizerResource = { group: 'edge.banyan.io', resource: 'statussummarizers', namespace: '' } as const;
+export const summarizerResource = { group: edgeGroup, resource: 'statussummarizers', namespace: '' } as const;
 
 export class Summaries {
   readonly #ports: SummariesPorts;
   readonly #rows: RowSource;
   readonly #byPlacement = new Map<PlacementId, Known>();
-  /** By source and name, the newest only. */
-  readonly #compiled = new Map<string, { text: string; summarizer: Summarizer | string }>();
+  readonly #summarizers: CompiledSummarizers;
   readonly #dirty = new Map<string, DirtyRow>();
   readonly #loads: Load[] = [];
-  #scheduled = false;
-  #stopped = false;
+  readonly #turn: Turn;
 
   constructor(ports: SummariesPorts) {
     this.#ports = ports;
+    this.#turn = new Turn(
+      (run) => ports.soon(run),
+      () => this.#run(),
+    );
+    this.#summarizers = new CompiledSummarizers((reader, source, name) => ports.specOf(reader, source, name));
     this.#rows = new RowSource({ ...ports, upsyncOf: (id) => this.#byPlacement.get(id)?.upsync ?? [] });
   }
 
@@ -117,7 +122,7 @@ export class Summaries {
   }
 
   stop(): void {
-    this.#stopped = true;
+    this.#turn.stop();
   }
 
   // -------------------------------------------------------------------------------------------- what has changed
@@ -204,7 +209,7 @@ export class Summaries {
     // Which Location it is through which the placement reaches an agent may be another.
     if (edited) known.places.clear();
     for (const name of names) {
-      const summarizer = this.#summarizer(reader, placement.source, name);
+      const summarizer = this.#summarizers.of(reader, placement.source, name);
       if (typeof summarizer !== 'string') {
         this.#ensure(known.summaries, placement, name, summarizer, edited);
         continue;
@@ -248,53 +253,29 @@ export class Summaries {
     return contentOf(reader, this.#ports.tableOf(source), hash128(placementKey(id)));
   }
 
-  /** Or why there is none. */
-  #summarizer(reader: Reader, source: string, name: string): Summarizer | string {
-    const spec = this.#ports.specOf(reader, source, name);
-    const key = `${source}/${name}`;
-    if (!spec) {
-      this.#compiled.delete(key);
-      return `StatusSummarizer ${JSON.stringify(name)} does not exist in this space: create it, or take it out of the placement's statusSummarizers`;
-    }
-    const text = stableStringify(spec);
-    const known = this.#compiled.get(key);
-    if (known?.text === text) return known.summarizer;
-    const summarizer = compiled(name, spec);
-    this.#compiled.set(key, { text, summarizer });
-    return summarizer;
-  }
-
   // ----------------------------------------------------------------------------------------------------------- rows
 
   #load(id: PlacementId, name: string, summary: UserSummary, child: string): void {
     if (summary.loading.has(child)) return;
     summary.loading.add(child);
     this.#loads.push({ id, name, summary, child });
-    this.#schedule();
+    this.#turn.ask();
   }
 
   #mark(row: DirtyRow): void {
     const key = `${row.child} ${row.source} ${nameOf(row.keyHash)}`;
     this.#dirty.set(key, { ...row, shipped: row.shipped || (this.#dirty.get(key)?.shipped ?? false) });
-    this.#schedule();
-  }
-
-  #schedule(): void {
-    if (this.#scheduled || this.#stopped) return;
-    this.#scheduled = true;
-    this.#ports.soon(() => this.#run());
+    this.#turn.ask();
   }
 
   #run(): void {
-    this.#scheduled = false;
-    if (this.#stopped) return;
     try {
       this.#ports.store.read((reader) => this.#work(reader));
     } catch (error) {
       this.#ports.failed(error);
       return;
     }
-    if (this.#loads.length > 0 || this.#dirty.size > 0) this.#schedule();
+    if (this.#loads.length > 0 || this.#dirty.size > 0) this.#turn.ask();
   }
 
   #work(reader: Reader): void {
@@ -398,13 +379,4 @@ function itemsOf(placement: Uint8Array): Items {
 
 function namesOf({ downsync, upsync }: Items): string[] {
   return [...new Set([...downsync, ...upsync].flatMap((item) => item.statusSummarizers ?? []))].sort();
-}
-
-function compiled(name: string, spec: SummarizerSpec): Summarizer | string {
-  try {
-    return compileSummarizer(spec);
-  } catch (error) {
-    if (!(error instanceof CelError)) throw error;
-    return `StatusSummarizer ${JSON.stringify(name)} does not compile: ${error.message}`;
-  }
 }

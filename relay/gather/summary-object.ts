@@ -1,14 +1,15 @@
 /** A StatusSummary: its name, and what it says. */
+import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Partial } from '../../core/summary/partial.ts';
 import type { Summarizer } from '../../core/summary/summarizer.ts';
 import { type SummaryTable, summaryTable } from '../../core/summary/summary-table.ts';
 import type { UserPartial } from '../../core/summary/user-partial.ts';
-import { shortDuration } from './placement-status.ts';
+import { shortDuration, shortNumber } from './placement-status.ts';
 
-export const summaryResource = { group: 'edge.banyan.io', resource: 'statussummaries', namespace: '' } as const;
-const apiVersion = 'edge.banyan.io/v1alpha1';
+export const summaryResource = { group: edgeGroup, resource: 'statussummaries', namespace: '' } as const;
+const apiVersion = `${edgeGroup}/v1alpha1`;
 const nameMax = 253;
 
 export interface SummaryContent extends SummaryTable {
@@ -77,14 +78,13 @@ function completeness(partial: UserPartial, builtIn: Partial | undefined): Compl
   const { expected = 0, fresh = 0, stale = 0, never = 0, quarantined = 0 } = builtIn?.counts ?? {};
   const oldestAgeMs = builtIn?.oldestAgeMs;
   const { outdated } = partial;
-  const number = (n: number) => n.toLocaleString('en-US');
   const notes = Object.entries({ stale, never, quarantined, outdated })
     .filter(([, n]) => n > 0)
-    .map(([name, n]) => `${number(n)} ${name}`);
+    .map(([name, n]) => `${shortNumber(n)} ${name}`);
   if (stale > 0 && oldestAgeMs !== undefined) notes.push(`oldest ${shortDuration(oldestAgeMs)}`);
   const tail = notes.length > 0 ? ` (${notes.join(', ')})` : '';
   return {
-    display: `${number(fresh)}/${number(expected)} fresh${tail}`,
+    display: `${shortNumber(fresh)}/${shortNumber(expected)} fresh${tail}`,
     expected,
     fresh,
     stale,

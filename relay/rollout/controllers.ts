@@ -2,6 +2,7 @@
  * The origin's side of all rollouts of its own placements: runs core/rollout/controller.ts whenever something may matter, writes what it decides in
  * one transaction, and wakes it when something is due. Everything that must outlive the process is in the state; what is here can be asked again.
  */
+import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { Space } from '../../core/apiserver/space.ts';
 import {
   approveAnnotation,
@@ -36,7 +37,7 @@ export interface ControllersPorts {
   wrote(): void;
 }
 
-export const gateResource = { group: 'edge.banyan.io', resource: 'rolloutgates' } as const;
+export const gateResource = { group: edgeGroup, resource: 'rolloutgates' } as const;
 /** A webhook that says no is asked again after this: often enough for a person who waits, seldom enough for the one who answers. */
 const askAgainMs = 5_000;
 

@@ -4,6 +4,7 @@
  */
 
 import type { Logger } from '../../core/runtime/logger.ts';
+import { Turn } from '../../core/runtime/turn.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { Step } from './ports.ts';
 import type { Scheduler } from './schedule.ts';
@@ -26,12 +27,15 @@ export interface LoopPorts {
 
 export class ScheduleLoop {
   readonly #ports: LoopPorts;
-  #scheduled = false;
+  readonly #turn: Turn;
   #busy = true;
-  #stopped = false;
 
   constructor(ports: LoopPorts) {
     this.#ports = ports;
+    this.#turn = new Turn(
+      (run) => ports.soon(run),
+      () => this.#run(),
+    );
   }
 
   /** False between a poke and the end of the work that it started; true at first only after one run. */
@@ -41,18 +45,14 @@ export class ScheduleLoop {
 
   poke(): void {
     this.#busy = true;
-    if (this.#scheduled || this.#stopped) return;
-    this.#scheduled = true;
-    this.#ports.soon(() => this.#run());
+    this.#turn.ask();
   }
 
   stop(): void {
-    this.#stopped = true;
+    this.#turn.stop();
   }
 
   #run(): void {
-    this.#scheduled = false;
-    if (this.#stopped) return;
     let step: Step;
     try {
       step = this.#ports.store.write((t) => this.#step(t));

@@ -2,7 +2,7 @@
  * Puts rows into the mailboxes of children and takes them out: shared by reference for relays, through the stages for agents. Counts what it
  * changes, so that a step has a bound, and keeps which children have something new.
  */
-import type { Content, Producer, Table } from '../../core/feed/feed.ts';
+import type { Content, Producer } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { text } from '../../core/store/bytes.ts';
@@ -18,17 +18,11 @@ import {
 } from '../../core/wire/entries.ts';
 import type { Child } from './children.ts';
 import { markDirty, type Work } from './dirty.ts';
-import { type Outgoing, type OutgoingStage, shipmentKey, throughStages } from './outgoing.ts';
-import type { Placement, Placements } from './placements.ts';
-import type { Releases } from './ports.ts';
+import { type Outgoing, shipmentKey, throughStages } from './outgoing.ts';
+import type { Placement } from './placements.ts';
+import type { SchedulePorts } from './ports.ts';
 
-export interface MailboxWriterPorts {
-  tableOf(source: string): Table | undefined;
-  readonly children: ReadonlyMap<string, Child>;
-  readonly placements: Placements;
-  readonly stages: readonly OutgoingStage[];
-  readonly releases: Releases;
-}
+type MailboxWriterPorts = Pick<SchedulePorts, 'tableOf' | 'children' | 'placements' | 'stages' | 'releases'>;
 
 export class MailboxWriter {
   readonly #ports: MailboxWriterPorts;

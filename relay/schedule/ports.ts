@@ -47,10 +47,10 @@ export interface Passage {
   /** A child that does not match any more may lose it; `placement` is absent when it is gone itself. */
   mayDetach(t: Transaction, id: PlacementId, child: string, placement: Placement | undefined): boolean;
   /** What is known of a child, or what a placement says, has changed: `work` may be marked dirty. */
-  childChanged?(t: Transaction, child: string): void;
-  placementChanged?(t: Transaction, id: PlacementId): void;
+  childChanged(t: Transaction, child: string): void;
+  placementChanged(t: Transaction, id: PlacementId): void;
   /** Looks again at what has been kept back of a placement; the children whose mailbox has new rows. */
-  work?(t: Transaction, id: PlacementId): readonly string[];
+  work(t: Transaction, id: PlacementId): readonly string[];
 }
 
 export interface Step {

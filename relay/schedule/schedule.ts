@@ -123,7 +123,7 @@ export class Scheduler {
       // An expression may fail otherwise than before where it does not match, which its author reads.
       if (had || has || placement.locationExpression !== undefined) this.#changed.add(placement.id);
     }
-    this.#ports.passage.childChanged?.(t, name);
+    this.#ports.passage.childChanged(t, name);
     if (child) this.#matchedWith.set(name, child);
     else this.#matchedWith.delete(name);
     if (known === undefined && child?.role === 'relay') this.#writer.touch(name);
@@ -166,7 +166,7 @@ export class Scheduler {
 
   #move(t: Transaction, id: PlacementId): boolean {
     this.#changed.add(id);
-    for (const child of this.#ports.passage.work?.(t, id) ?? []) {
+    for (const child of this.#ports.passage.work(t, id)) {
       this.#writer.wrote(child);
     }
     return true;
@@ -180,7 +180,7 @@ export class Scheduler {
     const known = placements.get(id);
     const current = known?.children ?? new Set(matchedChildren(t, id));
     const placement = readPlacement(t, this.#ports, id, current);
-    passage.placementChanged?.(t, id);
+    passage.placementChanged(t, id);
     for (const child of [...current]) {
       const still = placement && children.has(child) && matchChild(placement, children.get(child)!).matches;
       if (!still && passage.mayDetach(t, id, child, placement)) this.#detach(t, id, child, current);

@@ -3,6 +3,7 @@
  * the relays where something uses them.
  */
 
+import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
 import { customizerAnnotation, expandAnnotation } from '../../core/customize/customizer.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
@@ -10,7 +11,7 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import type { ObjectAttributes } from '../../core/wire/entries.ts';
 import type { DownsyncItem } from './downsync.ts';
 
-const group = 'edge.banyan.io';
+const group = edgeGroup;
 const customizers = 'customizers';
 const summarizers = 'statussummarizers';
 

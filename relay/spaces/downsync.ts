@@ -1,4 +1,5 @@
 /** Which objects of a space a placement's `spec.downsync` selects. Fields of an item are ANDed, items are ORed, `*` is all. */
+import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import { type LabelSelector, type Labels, matchesSelector } from '../../core/object/selector.ts';
 
@@ -26,13 +27,7 @@ export interface Candidate {
  * Groups whose objects say where others go, or are the cluster's own bookkeeping: they never travel as workload, whatever a `*` says.
  * A component's status is not a workload either.
  */
-const groupsThatStay = new Set([
-  'edge.banyan.io',
-  'inventory.banyan.io',
-  'mesh.banyan.io',
-  'events.k8s.io',
-  'metrics.k8s.io',
-]);
+const groupsThatStay = new Set([edgeGroup, 'inventory.banyan.io', 'mesh.banyan.io', 'events.k8s.io', 'metrics.k8s.io']);
 const resourcesThatStay = new Set([
   '/events',
   '/nodes',

@@ -4,6 +4,7 @@
  *
  * What else they need is counted by needs.ts.
  */
+import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Kinds } from '../../core/apiserver/space.ts';
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
@@ -57,7 +58,7 @@ interface Selecting {
   readonly namedSummarizers: readonly string[];
 }
 
-export const placementResource = { group: 'edge.banyan.io', resource: 'edgeplacements' } as const;
+export const placementResource = { group: edgeGroup, resource: 'edgeplacements' } as const;
 
 /** Objects looked at in one transaction. */
 const objectsPerStep = 200;

@@ -3,6 +3,7 @@
  * reads, through the scheduler and an LMDB store; over the same Deployment without customization. Then one annotation of one Location, with 45
  * customized objects at each of the agents.
  */
+
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { compileCustomizer } from '../../core/customize/compile.ts';
 import type { CustomizerSpec, Facts } from '../../core/customize/customizer.ts';
@@ -23,6 +24,7 @@ import { markDirty } from '../../relay/schedule/dirty.ts';
 import { Placements } from '../../relay/schedule/placements.ts';
 import { Scheduler } from '../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../relay/schedule/source-changes.ts';
+import { openPassage } from '../support/open-passage.ts';
 import { noReleases } from '../unit/relay/support/no-releases.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import { median } from './measure.ts';
@@ -145,7 +147,7 @@ class Bench {
       mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
       children: this.#children,
       placements: this.#placements,
-      passage: { mayAttach: () => true, mayDetach: () => true },
+      passage: openPassage,
       releases: noReleases,
       stages: [this.#customization],
       refreshChild: (t, name) => {

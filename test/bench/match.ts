@@ -3,6 +3,7 @@
  * it is to have and the parent's summary is written, in memory of the store and not flushed. The node's own inventory, child book, scheduler and LMDB store,
  * without sessions. Then the same label on a relay's summary of as many Locations.
  */
+
 import { EmbeddedStorage } from '../../core/apiserver/storage/embedded.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
@@ -31,6 +32,7 @@ import { Placements } from '../../relay/schedule/placements.ts';
 import { changedKeys } from '../../relay/schedule/route-keys.ts';
 import { Scheduler } from '../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../relay/schedule/source-changes.ts';
+import { openPassage } from '../support/open-passage.ts';
 import { noReleases } from '../unit/relay/support/no-releases.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import { median } from './measure.ts';
@@ -175,7 +177,7 @@ function openNode(store: LmdbStore) {
     auxiliaryChanged: () => undefined,
     releases: noReleases,
     stages: [],
-    passage: { mayAttach: () => true, mayDetach: () => true },
+    passage: openPassage,
   });
   let revision = 0;
   const put = (key: string, attributes: object, body: string) =>

@@ -2,6 +2,7 @@
  * A node of the mesh without sessions, API server and inventory, for tests and benchmarks of the way up: stores, feeds, scheduler, gather and summaries are
  * those of the product. Parent and child are in one process; what the one's producer has, the other's consumer takes.
  */
+
 import type { Space } from '../../core/apiserver/space.ts';
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange, Content } from '../../core/feed/feed.ts';
@@ -34,6 +35,7 @@ import { Scheduler } from '../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../relay/schedule/source-changes.ts';
 import { openWorkloadSpace, type WorkloadSpace } from '../../relay/spaces/own-spaces.ts';
 import { noReleases } from '../unit/relay/support/no-releases.ts';
+import { openPassage } from './open-passage.ts';
 
 export interface GatherNodePorts {
   readonly store: Store;
@@ -94,7 +96,7 @@ export class GatherNode {
       auxiliaryChanged: (t, of, key) => this.summaries.summarizerChanged(t, of, key),
       releases: noReleases,
       stages: [{ outgoing: (...shipped) => this.summaries.stage.outgoing(...shipped) }],
-      passage: { mayAttach: () => true, mayDetach: () => true },
+      passage: openPassage,
     });
     const connection = () => ({ connected: true, silentMs: 0 });
     this.gather = new Gather({

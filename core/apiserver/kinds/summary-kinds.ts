@@ -4,9 +4,8 @@ import { aggregateTypes } from '../../summary/summarizer-spec.ts';
 import { errorsMax } from '../../summary/user-partial.ts';
 import { groupsLimit, selectLimit } from '../../summary/user-partial-wire.ts';
 import type { SchemaProps } from '../crd/definition.ts';
+import { edgeGroup } from './edge-kinds.ts';
 import { boolean, definition, integer, list, listByKey, object, rule, string, time } from './schema-words.ts';
-
-const group = 'edge.banyan.io';
 
 /** As many columns as a person compares. */
 const columnsMax = 16;
@@ -112,7 +111,7 @@ const spec = object(
 );
 
 export const statusSummarizerDefinition = definition({
-  group,
+  group: edgeGroup,
   names: { plural: 'statussummarizers', kind: 'StatusSummarizer', shortNames: ['ssz'] },
   description:
     'Says how the reported state of objects is summarized. Takes effect where an EdgePlacement names it in statusSummarizers of spec.downsync or spec.upsync; the result is the StatusSummary PLACEMENT.SUMMARIZER.',
@@ -156,7 +155,7 @@ const value: SchemaProps = {
 };
 
 export const statusSummaryDefinition = definition({
-  group,
+  group: edgeGroup,
   names: { plural: 'statussummaries', kind: 'StatusSummary', shortNames: ['ss'] },
   description:
     'The reported state of the objects of one placement, summarized by one StatusSummarizer. Written by the node, at each level of its subtree.',

@@ -1,5 +1,7 @@
 /** The list `metadata.managedFields`: one entry for each manager, operation, version and subresource. */
+
 import type { JsonObject, ManagedFieldsEntry } from '../../object/meta.ts';
+import { compareText } from '../../object/text-order.ts';
 import { equals, type FieldSet, isEmpty, leaf, union } from './field-set.ts';
 
 export type Operation = 'Apply' | 'Update';
@@ -72,10 +74,6 @@ function compareEntries(a: Entry, b: Entry): number {
     compareText(a.apiVersion, b.apiVersion) ||
     compareText(a.subresource, b.subresource)
   );
-}
-
-function compareText(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Updaters beyond this number are merged, the oldest first: programs with a new name for each run must not fill the object. The API server's limit. */

@@ -1,8 +1,10 @@
 /** Pods as the workload controllers make and count them. */
+
 import { stableStringify } from '../../../../core/object/canonical.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import type { GroupResource, ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
+import { compareText } from '../../../../core/object/text-order.ts';
 import { isTerminating, ownerReference } from './objects.ts';
 
 export const podResource: GroupResource = { group: '', resource: 'pods' };
@@ -92,9 +94,7 @@ export function smallest(delays: readonly (number | undefined)[]): number | unde
 
 /** Those to be deleted first: not ready before ready, then the youngest. */
 export function deletionOrder(a: Pod, b: Pod): number {
-  return (
-    Number(isReady(a)) - Number(isReady(b)) || compareText(b.metadata.creationTimestamp, a.metadata.creationTimestamp)
-  );
+  return Number(isReady(a)) - Number(isReady(b)) || compareText(createdOf(b), createdOf(a));
 }
 
 export function podKey(namespace: string, name: string): ObjectKey {
@@ -110,6 +110,6 @@ function readyCondition(pod: Pod) {
   return pod.status?.conditions?.find((condition) => condition.type === 'Ready');
 }
 
-function compareText(a = '', b = ''): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+function createdOf({ metadata }: Pod): string {
+  return metadata.creationTimestamp ?? '';
 }

@@ -2,6 +2,7 @@
  * A rollout without the wires: an origin with its space, its selection and its controllers, and last hops below it, each with its own store and its
  * agents. Rows go from table to table, in any order that the test wants; an agent reports of what its mailbox holds.
  */
+
 import type { Space } from '../../../../core/apiserver/space.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
 import { mergeLabelSummaries } from '../../../../core/match/label-summary.ts';
@@ -28,6 +29,7 @@ import { Placements } from '../../../../relay/schedule/placements.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../../../relay/schedule/source-changes.ts';
 import { openWorkloadSpace, type WorkloadSpace } from '../../../../relay/spaces/own-spaces.ts';
+import { openPassage } from '../../../support/open-passage.ts';
 import { Turns } from '../../core/apiserver/lifecycle/turns.ts';
 import { factsOf } from '../support/facts.ts';
 
@@ -92,7 +94,7 @@ class BenchNode {
       auxiliaryChanged: () => undefined,
       releases: this.exposures,
       stages: [this.exposures],
-      passage: { mayAttach: () => true, mayDetach: () => true },
+      passage: openPassage,
     });
     this.gather = new Gather({
       placements: this.placements,

@@ -5,6 +5,7 @@ import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { ScheduleLoop } from '../../../../relay/schedule/loop.ts';
 import { Placements } from '../../../../relay/schedule/placements.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';
+import { openPassage } from '../../../support/open-passage.ts';
 import { Turns } from '../../core/apiserver/lifecycle/turns.ts';
 import { noReleases } from '../support/no-releases.ts';
 import { idOf, selecting } from '../support/schedule-bench.ts';
@@ -32,7 +33,7 @@ describe('the loop of a scheduler', () => {
       auxiliaryChanged: () => undefined,
       releases: noReleases,
       stages: [],
-      passage: { mayAttach: () => true, mayDetach: () => true },
+      passage: openPassage,
     });
     loop = new ScheduleLoop({
       store: bench.store,

@@ -1,4 +1,5 @@
 /** A scheduler over one source with the mailboxes of some children; the children are what the test says they are. */
+
 import type { AppliedChange, Producer } from '../../../../core/feed/feed.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
 import { mergeLabelSummaries } from '../../../../core/match/label-summary.ts';
@@ -18,6 +19,7 @@ import { Placements } from '../../../../relay/schedule/placements.ts';
 import type { Step } from '../../../../relay/schedule/ports.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../../../relay/schedule/source-changes.ts';
+import { openPassage } from '../../../support/open-passage.ts';
 import { factsOf } from './facts.ts';
 import { noReleases } from './no-releases.ts';
 
@@ -91,6 +93,7 @@ export class ScheduleBench {
       releases: noReleases,
       stages: this.stages,
       passage: {
+        ...openPassage,
         mayAttach: (_t, _placement, child) => this.attaches(child.name),
         mayDetach: (_t, _id, child) => this.detaches(child),
       },

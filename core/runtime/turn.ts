@@ -1,0 +1,27 @@
+/** One piece of work that is done soon, once however often it is asked for meanwhile; what is asked for while it runs is done again. */
+export class Turn {
+  readonly #soon: (run: () => void) => void;
+  readonly #run: () => void;
+  #asked = false;
+  #stopped = false;
+
+  /** `soon` calls back after what waits already: setImmediate in the product. */
+  constructor(soon: (run: () => void) => void, run: () => void) {
+    this.#soon = soon;
+    this.#run = run;
+  }
+
+  ask(): void {
+    if (this.#asked || this.#stopped) return;
+    this.#asked = true;
+    this.#soon(() => {
+      this.#asked = false;
+      if (!this.#stopped) this.#run();
+    });
+  }
+
+  /** What was asked for is not done any more. */
+  stop(): void {
+    this.#stopped = true;
+  }
+}

@@ -1,0 +1,51 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { Turn } from '../../../../core/runtime/turn.ts';
+
+describe('a turn', () => {
+  let waiting: (() => void)[];
+  let ran: number;
+  const next = () => waiting.shift()?.();
+
+  beforeEach(() => {
+    waiting = [];
+    ran = 0;
+  });
+
+  const turn = (run = () => {}) =>
+    new Turn(
+      (later) => waiting.push(later),
+      () => {
+        ran++;
+        run();
+      },
+    );
+
+  it('runs soon and not at once, once however often it was asked for', () => {
+    const one = turn();
+    one.ask();
+    one.ask();
+    expect([ran, waiting.length]).toEqual([0, 1]);
+    next();
+    expect([ran, waiting.length]).toEqual([1, 0]);
+  });
+
+  it('runs again when it is asked for while it runs', () => {
+    const one: Turn = turn(() => {
+      if (ran === 1) one.ask();
+    });
+    one.ask();
+    next();
+    next();
+    expect(ran).toBe(2);
+  });
+
+  it('does not run once it is stopped, whether it was asked for before or after', () => {
+    const one = turn();
+    one.ask();
+    one.stop();
+    next();
+    one.ask();
+    next();
+    expect([ran, waiting.length]).toEqual([0, 0]);
+  });
+});
