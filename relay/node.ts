@@ -12,9 +12,9 @@ import { markCaughtUp } from '../core/session/node-identity.ts';
 import { ParentSessions } from '../core/session/parent-sessions.ts';
 import type { Store, Transaction } from '../core/store/store.ts';
 import { type PlacementId, parseEntryKey, treeKey } from '../core/wire/entries.ts';
-import { grpcDialer } from '../core/wire/grpc/grpc-dialer.ts';
-import { listenGrpc, type NodeCredentials } from '../core/wire/grpc/grpc-listener.ts';
+import type { NodeCredentials } from '../core/wire/grpc/grpc-listener.ts';
 import type { Listener } from '../core/wire/link.ts';
+import type { MeshNetwork } from '../core/wire/network.ts';
 import type { NodeConfig } from './config.ts';
 import { Ground, type NodeEvents } from './ground.ts';
 import { checkReported } from './mailbox/reported-check.ts';
@@ -33,6 +33,8 @@ export interface NodePorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  readonly network: MeshNetwork;
+  /** Of the API server. */
   readonly credentials: NodeCredentials;
   readonly software: string;
   soon(run: () => void): void;
@@ -81,20 +83,14 @@ export class Node implements AsyncDisposable {
 
   /** Serves when it returns; what was left to do at the last end is taken up first. */
   async start(): Promise<{ url: string; meshAddress: string }> {
-    const { store, log, clock, credentials } = this.#ports;
-    const { mesh, path, inventory } = this.#config;
+    const { store, log, network } = this.#ports;
+    const { path, inventory } = this.#config;
     const { book, spaces } = this.#ground;
     store.write((t) => book.load(t));
     store.read((reader) => this.#down.load(reader));
     seedInventory(spaces.system, inventory);
     await store.flushed();
-    this.#listener = await listenGrpc({
-      ...mesh,
-      credentials,
-      log,
-      clock,
-      accept: (link) => this.#sessions.accept(link),
-    });
+    this.#listener = await network.listen((link) => this.#sessions.accept(link));
     const url = await this.#api.listen();
     this.#loop.poke();
     this.#down.mover.start();
@@ -250,7 +246,7 @@ export class Node implements AsyncDisposable {
   #makeUplink(): ChildSession | undefined {
     const { parent, path } = this.#config;
     if (!parent) return undefined;
-    const { store, clock, random, log, software, credentials } = this.#ports;
+    const { store, clock, random, log, software, network } = this.#ports;
     return new ChildSession({
       store,
       clock,
@@ -260,7 +256,7 @@ export class Node implements AsyncDisposable {
       path,
       role: 'relay',
       identity: this.#ground.identity,
-      dialer: grpcDialer({ address: parent.address, parentPath: parent.path, credentials, clock }),
+      dialer: network.dialer(parent),
       producer: this.#ground.outbox,
       consumer: this.#ground.upstream,
       applied: (t, changes) => this.#fromAbove(t, changes),

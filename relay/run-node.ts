@@ -10,6 +10,7 @@ import { describeError } from '../core/runtime/errors.ts';
 import { systemRandom } from '../core/runtime/random.ts';
 import { openFormatted } from '../core/store/format.ts';
 import { LmdbStore } from '../core/store/lmdb/lmdb-store.ts';
+import { grpcNetwork } from '../core/wire/grpc/grpc-network.ts';
 import { type NodeConfig, nodeConfigSchema } from './config.ts';
 import { processMetrics } from './metrics.ts';
 import { Node } from './node.ts';
@@ -33,12 +34,14 @@ export async function runNode(role: 'center' | 'relay'): Promise<void> {
   const store = LmdbStore.open({ directory: config.data }, log);
   openFormatted(store, systemClock);
   const pem = (file: string) => readFileSync(file);
+  const credentials = { caPem: pem(config.pki.ca), certPem: pem(config.pki.cert), keyPem: pem(config.pki.key) };
   const node = new Node(config, {
     store,
     clock: systemClock,
     random: systemRandom,
     log,
-    credentials: { caPem: pem(config.pki.ca), certPem: pem(config.pki.cert), keyPem: pem(config.pki.key) },
+    network: grpcNetwork({ ...config.mesh, credentials, log, clock: systemClock }),
+    credentials,
     software: packageVersion(),
     soon: (run) => setImmediate(run),
     metrics: processMetrics,

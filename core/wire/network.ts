@@ -1,0 +1,18 @@
+/**
+ * How a node is reached by its children and reaches its parent, whatever carries it: the transports of the product, memory in the
+ * simulation. A node is given one and asks no further.
+ */
+import type { Accept, Dialer, Listener } from './link.ts';
+
+export interface ParentAddress {
+  /** host:port */
+  readonly address: string;
+  /** Empty: the center. */
+  readonly path: string;
+}
+
+export interface MeshNetwork {
+  /** Takes children from now on, until it is disposed of. */
+  listen(accept: Accept): Promise<Listener>;
+  dialer(parent: ParentAddress): Dialer;
+}
