@@ -1,25 +1,19 @@
 /**
- * The assembly of an agent: store, embedded cluster with its API, the agent, the session with the parent. Started without a parent that
- * answers, all but the last do their work.
+ * An agent with its store on disk, its line to the parent and the API of its embedded cluster. Started without a parent that answers, all but
+ * the line do their work.
  */
 import { join } from 'node:path';
 import { ApiServer } from '../core/apiserver/http/api-server.ts';
 import type { UserInfo } from '../core/apiserver/space.ts';
-import { FeedConsumer } from '../core/feed/consumer.ts';
-import { FeedProducer } from '../core/feed/producer.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import { BanyanError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
-import { beginBoot } from '../core/session/node-identity.ts';
 import { LmdbStore } from '../core/store/lmdb/lmdb-store.ts';
-import type { Store } from '../core/store/store.ts';
 import { grpcDialer } from '../core/wire/grpc/grpc-dialer.ts';
-import { Agent } from './agent.ts';
-import { assembleCluster } from './cluster/embedded/assemble.ts';
+import { assembleAgent } from './assembly.ts';
 import type { AgentConfig } from './config.ts';
 import { metricsOf } from './metrics.ts';
-import { Uplink } from './uplink/uplink.ts';
 
 export interface Credentials {
   readonly caPem: Buffer;
@@ -50,32 +44,23 @@ const masters = 'system:masters';
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const { config, clock, random, logger, version, schedule } = options;
   const store = LmdbStore.open({ directory: join(config.data, 'store') }, logger);
-  const { identity, downstream, outbox } = openFeeds(store, clock, random);
-  // What the first hello and the first batch say must have survived before they are said.
-  await store.flushed();
-  const assembled = assembleCluster({
-    store,
-    clock,
-    random,
-    logger,
-    schedule,
+  const assembled = await assembleAgent({
+    path: config.path,
+    version,
     pace: config.cluster.embedded,
-  });
-  const { path } = config;
-  const shared = { path, store, downstream, outbox, clock, random, logger };
-  const agent: Agent = new Agent({ ...shared, version, cluster: assembled.cluster, wrote: () => uplink.wake() });
-  const uplink: Uplink = new Uplink({
-    ...shared,
-    software: version,
-    identity,
+    store,
     dialer: grpcDialer({
       address: config.parent.address,
       parentPath: config.parent.path,
       credentials: options.credentials,
       clock,
     }),
-    received: (changes) => agent.received(changes),
+    clock,
+    random,
+    logger,
+    schedule,
   });
+  const { agent, uplink } = assembled;
   const api = apiServer(options, {
     notReady: () => (uplink.joined ? undefined : 'not attached to the parent yet'),
     metrics: metricsOf({
@@ -89,29 +74,15 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   });
   api.mount('', assembled.space);
   const url = await api.listen();
-  agent.start();
-  uplink.start();
+  assembled.start();
   return {
     url,
     async [Symbol.asyncDispose]() {
-      uplink.close();
-      await agent.stop();
       await api[Symbol.asyncDispose]();
       await assembled[Symbol.asyncDispose]();
       await store[Symbol.asyncDispose]();
     },
   };
-}
-
-function openFeeds(store: Store, clock: Clock, random: Random) {
-  return store.write((t) => {
-    const identity = beginBoot(t, clock, random);
-    return {
-      identity,
-      downstream: FeedConsumer.open(t, { name: 'upstream' }),
-      outbox: FeedProducer.open(t, { name: 'outbox', bootNonce: identity.bootNonce, random }),
-    };
-  });
 }
 
 function apiServer(

@@ -2,7 +2,7 @@
  * The assembly of a node with children: what it stands on (ground.ts), the rooms of both ways (way-down.ts, way-up.ts), sessions on both sides and
  * the API server. The center is this without a parent. Read it as the list of what is connected to what; each part says in its own file what it does.
  */
-import { ApiServer } from '../core/apiserver/http/api-server.ts';
+import type { Space } from '../core/apiserver/space.ts';
 import type { AppliedChange } from '../core/feed/feed.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
@@ -12,7 +12,6 @@ import { markCaughtUp } from '../core/session/node-identity.ts';
 import { ParentSessions } from '../core/session/parent-sessions.ts';
 import type { Store, Transaction } from '../core/store/store.ts';
 import { type PlacementId, parseEntryKey, treeKey } from '../core/wire/entries.ts';
-import type { NodeCredentials } from '../core/wire/grpc/grpc-listener.ts';
 import type { Listener } from '../core/wire/link.ts';
 import type { MeshNetwork } from '../core/wire/network.ts';
 import type { NodeConfig } from './config.ts';
@@ -24,9 +23,17 @@ import { seedInventory } from './schedule/seed-inventory.ts';
 import { noteSourceChange } from './schedule/source-changes.ts';
 import { NodeReports } from './tree/node-reports.ts';
 import { Readiness } from './tree/readiness.ts';
-import { userOfCertificate } from './users.ts';
 import { WayDown } from './way-down.ts';
 import { WayUp } from './way-up.ts';
+
+/** Where people reach the spaces of a node: the API server of the product, nothing in the simulation. */
+export interface NodeApi extends AsyncDisposable {
+  mount(prefix: string, space: Space): void;
+  /** For prefixes that are not mounted; asked once each. */
+  resolveWith(resolver: (prefix: string) => Space | undefined): void;
+  /** Serves from now on; the URL. */
+  listen(): Promise<string>;
+}
 
 export interface NodePorts {
   readonly store: Store;
@@ -34,11 +41,10 @@ export interface NodePorts {
   readonly random: Random;
   readonly log: Logger;
   readonly network: MeshNetwork;
-  /** Of the API server. */
-  readonly credentials: NodeCredentials;
   readonly software: string;
   soon(run: () => void): void;
-  metrics(): Promise<string>;
+  /** Made once; `notReady` says what stands in the way of being ready. */
+  api(answers: { notReady(): string | undefined }): NodeApi;
   /** The store is full or broken: nothing can go on. */
   fatal(error: unknown): void;
 }
@@ -54,7 +60,7 @@ export class Node implements AsyncDisposable {
   readonly #sessions: ParentSessions;
   readonly #uplink: ChildSession | undefined;
   readonly #reports: NodeReports;
-  readonly #api: ApiServer;
+  readonly #api: NodeApi;
   #listener: Listener | undefined;
 
   constructor(config: NodeConfig, ports: NodePorts) {
@@ -295,18 +301,8 @@ export class Node implements AsyncDisposable {
 
   // ---------------------------------------------------------------------------------------------------------- API
 
-  #makeApi(): ApiServer {
-    const { credentials, clock, log, metrics } = this.#ports;
-    const { certPem: cert, keyPem: key, caPem: ca } = credentials;
-    const api = new ApiServer({
-      tls: { cert, key, ca },
-      ...this.#config.api,
-      clock,
-      log,
-      authenticate: userOfCertificate,
-      notReady: () => this.#readiness.notReady(),
-      metrics,
-    });
+  #makeApi(): NodeApi {
+    const api = this.#ports.api({ notReady: () => this.#readiness.notReady() });
     api.mount('', this.#ground.spaces.system);
     for (const space of this.#ground.spaces.named()) api.mount(`/spaces/${space.name}`, space);
     api.resolveWith((prefix) => this.#up.views.resolve(prefix));

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { parse } from 'yaml';
+import { ApiServer } from '../core/apiserver/http/api-server.ts';
 import { systemClock } from '../core/runtime/clock.ts';
 import { describeError } from '../core/runtime/errors.ts';
 import { systemRandom } from '../core/runtime/random.ts';
@@ -14,6 +15,7 @@ import { grpcNetwork } from '../core/wire/grpc/grpc-network.ts';
 import { type NodeConfig, nodeConfigSchema } from './config.ts';
 import { processMetrics } from './metrics.ts';
 import { Node } from './node.ts';
+import { userOfCertificate } from './users.ts';
 
 export async function runNode(role: 'center' | 'relay'): Promise<void> {
   const config = readConfig(role);
@@ -41,10 +43,18 @@ export async function runNode(role: 'center' | 'relay'): Promise<void> {
     random: systemRandom,
     log,
     network: grpcNetwork({ ...config.mesh, credentials, log, clock: systemClock }),
-    credentials,
     software: packageVersion(),
     soon: (run) => setImmediate(run),
-    metrics: processMetrics,
+    api: (answers) =>
+      new ApiServer({
+        ...config.api,
+        ...answers,
+        tls: { cert: credentials.certPem, key: credentials.keyPem, ca: credentials.caPem },
+        clock: systemClock,
+        log,
+        authenticate: userOfCertificate,
+        metrics: processMetrics,
+      }),
     fatal,
   });
   const { url, meshAddress } = await node.start();

@@ -23,11 +23,19 @@ export const systemClock: Clock = {
   },
 };
 
+interface VirtualTimer {
+  readonly atMs: number;
+  readonly sequence: number;
+  readonly fire: () => void;
+  stopped: boolean;
+}
+
 /** A clock that moves only when told to. Timers fire in order of their time, then of their making. */
 export class VirtualClock implements Clock {
   #nowMs: number;
   #sequence = 0;
-  #timers: { atMs: number; sequence: number; fire: () => void }[] = [];
+  /** A binary heap, the earliest first; what was stopped is passed over when it comes up. */
+  readonly #heap: VirtualTimer[] = [];
 
   constructor(startMs = 1_700_000_000_000) {
     this.#nowMs = startMs;
@@ -42,11 +50,12 @@ export class VirtualClock implements Clock {
   }
 
   after(delayMs: number, fire: () => void): Timer {
-    const timer = { atMs: this.#nowMs + Math.max(0, delayMs), sequence: this.#sequence++, fire };
-    this.#timers.push(timer);
+    const atMs = this.#nowMs + Math.max(0, delayMs);
+    const timer: VirtualTimer = { atMs, sequence: this.#sequence++, fire, stopped: false };
+    this.#push(timer);
     return {
       stop: () => {
-        this.#timers = this.#timers.filter((other) => other !== timer);
+        timer.stopped = true;
       },
     };
   }
@@ -54,18 +63,56 @@ export class VirtualClock implements Clock {
   /** Moves time forward by `ms` and fires what falls due on the way. */
   advance(ms: number): void {
     const untilMs = this.#nowMs + ms;
-    for (let next = this.#earliest(untilMs); next; next = this.#earliest(untilMs)) {
-      this.#nowMs = Math.max(this.#nowMs, next.atMs);
-      const due = next;
-      this.#timers = this.#timers.filter((timer) => timer !== due);
-      due.fire();
+    while (this.fireNext(untilMs)) {
+      // Whatever falls due until then, also what is asked for on the way.
     }
     this.#nowMs = untilMs;
   }
 
-  #earliest(untilMs: number) {
-    return this.#timers
-      .filter((timer) => timer.atMs <= untilMs)
-      .sort((a, b) => a.atMs - b.atMs || a.sequence - b.sequence)[0];
+  /** Fires the next timer alone, if it falls due until then, and moves time to it; false when there is none. */
+  fireNext(untilMs: number): boolean {
+    for (let top = this.#heap[0]; top && top.atMs <= untilMs; top = this.#heap[0]) {
+      this.#pop();
+      if (top.stopped) continue;
+      this.#nowMs = Math.max(this.#nowMs, top.atMs);
+      // Stopping it from now on is harmless.
+      top.stopped = true;
+      top.fire();
+      return true;
+    }
+    return false;
   }
+
+  #push(timer: VirtualTimer): void {
+    const heap = this.#heap;
+    let at = heap.length;
+    heap.push(timer);
+    while (at > 0) {
+      const above = (at - 1) >> 1;
+      if (isBefore(heap[above]!, timer)) break;
+      heap[at] = heap[above]!;
+      at = above;
+    }
+    heap[at] = timer;
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop()!;
+    if (heap.length === 0) return;
+    let at = 0;
+    for (;;) {
+      let below = 2 * at + 1;
+      if (below >= heap.length) break;
+      if (below + 1 < heap.length && isBefore(heap[below + 1]!, heap[below]!)) below++;
+      if (isBefore(last, heap[below]!)) break;
+      heap[at] = heap[below]!;
+      at = below;
+    }
+    heap[at] = last;
+  }
+}
+
+function isBefore(a: VirtualTimer, b: VirtualTimer): boolean {
+  return a.atMs < b.atMs || (a.atMs === b.atMs && a.sequence < b.sequence);
 }

@@ -1,0 +1,78 @@
+/** The rooms of an agent on a store and a way to its parent, without sockets: embedded cluster, agent and uplink. */
+import type { Space } from '../core/apiserver/space.ts';
+import { FeedConsumer } from '../core/feed/consumer.ts';
+import { FeedProducer } from '../core/feed/producer.ts';
+import type { Clock } from '../core/runtime/clock.ts';
+import type { Logger } from '../core/runtime/logger.ts';
+import type { Random } from '../core/runtime/random.ts';
+import { beginBoot } from '../core/session/node-identity.ts';
+import type { Store } from '../core/store/store.ts';
+import type { Dialer } from '../core/wire/link.ts';
+import { Agent } from './agent.ts';
+import { assembleCluster } from './cluster/embedded/assemble.ts';
+import type { ClusterPace } from './cluster/embedded/pace.ts';
+import { Uplink } from './uplink/uplink.ts';
+
+export interface AgentPorts {
+  readonly path: string;
+  readonly version: string;
+  readonly pace: ClusterPace;
+  readonly store: Store;
+  readonly dialer: Dialer;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Has `turn` called soon, after the commit that runs now. */
+  readonly schedule: (turn: () => void) => void;
+}
+
+export interface AssembledAgent extends AsyncDisposable {
+  readonly agent: Agent;
+  readonly uplink: Uplink;
+  /** Of the embedded cluster. */
+  readonly space: Space;
+  start(): void;
+}
+
+/** Nothing is applied and nobody is dialled before `start`. */
+export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> {
+  const { path, version, store, dialer, clock, random, logger, schedule, pace } = ports;
+  const { identity, downstream, outbox } = openFeeds(ports);
+  // What the first hello and the first batch say must have survived before they are said.
+  await store.flushed();
+  const assembled = assembleCluster({ store, clock, random, logger, schedule, pace });
+  const shared = { path, store, downstream, outbox, clock, random, logger };
+  const agent: Agent = new Agent({ ...shared, version, cluster: assembled.cluster, wrote: () => uplink.wake() });
+  const uplink: Uplink = new Uplink({
+    ...shared,
+    software: version,
+    identity,
+    dialer,
+    received: (changes) => agent.received(changes),
+  });
+  return {
+    agent,
+    uplink,
+    space: assembled.space,
+    start() {
+      agent.start();
+      uplink.start();
+    },
+    async [Symbol.asyncDispose]() {
+      uplink.close();
+      await agent.stop();
+      await assembled[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function openFeeds({ store, clock, random }: AgentPorts) {
+  return store.write((t) => {
+    const identity = beginBoot(t, clock, random);
+    return {
+      identity,
+      downstream: FeedConsumer.open(t, { name: 'upstream' }),
+      outbox: FeedProducer.open(t, { name: 'outbox', bootNonce: identity.bootNonce, random }),
+    };
+  });
+}
