@@ -14,7 +14,7 @@ import { memoryDialer } from '../../core/wire/memory/memory-link.ts';
 
 export class SessionPair {
   readonly clock = new VirtualClock();
-  readonly frames: { from: 'child' | 'parent'; frame: Frame }[] = [];
+  readonly frames: { from: 'child' | 'parent'; frame: Frame; atMs: number }[] = [];
   readonly down: AppliedChange[] = [];
   readonly up: AppliedChange[] = [];
   readonly said: string[] = [];
@@ -70,7 +70,7 @@ export class SessionPair {
       delayMs: 1,
       isCut: () => this.cut,
       passes: (frame: Frame, from: 'child' | 'parent') => {
-        this.frames.push({ from, frame });
+        this.frames.push({ from, frame, atMs: this.clock.monotonicMs() });
         return true;
       },
     };

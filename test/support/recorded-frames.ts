@@ -1,0 +1,77 @@
+/** Conversations that an older version had, as record-frames.ts wrote them, and a link on which one side of them is played again. */
+import { readdirSync, readFileSync } from 'node:fs';
+import type { VirtualClock } from '../../core/runtime/clock.ts';
+import { decodeFrame } from '../../core/wire/frames.ts';
+import type { Frame } from '../../core/wire/generated/mesh.ts';
+import type { Link, LinkEvents, PeerIdentity } from '../../core/wire/link.ts';
+
+export interface RecordedFrame {
+  readonly atMs: number;
+  readonly from: 'child' | 'parent';
+  readonly kind: string;
+  readonly bytes: Buffer;
+}
+
+const root = 'test/fixtures/frames';
+
+export function recordings(): { version: string; name: string }[] {
+  return readdirSync(root).flatMap((version) =>
+    readdirSync(`${root}/${version}`).map((file) => ({ version, name: file.replace('.txt', '') })),
+  );
+}
+
+/** The sessions of a recording, each from its hello on, with times since that. */
+export function sessionsOf({ version, name }: { version: string; name: string }): RecordedFrame[][] {
+  const sessions: RecordedFrame[][] = [];
+  let startMs = 0;
+  for (const line of readFileSync(`${root}/${version}/${name}.txt`, 'utf8').trim().split('\n')) {
+    const [atMs, from, kind, hex] = line.split(' ');
+    if (kind === 'hello') {
+      startMs = Number(atMs);
+      sessions.push([]);
+    }
+    const frame = {
+      atMs: Number(atMs) - startMs,
+      from: from as 'child' | 'parent',
+      kind: kind!,
+      bytes: Buffer.from(hex!, 'hex'),
+    };
+    sessions.at(-1)!.push(frame);
+  }
+  return sessions;
+}
+
+/** What the machine under test sends is kept; what the other side once said is given to it in its time. */
+export class ReplayLink implements Link {
+  readonly peer: PeerIdentity;
+  readonly transport = 'replay';
+  readonly sent: Frame[] = [];
+  closed: string | undefined;
+
+  constructor(peer: PeerIdentity) {
+    this.peer = peer;
+  }
+
+  play(clock: VirtualClock, events: LinkEvents, frames: readonly RecordedFrame[]): void {
+    for (const { atMs, bytes } of frames) {
+      clock.after(atMs, () => {
+        if (this.closed !== undefined) return;
+        events.onBytes(bytes.length);
+        events.onFrame(decodeFrame(bytes));
+      });
+    }
+  }
+
+  send(frame: Frame): boolean {
+    this.sent.push(frame);
+    return true;
+  }
+
+  close(reason: string): void {
+    this.closed ??= reason;
+  }
+
+  queuedBytes(): number {
+    return 0;
+  }
+}
