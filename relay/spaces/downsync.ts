@@ -45,13 +45,13 @@ export function selectingItems(items: readonly DownsyncItem[], candidate: Candid
   return items.filter((item) => selects(item, candidate));
 }
 
-/** False for every object of the resource: its objects need no look. */
-export function concernsResource(items: readonly DownsyncItem[], key: { group: string; resource: string }): boolean {
-  return items.some((item) => isGroup(item, key.group) && includes(item.resources, key.resource));
+/** False: the item selects no object of the resource. */
+export function concernsResource(item: DownsyncItem, key: { group: string; resource: string }): boolean {
+  return isGroup(item, key.group) && includes(item.resources, key.resource);
 }
 
 function selects(item: DownsyncItem, { key, labels, namespaceLabels }: Candidate): boolean {
-  if (!isGroup(item, key.group) || !includes(item.resources, key.resource)) return false;
+  if (!concernsResource(item, key)) return false;
   if (item.objectNames && !includes(item.objectNames, key.name)) return false;
   if (item.labelSelectors && !item.labelSelectors.some((selector) => matchesSelector(selector, labels))) return false;
   const asksForNamespace = item.namespaces !== undefined || item.namespaceSelectors !== undefined;

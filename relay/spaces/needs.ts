@@ -5,7 +5,7 @@
 import type { Kinds } from '../../core/apiserver/space.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { asText, concat, readU32, text, u32 } from '../../core/store/bytes.ts';
+import { asText, concat, prefixRange, readU32, text, u32 } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { auxiliariesOf } from './auxiliaries.ts';
@@ -58,8 +58,11 @@ export class Needs {
     }
   }
 
-  isNeeded(reader: Reader, placement: string, key: ObjectKey): boolean {
-    return countAt(reader, this.#keyOf(placement, key)) > 0;
+  /** The placements that need the object, in order of name. */
+  neededBy(reader: Reader, key: ObjectKey): string[] {
+    const prefix = this.#prefixOf(key);
+    const names = [...reader.scan(prefixRange(prefix))].map(([at]) => asText(at.subarray(prefix.length)));
+    return names.filter((name) => name !== '');
   }
 
   #of(
@@ -88,7 +91,12 @@ export class Needs {
   }
 
   #keyOf(placement: string, key: ObjectKey): Uint8Array {
-    return concat(prefixOf('implied'), text(this.#source), nul, text(placement), nul, text(formatKey(key)));
+    return concat(this.#prefixOf(key), text(placement));
+  }
+
+  /** The object first: who needs it is one scan, however many placements there are. */
+  #prefixOf(key: ObjectKey): Uint8Array {
+    return concat(prefixOf('implied'), text(this.#source), nul, text(formatKey(key)), nul);
   }
 }
 

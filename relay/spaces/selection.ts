@@ -12,7 +12,7 @@ import type { Content, Row, Table } from '../../core/feed/feed.ts';
 import { type Move, moveOf, moveSpecOf } from '../../core/move/move.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
+import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
@@ -37,9 +37,10 @@ import { Baseline } from '../rollout/baseline.ts';
 import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
 import { selectedObjects } from '../schedule/placements.ts';
 import { isAuxiliary, isSummarizer, namedSummarizers, summarizerKey, usesOf } from './auxiliaries.ts';
-import { type Candidate, concernsResource, type DownsyncItem, mayTravel, selectingItems } from './downsync.ts';
+import { type Candidate, type DownsyncItem, mayTravel } from './downsync.ts';
 import { crdResource, Needs, namespaceResource } from './needs.ts';
 import { originOf, payloadOf } from './payload.ts';
+import { type Scope, type Selected, type Selecting, SelectionIndex, scopesOf } from './selection-index.ts';
 import { dropRow, putRow, type SourceRows } from './source-rows.ts';
 
 export interface SelectionPorts extends SourceRows {
@@ -50,14 +51,6 @@ export interface SelectionPorts extends SourceRows {
   wallMs(): number;
 }
 
-interface Selecting {
-  readonly name: string;
-  readonly items: readonly DownsyncItem[];
-  readonly usesNamespaceLabels: boolean;
-  /** StatusSummarizers. */
-  readonly namedSummarizers: readonly string[];
-}
-
 export const placementResource = { group: edgeGroup, resource: 'edgeplacements' } as const;
 
 /** Objects looked at in one transaction. */
@@ -65,7 +58,7 @@ const objectsPerStep = 200;
 
 export class Selection {
   readonly #ports: SelectionPorts;
-  readonly #placements = new Map<string, Selecting>();
+  readonly #placements = new SelectionIndex();
   readonly #needs: Needs;
   readonly baseline: Baseline;
 
@@ -109,10 +102,15 @@ export class Selection {
   }
 
   /** Names of the placements that select the object now, with the items that do: for `banyan why` and for tests. */
-  explain(key: ObjectKey): { placement: string; items: readonly DownsyncItem[] }[] {
+  explain(key: ObjectKey): Selected[] {
     const stored = this.#ports.storage.get(key);
     if (!stored) return [];
     return this.#selecting(this.#candidate(key, parseBody(stored.body)));
+  }
+
+  /** Placements asked whether they select an object, since the start. */
+  get asked(): number {
+    return this.#placements.asked;
   }
 
   // ------------------------------------------------------------------------------------------------ placements
@@ -144,10 +142,7 @@ export class Selection {
     if (before && stableStringify(before) === stableStringify(after.items)) return;
     for (const keyHash of [...selectedObjects(t, id)]) this.#markByHash(t, keyHash, revision);
     for (const resource of storage.resources()) {
-      if (!concernsResource(after.items, resource)) continue;
-      for (const candidate of storage.scan(resource)) {
-        if (mayTravel(candidate.key)) markDirty(t, 'space', this.#workKey(candidate.key), [], revision);
-      }
+      for (const scope of scopesOf(after.items, resource)) this.#markScope(t, resource, scope, revision);
     }
   }
 
@@ -176,13 +171,8 @@ export class Selection {
   #learn(object: KubeObject): Selecting {
     const name = object.metadata.name!;
     const items = itemsOf(object);
-    const selecting = {
-      name,
-      items,
-      usesNamespaceLabels: items.some((item) => item.namespaceSelectors !== undefined),
-      namedSummarizers: namedSummarizers(object.spec as EdgePlacementSpec),
-    };
-    this.#placements.set(name, selecting);
+    const selecting = { name, items, namedSummarizers: namedSummarizers(object.spec as EdgePlacementSpec) };
+    this.#placements.set(selecting);
     this.baseline.learn(object);
     return selecting;
   }
@@ -213,7 +203,7 @@ export class Selection {
       markDirty(t, 'space', this.#workKey({ ...placementResource, namespace: '', name }), [], revision);
     }
     const refs = [...new Set([...direct, ...(object ? this.#implied(t, key) : [])])].sort();
-    if (this.#isNamespace(key) && [...this.#placements.values()].some((p) => p.usesNamespaceLabels)) {
+    if (this.#isNamespace(key) && this.#placements.readsNamespaceLabels) {
       this.#markNamespace(t, key.name, revision);
     }
     if (object && refs.length > 0) {
@@ -252,11 +242,8 @@ export class Selection {
     if (changed) for (const name of refs) this.#bump(t, name, revision);
   }
 
-  #selecting(candidate: Candidate): { placement: string; items: readonly DownsyncItem[] }[] {
-    if (!mayTravel(candidate.key)) return [];
-    return [...this.#placements.values()]
-      .map(({ name, items }) => ({ placement: name, items: selectingItems(items, candidate) }))
-      .filter(({ items }) => items.length > 0);
+  #selecting(candidate: Candidate): Selected[] {
+    return mayTravel(candidate.key) ? this.#placements.selecting(candidate) : [];
   }
 
   #candidate(key: ObjectKey, object: KubeObject): Candidate {
@@ -267,22 +254,25 @@ export class Selection {
   }
 
   #markNamespace(t: Transaction, namespace: string, revision: number): void {
+    for (const resource of this.#ports.storage.resources()) this.#markScope(t, resource, { namespace }, revision);
+  }
+
+  #markScope(t: Transaction, resource: GroupResource, { namespace, name }: Scope, revision: number): void {
     const { storage } = this.#ports;
-    for (const resource of storage.resources()) {
-      for (const { key } of storage.scan(resource, { namespace })) {
-        if (key.namespace === namespace && mayTravel(key)) markDirty(t, 'space', this.#workKey(key), [], revision);
-      }
+    if (namespace !== undefined && name !== undefined) {
+      const key = { ...resource, namespace, name };
+      if (mayTravel(key)) markDirty(t, 'space', this.#workKey(key), [], revision);
+      return;
+    }
+    for (const { key } of storage.scan(resource, namespace === undefined ? {} : { namespace })) {
+      if (mayTravel(key)) markDirty(t, 'space', this.#workKey(key), [], revision);
     }
   }
 
   #implied(t: Transaction, key: ObjectKey): string[] {
     if (!this.#isNamespace(key) && !isAuxiliary(key) && key.resource !== crdResource.resource) return [];
-    return [...this.#placements.values()]
-      .filter(
-        ({ name, namedSummarizers }) =>
-          this.#needs.isNeeded(t, name, key) || (isSummarizer(key) && namedSummarizers.includes(key.name)),
-      )
-      .map(({ name }) => name);
+    const named = isSummarizer(key) ? this.#placements.naming(key.name) : [];
+    return [...new Set([...this.#needs.neededBy(t, key), ...named])];
   }
 
   #isNamespace(key: ObjectKey): boolean {

@@ -290,4 +290,25 @@ describe('a selection', () => {
     expect(bench.refs()[shop]).toEqual(['early', 'late']);
     expect(seen).toEqual([...seen].sort((x, y) => x - y));
   });
+
+  it('asks the placements that name an object, its namespace or its labels, and no other, however many there are', () => {
+    for (let i = 0; i < 300; i++) bench.placement(`p${i}`, named(`other-${i}`));
+    bench.placement('q', named('a'));
+    bench.settle();
+    const before = bench.selection.asked;
+    bench.configMap('shop', 'a', {}, 'changed');
+    bench.settle();
+    expect([bench.refs()[map('a')], bench.selection.asked - before]).toEqual([['q'], 1]);
+  });
+
+  it('looks at no object that a changed placement does not name', () => {
+    for (let i = 0; i < 50; i++) bench.configMap('shop', `other-${i}`);
+    bench.settle();
+    bench.placement('p', named('a', 'never-made'));
+    const before = bench.selection.asked;
+    bench.settle();
+    // For `a`: there is no object of the other name, and the Namespace is not selected, only needed.
+    expect(bench.refs()).toEqual({ [map('a')]: ['p'], [shop]: ['p'] });
+    expect(bench.selection.asked - before).toBe(1);
+  });
 });
