@@ -1,0 +1,106 @@
+/** A frame in words, short enough for a line. Random numbers get names in the order in which they turn up: E1 is an epoch, I1 a start of a process. */
+import type { Entry, Frame, ResumeTuple } from '../../core/wire/generated/mesh.ts';
+import { Feed } from '../../core/wire/generated/mesh.ts';
+
+const entriesShown = 4;
+const bodyShown = 12;
+
+export class FrameWords {
+  readonly #names = new Map<string, string>();
+  readonly #counts = new Map<string, number>();
+  /** Hash of a key, hex -> the key: tombstones and lists carry no more. */
+  readonly #keys: ReadonlyMap<string, string>;
+
+  constructor(keys: ReadonlyMap<string, string>) {
+    this.#keys = keys;
+  }
+
+  name(letter: string, bytes: Uint8Array): string {
+    if (bytes.length === 0) return '-';
+    const hex = `${letter}${Buffer.from(bytes).toString('hex')}`;
+    let name = this.#names.get(hex);
+    if (name === undefined) {
+      const count = (this.#counts.get(letter) ?? 0) + 1;
+      this.#counts.set(letter, count);
+      name = `${letter}${count}`;
+      this.#names.set(hex, name);
+    }
+    return name;
+  }
+
+  of({ frame }: Frame): string {
+    switch (frame?.$case) {
+      case 'hello': {
+        const { versionMin, versionMax, path, bootCounter, bootNonce, down } = frame.value;
+        const boot = `start ${bootCounter} ${this.name('I', bootNonce)}`;
+        return `hello "${path}" versions ${versionMin}-${versionMax}, ${boot}, down ${this.#tuple(down)}`;
+      }
+      case 'welcome': {
+        const { version, sessionSequence, up, downResumes, ready } = frame.value;
+        const goes = downResumes ? 'down goes on' : 'down must be reconciled';
+        return `welcome version ${version}, session ${sessionSequence}, ${goes}, ${readiness(ready)}, up ${this.#tuple(up)}`;
+      }
+      case 'retry':
+        return `retry after ${frame.value.afterMs} ms: ${frame.value.reason}: ${frame.value.message}`;
+      case 'resume':
+        return `resume ${feedName(frame.value.feed)}: ${frame.value.resumes ? 'goes on' : 'must be reconciled'}`;
+      case 'batch': {
+        const { feed, from, to, head, entries } = frame.value;
+        return `batch ${feedName(feed)} ${from}..${to} head ${head} [${this.#entries(entries)}]`;
+      }
+      case 'ack':
+        return `ack ${feedName(frame.value.feed)} ${frame.value.cursor}`;
+      case 'beat':
+        return `beat head ${frame.value.head}, ${readiness(frame.value.ready)}`;
+      case 'reconcileRequest': {
+        const { feed, round, ranges, wanted } = frame.value;
+        const counted = ranges.map(({ count }) => count).join(' ');
+        const keys = wanted.map((hash) => this.#key(hash)).join(' ');
+        return `reconcile ${feedName(feed)} round ${round}: ranges of [${counted}] rows, wants [${keys}]`;
+      }
+      case 'reconcileReply': {
+        const { feed, round, answers, entries, head } = frame.value;
+        const words = answers.map(({ kind, items, parts }) =>
+          kind === 1
+            ? 'same'
+            : kind === 2
+              ? `split ${parts.map(({ count }) => count).join(' ')}`
+              : `list ${items.length}`,
+        );
+        return `reply ${feedName(feed)} round ${round}: [${words.join(', ')}] head ${head} [${this.#entries(entries)}]`;
+      }
+      case 'goodbye':
+        return `goodbye: ${frame.value.reason}, back in ${frame.value.returnAfterMs} ms`;
+      default:
+        return frame?.$case ?? 'a frame of a later version';
+    }
+  }
+
+  #tuple(tuple: ResumeTuple | undefined): string {
+    if (!tuple || tuple.epoch.length === 0) return 'never attached';
+    const { epoch, incarnation, cursor, seenHead } = tuple;
+    return `${this.name('E', epoch)} ${this.name('I', incarnation)} cursor ${cursor} seen ${seenHead}`;
+  }
+
+  #entries(entries: readonly Entry[]): string {
+    const shown = entries.slice(0, entriesShown).map((entry) => {
+      if (entry.tombstone) return `-${this.#key(entry.keyHash)}`;
+      const body = entry.body.toString();
+      return `${entry.key}=${body.length > bodyShown ? `<${body.length} bytes>` : body}`;
+    });
+    if (entries.length > entriesShown) shown.push(`and ${entries.length - entriesShown} more`);
+    return shown.join(' ');
+  }
+
+  #key(hash: Uint8Array): string {
+    return this.#keys.get(Buffer.from(hash).toString('hex')) ?? '?';
+  }
+}
+
+function feedName(feed: Feed): string {
+  return feed === Feed.FEED_DOWN ? 'down' : feed === Feed.FEED_UP ? 'up' : `feed ${feed}`;
+}
+
+function readiness(ready: boolean): string {
+  return ready ? 'ready' : 'not ready';
+}

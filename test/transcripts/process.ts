@@ -1,0 +1,61 @@
+/** What a node of a transcript runs on: time that stops when its process is killed, and a log of what a person would look for. */
+import type { Clock, Timer, VirtualClock } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+
+/** The shared time as one process sees it: its wall clock may be wrong, and nothing fires when it is dead or stopped. */
+export class ProcessClock implements Clock {
+  readonly #shared: VirtualClock;
+  readonly #wallOffsetMs: () => number;
+  #alive = true;
+  #stopped: (() => void)[] | undefined;
+
+  constructor(shared: VirtualClock, wallOffsetMs: () => number) {
+    this.#shared = shared;
+    this.#wallOffsetMs = wallOffsetMs;
+  }
+
+  wallMs(): number {
+    return this.#shared.wallMs() + this.#wallOffsetMs();
+  }
+
+  monotonicMs(): number {
+    return this.#shared.monotonicMs();
+  }
+
+  after(delayMs: number, fire: () => void): Timer {
+    return this.#shared.after(delayMs, () => this.run(fire));
+  }
+
+  /** Now if the process runs, when it goes on if it is stopped, never if it is dead. */
+  run(act: () => void): void {
+    if (!this.#alive) return;
+    if (this.#stopped) this.#stopped.push(act);
+    else act();
+  }
+
+  kill(): void {
+    this.#alive = false;
+  }
+
+  /** SIGSTOP. */
+  stop(): void {
+    this.#stopped ??= [];
+  }
+
+  /** SIGCONT: what fell due meanwhile happens now. */
+  goOn(): void {
+    const due = this.#stopped ?? [];
+    this.#stopped = undefined;
+    for (const act of due) act();
+  }
+}
+
+/** Warnings and errors, as a line each. */
+export function tellingLogger(tell: (line: string) => void): Logger {
+  const say = (fields: object, message: string) => {
+    const { reason, message: why } = fields as { reason?: string; message?: string };
+    tell(`${message}${reason === undefined ? '' : `: ${reason}`}${why === undefined ? '' : `: ${why}`}`);
+  };
+  const logger: Logger = { debug() {}, info() {}, warn: say, error: say, child: () => logger };
+  return logger;
+}

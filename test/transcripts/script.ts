@@ -1,0 +1,103 @@
+/**
+ * A transcript: commands, and below each what happened. `#` begins a comment, `>` a command; all other lines are golden text, written anew by
+ * `npm test -- --update test/transcripts`.
+ */
+import { BanyanError } from '../../core/runtime/errors.ts';
+import { fairWeather, type Side } from './line.ts';
+import { World } from './world.ts';
+
+type Command = (world: World, ...args: string[]) => unknown;
+
+/** Plays the commands of a transcript and gives the whole text as it should read. */
+export async function play(text: string): Promise<string> {
+  const world = new World();
+  const out: string[] = [];
+  for (const line of text.split('\n')) {
+    if (line.startsWith('#') || (line === '' && out.at(-1) !== '')) out.push(line);
+    if (!line.startsWith('> ')) continue;
+    if (out.length > 0 && out.at(-1) !== '' && !out.at(-1)!.startsWith('#')) out.push('');
+    out.push(line);
+    const shown = await perform(world, line.slice(2));
+    out.push(...world.told(), ...shown);
+  }
+  while (out.at(-1) === '') out.pop();
+  return `${out.join('\n')}\n`;
+}
+
+async function perform(world: World, line: string): Promise<string[]> {
+  const [word, ...args] = line.trim().split(/ +/);
+  const command = commands[word!];
+  if (!command)
+    throw new Error(`"${line}": there is no command "${word}"; there are ${Object.keys(commands).join(', ')}`);
+  try {
+    const shown = await command(world, ...args);
+    return Array.isArray(shown) ? shown.map(String) : [];
+  } catch (error) {
+    if (error instanceof BanyanError) return [`error: ${error.message}`];
+    throw error;
+  }
+}
+
+const commands: { readonly [word: string]: Command } = {
+  start: (world, name) => world.start(name!),
+  end: (world, name) => world.end(name!),
+  crash: (world, name, how) => world.crash(name!, how === 'silently'),
+  stop: (world, name) => world.stop(name!),
+  continue: (world, name) => world.goOn(name!),
+  run: (world, time) => world.run(milliseconds(time!)),
+  put: (world, name, key, body) => world.put(name!, key!, body!),
+  // fill NAME COUNT BODY_BYTES
+  fill: (world, name, count, bytes) => {
+    for (let i = 1; i <= Number(count); i++) world.put(name!, `k${i}`, 'x'.repeat(Number(bytes)));
+  },
+  remove: (world, name, key) => world.remove(name!, key!),
+  ready: (world, name, word) => world.setReady(name!, word === 'yes'),
+  show: (world, name) => world.show(name!),
+  empty: (world, name) => world.empty(name!),
+  copy: (world, from, to) => world.copy(from!, to!),
+  restore: (world, name, from) => world.copy(from!, name!),
+  'flush-by-hand': (world, name) => world.flushByHand(name!),
+  flush: (world, name) => world.store(name!).completeFlush(),
+  'disk-full': (world, name) => world.diskFull(name!),
+  'wall-clock': (world, name, offset) => world.setWallOffset(name!, milliseconds(offset!)),
+  'hide-beats': (world) => {
+    world.beats = false;
+  },
+  // Of the line of a child's process.
+  cut: (world, name) => {
+    world.line(name!).cut = true;
+    world.line(name!).break();
+  },
+  mend: (world, name) => {
+    const line = world.line(name!);
+    line.cut = false;
+    for (const side of ['child', 'parent'] as const) Object.assign(line.weather[side], fairWeather());
+  },
+  break: (world, name) => world.line(name!).break(),
+  swallow: (world, name, from) => {
+    for (const side of sidesOf(from!)) world.line(name!).weather[side].silent = true;
+  },
+  duplicate: (world, name, from, count) => {
+    world.line(name!).weather[from as Side].twice = Number(count);
+  },
+  swap: (world, name, from) => {
+    world.line(name!).weather[from as Side].swap = true;
+  },
+  'break-after': (world, name, from, count) => {
+    world.line(name!).weather[from as Side].breaksAfter = Number(count);
+  },
+  rate: (world, name, bytesPerSecond, bufferBytes) => {
+    world.line(name!).bytesPerSecond = Number(bytesPerSecond);
+    world.line(name!).bufferBytes = Number(bufferBytes);
+  },
+};
+
+function sidesOf(word: string): Side[] {
+  return word === 'both' ? ['child', 'parent'] : [word as Side];
+}
+
+function milliseconds(text: string): number {
+  const match = /^([+-]?\d+)(ms|s|min|h)$/.exec(text);
+  if (!match) throw new Error(`"${text}" is no time: use ms, s, min or h`);
+  return Number(match[1]) * { ms: 1, s: 1000, min: 60_000, h: 3_600_000 }[match[2] as 'ms' | 's' | 'min' | 'h'];
+}

@@ -1,0 +1,306 @@
+/** A parent and processes of children, as the commands of a transcript move them: the real sessions on memory stores and virtual time. */
+import { FeedConsumer } from '../../core/feed/consumer.ts';
+import type { AppliedChange } from '../../core/feed/feed.ts';
+import { FeedProducer } from '../../core/feed/producer.ts';
+import type { TableRows } from '../../core/feed/table.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import { VirtualClock } from '../../core/runtime/clock.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import { SeededRandom } from '../../core/runtime/random.ts';
+import { ChildSession } from '../../core/session/child-session.ts';
+import { beginBoot } from '../../core/session/node-identity.ts';
+import { ParentSessions } from '../../core/session/parent-sessions.ts';
+import { MemoryStore } from '../../core/store/memory/memory-store.ts';
+import type { Reader } from '../../core/store/store.ts';
+import { content } from '../support/session-pair.ts';
+import { FrameWords } from './frame-words.ts';
+import { Line, type Side } from './line.ts';
+import { ProcessClock, tellingLogger } from './process.ts';
+
+interface Running<Session> {
+  readonly clock: ProcessClock;
+  readonly session: Session;
+  readonly producer: FeedProducer;
+  readonly consumer: FeedConsumer;
+}
+
+interface ChildProcess {
+  readonly name: string;
+  readonly line: Line;
+  running: Running<ChildSession> | undefined;
+}
+
+const startMs = 1_700_000_000_000;
+const parentPath = 'eu';
+
+export class World {
+  readonly #clock = new VirtualClock(startMs);
+  readonly #keys = new Map<string, string>();
+  readonly #words = new FrameWords(this.#keys);
+  readonly #stores = new Map<string, MemoryStore>();
+  readonly #children = new Map<string, ChildProcess>();
+  readonly #wallOffsetMs = new Map<string, number>();
+  readonly #ready = new Map<string, boolean>();
+  readonly #aside = new Set<string>();
+  #parent: Running<ParentSessions> | undefined;
+  #lines: string[] = [];
+  #seed = 1;
+  /** Beats are told; a script that is not about them may leave them out. */
+  beats = true;
+
+  /** What happened since it was asked last. */
+  told(): string[] {
+    const lines = this.#lines;
+    this.#lines = [];
+    return lines;
+  }
+
+  async run(ms: number): Promise<void> {
+    for (let done = 0; done < ms; done++) {
+      this.#clock.advance(1);
+      for (let i = 0; i < 5; i++) await Promise.resolve();
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------- processes
+
+  start(name: string): void {
+    if (name === 'parent') this.#startParent();
+    else this.#startChild(name);
+  }
+
+  /** SIGTERM. */
+  end(name: string): void {
+    const running = this.#running(name);
+    running.session.close();
+    this.#forget(name);
+  }
+
+  /** The process is gone, and with it what was not flushed; the other side sees the connection break, unless the host is gone as well. */
+  crash(name: string, silently: boolean): void {
+    this.#running(name).clock.kill();
+    this.#forget(name);
+    this.store(name).crash();
+    for (const { name: child, line } of this.#children.values()) {
+      if (name !== 'parent' && name !== child) continue;
+      const other: Side = name === 'parent' ? 'child' : 'parent';
+      line.break(silently ? other : undefined);
+    }
+  }
+
+  stop(name: string): void {
+    this.#running(name).clock.stop();
+  }
+
+  goOn(name: string): void {
+    this.#running(name).clock.goOn();
+  }
+
+  // ----------------------------------------------------------------------------------------------------- stores
+
+  store(name: string): MemoryStore {
+    const store = this.#stores.get(name) ?? new MemoryStore({ manualFlush: this.#aside.has(name) });
+    this.#stores.set(name, store);
+    return store;
+  }
+
+  empty(name: string): void {
+    this.#stores.delete(name);
+  }
+
+  copy(from: string, to: string): void {
+    this.#stores.set(to, this.store(from).copy());
+  }
+
+  /** From now on, of a store that is made later. */
+  flushByHand(name: string): void {
+    this.#aside.add(name);
+  }
+
+  diskFull(name: string): void {
+    this.store(name).failFlush(new BanyanError('StoreFull', 'the disk is full: free space and restart'));
+  }
+
+  // ------------------------------------------------------------------------------------------------------ rows
+
+  put(name: string, key: string, body: string): void {
+    this.#keys.set(Buffer.from(hash128(key)).toString('hex'), key);
+    const { producer } = this.#running(name);
+    this.store(name).write((t) => producer.put(t, content(key, body), 0));
+    this.#wake(name);
+  }
+
+  remove(name: string, key: string): void {
+    const { producer } = this.#running(name);
+    this.store(name).write((t) => producer.remove(t, hash128(key), 0));
+    this.#wake(name);
+  }
+
+  setReady(name: string, ready: boolean): void {
+    this.#ready.set(name, ready);
+    if (name === 'parent') this.#parent?.session.readyChanged();
+    else this.#children.get(name)?.running?.session.readyChanged();
+  }
+
+  setWallOffset(name: string, ms: number): void {
+    this.#wallOffsetMs.set(name, ms);
+  }
+
+  line(name: string): Line {
+    return this.#child(name).line;
+  }
+
+  show(name: string): string[] {
+    const { producer, consumer } = this.#running(name);
+    return this.store(name).read((reader) => {
+      const { epoch, cursor, seenHead } = consumer.resume(reader);
+      const consumed = epoch === '' ? 'never attached' : `cursor ${cursor} seen ${seenHead}`;
+      const produced = `head ${producer.head(reader)} acknowledged ${producer.acknowledged(reader)} purged ${producer.purgeRevision(reader)}`;
+      return [
+        `produces ${this.#rows(reader, producer)} ${produced}`,
+        `has ${this.#rows(reader, consumer)} ${consumed}`,
+      ];
+    });
+  }
+
+  // ---------------------------------------------------------------------------------------------------- helpers
+
+  #rows(reader: Reader, table: TableRows): string {
+    const rows = [...table.rows(reader)].map((row) => {
+      const { key, body } = table.content(reader, row.content!);
+      const text = Buffer.from(body).toString();
+      return `${key}=${text.length > 12 ? `<${text.length} bytes>` : text}`;
+    });
+    return rows.length > 12 ? `[${rows.length} rows]` : `[${rows.sort().join(' ')}]`;
+  }
+
+  #say(line: string): void {
+    const atMs = this.#clock.monotonicMs() - startMs;
+    this.#lines.push(`${String(atMs).padStart(7)}  ${line}`);
+  }
+
+  #wake(name: string): void {
+    if (name === 'parent') this.#parent?.session.wake('kid');
+    else this.#children.get(name)?.running?.session.wake();
+  }
+
+  #running(name: string): Running<ParentSessions> | Running<ChildSession> {
+    const running = name === 'parent' ? this.#parent : this.#child(name).running;
+    if (!running) throw new Error(`"${name}" does not run`);
+    return running;
+  }
+
+  #child(name: string): ChildProcess {
+    let child = this.#children.get(name);
+    if (!child) {
+      const line = new Line({
+        clock: this.#clock,
+        child: { path: `${parentPath}:kid`, role: 'agent' },
+        parent: { path: parentPath, role: 'relay' },
+        accept: (link) => {
+          if (!this.#parent) throw new BanyanError('Unavailable', 'connection refused');
+          const { clock, session } = this.#parent;
+          return onClock(clock, session.accept(link));
+        },
+        sent: (from, frame) => {
+          if (!this.beats && frame.frame?.$case === 'beat') return;
+          this.#say(`${from === 'child' ? `${name} > parent` : `parent > ${name}`}  ${this.#words.of(frame)}`);
+        },
+      });
+      child = { name, line, running: undefined };
+      this.#children.set(name, child);
+    }
+    return child;
+  }
+
+  #forget(name: string): void {
+    if (name === 'parent') this.#parent = undefined;
+    else this.#child(name).running = undefined;
+  }
+
+  #base(name: string) {
+    const random = new SeededRandom(this.#seed++);
+    const clock = new ProcessClock(this.#clock, () => this.#wallOffsetMs.get(name) ?? 0);
+    const log = tellingLogger((line) => this.#say(`${name}: ${line}`));
+    return { random, clock, log, store: this.store(name) };
+  }
+
+  #stored(name: string, changes: readonly AppliedChange[]): void {
+    const words = changes.slice(0, 4).map(({ key, after }) => {
+      const body = after && Buffer.from(after.body).toString();
+      return body === undefined ? `-${key}` : `${key}=${body.length > 12 ? `<${body.length} bytes>` : body}`;
+    });
+    if (changes.length > 4) words.push(`and ${changes.length - 4} more`);
+    this.#say(`${name}: stored [${words.join(' ')}]`);
+  }
+
+  #startParent(): void {
+    const { random, clock, log, store } = this.#base('parent');
+    const feeds = store.write((t) => {
+      const { bootNonce } = beginBoot(t, clock, random);
+      return {
+        producer: FeedProducer.open(t, { name: 'mailbox/kid', bootNonce, random }),
+        consumer: FeedConsumer.open(t, { name: 'reported/kid' }),
+      };
+    });
+    const session: ParentSessions = new ParentSessions({
+      store,
+      clock,
+      log,
+      path: parentPath,
+      software: 'test',
+      feedsOf: () => feeds,
+      ready: () => this.#ready.get('parent') ?? true,
+      applied: () => {},
+      committed: (_child, changes) => this.#stored('parent', changes),
+      acknowledged: () => {},
+      connected: () => this.#say('parent: kid is connected'),
+      disconnected: (_child, reason) => this.#say(`parent: kid is disconnected: ${reason}`),
+    });
+    this.#parent = { clock, session, ...feeds };
+  }
+
+  #startChild(name: string): void {
+    const { random, clock, log, store } = this.#base(name);
+    const { line } = this.#child(name);
+    const { identity, producer, consumer } = store.write((t) => {
+      const boot = beginBoot(t, clock, random);
+      return {
+        identity: boot,
+        producer: FeedProducer.open(t, { name: 'outbox', bootNonce: boot.bootNonce, random }),
+        consumer: FeedConsumer.open(t, { name: 'upstream' }),
+      };
+    });
+    const session = new ChildSession({
+      store,
+      clock,
+      random,
+      log,
+      dialer: { dial: (events) => line.dial(onClock(clock, events)) },
+      identity,
+      path: `${parentPath}:kid`,
+      role: 'agent',
+      software: 'test',
+      producer,
+      consumer,
+      applied: () => {},
+      committed: (changes) => this.#stored(name, changes),
+      connected: () => this.#say(`${name}: connected`),
+      disconnected: (reason) => this.#say(`${name}: disconnected: ${reason}`),
+      caughtUp: () => this.#say(`${name}: caught up`),
+      ready: () => this.#ready.get(name) ?? true,
+    });
+    this.#child(name).running = { clock, session, producer, consumer };
+    session.start();
+  }
+}
+
+/** Events reach a process only while it lives and runs. */
+function onClock(clock: ProcessClock, events: Parameters<Line['dial']>[0]): typeof events {
+  return {
+    onFrame: (frame) => clock.run(() => events.onFrame(frame)),
+    onBytes: (count) => clock.run(() => events.onBytes(count)),
+    onDrain: () => clock.run(() => events.onDrain()),
+    onClose: (error) => clock.run(() => events.onClose(error)),
+  };
+}
