@@ -2,6 +2,7 @@
 import type { Json } from '../object/meta.ts';
 import type { LabelSelector } from '../object/selector.ts';
 
+export const customizerResource = 'customizers';
 /** On an object: NAME (in the namespace of the object) or NAMESPACE/NAME of a Customizer. */
 export const customizerAnnotation = 'edge.banyan.io/customizer';
 /** On an object: "true" expands `%(name)` in all its strings. */

@@ -29,10 +29,14 @@ export interface ReleaseAttributes {
   /** Of the candidate, and of what was promoted last: see TargetAttributes. */
   readonly target: number;
   readonly promotedTarget: number;
-  /** Objects whose candidate differs from what was promoted. */
+  /** Objects and Customizers whose candidate differs from what was promoted. */
   readonly held: number;
   /** Of the rows that the release is about: who has others has not got all of them yet. */
   readonly digest: string;
+  /** The same of the Customizers that they are made with; absent where the origin says nothing of them. */
+  readonly customizerDigest?: string;
+  /** It was taken back: what everybody is to have is what was promoted. */
+  readonly rolledBack?: true;
 }
 
 export function releaseOf(
@@ -41,7 +45,7 @@ export function releaseOf(
   rollout: RolloutSpec,
   state: RolloutState,
   expected: number,
-  digest: string,
+  digests: Pick<ReleaseAttributes, 'digest' | 'customizerDigest'>,
 ): ReleaseAttributes {
   return {
     refs: [name],
@@ -60,7 +64,8 @@ export function releaseOf(
     target: state.target,
     promotedTarget: state.promotedTarget,
     held: state.held,
-    digest,
+    ...digests,
+    ...(state.phase === 'RolledBack' ? { rolledBack: true } : {}),
   };
 }
 

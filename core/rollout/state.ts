@@ -30,7 +30,7 @@ export interface RolloutState {
   readonly leaseAtMs: number;
   readonly target: number;
   readonly promotedTarget: number;
-  /** Objects that differ from what was promoted. */
+  /** Objects, and Customizers that they are made with, that differ from what was promoted. */
   readonly held: number;
   /** Of the placement, when it was looked at last, and its waves as text. */
   readonly generation: number;

@@ -29,6 +29,12 @@ export type EntryKey =
   | { readonly type: 'object'; readonly source: string; readonly object: ObjectKey }
   | { readonly type: 'auxiliary'; readonly source: string; readonly object: ObjectKey }
   | { readonly type: 'promoted'; readonly source: string; readonly id: PlacementId; readonly object: ObjectKey }
+  | {
+      readonly type: 'promotedCustomizer';
+      readonly source: string;
+      readonly id: PlacementId;
+      readonly object: ObjectKey;
+    }
   | { readonly type: 'release'; readonly source: string; readonly id: PlacementId }
   | { readonly type: 'inventory'; readonly source: string; readonly syncTarget: string }
   | { readonly type: 'labels' }
@@ -51,6 +57,7 @@ export const goneKey = (id: PlacementId) => `gone/${id}`;
 export const objectKey = (source: string, key: ObjectKey) => `o/${source}/${formatKey(key)}`;
 export const auxiliaryKey = (source: string, key: ObjectKey) => `a/${source}/${formatKey(key)}`;
 export const promotedKey = (id: PlacementId, key: ObjectKey) => `q/${id}/${formatKey(key)}`;
+export const promotedCustomizerKey = (id: PlacementId, key: ObjectKey) => `c/${id}/${formatKey(key)}`;
 export const releaseKey = (id: PlacementId) => `r/${id}`;
 export const inventoryKey = (source: string, syncTarget: string) => `i/${source}/${syncTarget}`;
 export const partialKey = (id: PlacementId) => `partial/${id}`;
@@ -94,6 +101,8 @@ export function parseEntryKey(key: string): EntryKey | undefined {
       return { type: 'auxiliary', ...sourceAndObject(rest) };
     case 'q':
       return { type: 'promoted', source: splitPlacementId(rest).source, ...placementAndObject(rest) };
+    case 'c':
+      return { type: 'promotedCustomizer', source: splitPlacementId(rest).source, ...placementAndObject(rest) };
     case 'r':
       return { type: 'release', source: splitPlacementId(rest).source, id: rest };
     case 'i': {
@@ -218,6 +227,13 @@ export interface PromotedAttributes extends RefsAttributes {
   /** Absent: the placement had no such object then. */
   readonly promoted?: ObjectAttributes;
   /** Origin revision of the object's row then. */
+  readonly revision: number;
+}
+
+/** A Customizer as it was when a placement that uses it was promoted last; the entry's body is its body. */
+export interface PromotedCustomizerAttributes extends RefsAttributes {
+  /** There was none, or nothing of the placement used it. */
+  readonly absent?: true;
   readonly revision: number;
 }
 

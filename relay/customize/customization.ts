@@ -5,7 +5,7 @@
  */
 import type { Kind } from '../../core/apiserver/space.ts';
 import type { CompiledCustomizer } from '../../core/customize/compile.ts';
-import type { Facts, FailureReason, Outcome } from '../../core/customize/customizer.ts';
+import { customizerResource, type Facts, type FailureReason, type Outcome } from '../../core/customize/customizer.ts';
 import { render } from '../../core/customize/render.ts';
 import { RenderCache, type Rendering } from '../../core/customize/render-cache.ts';
 import { contentHash, referenceCount } from '../../core/feed/content.ts';
@@ -128,8 +128,13 @@ export class Customization implements OutgoingStage {
 
   /** A Customizer has come, changed or gone: its users are made anew. */
   auxiliaryChanged(t: Transaction, source: string, { resource, namespace, name }: ObjectKey): void {
-    if (resource !== 'customizers') return;
+    if (resource !== customizerResource) return;
     for (const key of this.#renderings.usersOf(source, `${namespace}/${name}`)) markDirty(t, 'row', key);
+  }
+
+  /** Hashes of the entry keys of the objects that a child has and that are made with the Customizer. */
+  madeWith(source: string, customizer: string, child: string): Iterable<Uint8Array> {
+    return this.#renderings.madeWith(source, customizer, child);
   }
 
   /** What of the placement's objects could not be made for the child. */
@@ -146,19 +151,26 @@ export class Customization implements OutgoingStage {
   #recipe(
     t: Transaction,
     source: string,
-    { content, reference }: Outgoing & { type: 'content' },
+    what: Outgoing & { type: 'content' },
     names: readonly string[],
     expands: boolean,
   ): Recipe {
-    const at = reference && `${source} ${asBuffer(reference.hash).toString('latin1')}`;
+    const { reference, madeAsPromoted = '' } = what;
+    const at = reference && `${source} ${madeAsPromoted} ${asBuffer(reference.hash).toString('latin1')}`;
     const known = at === undefined ? undefined : this.#recipes.get(at);
     if (known) return known;
-    const made = this.#newRecipe(t, source, content, names, expands);
+    const made = this.#newRecipe(t, source, what, names, expands);
     if (at !== undefined) this.#recipes.set(at, made);
     return made;
   }
 
-  #newRecipe(t: Transaction, source: string, content: Content, names: readonly string[], expands: boolean): Recipe {
+  #newRecipe(
+    t: Transaction,
+    source: string,
+    { content, madeAsPromoted }: Outgoing & { type: 'content' },
+    names: readonly string[],
+    expands: boolean,
+  ): Recipe {
     const table = this.#ports.tableOf(source);
     const entry = parseEntryKey(content.key);
     if (!table || entry?.type !== 'object') throw new Error(`${content.key} is shipped and of no source here`);
@@ -166,7 +178,7 @@ export class Customization implements OutgoingStage {
     const customizers: { name: string; compiled: CompiledCustomizer }[] = [];
     const hashes: string[] = [];
     for (const name of names) {
-      const found = this.#ingredients.customizer(t, table, source, name);
+      const found = this.#ingredients.customizer(t, table, source, name, madeAsPromoted);
       if (!found) return { failure: failed('CustomizerNotFound', notFound(name, entry.object)) };
       const { customizer, causes } = found.value;
       if (!customizer) {

@@ -3,7 +3,6 @@
 import { builtinKinds } from '../../core/apiserver/builtin/builtin-kinds.ts';
 import { customKind } from '../../core/apiserver/crd/custom-kind.ts';
 import type { CustomResourceDefinition } from '../../core/apiserver/crd/definition.ts';
-import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { Kind } from '../../core/apiserver/space.ts';
 import { type Compilation, compileCustomizer } from '../../core/customize/compile.ts';
 import type { CustomizerSpec } from '../../core/customize/customizer.ts';
@@ -13,7 +12,8 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import { asBuffer } from '../../core/store/bytes.ts';
 import type { Reader } from '../../core/store/store.ts';
-import { auxiliaryKey, objectKey } from '../../core/wire/entries.ts';
+import { auxiliaryKey, objectKey, type PlacementId } from '../../core/wire/entries.ts';
+import { customizerKey, promotedCustomizer } from '../rollout/held-customizers.ts';
 
 export interface Ingredient<T> {
   /** The same for the same text, whatever the attributes of its row are. */
@@ -29,12 +29,18 @@ export class Ingredients {
   readonly #kinds = new Map<string, Kind>();
   readonly #builtins = new Map(builtinKinds().map((kind) => [`${kind.group}/${kind.resource}`, kind]));
 
-  /** Undefined: the source has none of this `namespace/name`. */
-  customizer(reader: Reader, table: Table, source: string, name: string): Ingredient<Compilation> | undefined {
-    const [namespace = '', inNamespace = '', ...more] = name.split('/');
-    if (more.length > 0) return undefined;
-    const key = { group: edgeGroup, resource: 'customizers', namespace, name: inNamespace };
-    const content = contentAt(reader, table, auxiliaryKey(source, key));
+  /** Undefined: the source has none of this `namespace/name`, or had none when the placement was promoted `asOf` which it is asked for. */
+  customizer(
+    reader: Reader,
+    table: Table,
+    source: string,
+    name: string,
+    asOf: PlacementId | undefined,
+  ): Ingredient<Compilation> | undefined {
+    const key = customizerKey(name);
+    if (key.name.includes('/')) return undefined;
+    const promoted = asOf === undefined ? undefined : promotedCustomizer(reader, table, asOf, name);
+    const content = promoted ? promoted.content : contentAt(reader, table, auxiliaryKey(source, key));
     if (!content) return undefined;
     const hash = bodyHash(content);
     return { hash, value: kept(this.#customizers, hash, () => compileCustomizer(specOf(content))) };

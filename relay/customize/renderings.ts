@@ -7,6 +7,7 @@
 
 import type { Facts, FailureReason } from '../../core/customize/customizer.ts';
 import { type Observation, stillHolds } from '../../core/customize/reads.ts';
+import { hash128 } from '../../core/object/hash.ts';
 import { formatGroupResource } from '../../core/object/key.ts';
 import { asBuffer, asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
@@ -99,6 +100,15 @@ export class Renderings {
   /** Keys of the objects here that use a Customizer of a source. */
   usersOf(source: string, customizer: string): Iterable<string> {
     return this.#users.get(`${source} ${customizer}`)?.keys() ?? [];
+  }
+
+  /** Hashes of the keys of those that one child has. */
+  *madeWith(source: string, customizer: string, child: string): Generator<Uint8Array> {
+    const its = this.#byChild.get(child);
+    for (const key of its ? this.usersOf(source, customizer) : []) {
+      const keyHash = hash128(key);
+      if (its?.has(asBuffer(keyHash).toString('hex'))) yield keyHash;
+    }
   }
 
   /** What of a placement's objects could not be made for a child: the sample that its summary takes. `path` is the child's. */

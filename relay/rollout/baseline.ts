@@ -19,12 +19,20 @@ import {
   type PlacementId,
   parseEntryKey,
   placementId,
+  promotedCustomizerKey,
   promotedKey,
   releaseKey,
   splitPlacementId,
 } from '../../core/wire/entries.ts';
-import { ensureDigest, forgetDigest } from './digest.ts';
+import { ensureDigests, forgetDigests } from './digest.ts';
 import { heldObjects, type Promoted, promotedOf, promotedRow } from './held-back.ts';
+import {
+  customizerKey,
+  customizerName,
+  heldCustomizers,
+  promotedCustomizer,
+  promotedCustomizerRow,
+} from './held-customizers.ts';
 
 export interface BaselinePorts {
   readonly source: string;
@@ -96,6 +104,48 @@ export class Baseline {
     }
   }
 
+  /** A row of a Customizer has changed: `before` and `after` are its contents. */
+  customizerChanged(
+    t: Transaction,
+    key: ObjectKey,
+    before: Promoted,
+    after: Content | undefined,
+    revision: number,
+  ): void {
+    for (const name of new Set([...refsOf(before.content), ...refsOf(after)])) {
+      const staged = this.#staged.get(name);
+      if (staged) this.#compareCustomizer(t, name, staged, key, before, after, revision);
+    }
+  }
+
+  #compareCustomizer(
+    t: Transaction,
+    name: string,
+    staged: StagedPlacement,
+    key: ObjectKey,
+    before: Promoted,
+    after: Content | undefined,
+    revision: number,
+  ): void {
+    const { table, put, drop } = this.#ports;
+    const id = this.#id(name);
+    const state = readState(t, id) ?? this.#initial(staged);
+    const had = forPlacement(before.content, name);
+    const has = forPlacement(after, name);
+    if (isSameBody(had, has)) return;
+    const promoted = promotedCustomizer(t, table, id, customizerName(key));
+    let { held } = state;
+    if (promoted && isSameBody(promoted.content, has)) {
+      held -= Number(drop(t, promotedCustomizerKey(id, key), revision));
+    } else if (!promoted) {
+      const { originRevision } = before;
+      held += Number(
+        put(t, promotedCustomizerRow(id, key, { ...(had ? { content: had } : {}), originRevision }), revision),
+      );
+    }
+    this.write(t, name, contentChanged(state, held, revision, this.#ports.wallMs()));
+  }
+
   #initial(staged: StagedPlacement): RolloutState {
     return initialState(staged.generation, planOf(staged), this.#ports.wallMs());
   }
@@ -137,8 +187,8 @@ export class Baseline {
     if (!staged) return false;
     const id = this.#id(name);
     const before = this.release(t, name);
-    const digest = ensureDigest(t, this.#ports.table, id);
-    const release = releaseOf(name, staged.uid, staged.rollout, state, expected ?? before?.expected ?? 0, digest);
+    const digests = ensureDigests(t, this.#ports.table, id);
+    const release = releaseOf(name, staged.uid, staged.rollout, state, expected ?? before?.expected ?? 0, digests);
     t.put(stateKey(id), text(JSON.stringify(state)));
     const row = this.#ports.table.get(t, hash128(releaseKey(id)));
     const revision = Math.max(state.target, row?.originRevision ?? 0);
@@ -163,7 +213,7 @@ export class Baseline {
   #forget(t: Transaction, id: PlacementId, revision: number): void {
     this.#dropHeld(t, id, revision);
     this.#ports.drop(t, releaseKey(id), revision);
-    forgetDigest(t, id);
+    forgetDigests(t, id);
     t.remove(stateKey(id));
   }
 
@@ -171,6 +221,9 @@ export class Baseline {
     for (const { key } of [...heldObjects(t, id)]) {
       const entry = parseEntryKey(key);
       if (entry?.type === 'object') this.#ports.drop(t, promotedKey(id, entry.object), revision);
+    }
+    for (const called of heldCustomizers(t, id)) {
+      this.#ports.drop(t, promotedCustomizerKey(id, customizerKey(called)), revision);
     }
   }
 
@@ -207,6 +260,10 @@ function refsOf(content: Content | undefined): readonly string[] {
 
 function forPlacement(content: Content | undefined, name: string): Content | undefined {
   return content && refsOf(content).includes(name) ? content : undefined;
+}
+
+function isSameBody(a: Content | undefined, b: Content | undefined): boolean {
+  return a && b ? equalBytes(a.body, b.body) : a === b;
 }
 
 /** For one placement: that others want the object too, or that it was written without a difference, is no new content. */

@@ -17,6 +17,7 @@ import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Partial } from '../../core/summary/partial.ts';
 import {
+  attributesOf,
   type EntryKey,
   type ObjectAttributes,
   type PlacementId,
@@ -30,8 +31,9 @@ import { markDirty } from '../schedule/dirty.ts';
 import type { Outgoing, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import { readRelease } from './baseline.ts';
-import { digestOf, ensureDigest, forgetDigest } from './digest.ts';
+import { digestsOf, ensureDigests, forgetDigests } from './digest.ts';
 import { holders, type Promoted, promotedOf } from './held-back.ts';
+import { isHeldCustomizer } from './held-customizers.ts';
 
 export interface ExposurePorts {
   readonly store: Store;
@@ -85,14 +87,17 @@ export class Exposures implements OutgoingStage {
   // ---------------------------------------------------------------------------------------------- what has changed
 
   /** A release row has come, changed or gone, or what was promoted of an object; true if children may stand elsewhere now. */
-  rowChanged(t: Transaction, entry: EntryKey & { readonly type: 'promoted' | 'release' }): boolean {
+  rowChanged(
+    t: Transaction,
+    entry: EntryKey & { readonly type: 'promoted' | 'promotedCustomizer' | 'release' },
+  ): boolean {
     const { id } = entry;
-    if (entry.type === 'promoted') return false;
+    if (entry.type !== 'release') return false;
     const before = this.#known.get(id);
     const after = this.#learn(t, id, this.#ports.clock.monotonicMs());
     const table = this.#ports.tableOf(entry.source);
-    if (after && table) ensureDigest(t, table, id);
-    else forgetDigest(t, id);
+    if (after && table) ensureDigests(t, table, id);
+    else forgetDigests(t, id);
     if (before && after && isRenewal(before.release, after.release)) {
       before.local?.renew(after.release);
       this.#schedule(id, after);
@@ -178,7 +183,7 @@ export class Exposures implements OutgoingStage {
     if (!table) return what;
     // An object that has just gone may be one whose promoted content has yet to come.
     const gone = what.type === 'nothing' && changed ? changed.refs.map((name) => placementId(source, name)) : [];
-    let held: Promoted | undefined;
+    let held: Outgoing | undefined;
     const unknown: PlacementId[] = [];
     // In order of name, so that of two that hold back the same object one is chosen, the same each time.
     for (const id of [...new Set([...wanting, ...gone, ...holders(t, keyHash)])].sort()) {
@@ -192,17 +197,16 @@ export class Exposures implements OutgoingStage {
         }
       }
       if (!promoted && !wants) continue;
-      if (!promoted || this.#hasCandidate(id, child.name)) return what;
-      held ??= promoted;
+      if (this.#hasCandidate(id, child.name)) return what;
+      if (!promoted && !usesHeld(t, id, what)) return what;
+      held ??= asPromoted(id, promoted, what);
     }
     const key = what.type === 'content' ? what.content.key : changed?.key;
     if (unknown.length > 0 && key !== undefined) {
       for (const id of unknown) this.#withhold(t, id, key);
       return { type: 'keep' };
     }
-    if (!held) return what;
-    const { content, originRevision } = held;
-    return content ? { type: 'content', content, originRevision } : { type: 'nothing', originRevision };
+    return held ?? what;
   }
 
   /** What an agent is told that its reports are to be exact for; undefined: nothing yet, and what it was told stays. */
@@ -224,7 +228,10 @@ export class Exposures implements OutgoingStage {
   /** All rows that the release row speaks of are here, and no others. */
   #isKnown(reader: Reader, id: PlacementId): boolean {
     const known = this.#known.get(id);
-    return known !== undefined && known.release.digest === digestOf(reader, id);
+    const has = digestsOf(reader, id);
+    if (!known || !has) return false;
+    const { digest, customizerDigest = has.customizerDigest } = known.release;
+    return digest === has.digest && customizerDigest === has.customizerDigest;
   }
 
   #hasCandidate(id: PlacementId, child: string): boolean {
@@ -316,6 +323,20 @@ function isRenewal(a: ReleaseAttributes, b: ReleaseAttributes): boolean {
   return rest(a) === rest(b);
 }
 
+/** Made with a Customizer of which the release has another form than what was promoted. */
+function usesHeld(reader: Reader, id: PlacementId, what: Outgoing): boolean {
+  if (what.type !== 'content') return false;
+  const { customizers = [] } = attributesOf<ObjectAttributes>(what.content);
+  return customizers.some((called) => isHeldCustomizer(reader, id, called));
+}
+
+function asPromoted(id: PlacementId, promoted: Promoted | undefined, what: Outgoing): Outgoing {
+  if (!promoted) return what.type === 'content' ? { ...what, madeAsPromoted: id } : what;
+  const { content, originRevision } = promoted;
+  if (!content) return { type: 'nothing', originRevision };
+  return { type: 'content', content, originRevision, madeAsPromoted: id };
+}
+
 function storedExposures(reader: Reader, id: PlacementId): Map<string, number> {
   const prefix = exposureKey(id, '');
   const stored = [...reader.scan(prefixRange(prefix))].map(([key, value]): [string, number] => [
@@ -339,5 +360,5 @@ function withheldKey(id: PlacementId, key: string): Uint8Array {
 }
 
 function refsOf(what: Outgoing): readonly string[] {
-  return what.type === 'content' ? (JSON.parse(asText(what.content.attributes)) as ObjectAttributes).refs : [];
+  return what.type === 'content' ? attributesOf<ObjectAttributes>(what.content).refs : [];
 }

@@ -5,6 +5,7 @@
 import type { Content, ContentReference } from '../../core/feed/feed.ts';
 import { asBuffer } from '../../core/store/bytes.ts';
 import type { Transaction } from '../../core/store/store.ts';
+import type { PlacementId } from '../../core/wire/entries.ts';
 import type { Child } from './children.ts';
 
 /** The key of a shipment that is left to do: `source keyHash child`. */
@@ -36,6 +37,8 @@ export type Outgoing =
       readonly content: Content;
       readonly reference?: ContentReference;
       readonly originRevision: number;
+      /** The child has not got this placement's release: what is made of the content is made with the Customizers as they were promoted. */
+      readonly madeAsPromoted?: PlacementId;
     }
   /** The child is not to have the object. */
   | { readonly type: 'nothing'; readonly originRevision: number }
@@ -50,6 +53,8 @@ export interface OutgoingStage {
   begin?(): void;
   /** A placement that has reached the child before may reach it by other destinations now. */
   rematched?(t: Transaction, child: Child): void;
+  /** Hashes of the entry keys of the objects that it makes for a child with the Customizer, by `namespace/name`. */
+  madeWith?(source: string, customizer: string, child: string): Iterable<Uint8Array>;
   outgoing(t: Transaction, shipment: Shipment, what: Outgoing): Outgoing;
 }
 

@@ -18,7 +18,7 @@ export interface SchedulePorts {
   readonly stages: readonly OutgoingStage[];
   /** Reads a child anew from the inventory or its report, into `children`; false when it is gone for good. */
   refreshChild(t: Transaction, name: string): boolean;
-  /** A Customizer or StatusSummarizer of a source has come, changed or gone; its users may be marked dirty. */
+  /** A Customizer or StatusSummarizer of a source has come, changed or gone, or what was promoted of it; its users may be marked dirty. */
   auxiliaryChanged(t: Transaction, source: string, key: ObjectKey): void;
   readonly releases: Releases;
 }
@@ -26,7 +26,10 @@ export interface SchedulePorts {
 /** What holds back the releases of placements: relay/rollout/exposure.ts. */
 export interface Releases {
   /** True if children may stand elsewhere in the release now. */
-  rowChanged(t: Transaction, entry: EntryKey & { readonly type: 'promoted' | 'release' }): boolean;
+  rowChanged(
+    t: Transaction,
+    entry: EntryKey & { readonly type: 'promoted' | 'promotedCustomizer' | 'release' },
+  ): boolean;
   /** What was kept back and need not be any more is work again; true if there is some. */
   release(t: Transaction): boolean;
   /** Returns the keys of rows that were kept back from the placement's children. */

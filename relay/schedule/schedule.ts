@@ -11,6 +11,7 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import {
   attributesOf,
+  type EntryKey,
   grantKey,
   objectKey,
   type PlacementId,
@@ -23,6 +24,7 @@ import {
   targetKey,
 } from '../../core/wire/entries.ts';
 import { heldObjects } from '../rollout/held-back.ts';
+import { heldCustomizers } from '../rollout/held-customizers.ts';
 import { type Child, matchChild } from './children.ts';
 import { clearDirty, dirtyWork, markDirty, type Work, type WorkClass } from './dirty.ts';
 import { MailboxWriter } from './mailbox-writer.ts';
@@ -41,6 +43,7 @@ import { changedKeys } from './route-keys.ts';
 
 /** Rows put or removed in one transaction before others get their turn: some 10 ms of LMDB on one core. */
 const rowsPerStep = 2_000;
+const beside = ['auxiliary', 'promoted', 'promotedCustomizer', 'release'] as const;
 /** Dirty keys read at once; a bound on memory, not on progress. */
 const workPerStep = 500;
 
@@ -270,14 +273,14 @@ export class Scheduler {
   /** Relays on the way need it; agents get what is made with it. */
   #auxiliary(t: Transaction, work: Work): boolean {
     const entry = parseEntryKey(work.key);
-    if (entry?.type !== 'auxiliary' && entry?.type !== 'promoted' && entry?.type !== 'release') return true;
+    if (!isBeside(entry)) return true;
     this.#toChildren(t, entry.source, work, (child, mailbox, keyHash) => {
       if (child.role === 'relay') this.#writer.share(t, child.name, mailbox, entry.source, keyHash);
     });
-    if (entry.type === 'auxiliary') {
+    if (entry.type === 'auxiliary' || entry.type === 'promotedCustomizer') {
       this.#ports.auxiliaryChanged(t, entry.source, entry.object);
-      return true;
     }
+    if (entry.type === 'auxiliary') return true;
     if (this.#ports.releases.rowChanged(t, entry)) this.#changed.add(entry.id);
     if (entry.type === 'promoted') {
       const { name } = splitPlacementId(entry.id);
@@ -294,7 +297,12 @@ export class Scheduler {
     const mailbox = this.#ports.mailboxOf(name);
     if (!placement?.children.has(name) || child?.role !== 'agent' || !mailbox) return true;
     let isWhole = true;
-    for (const { keyHash } of heldObjects(t, id)) {
+    const changed = [...heldObjects(t, id)].map(({ keyHash }) => keyHash);
+    for (const customizer of heldCustomizers(t, id)) {
+      for (const stage of this.#ports.stages)
+        changed.push(...(stage.madeWith?.(placement.source, customizer, name) ?? []));
+    }
+    for (const keyHash of changed) {
       if (!this.#writer.ship(t, child, mailbox, placement.source, keyHash)) isWhole = false;
     }
     // A target covers what is in the mailbox before it.
@@ -354,4 +362,9 @@ export class Scheduler {
       child?.role !== 'agent' || !mailbox || this.#writer.ship(t, child, mailbox, source, Buffer.from(keyHash, 'hex'))
     );
   }
+}
+
+/** Of what travels beside the objects, to relays only. */
+function isBeside(entry: EntryKey | undefined): entry is EntryKey & { readonly type: (typeof beside)[number] } {
+  return beside.some((type) => type === entry?.type);
 }

@@ -10,6 +10,7 @@ import {
 } from '../../core/wire/entries.ts';
 import { noteDigest } from '../rollout/digest.ts';
 import { noteHeld } from '../rollout/held-back.ts';
+import { noteHeldCustomizer } from '../rollout/held-customizers.ts';
 import { markDirty } from './dirty.ts';
 import { noteInventoryRow } from './inventory-below.ts';
 import { forgetSelected, storePlacement, storeSelected } from './placements.ts';
@@ -39,16 +40,15 @@ export function noteSourceChange(t: Transaction, change: AppliedChange): void {
     }
     markDirty(t, entry.type === 'object' ? 'row' : 'auxiliary', change.key, before, change.originRevision);
     noteHeld(t, change);
-    if (entry.type !== 'object' && entry.type !== 'promoted') return;
+    noteHeldCustomizer(t, change);
     const ids = (names: readonly string[]) => names.map((name) => placementId(entry.source, name));
     noteDigest(t, change, ids(before), ids(after));
   }
 }
 
+const downRows = ['object', 'auxiliary', 'promoted', 'promotedCustomizer', 'release'] as const;
+
 /** Rows that go where the placements go that they name in `refs`. */
-function isDownRow(
-  entry: EntryKey | undefined,
-): entry is EntryKey & { readonly type: 'object' | 'auxiliary' | 'promoted' | 'release' } {
-  const type = entry?.type;
-  return type === 'object' || type === 'auxiliary' || type === 'promoted' || type === 'release';
+function isDownRow(entry: EntryKey | undefined): entry is EntryKey & { readonly type: (typeof downRows)[number] } {
+  return downRows.some((type) => type === entry?.type);
 }

@@ -5,18 +5,17 @@
 
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
-import { customizerAnnotation, expandAnnotation } from '../../core/customize/customizer.ts';
+import { customizerAnnotation, customizerResource, expandAnnotation } from '../../core/customize/customizer.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { ObjectAttributes } from '../../core/wire/entries.ts';
 import type { DownsyncItem } from './downsync.ts';
 
 const group = edgeGroup;
-const customizers = 'customizers';
 const summarizers = 'statussummarizers';
 
 export function isAuxiliary(key: ObjectKey): boolean {
-  return key.group === group && (key.resource === customizers || key.resource === summarizers);
+  return key.group === group && (key.resource === customizerResource || key.resource === summarizers);
 }
 
 /** What the object uses by the items that select it. */
@@ -24,7 +23,7 @@ export function auxiliariesOf(key: ObjectKey, object: KubeObject, items: readonl
   return [
     ...customizersOf(key, object, items).map((text) => {
       const [namespace = '', name = ''] = text.split('/');
-      return { group, resource: customizers, namespace, name };
+      return { group, resource: customizerResource, namespace, name };
     }),
     ...summarizersOf(items).map((name) => ({ group, resource: summarizers, namespace: '', name })),
   ];

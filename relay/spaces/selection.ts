@@ -34,6 +34,7 @@ import {
 } from '../../core/wire/entries.ts';
 import { carriesAnyOnce, noteCarried } from '../moves/carried-once.ts';
 import { Baseline } from '../rollout/baseline.ts';
+import { isCustomizer } from '../rollout/held-customizers.ts';
 import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
 import { selectedObjects } from '../schedule/placements.ts';
 import { isAuxiliary, isSummarizer, namedSummarizers, summarizerKey, usesOf } from './auxiliaries.ts';
@@ -227,10 +228,13 @@ export class Selection {
 
   /** Its own row, for the relays where something uses it. What it makes there is new content for the agents: hence the targets. */
   #auxiliary(t: Transaction, key: ObjectKey, revision: number): void {
-    const { source, storage } = this.#ports;
+    const { source, storage, table } = this.#ports;
     const entryKey = auxiliaryKey(source, key);
     const stored = storage.get(key);
     const object = stored && parseBody(stored.body);
+    const row = table.get(t, hash128(entryKey));
+    const before = { ...contentIn(t, table, row), originRevision: row?.originRevision ?? 0 };
+    const had = before.content ? attributesOf<AuxiliaryAttributes>(before.content).refs : [];
     const refs = object ? this.#implied(t, key).sort() : [];
     let changed: boolean;
     if (object && refs.length > 0) {
@@ -239,7 +243,10 @@ export class Selection {
     } else {
       changed = this.#drop(t, entryKey, revision);
     }
-    if (changed) for (const name of refs) this.#bump(t, name, revision);
+    if (!changed) return;
+    const { content: after } = contentIn(t, table, table.get(t, hash128(entryKey)));
+    if (isCustomizer(key)) this.baseline.customizerChanged(t, key, before, after, revision);
+    for (const name of new Set([...had, ...refs])) this.#bump(t, name, revision);
   }
 
   #selecting(candidate: Candidate): Selected[] {

@@ -17,6 +17,7 @@ import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { emptyPartial, encodePartial } from '../../../../core/summary/partial.ts';
 import { partialKey, placementId, type TargetAttributes } from '../../../../core/wire/entries.ts';
+import { Customization } from '../../../../relay/customize/customization.ts';
 import { Gather } from '../../../../relay/gather/gather.ts';
 import { type PlacementStatus, placementStatus } from '../../../../relay/gather/placement-status.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
@@ -50,6 +51,7 @@ class BenchNode {
   mailboxes!: Mailboxes;
   placements!: Placements;
   exposures!: Exposures;
+  customization!: Customization;
   gather!: Gather;
   #scheduler!: Scheduler;
   #children!: Map<string, Child>;
@@ -79,9 +81,18 @@ class BenchNode {
         });
       },
     });
+    const mailboxOf = (child: string) => this.mailboxes.get(child)?.producer;
+    this.customization = new Customization({
+      tableOf: () => this.table,
+      children: this.#children,
+      placements: this.placements,
+      mailboxOf,
+      pathOf: (child) => child,
+      counted: () => undefined,
+    });
     this.#scheduler = new Scheduler({
       tableOf: () => this.table,
-      mailboxOf: (child) => this.mailboxes.get(child)?.producer,
+      mailboxOf,
       children: this.#children,
       placements: this.placements,
       refreshChild: (t, name) => {
@@ -89,11 +100,12 @@ class BenchNode {
         if (!child) return false;
         this.mailboxes.ensure(t, name, child.role);
         this.#children.set(name, child);
+        this.customization.childChanged(t, name, true);
         return true;
       },
-      auxiliaryChanged: () => undefined,
+      auxiliaryChanged: (t, of, key) => this.customization.auxiliaryChanged(t, of, key),
       releases: this.exposures,
-      stages: [this.exposures],
+      stages: [this.exposures, this.customization],
       passage: openPassage,
     });
     this.gather = new Gather({
@@ -101,7 +113,7 @@ class BenchNode {
       children: this.#children,
       reportedOf: (child) => this.#reported.get(child),
       connection: (child) => ({ connected: !this.offline.has(child), silentMs: this.offline.has(child) ? 1_000 : 0 }),
-      heldBack: () => [],
+      heldBack: (of, child) => this.customization.failures(of, child),
       rollouts: this.exposures,
       moves: new MoveBook(this.#clock),
       pathOf: (child) => child,
@@ -110,6 +122,7 @@ class BenchNode {
     this.store.read((reader) => {
       this.#scheduler.load(reader);
       this.exposures.load(reader);
+      this.customization.load(reader);
       // As a node does at its start: it tells of every placement.
       this.gather.total(reader, id);
     });
@@ -231,8 +244,25 @@ export class RolloutBench {
     });
   }
 
-  write(name: string, said: string): void {
-    this.#apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'shop' }, data: { text: said } });
+  /** Made with a Customizer if one is named. */
+  write(name: string, said: string, customizer?: string): void {
+    const annotations = customizer === undefined ? {} : { 'edge.banyan.io/customizer': customizer };
+    const metadata = { name, namespace: 'shop', annotations };
+    this.#apply({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { text: said } });
+  }
+
+  /** Puts `value` in the place of the text. */
+  customizer(name: string, value: string): void {
+    this.#apply({
+      apiVersion: 'edge.banyan.io/v1alpha1',
+      kind: 'Customizer',
+      metadata: { name, namespace: 'shop' },
+      spec: { replacements: [{ path: '$.data.text', value }] },
+    });
+  }
+
+  removeCustomizer(name: string): void {
+    this.space.delete({ group: 'edge.banyan.io', resource: 'customizers', namespace: 'shop', name });
   }
 
   remove(name: string): void {
@@ -306,6 +336,13 @@ export class RolloutBench {
     node.look(name);
   }
 
+  /** One more agent. */
+  join(agent: AgentOf): void {
+    this.agents.push(agent);
+    this.hops.get(agent.hop)!.child(agentChild(agent.name, agent.labels));
+    this.settle();
+  }
+
   // ---------------------------------------------------------------------------------------------------------- looks
 
   status(): PlacementStatus {
@@ -328,7 +365,7 @@ export class RolloutBench {
     return this.origin.store.read((reader) =>
       [...this.origin.table.rows(reader)]
         .map((row) => this.origin.table.content(reader, row.content!).key)
-        .filter((key) => key.startsWith('q/')),
+        .filter((key) => key.startsWith('q/') || key.startsWith('c/')),
     );
   }
 
@@ -422,7 +459,7 @@ export class RolloutBench {
   }
 }
 
-export function agentChild(name: string, labels: Record<string, string>): Child {
+function agentChild(name: string, labels: Record<string, string>): Child {
   const destination = {
     location: name,
     syncTargetUid: `uid-${name}`,

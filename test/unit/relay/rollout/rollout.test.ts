@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { agentChild, RolloutBench } from './rollout-bench.ts';
+import { RolloutBench } from './rollout-bench.ts';
 
 const canary = {
   waves: [
@@ -130,9 +130,7 @@ describe('a release', () => {
     bench.write('price', 'one');
     bench.until('the canaries soak', () => phase(bench) === 'Soaking');
     const late = { hop: 'eu', name: 'late', labels: { env: 'prod' } };
-    bench.agents.push(late);
-    bench.hops.get('eu')!.child(agentChild(late.name, late.labels));
-    bench.settle();
+    bench.join(late);
     expect(bench.holds(late)).toEqual({ greeting: 'one' });
     bench.until('it is promoted', () => phase(bench) === 'Promoted');
     bench.settle();

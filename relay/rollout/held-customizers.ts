@@ -1,0 +1,91 @@
+/**
+ * Which Customizers of a placement differ from what was promoted last: an index of its `c/` rows, at every node that has them. A Customizer that a
+ * staged placement uses is part of its releases: whoever has not got the release is made with the Customizer as it was.
+ */
+import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
+import { customizerResource } from '../../core/customize/customizer.ts';
+import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { ObjectKey } from '../../core/object/key.ts';
+import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+import {
+  attributesOf,
+  type PlacementId,
+  type PromotedCustomizerAttributes,
+  parseEntryKey,
+  promotedCustomizerKey,
+  splitPlacementId,
+} from '../../core/wire/entries.ts';
+import type { Promoted } from './held-back.ts';
+
+const nul = Buffer.of(0);
+
+export function isCustomizer({ group, resource }: ObjectKey): boolean {
+  return group === edgeGroup && resource === customizerResource;
+}
+
+/** `namespace/name`, as objects name it. */
+export function customizerName({ namespace, name }: ObjectKey): string {
+  return `${namespace}/${name}`;
+}
+
+export function customizerKey(called: string): ObjectKey {
+  const slash = called.indexOf('/');
+  const [namespace, name] = [called.slice(0, slash), called.slice(slash + 1)];
+  return { group: edgeGroup, resource: customizerResource, namespace, name };
+}
+
+/** Told of each change of a source's row; keeps the index. */
+export function noteHeldCustomizer(t: Transaction, change: AppliedChange): void {
+  const entry = parseEntryKey(change.key);
+  if (entry?.type !== 'promotedCustomizer') return;
+  const at = indexKey(entry.id, customizerName(entry.object));
+  if (change.after) t.put(at, new Uint8Array(0));
+  else t.remove(at);
+}
+
+/** `namespace/name` of each. */
+export function heldCustomizers(reader: Reader, id: PlacementId): string[] {
+  const prefix = indexKey(id, '');
+  return [...reader.scan(prefixRange(prefix))].map(([key]) => asText(key.subarray(prefix.length)));
+}
+
+export function isHeldCustomizer(reader: Reader, id: PlacementId, called: string): boolean {
+  return reader.get(indexKey(id, called)) !== undefined;
+}
+
+/** What was promoted of a Customizer; undefined: it is as it was. */
+export function promotedCustomizer(
+  reader: Reader,
+  table: Table,
+  id: PlacementId,
+  called: string,
+): Promoted | undefined {
+  if (!isHeldCustomizer(reader, id, called)) return undefined;
+  const row = table.get(reader, hash128(promotedCustomizerKey(id, customizerKey(called))));
+  if (!row?.content) return undefined;
+  const content = table.content(reader, row.content);
+  const { absent, revision } = attributesOf<PromotedCustomizerAttributes>(content);
+  return absent ? { originRevision: revision } : { content, originRevision: revision };
+}
+
+/** The `c/` row of a Customizer: its content when the placement was promoted, or that there was none. */
+export function promotedCustomizerRow(id: PlacementId, key: ObjectKey, { content, originRevision }: Promoted): Content {
+  const attributes: PromotedCustomizerAttributes = {
+    refs: [splitPlacementId(id).name],
+    revision: originRevision,
+    ...(content ? {} : { absent: true }),
+  };
+  return {
+    key: promotedCustomizerKey(id, key),
+    attributes: text(stableStringify(attributes)),
+    body: content?.body ?? new Uint8Array(0),
+  };
+}
+
+function indexKey(id: PlacementId, called: string): Uint8Array {
+  return concat(prefixOf('heldCustomizer'), text(id), nul, text(called));
+}

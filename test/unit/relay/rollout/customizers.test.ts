@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest';
+import { RolloutBench } from './rollout-bench.ts';
+
+const progressive = {
+  strategy: 'Progressive',
+  waves: [
+    { name: 'canary', count: 2, soakSeconds: 5 },
+    { name: 'half', fraction: 0.5 },
+  ],
+};
+const phase = (bench: RolloutBench) => bench.status().rollout?.phase;
+const soaks = (bench: RolloutBench) => bench.until('the canaries soak', () => phase(bench) === 'Soaking');
+/** How many agents have each of these texts. */
+const counts = (bench: RolloutBench, ...texts: (string | undefined)[]) =>
+  texts.map((text) => bench.having('greeting', text).length);
+
+/** Everybody has a greeting that a Customizer has made. */
+function greeted(rollout: object = progressive): RolloutBench {
+  const bench = new RolloutBench(['eu', 'us'], 10);
+  bench.customizer('greet', '${{ object.data.text }} one');
+  bench.write('greeting', 'Hello', 'greet');
+  bench.place(rollout);
+  bench.until('the first release is out', () => counts(bench, 'Hello one')[0] === 20);
+  bench.until('it is promoted', () => phase(bench) === 'Promoted' || bench.status().rollout === undefined);
+  bench.settle();
+  expect(bench.kept()).toEqual([]);
+  return bench;
+}
+
+describe('a Customizer that changes', () => {
+  it('is a release of the placements whose objects it makes, and is promoted as one', () => {
+    const bench = greeted();
+    bench.customizer('greet', '${{ object.data.text }} two');
+    soaks(bench);
+    expect(counts(bench, 'Hello two', 'Hello one')).toEqual([2, 18]);
+    expect(bench.status().summary).toMatchObject({ expected: 20, available: 2, outdated: 18, failed: 0 });
+    expect(bench.kept()).toEqual(['c/center.retail/shop/edge.banyan.io/customizers/shop/greet']);
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    bench.settle();
+    expect([counts(bench, 'Hello two'), bench.kept()]).toEqual([[20], []]);
+    expect(bench.status().summary).toMatchObject({ expected: 20, available: 20 });
+  });
+
+  it('works everywhere at once where nothing is staged', () => {
+    const bench = greeted({ strategy: 'All' });
+    bench.customizer('greet', '${{ object.data.text }} two');
+    bench.settle();
+    expect([counts(bench, 'Hello two'), bench.kept()]).toEqual([[20], []]);
+  });
+
+  it('is one release with the object that changes with it: nobody gets the one with the other', () => {
+    const bench = greeted();
+    const seen = new Set<string | undefined>();
+    bench.watch = () => {
+      for (const agent of bench.agents) seen.add(bench.holds(agent).greeting);
+    };
+    bench.customizer('greet', '${{ object.data.text }} two');
+    bench.write('greeting', 'Servus', 'greet');
+    soaks(bench);
+    expect(counts(bench, 'Servus two', 'Hello one')).toEqual([2, 18]);
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    bench.settle();
+    expect(counts(bench, 'Servus two')).toEqual([20]);
+    expect([...seen].sort()).toEqual(['Hello one', 'Servus two']);
+  });
+
+  it('is over as soon as it is what was promoted', () => {
+    const bench = greeted();
+    bench.customizer('greet', '${{ object.data.text }} two');
+    soaks(bench);
+    bench.customizer('greet', '${{ object.data.text }} one');
+    bench.settle();
+    expect([phase(bench), bench.kept(), counts(bench, 'Hello one')]).toEqual(['Promoted', [], [20]]);
+  });
+
+  it('is taken back with its release: everybody has again what the former one makes', () => {
+    const bench = greeted({ ...progressive, onFailure: 'Rollback', errorBudget: 0 });
+    bench.customizer('greet', 'broken');
+    bench.until('it is taken back', () => phase(bench) === 'RolledBack');
+    bench.turn();
+    expect(counts(bench, 'Hello one')).toEqual([20]);
+    bench.restartOrigin();
+    for (const hop of bench.hops.values()) hop.restart();
+    for (let i = 0; i < 5; i++) bench.turn();
+    expect(counts(bench, 'Hello one')).toEqual([20]);
+    bench.customizer('greet', '${{ object.data.text }} three');
+    bench.until('the next one is promoted', () => phase(bench) === 'Promoted');
+    bench.settle();
+    expect(counts(bench, 'Hello three')).toEqual([20]);
+  });
+
+  it('stays with those that have it over a restart of every last hop', () => {
+    const bench = greeted();
+    bench.customizer('greet', '${{ object.data.text }} two');
+    soaks(bench);
+    for (const hop of bench.hops.values()) hop.restart();
+    bench.settle();
+    expect(counts(bench, 'Hello two', 'Hello one')).toEqual([2, 18]);
+  });
+
+  const orders: [string, (keys: string[]) => string[]][] = [
+    ['objects before releases', (keys) => [...keys].sort()],
+    ['releases before objects', (keys) => [...keys].sort().reverse()],
+  ];
+  it.each(orders)('with %s, is made of nothing but what belongs together', (_, order) => {
+    const bench = greeted();
+    bench.order = order;
+    const seen = new Set<string | undefined>();
+    bench.watch = () => {
+      for (const agent of bench.agents) seen.add(bench.holds(agent).greeting);
+    };
+    bench.customizer('greet', '${{ object.data.text }} two');
+    bench.write('greeting', 'Servus', 'greet');
+    soaks(bench);
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    bench.settle();
+    expect([...seen].sort()).toEqual(['Hello one', 'Servus two']);
+  });
+});
+
+describe('a Customizer that only the former version names', () => {
+  it('is kept as long as somebody has that version', () => {
+    const bench = greeted();
+    bench.customizer('other', '${{ object.data.text }} of another');
+    bench.write('greeting', 'Hello', 'other');
+    bench.removeCustomizer('greet');
+    soaks(bench);
+    expect(counts(bench, 'Hello of another', 'Hello one')).toEqual([2, 18]);
+    // Made anew: by what is kept.
+    const late = bench.agents.find((agent) => bench.holds(agent).greeting === 'Hello one')!;
+    bench.hops.get(late.hop)!.restart();
+    bench.settle();
+    expect(bench.status().summary.failed).toBe(0);
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    bench.settle();
+    expect([counts(bench, 'Hello of another'), bench.kept()]).toEqual([[20], []]);
+  });
+
+  it('is what a new destination gets its object made with', () => {
+    const bench = greeted();
+    bench.write('greeting', 'plain');
+    bench.removeCustomizer('greet');
+    soaks(bench);
+    const agent = { hop: 'eu', name: 'late', labels: { env: 'prod' } };
+    bench.join(agent);
+    expect(bench.holds(agent)).toEqual({ greeting: 'Hello one' });
+  });
+});
+
+describe('a Customizer that an object names before it is there', () => {
+  it('comes in waves when it comes, and the others keep what they have', () => {
+    const bench = greeted();
+    bench.write('greeting', 'Hello', 'missing');
+    bench.until('nothing can be made', () => (bench.status().summary.failed ?? 0) > 0);
+    expect(counts(bench, 'Hello one')).toEqual([20]);
+    bench.customizer('missing', 'found');
+    bench.until('the canaries have it', () => counts(bench, 'found')[0] === 2);
+    expect(counts(bench, 'Hello one')).toEqual([18]);
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    bench.settle();
+    expect(counts(bench, 'found')).toEqual([20]);
+  });
+});
