@@ -24,6 +24,12 @@ export interface Link {
   close(reason: string): void;
   /** Bytes queued here and not yet taken by the operating system. */
   queuedBytes(): number;
+  /**
+   * At the child: opens a call for a stream beside this link, which the parent's end tells by `onStream`; it is a link of its own that ends
+   * with this one. `apart`: on another connection, so that what is large does not stand in the way. Resolves when frames can be sent, without
+   * waiting for the parent's word: its refusal comes as `onClose`. Rejects with Unavailable. Absent: the transport carries none.
+   */
+  openStream?(id: number, apart: boolean, events: LinkEvents): Promise<Link>;
 }
 
 /** Given when the link is made; called one at a time, never before the maker has returned. */
@@ -34,6 +40,8 @@ export interface LinkEvents {
   onDrain(): void;
   /** Once, last, also after `close` of this side. `error` is absent when either side closed in order. */
   onClose(error?: Error): void;
+  /** At the parent: the child opened a call for a stream. Throws to refuse it; absent: none is taken. */
+  onStream?(id: number, link: Link): LinkEvents;
 }
 
 export interface Dialer {

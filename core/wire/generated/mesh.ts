@@ -170,11 +170,21 @@ export interface ReconcileReply {
 }
 
 export interface Open {
+  /** Even ids are the parent's, odd ones the child's; each side's only grow. */
   stream: number;
+  /** Of the node that is meant, from the root. */
   path: string;
   kind: string;
+  /** What is left of the time within which the stream has to be taken. */
   deadlineMs: number;
   header: Buffer;
+  /** Who wants it, as the node found out at which it was asked for. */
+  user: string;
+  groups: string[];
+  /** Large amounts: on a connection of its own, apart from the session's. */
+  bulk: boolean;
+  /** What may be sent to whoever asks before it gives more. */
+  creditBytes: number;
 }
 
 export interface Data {
@@ -195,10 +205,16 @@ export interface Fin {
 
 export interface Reset {
   stream: number;
+  /** docs/protocol.md lists them. */
   code: number;
   message: string;
+  /** Path of the node that speaks; nodes in between hand it on. */
+  at: string;
+  /** With code 6: how long the child has been away. */
+  sinceMs: number;
 }
 
+/** The streams that the sender knows on this session; what the other side doesn't know twice in a row it resets. */
 export interface Census {
   streams: number[];
 }
@@ -1630,7 +1646,17 @@ export const ReconcileReply: MessageFns<ReconcileReply> = {
 };
 
 function createBaseOpen(): Open {
-  return { stream: 0, path: "", kind: "", deadlineMs: 0, header: Buffer.alloc(0) };
+  return {
+    stream: 0,
+    path: "",
+    kind: "",
+    deadlineMs: 0,
+    header: Buffer.alloc(0),
+    user: "",
+    groups: [],
+    bulk: false,
+    creditBytes: 0,
+  };
 }
 
 export const Open: MessageFns<Open> = {
@@ -1649,6 +1675,18 @@ export const Open: MessageFns<Open> = {
     }
     if (message.header.length !== 0) {
       writer.uint32(42).bytes(message.header);
+    }
+    if (message.user !== "") {
+      writer.uint32(82).string(message.user);
+    }
+    for (const v of message.groups) {
+      writer.uint32(90).string(v!);
+    }
+    if (message.bulk !== false) {
+      writer.uint32(96).bool(message.bulk);
+    }
+    if (message.creditBytes !== 0) {
+      writer.uint32(104).uint64(message.creditBytes);
     }
     return writer;
   },
@@ -1704,6 +1742,38 @@ export const Open: MessageFns<Open> = {
             }
 
             message.header = viewOf(reader.bytes());
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.user = reader.string();
+            continue;
+          }
+          case 11: {
+            if (tag !== 90) {
+              break;
+            }
+
+            message.groups.push(reader.string());
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.bulk = reader.bool();
+            continue;
+          }
+          case 13: {
+            if (tag !== 104) {
+              break;
+            }
+
+            message.creditBytes = longToNumber(reader.uint64());
             continue;
           }
         }
@@ -1891,7 +1961,7 @@ export const Fin: MessageFns<Fin> = {
 };
 
 function createBaseReset(): Reset {
-  return { stream: 0, code: 0, message: "" };
+  return { stream: 0, code: 0, message: "", at: "", sinceMs: 0 };
 }
 
 export const Reset: MessageFns<Reset> = {
@@ -1904,6 +1974,12 @@ export const Reset: MessageFns<Reset> = {
     }
     if (message.message !== "") {
       writer.uint32(26).string(message.message);
+    }
+    if (message.at !== "") {
+      writer.uint32(82).string(message.at);
+    }
+    if (message.sinceMs !== 0) {
+      writer.uint32(88).uint64(message.sinceMs);
     }
     return writer;
   },
@@ -1943,6 +2019,22 @@ export const Reset: MessageFns<Reset> = {
             }
 
             message.message = reader.string();
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.at = reader.string();
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.sinceMs = longToNumber(reader.uint64());
             continue;
           }
         }

@@ -7,6 +7,7 @@ import { errorOfCall } from './call-status.ts';
 import { channelOptions } from './channel-options.ts';
 import { GrpcLink } from './grpc-link.ts';
 import type { NodeCredentials } from './grpc-listener.ts';
+import { linkKey, StreamDialer } from './grpc-streams.ts';
 import { asBytes, sessionMethod } from './session-method.ts';
 import { secureContextOf, TlsChannel } from './tls-channel.ts';
 
@@ -26,7 +27,8 @@ export function grpcDialer({ address, parentPath, credentials, clock }: DialOpti
   const host = address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '');
   return {
     async dial(events, timeoutMs) {
-      const channel = new TlsChannel(context, host, (peer) => notTheParent(peer, parentPath, address));
+      const newChannel = () => new TlsChannel(context, host, (peer) => notTheParent(peer, parentPath, address));
+      const channel = newChannel();
       const client = new Client(address, channel, channelOptions);
       const call: Call = client.makeBidiStreamRequest(sessionMethod, asBytes, asBytes, new Metadata());
       // Stays, since a call that is broken off emits an error too, and one may come before the link is made.
@@ -34,19 +36,26 @@ export function grpcDialer({ address, parentPath, credentials, clock }: DialOpti
       call.on('error', (error) => {
         failure = error;
       });
+      let streams: StreamDialer | undefined;
       const hangUp = () => {
+        streams?.close();
         // The connection first: node:http2 would end the stream before it resets it, which looks like an end in order for a while.
         channel.close();
         call.cancel();
         client.close();
       };
       try {
-        await accepted(call, address, clock, timeoutMs);
+        const answer = await accepted(call, address, clock, timeoutMs);
+        const [name] = answer.get(linkKey);
+        // A parent of an older version gives the session no name and takes no streams.
+        if (typeof name === 'string') {
+          streams = new StreamDialer({ address, clock, link: name, peer: channel.peer!, client, channel: newChannel });
+        }
       } catch (error) {
         hangUp();
         throw channel.refusal ?? (error instanceof BanyanError ? error : errorOfCall(address, error as ServiceError));
       }
-      return linkOf({ call, channel, address, clock, failure, hangUp }, events);
+      return linkOf({ call, channel, address, clock, failure, streams, hangUp }, events);
     },
   };
 }
@@ -57,11 +66,13 @@ interface Connected {
   readonly address: string;
   readonly clock: Clock;
   readonly failure: Error | undefined;
+  readonly streams: StreamDialer | undefined;
   hangUp(): void;
 }
 
-function linkOf({ call, channel, address, clock, failure, hangUp }: Connected, events: LinkEvents): Link {
+function linkOf({ call, channel, address, clock, failure, streams, hangUp }: Connected, events: LinkEvents): Link {
   const link = new GrpcLink({
+    ...(streams ? { openStream: (id, apart, streamEvents) => streams.open(id, apart, streamEvents) } : {}),
     peer: channel.peer!,
     clock,
     call: {
@@ -92,14 +103,14 @@ function linkOf({ call, channel, address, clock, failure, hangUp }: Connected, e
 }
 
 /** The parent sends its headers when it has accepted the call. */
-function accepted(call: Call, address: string, clock: Clock, timeoutMs: number): Promise<void> {
+function accepted(call: Call, address: string, clock: Clock, timeoutMs: number): Promise<Metadata> {
   return new Promise((resolve, reject) => {
     const timer = clock.after(timeoutMs, () => {
       reject(new BanyanError('Unavailable', `${address}: no answer within ${timeoutMs} ms`));
     });
-    call.once('metadata', () => {
+    call.once('metadata', (answer) => {
       timer.stop();
-      resolve();
+      resolve(answer);
     });
     call.once('error', (error) => {
       timer.stop();

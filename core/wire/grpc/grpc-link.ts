@@ -21,6 +21,8 @@ export interface GrpcLinkOptions {
   readonly peer: PeerIdentity;
   readonly call: FrameCall;
   readonly clock: Clock;
+  /** At the child. */
+  readonly openStream?: NonNullable<Link['openStream']>;
 }
 
 /** Four batches of 64 KB: enough to keep a line busy between two turns of the event loop, and 256 MB for a thousand stuck children. */
@@ -40,6 +42,7 @@ const lifeBytes = 512;
 export class GrpcLink implements Link {
   readonly peer: PeerIdentity;
   readonly transport = 'grpc';
+  readonly openStream?: NonNullable<Link['openStream']>;
   readonly #call: FrameCall;
   readonly #clock: Clock;
   #events: LinkEvents | undefined;
@@ -52,8 +55,9 @@ export class GrpcLink implements Link {
   #readBytes = 0;
   #framedBytes = 0;
 
-  constructor({ peer, call, clock }: GrpcLinkOptions) {
+  constructor({ peer, call, clock, openStream }: GrpcLinkOptions) {
     this.peer = peer;
+    if (openStream) this.openStream = openStream;
     this.#call = call;
     this.#clock = clock;
   }

@@ -10,11 +10,13 @@ import { identityOfCertificate, identityOfPeer } from '../../identity/peer-ident
 import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { type Random, systemRandom } from '../../runtime/random.ts';
 import { maxFrameBytes } from '../frames.ts';
-import type { Accept, Listener, PeerIdentity } from '../link.ts';
+import type { Accept, LinkEvents, Listener, PeerIdentity } from '../link.ts';
 import { statusOf } from './call-status.ts';
 import { channelOptions } from './channel-options.ts';
 import { GrpcLink } from './grpc-link.ts';
+import { linkKey, streamAddressOf } from './grpc-streams.ts';
 import { openServerWindows } from './server-window.ts';
 import { meshService } from './session-method.ts';
 import { alpnProtocols, tlsVersionMin } from './tls-channel.ts';
@@ -34,6 +36,7 @@ export interface ListenOptions {
   readonly accept: Accept;
   readonly log: Logger;
   readonly clock?: Clock;
+  readonly random?: Random;
 }
 
 /** How long links may take to end in order before their connections are destroyed. */
@@ -42,6 +45,9 @@ const drainMs = 2_000;
 const sessionWithinMs = 10_000;
 /** How long the other side has to read why its call ended, and to hang up. */
 const lingerMs = 2_000;
+
+/** Nobody guesses a session's name, though only its own child could make use of it. */
+const nameBytes = 16;
 
 export async function listenGrpc(options: ListenOptions): Promise<Listener> {
   const server = new MeshServer(options);
@@ -56,6 +62,11 @@ interface Connection {
   used: boolean;
   ending: boolean;
   link?: GrpcLink;
+  events?: LinkEvents;
+  /** What calls for its streams call the session; on a connection for large streams alone that of its session's. */
+  name?: string;
+  /** The session's connections for large streams. */
+  readonly apart: Set<Connection>;
   error?: Error;
 }
 
@@ -70,14 +81,21 @@ class MeshServer implements Listener {
   readonly #sockets = new Set<Socket>();
   /** By remote address and port, which is what a call says of its connection. */
   readonly #connections = new Map<string, Connection>();
+  /** Those with a session, by its name. */
+  readonly #sessions = new Map<string, Connection>();
+  readonly #random: Random;
   address = '';
 
-  constructor({ credentials, accept, log, clock = systemClock }: ListenOptions) {
+  constructor({ credentials, accept, log, clock = systemClock, random = systemRandom }: ListenOptions) {
     this.#accept = accept;
     this.#log = log;
     this.#clock = clock;
+    this.#random = random;
     openServerWindows();
-    this.#grpc.addService(meshService, { session: (call: ServerDuplexStream<Buffer, Buffer>) => this.#session(call) });
+    this.#grpc.addService(meshService, {
+      session: (call: ServerDuplexStream<Buffer, Buffer>) => this.#session(call),
+      stream: (call: ServerDuplexStream<Buffer, Buffer>) => this.#stream(call),
+    });
     this.#injector = this.#grpc.createConnectionInjector(ServerCredentials.createInsecure());
     this.#tls = createServer({
       ca: credentials.caPem,
@@ -133,10 +151,10 @@ class MeshServer implements Listener {
       socket.destroy();
       return this.#refused(remote, new Error('another connection comes from the same address and port'));
     }
-    const connection: Connection = { socket, remote, used: false, ending: false };
+    const connection: Connection = { socket, remote, used: false, ending: false, apart: new Set() };
     this.#connections.set(remote, connection);
     const timer = this.#clock.after(sessionWithinMs, () => {
-      if (!connection.link) socket.destroy(new Error(`no session was begun within ${sessionWithinMs} ms`));
+      if (connection.name === undefined) socket.destroy(new Error(`no session was begun within ${sessionWithinMs} ms`));
     });
     socket.once('error', (error) => {
       connection.error = error;
@@ -144,6 +162,7 @@ class MeshServer implements Listener {
     socket.once('close', () => {
       timer.stop();
       this.#connections.delete(remote);
+      if (connection.link) this.#sessionOver(connection);
       if (!connection.used) this.#refused(remote, whyUnused(connection));
     });
     this.#injector.injectConnection(socket);
@@ -162,7 +181,12 @@ class MeshServer implements Listener {
       const link = this.#linkOf(call, connection, identityOfCall(call, connection.socket));
       const events = this.#accept(link);
       connection.link = link;
-      call.sendMetadata(new Metadata());
+      connection.events = events;
+      connection.name = Buffer.from(this.#random.bytes(nameBytes)).toString('hex');
+      this.#sessions.set(connection.name, connection);
+      const answer = new Metadata();
+      answer.set(linkKey, connection.name);
+      call.sendMetadata(answer);
       link.start(events);
       call.on('data', (bytes: Buffer) => link.received(bytes));
     } catch (error) {
@@ -170,6 +194,50 @@ class MeshServer implements Listener {
       call.emit('error', statusOf(error));
       this.#endLater(connection);
     }
+  }
+
+  /** Beside a session: on its connection, or on another one that the same child made for large streams. */
+  #stream(call: ServerDuplexStream<Buffer, Buffer>): void {
+    const connection = this.#connections.get(call.getPeer());
+    try {
+      const { link: name, id } = streamAddressOf(call.metadata);
+      const session = this.#sessions.get(name);
+      if (!connection || !session?.link?.isOpen || !session.events?.onStream) {
+        throw new BanyanError('NotFound', `stream ${id}: there is no such session here`);
+      }
+      const { peer } = session.link;
+      if (connection !== session) this.#joins(connection, session, identityOfCall(call, connection.socket));
+      const link = streamLinkOf(call, peer, this.#clock);
+      const events = session.events.onStream(id, link);
+      call.sendMetadata(new Metadata());
+      link.start(events);
+      call.on('data', (bytes: Buffer) => link.received(bytes));
+    } catch (error) {
+      call.emit('error', statusOf(error));
+      if (connection && connection.name === undefined) {
+        connection.used = true;
+        this.#refused(connection.remote, error);
+        this.#endLater(connection);
+      }
+    }
+  }
+
+  /** A connection without a session carries the streams of one session of the same child, for as long as that lasts. */
+  #joins(connection: Connection, session: Connection, { path, role }: PeerIdentity): void {
+    const { peer } = session.link!;
+    const isFree = !connection.link && (connection.name === undefined || connection.name === session.name);
+    if (path !== peer.path || role !== peer.role || !isFree) {
+      throw new BanyanError('Forbidden', `the ${role} "${path}" has no such session on another connection`);
+    }
+    connection.used = true;
+    connection.name = session.name!;
+    session.apart.add(connection);
+    connection.socket.once('close', () => session.apart.delete(connection));
+  }
+
+  #sessionOver({ name, apart }: Connection): void {
+    this.#sessions.delete(name!);
+    for (const { socket } of apart) socket.destroy();
   }
 
   #linkOf(call: ServerDuplexStream<Buffer, Buffer>, connection: Connection, peer: PeerIdentity): GrpcLink {
@@ -216,6 +284,24 @@ class MeshServer implements Listener {
   #refused(remote: string, error: unknown): void {
     this.#log.warn({ remote, reason: describeError(error) }, 'a child was refused');
   }
+}
+
+function streamLinkOf(call: ServerDuplexStream<Buffer, Buffer>, peer: PeerIdentity, clock: Clock): GrpcLink {
+  const link = new GrpcLink({
+    peer,
+    clock,
+    call: {
+      write: (bytes, taken) => call.write(bytes, taken),
+      end: () => call.end(),
+      abort: (error) => call.emit('error', statusOf(error)),
+      bytesRead: () => 0,
+    },
+  });
+  const broke = () => link.failed(new BanyanError('Unavailable', 'the call of the stream broke'));
+  call.on('cancelled', broke);
+  // As with a session: a call that is torn off ends too, and is told to be cancelled some turns later.
+  call.on('end', () => setImmediate(() => (call.cancelled ? broke() : link.ended())));
+  return link;
 }
 
 /** From the connection of the call itself. grpc-js gives no certificate that does not belong to the tree: then it is asked why. */

@@ -5,7 +5,7 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Http2Session, IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { flowControlWindowBytes } from './channel-options.ts';
-import { sessionMethod } from './session-method.ts';
+import { sessionMethod, streamMethod } from './session-method.ts';
 
 const opened = new WeakSet<Http2Session>();
 let subscribed = false;
@@ -17,7 +17,8 @@ export function openServerWindows(): void {
   subscribe('http2.server.stream.created', (message) => {
     const { stream, headers } = message as { stream: ServerHttp2Stream; headers: IncomingHttpHeaders };
     const { session } = stream;
-    if (headers[':path'] !== sessionMethod || !session || opened.has(session)) return;
+    const isMesh = headers[':path'] === sessionMethod || headers[':path'] === streamMethod;
+    if (!isMesh || !session || opened.has(session)) return;
     opened.add(session);
     // The first goes for each stream, also for those that are open (RFC 9113, section 6.9.2), the second for all of them together.
     session.settings({ initialWindowSize: flowControlWindowBytes });

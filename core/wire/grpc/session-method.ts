@@ -1,16 +1,19 @@
 /** The methods of proto/mesh.proto as grpc-js wants them, without a codec: frames are encoded where they are sent. */
 export const sessionMethod = '/banyan.mesh.v1.Mesh/Session';
+export const streamMethod = '/banyan.mesh.v1.Mesh/Stream';
 
 export const asBytes = (bytes: Buffer): Buffer => bytes;
 
+const frames = {
+  requestStream: true,
+  responseStream: true,
+  requestSerialize: asBytes,
+  requestDeserialize: asBytes,
+  responseSerialize: asBytes,
+  responseDeserialize: asBytes,
+} as const;
+
 export const meshService = {
-  session: {
-    path: sessionMethod,
-    requestStream: true,
-    responseStream: true,
-    requestSerialize: asBytes,
-    requestDeserialize: asBytes,
-    responseSerialize: asBytes,
-    responseDeserialize: asBytes,
-  },
+  session: { path: sessionMethod, ...frames },
+  stream: { path: streamMethod, ...frames },
 } as const;

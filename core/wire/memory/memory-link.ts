@@ -37,6 +37,7 @@ export function memoryDialer(
       const parentEnd = new MemoryLink(child, network, 'parent', () => {});
       childEnd.connect(parentEnd, events);
       parentEnd.connect(childEnd, accept(parentEnd));
+      childEnd.openStream = (id, _apart, streamEvents) => openStream(childEnd, parentEnd, network, id, streamEvents);
       open.add(childEnd);
       return childEnd;
     },
@@ -44,6 +45,30 @@ export function memoryDialer(
       for (const link of open) link.lose();
     },
   };
+}
+
+/** A pair beside the link's own, which is broken with it; every stream has a line of its own here. */
+async function openStream(
+  child: MemoryLink,
+  parent: MemoryLink,
+  network: MemoryNetwork,
+  id: number,
+  events: LinkEvents,
+): Promise<Link> {
+  if (!child.isOpen) throw new BanyanError('Unavailable', 'the connection broke');
+  const childEnd: MemoryLink = new MemoryLink(child.peer, network, 'child', () => child.streams.delete(childEnd));
+  const parentEnd = new MemoryLink(parent.peer, network, 'parent', () => {});
+  childEnd.connect(parentEnd, events);
+  child.streams.add(childEnd);
+  network.clock.after(network.delayMs, () => {
+    try {
+      parentEnd.connect(childEnd, parent.takeStream(id, parentEnd));
+    } catch (error) {
+      if (!(error instanceof BanyanError)) throw error;
+      network.clock.after(network.delayMs, () => childEnd.end(error));
+    }
+  });
+  return childEnd;
 }
 
 class MemoryLink implements Link {
@@ -57,6 +82,8 @@ class MemoryLink implements Link {
   #state: 'open' | 'closing' | 'closed' = 'open';
   #underWayBytes = 0;
   #full = false;
+  readonly streams = new Set<MemoryLink>();
+  openStream?: NonNullable<Link['openStream']>;
 
   constructor(peer: PeerIdentity, network: MemoryNetwork, side: 'child' | 'parent', forget: () => void) {
     this.peer = peer;
@@ -103,6 +130,16 @@ class MemoryLink implements Link {
     return this.#underWayBytes;
   }
 
+  get isOpen(): boolean {
+    return this.#state === 'open';
+  }
+
+  takeStream(id: number, stream: Link): LinkEvents {
+    if (this.#state !== 'open' || !this.#events?.onStream)
+      throw new BanyanError('NotFound', `there is no stream ${id}`);
+    return this.#events.onStream(id, stream);
+  }
+
   /** The connection breaks. */
   lose(error = new BanyanError('Unavailable', 'the connection broke')): void {
     this.#other?.end(error);
@@ -115,6 +152,7 @@ class MemoryLink implements Link {
     const told = this.#state === 'closing' ? undefined : error;
     this.#state = 'closed';
     this.#forget();
+    for (const stream of [...this.streams]) stream.lose();
     this.#network.clock.after(0, () => this.#events?.onClose(told));
   }
 

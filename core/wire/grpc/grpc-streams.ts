@@ -1,0 +1,162 @@
+/**
+ * Calls for byte streams beside a session's: small ones on its own connection, large ones on a second one, since a TCP connection is one
+ * queue. The parent names each session by a random word in its answer; a call says which session it belongs to and which stream it is for,
+ * so the same child can't reach into another of its sessions, and nobody else into any.
+ */
+import { Client, type ClientDuplexStream, Metadata, type ServiceError } from '@grpc/grpc-js';
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import { BanyanError } from '../../runtime/errors.ts';
+import type { Link, LinkEvents, PeerIdentity } from '../link.ts';
+import { errorOfCall } from './call-status.ts';
+import { channelOptions } from './channel-options.ts';
+import { GrpcLink } from './grpc-link.ts';
+import { asBytes, streamMethod } from './session-method.ts';
+import type { TlsChannel } from './tls-channel.ts';
+
+/** Metadata, ASCII. */
+export const linkKey = 'banyan-link';
+const streamKey = 'banyan-stream';
+
+/** A second connection with nothing to carry is closed after this: another large stream often follows one. */
+const idleMs = 60_000;
+
+export interface StreamAddress {
+  readonly link: string;
+  readonly id: number;
+}
+
+/** Of a call for a stream. Throws Protocol. */
+export function streamAddressOf(metadata: Metadata): StreamAddress {
+  const [link] = metadata.get(linkKey);
+  const [id] = metadata.get(streamKey);
+  if (
+    typeof link !== 'string' ||
+    typeof id !== 'string' ||
+    !/^[1-9]\d{0,15}$/.test(id) ||
+    !Number.isSafeInteger(Number(id))
+  ) {
+    throw new BanyanError(
+      'Protocol',
+      `a call for a stream names its session in ${linkKey} and the stream in ${streamKey}`,
+    );
+  }
+  return { link, id: Number(id) };
+}
+
+export interface StreamDialerOptions {
+  readonly address: string;
+  readonly clock: Clock;
+  /** As the parent named the session. */
+  readonly link: string;
+  readonly peer: PeerIdentity;
+  /** Of the session's connection. */
+  readonly client: Client;
+  /** For another connection, made like the first. */
+  channel(): TlsChannel;
+}
+
+/** The child's calls of one session. */
+export class StreamDialer {
+  readonly #options: StreamDialerOptions;
+  readonly #calls = new Set<() => void>();
+  #apart: Apart | undefined;
+  #closed = false;
+
+  constructor(options: StreamDialerOptions) {
+    this.#options = options;
+  }
+
+  async open(id: number, apart: boolean, events: LinkEvents): Promise<Link> {
+    if (this.#closed) throw new BanyanError('Unavailable', 'the session is over');
+    if (!apart) return this.#call(this.#options.client, id, events, () => {});
+    const { address, clock, channel } = this.#options;
+    this.#apart ??= new Apart(address, clock, channel(), () => {
+      this.#apart = undefined;
+    });
+    const connection = this.#apart;
+    connection.begin();
+    return this.#call(connection.client, id, events, () => connection.end());
+  }
+
+  /** The session is over: its streams end with it. */
+  close(): void {
+    this.#closed = true;
+    for (const cancel of [...this.#calls]) cancel();
+    this.#apart?.close();
+  }
+
+  #call(client: Client, id: number, events: LinkEvents, over: () => void): Link {
+    const { address, clock, peer, link: session } = this.#options;
+    const metadata = new Metadata();
+    metadata.set(linkKey, session);
+    metadata.set(streamKey, String(id));
+    const call: ClientDuplexStream<Buffer, Buffer> = client.makeBidiStreamRequest(
+      streamMethod,
+      asBytes,
+      asBytes,
+      metadata,
+    );
+    const cancel = () => call.cancel();
+    const link = new GrpcLink({
+      peer,
+      clock,
+      call: {
+        write: (bytes, taken) => call.write(bytes, taken),
+        end: () => call.end(),
+        abort: cancel,
+        bytesRead: () => 0,
+      },
+    });
+    this.#calls.add(cancel);
+    const done = () => {
+      if (this.#calls.delete(cancel)) over();
+    };
+    call.on('error', (error) => {
+      link.failed(errorOfCall(address, error as ServiceError));
+      done();
+    });
+    call.on('end', () => {
+      link.ended();
+      done();
+    });
+    setImmediate(() => {
+      link.start(events);
+      call.on('data', (bytes: Buffer) => link.received(bytes));
+    });
+    return link;
+  }
+}
+
+/** A connection for large streams, with as many calls as there are such streams. */
+class Apart {
+  readonly client: Client;
+  readonly #channel: TlsChannel;
+  readonly #clock: Clock;
+  readonly #forget: () => void;
+  #calls = 0;
+  #timer: Timer | undefined;
+
+  constructor(address: string, clock: Clock, channel: TlsChannel, forget: () => void) {
+    this.#clock = clock;
+    this.#channel = channel;
+    this.#forget = forget;
+    this.client = new Client(address, channel, channelOptions);
+  }
+
+  begin(): void {
+    this.#calls++;
+    this.#timer?.stop();
+  }
+
+  end(): void {
+    this.#calls--;
+    if (this.#calls === 0) this.#timer = this.#clock.after(idleMs, () => this.close());
+  }
+
+  close(): void {
+    this.#timer?.stop();
+    this.#forget();
+    this.client.close();
+    this.#channel.close();
+  }
+}
