@@ -76,7 +76,7 @@ export class Node implements AsyncDisposable {
         children: this.#ground.book.children,
         relays: config.relays,
         quiet: () => this.#loop.quiet,
-        downChanged: () => this.#sessions.readyChanged(),
+        downChanged: (children) => this.#sessions.readyChanged(children),
         upChanged: () => this.#uplink?.readyChanged(),
       },
       config.parent === undefined || this.#ground.identity.caughtUp,
@@ -125,7 +125,10 @@ export class Node implements AsyncDisposable {
     return {
       poke: () => this.#loop.poke(),
       later: (act) => this.#later(act),
-      childRead: (name) => this.#reports.poke(name),
+      childRead: (name) => {
+        this.#reports.poke(name);
+        this.#readiness.childRead(name);
+      },
       admitted: (id, children) => {
         this.#up.childrenChanged(children.map((child) => ({ id, child })));
         this.#loop.poke();
@@ -164,11 +167,12 @@ export class Node implements AsyncDisposable {
       scheduler: this.#down.scheduler,
       soon,
       before: () => [...this.#ground.spaces.contributing(), this.#ground.inventory],
-      stepped: ({ touched, changed }) => {
+      stepped: ({ touched, changed, changedWith }) => {
         // What could not be made for an agent is part of what the agent adds to summaries.
         this.#up.childrenChanged(this.#down.customization.takeChanged());
         this.#up.placementsChanged(changed);
-        for (const id of changed) this.#down.mover.decide(id);
+        this.#up.placementsChangedWith(changedWith);
+        for (const id of [...changed, ...changedWith.keys()]) this.#down.mover.decide(id);
         this.#uplink?.wake();
         events.mailboxesChanged(touched);
       },
@@ -210,7 +214,7 @@ export class Node implements AsyncDisposable {
   }
 
   #connectionChanged(child: string): void {
-    const ids = this.#ground.placements.ofChild(child).map(({ id }) => id);
+    const ids = [...this.#ground.placements.ofChild(child)];
     this.#up.childrenChanged(ids.map((id) => ({ id, child })));
     for (const id of ids) this.#down.mover.decide(id);
     this.#reports.connectionChanged(child);

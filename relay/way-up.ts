@@ -107,6 +107,18 @@ export class WayUp {
     }
   }
 
+  /** The same of these children only. */
+  placementsChangedWith(changed: ReadonlyMap<PlacementId, ReadonlySet<string>>): void {
+    if (changed.size === 0) return;
+    for (const [id, children] of changed) {
+      this.#ports.store.read((reader) => {
+        for (const child of children) this.gather.childChanged(reader, id, child);
+      });
+      this.#mark(id);
+      this.summaries.placementChangedWith(id, children);
+    }
+  }
+
   /** What some children add to some placements is another now. */
   childrenChanged(changed: readonly { readonly id: PlacementId; readonly child: string }[]): void {
     if (changed.length === 0) return;

@@ -125,8 +125,9 @@ export class ParentSessions {
     queueMicrotask(() => this.#flush());
   }
 
-  readyChanged(): void {
-    for (const [child, { runner }] of this.#attached) runner.ready(this.#ports.ready(child));
+  /** Whether the feeds of these children are ready, or of all, is another answer now. */
+  readyChanged(children: Iterable<string> = this.#attached.keys()): void {
+    for (const child of children) this.#attached.get(child)?.runner.ready(this.#ports.ready(child));
   }
 
   disconnect(child: string, reason: string): void {

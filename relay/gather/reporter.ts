@@ -23,8 +23,12 @@ export interface ReporterPorts {
 export class Reporter {
   readonly #ports: ReporterPorts;
   readonly #dirty = new Set<PlacementId>();
+  /** Those that have changed again too early: nobody looks at them before the timer. */
+  readonly #waiting = new Set<PlacementId>();
   readonly #buckets = new Map<PlacementId, TokenBucket>();
   #timer: Timer | undefined;
+  #wakesAtMs = 0;
+  #sweptAtMs = Number.NEGATIVE_INFINITY;
   readonly #turn: Turn;
 
   constructor(ports: ReporterPorts) {
@@ -36,6 +40,7 @@ export class Reporter {
   }
 
   mark(id: PlacementId): void {
+    if (this.#waiting.has(id)) return;
     this.#dirty.add(id);
     this.#turn.ask();
   }
@@ -53,14 +58,37 @@ export class Reporter {
       const bucket = this.#buckets.get(id) ?? new TokenBucket(burst, intervalMs, nowMs);
       this.#buckets.set(id, bucket);
       const delayMs = bucket.take(nowMs);
-      if (delayMs === 0) due.push(id);
-      else waitMs = Math.min(waitMs, delayMs);
+      if (delayMs === 0) {
+        due.push(id);
+      } else {
+        this.#waiting.add(id);
+        waitMs = Math.min(waitMs, delayMs);
+      }
     }
-    for (const id of due) this.#dirty.delete(id);
-    for (const [id, bucket] of this.#buckets)
-      if (!this.#dirty.has(id) && bucket.isIdle(nowMs)) this.#buckets.delete(id);
+    this.#dirty.clear();
+    this.#sweep(nowMs);
     if (due.length > 0) this.#ports.report(due);
+    if (Number.isFinite(waitMs)) this.#await(nowMs + waitMs);
+  }
+
+  /** Of the buckets that nobody needs any more: at most once an interval, for there is one for each placement that was told of lately. */
+  #sweep(nowMs: number): void {
+    if (nowMs - this.#sweptAtMs < intervalMs) return;
+    this.#sweptAtMs = nowMs;
+    for (const [id, bucket] of this.#buckets) {
+      if (!this.#waiting.has(id) && bucket.isIdle(nowMs)) this.#buckets.delete(id);
+    }
+  }
+
+  #await(atMs: number): void {
+    if (this.#timer && this.#wakesAtMs <= atMs) return;
     this.#timer?.stop();
-    if (this.#dirty.size > 0) this.#timer = this.#ports.clock.after(waitMs, () => this.#turn.ask());
+    this.#wakesAtMs = atMs;
+    this.#timer = this.#ports.clock.after(Math.max(0, atMs - this.#ports.clock.monotonicMs()), () => {
+      this.#timer = undefined;
+      for (const id of this.#waiting) this.#dirty.add(id);
+      this.#waiting.clear();
+      this.#turn.ask();
+    });
   }
 }

@@ -132,6 +132,22 @@ export class Summaries {
     this.#ports.store.read((reader) => this.#refresh(reader, id));
   }
 
+  /** It is the same as before, and these children have come to it or gone. */
+  placementChangedWith(id: PlacementId, children: Iterable<string>): void {
+    const placement = this.#ports.placements.get(id);
+    const { summaries } = this.#byPlacement.get(id) ?? {};
+    if (!placement || !summaries) return;
+    for (const [name, summary] of summaries) {
+      for (const child of children) {
+        const [has, had] = [placement.children.has(child), summary.hasChild(child)];
+        if (has && !had) this.#load(id, name, summary, child);
+        if (has || !had) continue;
+        summary.deleteChild(child);
+        this.#ports.changed(id, name);
+      }
+    }
+  }
+
   /** A StatusSummarizer of a source has come, changed or gone: told after the transaction. */
   summarizerChanged(t: Transaction, source: string, key: ObjectKey): void {
     if (key.group !== summarizerResource.group || key.resource !== summarizerResource.resource) return;

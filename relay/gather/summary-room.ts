@@ -97,6 +97,11 @@ export class SummaryRoom {
     this.#summaries.placementChanged(id);
   }
 
+  /** Only these children have come or gone, or stand elsewhere. */
+  placementChangedWith(id: PlacementId, children: Iterable<string>): void {
+    this.#summaries.placementChangedWith(id, children);
+  }
+
   /** In the transaction that finds it out. */
   summarizerChanged(t: Transaction, source: string, key: ObjectKey): void {
     this.#summaries.summarizerChanged(t, source, key);

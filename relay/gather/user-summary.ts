@@ -27,6 +27,11 @@ export class UserSummary {
     return new Set([...this.#children.keys(), ...this.#rows.keys(), ...this.#outdated, ...this.loading]);
   }
 
+  hasChild(child: string): boolean {
+    const isCounted = this.#rows.has(child) || this.#children.get(child) !== undefined;
+    return isCounted || this.#outdated.has(child) || this.loading.has(child);
+  }
+
   /** What a relay sends; absent: nothing that can be merged. */
   setRelay(child: string, partial: UserPartial | undefined): void {
     if (partial) {

@@ -19,6 +19,7 @@ export const workClass = {
   exposure: 9,
   move: 10,
   inventory: 11,
+  aim: 12,
 } as const;
 export type WorkClass = keyof typeof workClass;
 
@@ -61,7 +62,8 @@ export function clearDirty(t: Transaction, in_: WorkClass, key: string): void {
  * told, or decided, of the one by the other. It is told when the work is done.
  */
 export function isBeingScheduled(reader: Reader, id: string): boolean {
-  return (['placement', 'target'] as const).some((in_) => reader.get(rowKey(in_, id)) !== undefined);
+  if ((['placement', 'target'] as const).some((in_) => reader.get(rowKey(in_, id)) !== undefined)) return true;
+  return dirtyWork(reader, 'aim', 1, `${id} `).length > 0;
 }
 
 /** Up to `limit` pieces of work of one class, of those whose keys begin with `under`. */

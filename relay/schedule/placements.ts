@@ -25,7 +25,7 @@ export interface Placement {
   readonly staged?: true;
   /** Of its waves: a Location that they name anew may stand in another wave. */
   readonly waveSelectors?: readonly LabelSelector[];
-  /** Children whose mailbox has this placement. */
+  /** Children whose mailbox has this placement; changed by Placements, which knows it by child too. */
   readonly children: Set<string>;
 }
 
@@ -38,6 +38,7 @@ export class Placements {
   readonly #singletons = new Set<PlacementId>();
   readonly #keys = new Map<PlacementId, ReadonlySet<string>>();
   readonly #byKey = new Map<string, Set<PlacementId>>();
+  readonly #byChild = new Map<string, Set<PlacementId>>();
 
   get(id: PlacementId): Placement | undefined {
     return this.#byId.get(id);
@@ -59,28 +60,43 @@ export class Placements {
 
   set(placement: Placement): void {
     const { id } = placement;
-    this.delete(id);
+    const before = this.#byId.get(id);
+    this.#forget(id);
+    if (before?.children !== placement.children) {
+      for (const child of before?.children ?? []) removeFrom(this.#byChild, child, id);
+      for (const child of placement.children) addTo(this.#byChild, child, id);
+    }
     const keys = routeKeysOf(placement);
     this.#byId.set(id, placement);
     if (placement.staged) this.#staged.set(id, placement);
     if (placement.target?.singleton) this.#singletons.add(id);
     this.#keys.set(id, keys);
-    for (const key of keys) {
-      const ids = this.#byKey.get(key) ?? new Set();
-      this.#byKey.set(key, ids.add(id));
-    }
+    for (const key of keys) addTo(this.#byKey, key, id);
   }
 
   delete(id: PlacementId): void {
+    for (const child of this.#byId.get(id)?.children ?? []) removeFrom(this.#byChild, child, id);
+    this.#forget(id);
+  }
+
+  #forget(id: PlacementId): void {
     this.#byId.delete(id);
     this.#staged.delete(id);
     this.#singletons.delete(id);
-    for (const key of this.#keys.get(id) ?? []) {
-      const ids = this.#byKey.get(key);
-      ids?.delete(id);
-      if (ids?.size === 0) this.#byKey.delete(key);
-    }
+    for (const key of this.#keys.get(id) ?? []) removeFrom(this.#byKey, key, id);
     this.#keys.delete(id);
+  }
+
+  /** The child's mailbox has the placement now. */
+  attach({ id, children }: Placement, child: string): void {
+    children.add(child);
+    addTo(this.#byChild, child, id);
+  }
+
+  /** `children`: of the placement, which may be gone already. */
+  detach(id: PlacementId, children: Set<string>, child: string): void {
+    children.delete(child);
+    removeFrom(this.#byChild, child, id);
   }
 
   /** Those whose releases go out in waves. */
@@ -88,9 +104,21 @@ export class Placements {
     return this.#staged;
   }
 
-  ofChild(child: string): Placement[] {
-    return [...this.#byId.values()].filter((placement) => placement.children.has(child));
+  /** Those that the child's mailbox has. */
+  ofChild(child: string): ReadonlySet<PlacementId> {
+    return this.#byChild.get(child) ?? new Set();
   }
+}
+
+function addTo<K>(sets: Map<K, Set<PlacementId>>, key: K, id: PlacementId): void {
+  const ids = sets.get(key) ?? new Set();
+  sets.set(key, ids.add(id));
+}
+
+function removeFrom<K>(sets: Map<K, Set<PlacementId>>, key: K, id: PlacementId): void {
+  const ids = sets.get(key);
+  ids?.delete(id);
+  if (ids?.size === 0) sets.delete(key);
 }
 
 /** Ids of every placement that the node knows. */

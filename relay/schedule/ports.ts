@@ -64,4 +64,6 @@ export interface Step {
   readonly touched: ReadonlySet<string>;
   /** Placements of which the children, the target or the existence changed. */
   readonly changed: ReadonlySet<PlacementId>;
+  /** Of others, the children with which something changed: who adds up a placement has to look at no other child. */
+  readonly changedWith: ReadonlyMap<PlacementId, ReadonlySet<string>>;
 }

@@ -52,12 +52,15 @@ export class Scheduler {
   readonly #writer: MailboxWriter;
   #worked = false;
   #changed = new Set<PlacementId>();
+  #changedWith = new Map<PlacementId, Set<string>>();
   /** As the placements were last matched with them; missing after a start, and then all placements are looked at. */
   readonly #matchedWith = new Map<string, Child>();
   /** By child: placements that it should get or lose, and may not yet. */
   readonly #waiting = new Map<string, Set<PlacementId>>();
   /** Placements looked at for a child that changed, since the start. */
   lookedAt = 0;
+  /** Children that were told of a target, or looked at for it, since the start. */
+  aimed = 0;
 
   constructor(ports: SchedulePorts) {
     this.#ports = ports;
@@ -80,6 +83,7 @@ export class Scheduler {
     this.#writer.begin();
     this.#worked = false;
     this.#changed = new Set();
+    this.#changedWith = new Map();
     for (const stage of this.#ports.stages) stage.begin?.();
     const done =
       this.#each(t, 'child', (work) => this.#child(t, work.key)) &&
@@ -91,10 +95,18 @@ export class Scheduler {
       this.#each(t, 'match', (work) => this.#match(t, work.key)) &&
       this.#each(t, 'exposure', (work) => this.#exposure(t, work.key)) &&
       this.#each(t, 'shipment', (work) => this.#shipment(t, work.key)) &&
-      this.#each(t, 'target', (work) => this.#target(t, work.key));
+      this.#each(t, 'target', (work) => this.#target(t, work.key)) &&
+      this.#each(t, 'aim', (work) => this.#aim(t, work.key));
     // What was matched may have begun to move.
     const more = !done || dirtyWork(t, 'move', 1).length > 0;
-    return { more, worked: this.#worked, touched: this.#writer.touched, changed: this.#changed };
+    const changedWith = this.#changedWith;
+    for (const id of this.#changed) changedWith.delete(id);
+    return { more, worked: this.#worked, touched: this.#writer.touched, changed: this.#changed, changedWith };
+  }
+
+  #changedFor(id: PlacementId, child: string): void {
+    const children = this.#changedWith.get(id) ?? new Set();
+    this.#changedWith.set(id, children.add(child));
   }
 
   /** True when the class is empty afterwards. A piece of work that returns false stays dirty for the next step. */
@@ -124,7 +136,7 @@ export class Scheduler {
       const has = child !== undefined && matchChild(placement, child).matches;
       if (had !== has) markDirty(t, 'match', `${placement.id} ${name}`);
       // An expression may fail otherwise than before where it does not match, which its author reads.
-      if (had || has || placement.locationExpression !== undefined) this.#changed.add(placement.id);
+      if (had || has || placement.locationExpression !== undefined) this.#changedFor(placement.id, name);
     }
     this.#ports.passage.childChanged(t, name);
     if (child) this.#matchedWith.set(name, child);
@@ -152,14 +164,14 @@ export class Scheduler {
     const [id, name] = key.split(' ') as [PlacementId, string];
     const placement = this.#ports.placements.get(id);
     if (!placement) return true;
-    this.#changed.add(id);
+    this.#changedFor(id, name);
     const child = this.#ports.children.get(name);
     const mailbox = this.#ports.mailboxOf(name);
     if (child && mailbox && matchChild(placement, child).matches) {
       const attached = placement.children.has(name);
       if (!attached && this.#ports.passage.mayAttach(t, placement, child)) this.#attach(t, placement, child, mailbox);
       else if (!attached) this.#wait(id, name);
-      markDirty(t, 'target', id);
+      markDirty(t, 'aim', key);
     } else if (placement.children.has(name)) {
       if (this.#ports.passage.mayDetach(t, id, name, placement)) this.#detach(t, id, name, placement.children);
       else this.#wait(id, name);
@@ -218,7 +230,7 @@ export class Scheduler {
     this.#announce(t, placement, child, mailbox);
     // Before the objects: what a stage decides may depend on the placements that reach the child.
     storeMatched(t, placement.id, child.name);
-    placement.children.add(child.name);
+    this.#ports.placements.attach(placement, child.name);
     for (const keyHash of selectedObjects(t, placement.id)) {
       if (child.role === 'relay') this.#writer.share(t, child.name, mailbox, placement.source, keyHash);
       else this.#writer.ship(t, child, mailbox, placement.source, this.#writer.objectOf(t, placement.source, keyHash));
@@ -235,7 +247,7 @@ export class Scheduler {
   }
 
   #detach(t: Transaction, id: PlacementId, child: string, current: Set<string>): void {
-    current.delete(child);
+    this.#ports.placements.detach(id, current, child);
     forgetMatched(t, id, child);
     const mailbox = this.#ports.mailboxOf(child);
     if (!mailbox) return;
@@ -338,11 +350,24 @@ export class Scheduler {
     this.#changed.add(id);
     const fresh = readPlacement(t, this.#ports, id, placement.children);
     if (fresh) this.#ports.placements.set(fresh);
-    for (const child of placement.children) {
-      const mailbox = this.#ports.mailboxOf(child);
-      if (mailbox) this.#writer.aim(t, placement, child, mailbox);
-    }
+    for (const child of placement.children) this.#aimAt(t, placement, child);
     return true;
+  }
+
+  /** The target of a placement, to one child that has it anew. */
+  #aim(t: Transaction, key: string): boolean {
+    const [id, child] = key.split(' ') as [PlacementId, string];
+    const placement = this.#ports.placements.get(id);
+    if (!placement) return true;
+    this.#changedFor(id, child);
+    if (placement.children.has(child)) this.#aimAt(t, placement, child);
+    return true;
+  }
+
+  #aimAt(t: Transaction, placement: Placement, child: string): void {
+    const mailbox = this.#ports.mailboxOf(child);
+    this.aimed++;
+    if (mailbox) this.#writer.aim(t, placement, child, mailbox);
   }
 
   #childrenOf(source: string, refs: Iterable<string>): Set<string> {

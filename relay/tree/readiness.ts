@@ -11,13 +11,16 @@ export interface ReadinessPorts {
   readonly relays: readonly string[];
   /** Nothing is left to schedule. */
   quiet(): boolean;
-  downChanged(): void;
+  /** Of these children. */
+  downChanged(children: readonly string[]): void;
   upChanged(): void;
 }
 
 export class Readiness {
   readonly #ports: ReadinessPorts;
   readonly #readyChildren = new Set<string>();
+  /** Children to be looked at: those that changed since the last look, and at first all. */
+  #unseen: Set<string> | undefined;
   #caughtUp: boolean;
   #everQuiet = false;
   #heardAll = false;
@@ -48,15 +51,23 @@ export class Readiness {
     this.#caughtUp = true;
   }
 
+  /** What is known of the child may be something else now. */
+  childRead(child: string): void {
+    this.#unseen?.add(child);
+  }
+
   idle(): void {
     this.#everQuiet = true;
     const { children, relays, quiet, downChanged, upChanged } = this.#ports;
     if (!this.#caughtUp || !quiet()) return;
-    const before = this.#readyChildren.size;
-    for (const { name, role, labels } of children.values()) {
-      if (role === 'agent' || labels) this.#readyChildren.add(name);
+    const now: string[] = [];
+    for (const name of this.#unseen ?? children.keys()) {
+      const child = children.get(name);
+      if (child && (child.role === 'agent' || child.labels) && !this.#readyChildren.has(name)) now.push(name);
     }
-    if (this.#readyChildren.size > before) downChanged();
+    this.#unseen = new Set();
+    for (const name of now) this.#readyChildren.add(name);
+    if (now.length > 0) downChanged(now);
     if (this.#heardAll || !relays.every((name) => this.#readyChildren.has(name))) return;
     this.#heardAll = true;
     upChanged();

@@ -238,6 +238,13 @@ export class GatherNode {
         this.#reporter.mark(id);
         this.summaries.placementChanged(id);
       }
+      for (const [id, children] of step.changedWith) {
+        store.read((reader) => {
+          for (const child of children) this.gather.childChanged(reader, id, child);
+        });
+        this.#reporter.mark(id);
+        this.summaries.placementChangedWith(id, children);
+      }
     }
     await store.flushed();
     for (const [name, node] of this.#below) {

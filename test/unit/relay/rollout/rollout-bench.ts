@@ -144,6 +144,9 @@ class BenchNode {
       more = step.more;
       this.store.read((reader) => {
         for (const changed of step.changed) this.gather.refresh(reader, changed);
+        for (const [changed, children] of step.changedWith) {
+          for (const child of children) this.gather.childChanged(reader, changed, child);
+        }
       });
     }
   }

@@ -41,7 +41,7 @@ describe('the loop of a scheduler', () => {
       scheduler,
       before: () => [bench.selection],
       soon: turns.schedule,
-      stepped: ({ changed }) => said.push(`stepped: ${[...changed].join()}`),
+      stepped: ({ changed, changedWith }) => said.push(`stepped: ${[...changed, ...changedWith.keys()].join()}`),
       idle: () => said.push('idle'),
       failed: (error) => said.push(`failed: ${(error as Error).message}`),
     });

@@ -66,10 +66,22 @@ describe('placements in memory', () => {
     const placements = new Placements();
     placements.set(placement(p, 'paris', 'rome'));
     placements.set(placement(p2, 'rome'));
-    expect(placements.ofChild('rome').map(({ id }) => id)).toEqual([p, p2]);
+    expect([...placements.ofChild('rome')]).toEqual([p, p2]);
     placements.delete(p);
-    expect(placements.ofChild('rome').map(({ id }) => id)).toEqual([p2]);
-    expect([placements.get(p), placements.ofChild('paris')]).toEqual([undefined, []]);
+    expect([...placements.ofChild('rome')]).toEqual([p2]);
+    expect([placements.get(p), [...placements.ofChild('paris')]]).toEqual([undefined, []]);
+  });
+
+  it('are found by a child while its mailbox has them, also when they are read anew meanwhile', () => {
+    const placements = new Placements();
+    const first = placement(p, 'rome');
+    placements.set(first);
+    placements.attach(first, 'paris');
+    placements.set({ ...first, target: { generation: 1, target: 1, singleton: true } });
+    expect([[...placements.ofChild('paris')], [...placements.ofChild('rome')]]).toEqual([[p], [p]]);
+    placements.detach(p, first.children, 'rome');
+    placements.set(placement(p, 'paris', 'oslo'));
+    expect(['paris', 'rome', 'oslo'].map((child) => [...placements.ofChild(child)])).toEqual([[p], [], [p]]);
   });
 });
 

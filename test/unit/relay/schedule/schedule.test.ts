@@ -159,10 +159,23 @@ describe('a scheduler', () => {
     bench.settle();
     const head = bench.head('paris');
     bench.agent('rome', { site: 'milan' });
-    const changed = new Set(bench.settle().flatMap((step) => [...step.changed]));
+    const steps = bench.settle();
     expect(bench.mailbox('rome')).toEqual([]);
-    expect([...changed]).toEqual([idOf('q')]);
+    expect(steps.flatMap((step) => [...step.changed])).toEqual([]);
+    expect(steps.flatMap((step) => [...step.changedWith])).toEqual([[idOf('q'), new Set(['rome'])]]);
     expect(bench.head('paris')).toBe(head);
+  });
+
+  it('tells a child that has come of its targets, and looks at no other child of the placements for it', () => {
+    for (let i = 0; i < 100; i++) bench.agent(`till-${i}`, { site: 'tills' });
+    bench.placement('p', selecting('tills'));
+    bench.settle();
+    const before = bench.aimed;
+    bench.agent('new', { site: 'tills' });
+    const steps = bench.settle();
+    expect(bench.mailbox('new')).toEqual(['t/p']);
+    expect(steps.flatMap((step) => [...step.changedWith])).toEqual([[idOf('p'), new Set(['new'])]]);
+    expect(bench.aimed - before).toBe(1);
   });
 
   it('follows a relay whose summary grows and shrinks', () => {
@@ -204,7 +217,13 @@ describe('a scheduler', () => {
   });
 
   it('does nothing when nothing is dirty', () => {
-    expect(bench.step()).toEqual({ more: false, worked: false, touched: new Set(), changed: new Set() });
+    expect(bench.step()).toEqual({
+      more: false,
+      worked: false,
+      touched: new Set(),
+      changed: new Set(),
+      changedWith: new Map(),
+    });
   });
 
   it('comes to the end of a placement for more relays than one step has rows', () => {

@@ -191,10 +191,13 @@ export class MeshRelay {
     if (this.#isIdle) return false;
     const step = this.#store.write((t) => this.#scheduler.step(t));
     this.#isIdle = !step.more;
-    for (const of of step.changed) {
-      this.#store.read((reader) => this.#gather.refresh(reader, of));
-      this.#mover.decide(of);
-    }
+    this.#store.read((reader) => {
+      for (const of of step.changed) this.#gather.refresh(reader, of);
+      for (const [of, children] of step.changedWith) {
+        for (const child of children) this.#gather.childChanged(reader, of, child);
+      }
+    });
+    for (const of of [...step.changed, ...step.changedWith.keys()]) this.#mover.decide(of);
     return step.worked;
   }
 

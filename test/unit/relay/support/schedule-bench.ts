@@ -208,6 +208,11 @@ export class ScheduleBench {
     return this.#scheduler.lookedAt;
   }
 
+  /** Children looked at for a target, since the last start. */
+  get aimed(): number {
+    return this.#scheduler.aimed;
+  }
+
   step(): Step {
     return this.store.write((t) => this.#scheduler.step(t));
   }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { emptyLabelSummary } from '../../../../core/match/label-summary.ts';
 import type { Child } from '../../../../relay/schedule/children.ts';
 import { Readiness } from '../../../../relay/tree/readiness.ts';
@@ -12,15 +12,19 @@ function readiness({ relays = [] as string[], caughtUp = true } = {}) {
       children,
       relays,
       quiet: () => state.quiet,
-      downChanged: () => told.push('down'),
+      downChanged: (names) => told.push(`down ${names.join()}`),
       upChanged: () => told.push('up'),
     },
     caughtUp,
   );
-  const agent = (name: string) => children.set(name, { name, role: 'agent', destinations: [] });
+  const child = (one: Child) => {
+    children.set(one.name, one);
+    made.childRead(one.name);
+  };
+  const agent = (name: string) => child({ name, role: 'agent', destinations: [] });
   const relay = (name: string, spoken: boolean) =>
-    children.set(name, { name, role: 'relay', destinations: [], ...(spoken ? { labels: emptyLabelSummary } : {}) });
-  return { made, told, state, agent, relay };
+    child({ name, role: 'relay', destinations: [], ...(spoken ? { labels: emptyLabelSummary } : {}) });
+  return { made, children, told, state, agent, relay };
 }
 
 describe('readiness', () => {
@@ -47,10 +51,10 @@ describe('readiness', () => {
     const { made, relay, told } = readiness({ relays: ['berlin', 'paris'] });
     relay('berlin', true);
     made.idle();
-    expect([made.up, told]).toEqual([false, ['down']]);
+    expect([made.up, told]).toEqual([false, ['down berlin']]);
     relay('paris', true);
     made.idle();
-    expect([made.up, told]).toEqual([true, ['down', 'down', 'up']]);
+    expect([made.up, told]).toEqual([true, ['down berlin', 'down paris', 'up']]);
   });
 
   it('waits while something is left to schedule', () => {
@@ -69,6 +73,17 @@ describe('readiness', () => {
     agent('till');
     made.idle();
     made.idle();
-    expect(told).toEqual(['down', 'up']);
+    expect(told).toEqual(['down till', 'up']);
+  });
+
+  it('is asked again only for children that were read anew, however many there are', () => {
+    const { made, children, agent, told } = readiness();
+    for (let i = 0; i < 1_000; i++) agent(`till-${i}`);
+    made.idle();
+    told.length = 0;
+    const [get, keys] = [vi.spyOn(children, 'get'), vi.spyOn(children, 'keys')];
+    agent('last');
+    for (let i = 0; i < 10; i++) made.idle();
+    expect([told, get.mock.calls, keys.mock.calls]).toEqual([['down last'], [['last']], []]);
   });
 });
