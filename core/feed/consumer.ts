@@ -7,6 +7,7 @@ import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { contentHash, releaseContent, storeContent } from './content.ts';
 import type { AppliedChange, Batch, Consumer, ResumeTuple, WireEntry } from './feed.ts';
+import { withPieces } from './pieces.ts';
 import { checkCollision, openTable, removeRow, TableRows, writeRow } from './table.ts';
 
 const neverAttached: ResumeTuple = { epoch: '', incarnation: '', cursor: 0, seenHead: 0 };
@@ -36,8 +37,20 @@ export class FeedConsumer extends TableRows implements Consumer {
       const message = `${this.name}: a batch from revision ${batch.from}, expected ${tuple.cursor}`;
       throw new BanyanError('Protocol', message, {}, { retry: 'resync' });
     }
-    const changes = this.applyEntries(t, batch.entries);
+    const changes = this.applyEntries(t, withPieces(t, this.id, batch.entries));
     this.setResume(t, { epoch: batch.epoch, incarnation: batch.incarnation, cursor: batch.to, seenHead: batch.head });
+    return changes;
+  }
+
+  applyAhead(t: Transaction, batch: Batch): AppliedChange[] {
+    const { epoch, incarnation, head } = batch;
+    const tuple = this.resume(t);
+    if ((tuple.epoch !== '' && tuple.epoch !== epoch) || batch.from <= tuple.cursor) {
+      const message = `${this.name}: a batch ahead, from revision ${batch.from} of epoch ${epoch}, at cursor ${tuple.cursor} of ${tuple.epoch}`;
+      throw new BanyanError('Protocol', message, {}, { retry: 'resync' });
+    }
+    const changes = this.applyEntries(t, batch.entries);
+    this.setResume(t, { epoch, incarnation, cursor: tuple.cursor, seenHead: Math.max(tuple.seenHead, head) });
     return changes;
   }
 
@@ -58,6 +71,7 @@ export class FeedConsumer extends TableRows implements Consumer {
 
   #applyEntry(t: Transaction, entry: WireEntry): AppliedChange | undefined {
     const { content, revision, originRevision } = entry;
+    if (entry.pieces) throw new Error('an entry whose content was not put together');
     const keyHash = entry.keyHash.slice(0, hashBytes);
     const row = this.get(t, keyHash);
     if (row && row.originRevision > originRevision) return undefined;

@@ -68,8 +68,18 @@ export interface WireEntry {
   readonly keyHash: Uint8Array;
   readonly revision: number;
   readonly originRevision: number;
-  /** Absent: a tombstone. */
+  /** Absent: a tombstone, or a content that came in pieces. */
   readonly content?: Content;
+  /** Hash of the content that came in pieces before (pieces.ts). */
+  readonly pieces?: Uint8Array;
+}
+
+/** What an entry costs on the wire besides its content. */
+const entryOverheadBytes = 64;
+
+/** What an entry counts for in limits and credits, on both sides. */
+export function entryBytes({ content }: { readonly content?: Content }): number {
+  return entryOverheadBytes + (content ? content.key.length + content.attributes.length + content.body.length : 0);
 }
 
 export interface Batch {
@@ -81,6 +91,8 @@ export interface Batch {
   readonly head: number;
   readonly epoch: string;
   readonly incarnation: string;
+  /** Its entries overtake one whose content still comes in pieces: `from` is behind that one, and the cursor stays where it is. */
+  readonly ahead?: boolean;
 }
 
 export interface BatchLimits {
@@ -136,6 +148,11 @@ export interface Consumer extends Table {
    * originRevision than the row's leaves the row as it is.
    */
   apply(t: Transaction, batch: Batch): AppliedChange[];
+  /**
+   * Applies the entries of a batch that overtakes others. The cursor stays, so a session that breaks gets them again; seenHead rises, so that the
+   * feed is not resumed at a producer that has lost them.
+   */
+  applyAhead(t: Transaction, batch: Batch): AppliedChange[];
 }
 
 // ---------------------------------------------------------------------------------------------------- reconcile

@@ -7,16 +7,17 @@ import { asText, concat, equalBytes, readU48, text, u32, u48, u48Bytes } from '.
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { contentHash, readContent, releaseContent } from './content.ts';
-import type {
-  Batch,
-  BatchLimits,
-  Content,
-  ContentReference,
-  Incarnation,
-  Producer,
-  ResumeTuple,
-  Row,
-  WireEntry,
+import {
+  type Batch,
+  type BatchLimits,
+  type Content,
+  type ContentReference,
+  entryBytes,
+  type Incarnation,
+  type Producer,
+  type ResumeTuple,
+  type Row,
+  type WireEntry,
 } from './feed.ts';
 import { checkCollision, openTable, referTo, removeRow, TableRows, writeRow } from './table.ts';
 
@@ -36,8 +37,6 @@ interface Progress {
 const incarnationsMax = 64;
 /** Rows counted for a backlog: enough to tell a slow child from a dead one, few enough to look at hundreds of children in a turn. */
 const backlogRowsMax = 1_000;
-/** What an entry costs on the wire besides its content. */
-const entryOverheadBytes = 64;
 
 export interface ProducerOptions {
   readonly name: string;
@@ -129,8 +128,7 @@ export class FeedProducer extends TableRows implements Producer {
       const row = this.get(reader, keyHash);
       if (!row) throw new Error(`the feed ${this.name} has a revision without a row`);
       const content = this.contentOf(reader, row);
-      const size =
-        entryOverheadBytes + (content ? content.key.length + content.attributes.length + content.body.length : 0);
+      const size = entryBytes(content ? { content } : {});
       const last = entries.at(-1);
       if (last && (entries.length >= limits.maxEntries || bytes + size > limits.maxBytes)) {
         to = last.revision;
@@ -177,7 +175,7 @@ export class FeedProducer extends TableRows implements Producer {
       oldestRevision ??= readU48(key, key.length - u48Bytes);
       const content = this.contentOf(reader, this.get(reader, keyHashOf(value)));
       entries++;
-      bytes += entryOverheadBytes + (content?.body.length ?? 0) + (content?.attributes.length ?? 0);
+      bytes += entryBytes(content ? { content } : {});
     }
     return { entries, bytes, ...(oldestRevision === undefined ? {} : { oldestRevision }) };
   }

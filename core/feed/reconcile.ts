@@ -8,7 +8,18 @@ import { hash128, hashBytes } from '../object/hash.ts';
 import { concat, equalBytes } from '../store/bytes.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { FeedConsumer } from './consumer.ts';
-import type { AppliedChange, RangeAnswer, RangeSummary, ReconcileReply, ReconcileRequest, Row } from './feed.ts';
+import { contentHash } from './content.ts';
+import {
+  type AppliedChange,
+  entryBytes,
+  type RangeAnswer,
+  type RangeSummary,
+  type ReconcileReply,
+  type ReconcileRequest,
+  type Row,
+  type WireEntry,
+} from './feed.ts';
+import { withPieces } from './pieces.ts';
 import type { FeedProducer } from './producer.ts';
 import { decodeRow, rowKey, type TableRows, tableRange } from './table.ts';
 
@@ -19,9 +30,6 @@ const listMax = 64;
 /** Ranges and keys in one request: its reply stays far below the frame limit. */
 const rangesPerRequest = 256;
 const wantedPerRequest = 256;
-/** Bodies in one reply. */
-const replyBytesMax = 256 * 1024;
-
 const lowest = Buffer.alloc(hashBytes);
 /** One above the greatest key hash: 17 bytes, so that every hash is below it. */
 const highest = Buffer.concat([Buffer.alloc(hashBytes, 0xff), Buffer.of(0)]);
@@ -37,19 +45,30 @@ export function summarize(reader: Reader, table: TableRows, from: Uint8Array, to
   return { from, to, count, fingerprint: Buffer.from(sum.toString(16).padStart(2 * hashBytes, '0'), 'hex') };
 }
 
+export interface AnswerLimits {
+  /** Of entries in one reply; one that is larger travels alone. */
+  readonly maxBytes: number;
+  /** Hash, hex, of a content that the consumer has in pieces: it is named and not sent. */
+  readonly pieced?: string;
+}
+
 /** The producer's side, without state. `durableHead` was read before: what changes later comes as ordinary batches. */
 export function answer(
   reader: Reader,
   producer: FeedProducer,
   request: ReconcileRequest,
   durableHead: number,
+  { maxBytes, pieced }: AnswerLimits,
 ): ReconcileReply {
-  const entries = [];
+  const entries: WireEntry[] = [];
   let bytes = 0;
   for (const keyHash of request.wanted) {
-    if (bytes > replyBytesMax) break;
-    const entry = producer.entry(reader, keyHash) ?? { keyHash, revision: durableHead, originRevision: 0 };
-    bytes += 64 + (entry.content ? entry.content.body.length + entry.content.attributes.length : 0);
+    const entry = asPieced(
+      producer.entry(reader, keyHash) ?? { keyHash, revision: durableHead, originRevision: 0 },
+      pieced,
+    );
+    bytes += entryBytes(entry);
+    if (entries.length > 0 && bytes > maxBytes) break;
     entries.push(entry);
   }
   return {
@@ -60,6 +79,13 @@ export function answer(
     epoch: producer.epoch,
     incarnation: producer.incarnation,
   };
+}
+
+function asPieced(entry: WireEntry, pieced: string | undefined): WireEntry {
+  const { content, ...rest } = entry;
+  if (pieced === undefined || !content) return entry;
+  const hash = contentHash(content);
+  return hex(hash) === pieced ? { ...rest, pieces: hash } : entry;
 }
 
 function answerRange(reader: Reader, producer: FeedProducer, asked: RangeSummary): RangeAnswer {
@@ -118,9 +144,10 @@ export class Reconciliation {
     this.#wanted = this.#wanted.filter((keyHash) => !came.has(hex(keyHash)));
     if (came.size > 0) this.#leaveFeed(t, reply);
     // What was wanted and is gone by now comes as a tombstone of an ordinary batch; here it is passed over.
+    const entries = withPieces(t, this.#consumer.id, reply.entries);
     return this.#consumer.applyEntries(
       t,
-      reply.entries.filter((entry) => entry.content !== undefined),
+      entries.filter((entry) => entry.content !== undefined),
     );
   }
 

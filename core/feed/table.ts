@@ -149,7 +149,7 @@ export function dropTable(t: Transaction, name: string): void {
     if (content) releaseContent(t, content);
     t.remove(key);
   }
-  for (const space of ['tableRevision', 'producerState', 'consumerState'] as const) {
+  for (const space of ['tableRevision', 'producerState', 'consumerState', 'piece'] as const) {
     for (const [key] of [...t.scan(prefixRange(concat(prefixOf(space), u32(id))))]) t.remove(key);
   }
   t.remove(at);

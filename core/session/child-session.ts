@@ -1,6 +1,7 @@
 /** The child's side: dials the parent, says hello, runs the session, and dials again when it ends. */
 import type { FeedConsumer } from '../feed/consumer.ts';
 import type { AppliedChange } from '../feed/feed.ts';
+import { heldPieces } from '../feed/pieces.ts';
 import type { FeedProducer } from '../feed/producer.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { BanyanError, describeError } from '../runtime/errors.ts';
@@ -11,11 +12,11 @@ import { maxFrameBytes } from '../wire/frames.ts';
 import { Feed, type Frame, type Welcome } from '../wire/generated/mesh.ts';
 import type { Dialer, Link, LinkEvents } from '../wire/link.ts';
 import { type Backoff, healthyMs, nextWait, noBackoff } from './backoff.ts';
-import { versionMax, versionMin } from './handshake.ts';
+import { creditBytes } from './flow.ts';
+import { piecesVersion, versionMax, versionMin } from './handshake.ts';
 import type { NodeIdentity } from './node-identity.ts';
 import { SessionRunner } from './runner.ts';
-import { windowBytes } from './session.ts';
-import { tupleFromWire, tupleToWire } from './wire-frames.ts';
+import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
 
 export interface ChildSessionPorts {
   readonly store: Store;
@@ -174,6 +175,10 @@ class Attempt {
   hello(link: Link): void {
     this.#link = link;
     const { store, consumer, identity, path, role, software, clock } = this.#ports;
+    const { tuple, held } = store.read((reader) => ({
+      tuple: consumer.resume(reader),
+      held: heldPieces(reader, consumer.id),
+    }));
     const value = {
       versionMin,
       versionMax,
@@ -182,10 +187,12 @@ class Attempt {
       bootCounter: identity.bootCounter,
       bootNonce: Buffer.from(identity.bootNonce, 'hex'),
       attachSequence: 0,
-      down: tupleToWire(store.read((reader) => consumer.resume(reader))),
-      downCreditBytes: windowBytes,
+      down: tupleToWire(tuple),
+      downCreditBytes: creditBytes,
       maxFrameBytes,
       software,
+      attachedNonce: Buffer.alloc(0),
+      held: heldToWire(held),
     };
     link.send({ frame: { $case: 'hello', value } });
     this.#timer = clock.after(welcomeWithinMs, () => {
@@ -252,6 +259,7 @@ class Attempt {
         produces: 'up',
         producer,
         consumer,
+        pieces: welcome.version >= piecesVersion,
         fence: () => {
           if (this.#over) throw new BanyanError('Conflict', 'the session is over');
         },
@@ -265,6 +273,8 @@ class Attempt {
         head: Math.max(head, resumes ? up.cursor : 0),
         sentFrom: resumes ? up.cursor : undefined,
         ready: this.#ports.ready(),
+        creditBytes: welcome.upCreditBytes,
+        held: heldFromWire(welcome.held),
         cursor,
         resumes: welcome.downResumes,
         peerReady: welcome.ready,

@@ -7,7 +7,9 @@ import type { Reader, Transaction } from '../store/store.ts';
 import type { Hello } from '../wire/generated/mesh.ts';
 
 export const versionMin = 1;
-export const versionMax = 1;
+export const versionMax = 2;
+/** The first that takes large contents in pieces, and gives credit for what goes beside the order. */
+export const piecesVersion = 2;
 
 export interface SessionRecord {
   readonly sessionSequence: number;

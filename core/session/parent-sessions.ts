@@ -1,6 +1,7 @@
 /** The parent's side: one session for each child that is attached. */
 import type { FeedConsumer } from '../feed/consumer.ts';
 import type { AppliedChange, ResumeTuple } from '../feed/feed.ts';
+import { heldPieces } from '../feed/pieces.ts';
 import type { FeedProducer } from '../feed/producer.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { BanyanError, describeError } from '../runtime/errors.ts';
@@ -9,10 +10,10 @@ import type { Store, Transaction } from '../store/store.ts';
 import { maxFrameBytes } from '../wire/frames.ts';
 import type { Frame, Hello, Retry, Welcome } from '../wire/generated/mesh.ts';
 import type { Link, LinkEvents } from '../wire/link.ts';
-import { admit, fenceOf, readSession, type SessionRecord, writeSession } from './handshake.ts';
+import { creditBytes } from './flow.ts';
+import { admit, fenceOf, piecesVersion, readSession, type SessionRecord, writeSession } from './handshake.ts';
 import { SessionRunner } from './runner.ts';
-import { windowBytes } from './session.ts';
-import { tupleFromWire, tupleToWire } from './wire-frames.ts';
+import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
 
 export interface ChildFeeds {
   readonly producer: FeedProducer;
@@ -208,11 +209,13 @@ export class ParentSessions {
     const { producer, consumer, record, head, ready } = opened;
     this.#attached.get(child)?.runner.end(new BanyanError('Conflict', 'a newer session of this child took over'));
     const tuple = tupleFromWire(hello.down);
-    const { resumes, up } = store.read((reader) => ({
+    const { resumes, up, held } = store.read((reader) => ({
       resumes: producer.resumable(reader, tuple),
       up: consumer.resume(reader),
+      held: heldPieces(reader, consumer.id),
     }));
-    link.send({ frame: { $case: 'welcome', value: this.#welcome(opened, up, resumes) } });
+    const welcome = { ...this.#welcome(opened, up, resumes), held: heldToWire(held) };
+    link.send({ frame: { $case: 'welcome', value: welcome } });
     let attached: Attached | undefined;
     const runner = new SessionRunner(
       {
@@ -223,6 +226,7 @@ export class ParentSessions {
         produces: 'down',
         producer,
         consumer,
+        pieces: opened.version >= piecesVersion,
         fence: fenceOf(link.peer.path, record),
         applied: (t, changes) => this.#ports.applied(t, child, changes),
         committed: (changes) => this.#ports.committed(child, changes),
@@ -234,6 +238,8 @@ export class ParentSessions {
         head,
         sentFrom: resumes ? tuple.cursor : undefined,
         ready,
+        creditBytes: hello.downCreditBytes,
+        held: heldFromWire(hello.held),
         cursor: up.cursor,
         resumes: false,
         peerReady: false,
@@ -248,12 +254,12 @@ export class ParentSessions {
     return runner;
   }
 
-  #welcome(opened: Opened, up: ResumeTuple, downResumes: boolean): Welcome {
+  #welcome(opened: Opened, up: ResumeTuple, downResumes: boolean): Omit<Welcome, 'held'> {
     return {
       version: opened.version,
       sessionSequence: opened.record.sessionSequence,
       up: tupleToWire(up),
-      upCreditBytes: windowBytes,
+      upCreditBytes: creditBytes,
       downResumes,
       ready: opened.ready,
       maxFrameBytes,

@@ -1,16 +1,18 @@
 /** Carries out what an established session decides: the machine (session.ts) on a store, a clock and a link. */
 import type { FeedConsumer } from '../feed/consumer.ts';
-import type { AppliedChange, Batch, ReconcileReply, ReconcileRequest } from '../feed/feed.ts';
+import type { AppliedChange, Batch, ReconcileReply } from '../feed/feed.ts';
+import { dropPieces, heldPieces, type Piece, storePiece } from '../feed/pieces.ts';
 import type { FeedProducer } from '../feed/producer.ts';
-import { answer, Reconciliation } from '../feed/reconcile.ts';
+import { Reconciliation } from '../feed/reconcile.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Reader, Store, Transaction } from '../store/store.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
 import type { Link } from '../wire/link.ts';
+import type { Send } from './outgoing.ts';
+import { make } from './sending.ts';
 import {
-  batchEntries,
   begin,
   type Effect,
   type Input,
@@ -22,11 +24,10 @@ import {
 } from './session.ts';
 import {
   ackFrame,
-  batchFrame,
   batchFromWire,
+  creditFrame,
   type Direction,
   directionOf,
-  replyFrame,
   replyFromWire,
   requestFrame,
   requestFromWire,
@@ -41,6 +42,8 @@ export interface RunnerPorts {
   readonly produces: Direction;
   readonly producer: FeedProducer;
   readonly consumer: FeedConsumer;
+  /** The peer takes large contents in pieces. */
+  readonly pieces: boolean;
   /** Throws when another session has taken over: checked inside every commit on behalf of this one. */
   fence(t: Transaction): void;
   /** Inside the commit that applies changes: what it writes commits with the cursor. */
@@ -59,9 +62,9 @@ export class SessionRunner {
   #timer: Timer | undefined;
   #reconciliation: Reconciliation | undefined;
   #ended = false;
-  /** The transport's buffer is full: batches wait, control frames do not. */
+  /** The transport's buffer is full: data wait, control frames do not. */
   #congested = false;
-  #waiting: (Effect & { type: 'sendBatch' }) | undefined;
+  #waiting: Send | undefined;
   /** Entries with their contents, in batches and in reconciliations: what the session cost. */
   readonly #entries = { sent: 0, received: 0 };
 
@@ -107,7 +110,7 @@ export class SessionRunner {
     this.#congested = false;
     const waiting = this.#waiting;
     this.#waiting = undefined;
-    if (waiting) this.#guard(() => this.#sendBatch(waiting));
+    if (waiting) this.#guard(() => this.#sendData(waiting));
   }
 
   receive(frame: Frame): void {
@@ -150,10 +153,14 @@ export class SessionRunner {
 
   #perform(effect: Effect): void {
     switch (effect.type) {
-      case 'sendBatch':
-        return this.#sendBatch(effect);
+      case 'send':
+        return this.#sendData(effect.send);
       case 'applyThenAck':
         return this.#apply(effect.batch);
+      case 'applyAhead':
+        return this.#applyAhead(effect.batch, effect.bytes);
+      case 'storePiece':
+        return this.#storePiece(effect.piece);
       case 'acknowledged':
         return this.#acknowledged(effect.cursor);
       case 'sendBeat': {
@@ -172,45 +179,27 @@ export class SessionRunner {
         return this.#askNext();
       case 'absorb':
         return this.#absorb(effect.reply);
-      case 'answer':
-        return this.#answer(effect.request);
       case 'caughtUp':
-        return this.#ports.caughtUp();
+        return this.#caughtUp();
       case 'close':
         return this.end(effect.error);
     }
   }
 
-  /** With the head of the rows that it was made from: the consumer goes on from there, so it is durable before it is said. */
-  #answer(request: ReconcileRequest): void {
-    const { store, producer, produces } = this.#ports;
-    const { head, reply } = store.read((reader) => {
-      const written = producer.head(reader);
-      return { head: written, reply: answer(reader, producer, request, written) };
-    });
-    this.#afterFlush(() => {
-      this.#entries.sent += reply.entries.length;
-      this.#input({ type: 'produced', head });
-      this.#send(replyFrame(produces, reply));
-    });
-  }
-
-  #sendBatch(effect: Effect & { type: 'sendBatch' }): void {
+  #sendData(send: Send): void {
     if (this.#congested) {
-      this.#waiting = effect;
+      this.#waiting = send;
       return;
     }
-    const { store, producer, produces } = this.#ports;
-    const limits = { maxBytes: effect.maxBytes, maxEntries: batchEntries };
-    const batch = store.read((reader) => producer.batch(reader, effect.after, effect.head, limits));
-    if (!batch) return;
-    this.#entries.sent += batch.entries.length;
-    this.#send(batchFrame(produces, batch));
-    const bytes = batch.entries.reduce(
-      (sum, { content }) => sum + 64 + (content ? content.body.length + content.attributes.length : 0),
-      0,
-    );
-    this.#input({ type: 'sent', to: batch.to, bytes });
+    const { done, frame, entries, head } = this.#ports.store.read((reader) => make(reader, this.#ports, send));
+    const go = () => {
+      if (head !== undefined) this.#input({ type: 'produced', head });
+      this.#entries.sent += entries;
+      if (frame) this.#send(frame);
+      this.#input({ type: 'done', done });
+    };
+    if (head === undefined) go();
+    else this.#afterFlush(go);
   }
 
   #apply(batch: Batch): void {
@@ -221,6 +210,32 @@ export class SessionRunner {
       const cursor = batch.to;
       this.#send(ackFrame(this.#consumes, cursor, store.read((reader) => consumer.resume(reader)).epoch));
     });
+  }
+
+  #applyAhead(batch: Batch, bytes: number): void {
+    this.#entries.received += batch.entries.length;
+    this.#commit((t) => this.#ports.consumer.applyAhead(t, batch));
+    this.#afterFlush(() => this.#send(creditFrame(this.#consumes, bytes)));
+  }
+
+  /** Given back at once: a piece that a crash takes comes again. */
+  #storePiece(piece: Piece): void {
+    const { store, consumer, fence } = this.#ports;
+    const fits = store.write((t) => {
+      fence(t);
+      return storePiece(t, consumer.id, piece);
+    });
+    if (!fits) throw new BanyanError('Protocol', 'the pieces of a content are not what its hash says');
+    this.#send(creditFrame(this.#consumes, piece.data.length));
+  }
+
+  #caughtUp(): void {
+    const { store, consumer, caughtUp } = this.#ports;
+    // Of contents that were on their way in an earlier session and have changed since.
+    if (store.read((reader) => heldPieces(reader, consumer.id)).length > 0) {
+      store.write((t) => dropPieces(t, consumer.id));
+    }
+    caughtUp();
   }
 
   #acknowledged(cursor: number): void {
@@ -289,6 +304,13 @@ export class SessionRunner {
       case 'ack':
         this.#expect(directionOf(frame.value.feed), this.#ports.produces);
         return { type: 'ack', cursor: frame.value.cursor };
+      case 'piece':
+        this.#expect(directionOf(frame.value.feed), this.#consumes);
+        return { type: 'piece', piece: frame.value };
+      case 'credit':
+        if (frame.value.stream !== 0) return undefined;
+        this.#expect(directionOf(frame.value.feed), this.#ports.produces);
+        return { type: 'credit', bytes: frame.value.bytes };
       case 'beat':
         return { type: 'beat', head: frame.value.head, ready: frame.value.ready };
       case 'reconcileRequest':

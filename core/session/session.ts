@@ -4,28 +4,27 @@
  *
  * The handshake comes before (handshake.ts); the runner (runner.ts) carries the effects out.
  */
-import type { Batch, ReconcileReply, ReconcileRequest } from '../feed/feed.ts';
+import { type Batch, entryBytes, type ReconcileReply, type ReconcileRequest } from '../feed/feed.ts';
+import type { Piece } from '../feed/pieces.ts';
 import { BanyanError } from '../runtime/errors.ts';
+import { type Flow, onAcknowledged, onAnswerTaken, onCredit, openFlow } from './flow.ts';
+import { type Done, nextSend, type Outgoing, onDone, openOutgoing, type Send } from './outgoing.ts';
 
 /** Beats are sent when nothing else was for this long; the brief's bound is 20 s. */
 export const beatEveryMs = 15_000;
 /** Three beats missed, in which not a single byte came, are death. */
 export const deathAfterMs = 3 * 20_000;
-/** Bytes of entries in flight without an acknowledgement: a second of a 4 Mbit/s line, 64 of one of 64 kbit/s. */
-export const windowBytes = 512 * 1024;
-/** A batch: large enough that a message's fixed cost does not matter, small enough that beats fit in between. */
-export const batchBytes = 64 * 1024;
-export const batchEntries = 512;
-
 export type Input =
   /** The feed that this side produces is durable up to `head`. */
   | { readonly type: 'produced'; readonly head: number }
-  /** The runner sent a batch that the machine asked for. */
-  | { readonly type: 'sent'; readonly to: number; readonly bytes: number }
+  /** What became of what the machine asked to send. */
+  | { readonly type: 'done'; readonly done: Done }
   /** This side's readiness changed. */
   | { readonly type: 'ready'; readonly ready: boolean }
   | { readonly type: 'batch'; readonly batch: Batch }
+  | { readonly type: 'piece'; readonly piece: Piece }
   | { readonly type: 'ack'; readonly cursor: number }
+  | { readonly type: 'credit'; readonly bytes: number }
   | { readonly type: 'beat'; readonly head: number; readonly ready: boolean }
   | { readonly type: 'request'; readonly request: ReconcileRequest }
   | { readonly type: 'reply'; readonly reply: ReconcileReply }
@@ -39,24 +38,24 @@ export type Input =
   | { readonly type: 'tick' };
 
 export type Effect =
-  /** Read a batch behind `after` and send it; then tell with `sent`. */
-  | { readonly type: 'sendBatch'; readonly after: number; readonly head: number; readonly maxBytes: number }
+  /** Read and send; then tell with `done`. */
+  | { readonly type: 'send'; readonly send: Send }
   /** Apply, flush, and only then acknowledge. */
   | { readonly type: 'applyThenAck'; readonly batch: Batch }
+  /** The same, and give back its bytes: the cursor does not move. */
+  | { readonly type: 'applyAhead'; readonly batch: Batch; readonly bytes: number }
+  | { readonly type: 'storePiece'; readonly piece: Piece }
   | { readonly type: 'acknowledged'; readonly cursor: number }
   | { readonly type: 'sendBeat'; readonly head: number; readonly ready: boolean }
   | { readonly type: 'startReconcile' }
   | { readonly type: 'absorb'; readonly reply: ReconcileReply }
-  | { readonly type: 'answer'; readonly request: ReconcileRequest }
   | { readonly type: 'caughtUp' }
   | { readonly type: 'close'; readonly error?: BanyanError };
 
 export interface SessionState {
   // Producing.
-  readonly head: number;
-  /** Undefined while the consumer must reconcile first. */
-  readonly sent: number | undefined;
-  readonly inFlight: readonly { readonly to: number; readonly bytes: number }[];
+  readonly outgoing: Outgoing;
+  readonly flow: Flow;
   readonly ready: boolean;
   // Consuming.
   readonly cursor: number;
@@ -76,6 +75,10 @@ export interface Start {
   /** Where the other side's consumer stands; undefined: it must reconcile. */
   readonly sentFrom: number | undefined;
   readonly ready: boolean;
+  /** What the peer lets this side have in flight. */
+  readonly creditBytes: number;
+  /** Contents, by hash in hex, of which the peer has so many bytes from an earlier session. */
+  readonly held: ReadonlyMap<string, number>;
   /** Where the own consumer stands. */
   readonly cursor: number;
   readonly resumes: boolean;
@@ -86,9 +89,8 @@ export type Stepped = { readonly state: SessionState; readonly effects: readonly
 
 export function begin(start: Start): Stepped {
   const state: SessionState = {
-    head: start.head,
-    sent: start.sentFrom,
-    inFlight: [],
+    outgoing: openOutgoing(start.head, start.sentFrom, start.held),
+    flow: openFlow(start.creditBytes, start.nowMs),
     ready: start.ready,
     cursor: start.cursor,
     mode: start.resumes ? 'resumed' : 'waitsForReady',
@@ -99,7 +101,7 @@ export function begin(start: Start): Stepped {
     beatAtMs: start.nowMs,
   };
   // The first beat tells the head, by which the other side knows when it has caught up.
-  const beat: Effect = { type: 'sendBeat', head: state.head, ready: state.ready };
+  const beat: Effect = { type: 'sendBeat', head: start.head, ready: state.ready };
   return chain(
     { state, effects: [beat] },
     (s) => reconcileIfReady(s),
@@ -110,30 +112,31 @@ export function begin(start: Start): Stepped {
 export function step(state: SessionState, input: Input, nowMs: number): Stepped {
   switch (input.type) {
     case 'produced':
-      return send({ ...state, head: Math.max(state.head, input.head) });
-    case 'sent':
-      return send({
-        ...state,
-        sent: input.to,
-        inFlight: [...state.inFlight, { to: input.to, bytes: input.bytes }],
-        beatAtMs: nowMs,
-      });
+      return send(withHead(state, input.head));
+    case 'done':
+      return send({ ...state, ...onDone(state.outgoing, state.flow, input.done, nowMs) });
     case 'ready':
       if (input.ready === state.ready) return idle(state);
       return withEffects(
         { ...state, ready: input.ready, beatAtMs: nowMs },
-        { type: 'sendBeat', head: state.head, ready: input.ready },
+        { type: 'sendBeat', head: state.outgoing.head, ready: input.ready },
       );
     case 'batch':
       return onBatch(state, input.batch);
+    case 'piece':
+      return withEffects(state, { type: 'storePiece', piece: input.piece });
     case 'ack':
-      return onAck(state, input.cursor);
+      return onAck(state, input.cursor, nowMs);
+    case 'credit': {
+      const flow = onCredit(state.flow, input.bytes, nowMs);
+      return flow ? send({ ...state, flow }) : fail(state, `credit for ${input.bytes} bytes, more than were sent`);
+    }
     case 'beat': {
       const next = { ...state, peerHead: input.head, peerReady: input.ready };
       return chain(idle(next), reconcileIfReady, noteCaughtUp);
     }
     case 'request':
-      return withEffects(state, { type: 'answer', request: input.request });
+      return onRequest(state, input.request, nowMs);
     case 'reply':
       if (state.mode !== 'reconciling') return fail(state, 'a reconcile reply that nobody asked for');
       return withEffects(state, { type: 'absorb', reply: input.reply });
@@ -162,6 +165,11 @@ function onBatch(state: SessionState, batch: Batch): Stepped {
   if (state.mode !== 'resumed') return fail(state, 'a batch before the feed was reconciled');
   if (batch.to < batch.from || batch.head < batch.to)
     return fail(state, `a batch from ${batch.from} to ${batch.to} with head ${batch.head}`);
+  if (batch.ahead) {
+    const bytes = batch.entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
+    const next = { ...state, peerHead: Math.max(state.peerHead ?? 0, batch.head) };
+    return withEffects(next, { type: 'applyAhead', batch, bytes });
+  }
   const next = {
     ...state,
     cursor: Math.max(state.cursor, batch.to),
@@ -170,12 +178,21 @@ function onBatch(state: SessionState, batch: Batch): Stepped {
   return chain(withEffects(next, { type: 'applyThenAck', batch }), noteCaughtUp);
 }
 
-function onAck(state: SessionState, cursor: number): Stepped {
-  if (cursor > state.head) return fail(state, `an acknowledgement of ${cursor}, beyond the head ${state.head}`);
-  const inFlight = state.inFlight.filter(({ to }) => to > cursor);
+function onAck(state: SessionState, cursor: number, nowMs: number): Stepped {
+  const { outgoing } = state;
+  if (cursor > outgoing.head) return fail(state, `an acknowledgement of ${cursor}, beyond the head ${outgoing.head}`);
   // A consumer that has just reconciled says with its first acknowledgement where it goes on.
-  const sent = state.sent ?? cursor;
-  return chain(withEffects({ ...state, inFlight, sent }, { type: 'acknowledged', cursor }), send);
+  const sent = outgoing.sent ?? cursor;
+  const flow = onAcknowledged(onAnswerTaken(state.flow, nowMs), cursor, nowMs);
+  const next = { ...state, flow, outgoing: { ...outgoing, sent } };
+  return chain(withEffects(next, { type: 'acknowledged', cursor }), send);
+}
+
+/** One at a time, or a peer could have this side scan its table as often as it likes. */
+function onRequest(state: SessionState, request: ReconcileRequest, nowMs: number): Stepped {
+  const { outgoing } = state;
+  if (outgoing.answer) return fail(state, 'a reconcile request before the last one was answered');
+  return send({ ...state, flow: onAnswerTaken(state.flow, nowMs), outgoing: { ...outgoing, answer: { request } } });
 }
 
 function onTick(state: SessionState, nowMs: number): Stepped {
@@ -184,21 +201,20 @@ function onTick(state: SessionState, nowMs: number): Stepped {
     return withEffects(state, { type: 'close', error: new BanyanError('Unavailable', silence) });
   }
   if (nowMs - state.beatAtMs < beatEveryMs) return idle(state);
-  return withEffects({ ...state, beatAtMs: nowMs }, { type: 'sendBeat', head: state.head, ready: state.ready });
+  return withEffects(
+    { ...state, beatAtMs: nowMs },
+    { type: 'sendBeat', head: state.outgoing.head, ready: state.ready },
+  );
 }
 
-/** One batch at a time: the runner's `sent` asks for the next, until the window is full or all is sent. */
 function send(state: SessionState): Stepped {
-  const { sent, head } = state;
-  if (sent === undefined || sent >= head) return idle(state);
-  const used = state.inFlight.reduce((sum, { bytes }) => sum + bytes, 0);
-  if (used >= windowBytes) return idle(state);
-  return withEffects(state, {
-    type: 'sendBatch',
-    after: sent,
-    head,
-    maxBytes: Math.min(batchBytes, windowBytes - used),
-  });
+  const { outgoing, send: next } = nextSend(state.outgoing, state.flow);
+  return next ? withEffects({ ...state, outgoing }, { type: 'send', send: next }) : idle(state);
+}
+
+function withHead(state: SessionState, head: number): SessionState {
+  const { outgoing } = state;
+  return head > outgoing.head ? { ...state, outgoing: { ...outgoing, head } } : state;
 }
 
 function reconcileIfReady(state: SessionState): Stepped {

@@ -9,6 +9,7 @@ import type {
   ResumeTuple,
   WireEntry,
 } from '../feed/feed.ts';
+import { type HeldPieces, heldMax, type Piece } from '../feed/pieces.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type * as wire from '../wire/generated/mesh.ts';
 import {
@@ -31,13 +32,34 @@ export function batchFrame(direction: Direction, batch: Batch): Frame {
     from,
     to,
     head,
+    ahead: batch.ahead ?? false,
     ...producerToWire(batch),
   };
   return { frame: { $case: 'batch', value } };
 }
 
+export function pieceFrame(direction: Direction, piece: Piece): Frame {
+  const { contentHash, offset, total, data } = piece;
+  const value = { feed: feedOf[direction], contentHash: buffer(contentHash), offset, total, data: buffer(data) };
+  return { frame: { $case: 'piece', value } };
+}
+
+/** Bytes that went beside the order of the feed were taken. */
+export function creditFrame(direction: Direction, bytes: number): Frame {
+  return { frame: { $case: 'credit', value: { stream: 0, feed: feedOf[direction], bytes } } };
+}
+
+export function heldToWire(held: readonly HeldPieces[]): wire.HeldPieces[] {
+  return held.map(({ contentHash, bytes }) => ({ contentHash: buffer(contentHash), bytes }));
+}
+
+/** By hash in hex; more than a consumer may hold are passed over. */
+export function heldFromWire(held: readonly wire.HeldPieces[]): ReadonlyMap<string, number> {
+  return new Map(held.slice(0, heldMax).map(({ contentHash, bytes }) => [hex(contentHash), bytes]));
+}
+
 export function ackFrame(direction: Direction, cursor: number, epoch: string): Frame {
-  return { frame: { $case: 'ack', value: { feed: feedOf[direction], cursor, epoch: bytes(epoch) } } };
+  return { frame: { $case: 'ack', value: { feed: feedOf[direction], cursor, epoch: bytesOf(epoch) } } };
 }
 
 export function requestFrame(direction: Direction, request: ReconcileRequest): Frame {
@@ -82,6 +104,7 @@ export function batchFromWire(value: wire.Batch): Batch {
     head,
     epoch: hex(value.epoch),
     incarnation: hex(value.incarnation),
+    ...(value.ahead ? { ahead: true } : {}),
   };
 }
 
@@ -113,10 +136,11 @@ function entryToWire(entry: WireEntry): Entry {
     keyHash: Buffer.from(keyHash),
     revision,
     originRevision,
-    tombstone: content === undefined,
+    tombstone: content === undefined && entry.pieces === undefined,
     key: content?.key ?? '',
     attributes: buffer(content?.attributes),
     body: buffer(content?.body),
+    pieces: buffer(entry.pieces),
   };
 }
 
@@ -124,6 +148,7 @@ function entryFromWire(entry: Entry): WireEntry {
   const { keyHash, revision, originRevision, tombstone, key, attributes, body } = entry;
   if (keyHash.length !== 16) throw new BanyanError('Protocol', `an entry with a key hash of ${keyHash.length} bytes`);
   if (tombstone) return { keyHash, revision, originRevision };
+  if (entry.pieces.length > 0) return { keyHash, revision, originRevision, pieces: entry.pieces };
   const content: Content = { key, attributes, body };
   return { keyHash, revision, originRevision, content };
 }
@@ -175,10 +200,10 @@ function answerFromWire(answer: wire.RangeAnswer): RangeAnswer {
 }
 
 function producerToWire({ epoch, incarnation }: { epoch: string; incarnation: string }) {
-  return { epoch: bytes(epoch), incarnation: bytes(incarnation) };
+  return { epoch: bytesOf(epoch), incarnation: bytesOf(incarnation) };
 }
 
-function bytes(hexText: string): Buffer {
+function bytesOf(hexText: string): Buffer {
   return Buffer.from(hexText, 'hex');
 }
 

@@ -69,6 +69,8 @@ export const keyspace = {
   carriesOnce: 42,
   /** … path of an agent, NUL, … entry key of an `i/` row -> nothing: inventory of spaces here and above, by whom it concerns */
   inventoryAt: 50,
+  /** 4 tableId, h contentHash, # offset -> bytes of a content that comes in pieces (see feed/pieces.ts) */
+  piece: 70,
   /** … placement id -> h: the same as releaseDigest, of the Customizers that the placement's objects are made with */
   customizerDigest: 60,
   /** … placement id, NUL, … `namespace/name` of a Customizer -> nothing: those of which the promoted form is kept */

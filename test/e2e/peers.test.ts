@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuthority, issueNode, type KeyAndCertificate } from '../../core/identity/authority.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
-import type { Frame, Hello } from '../../core/wire/generated/mesh.ts';
+import { type Frame, Hello } from '../../core/wire/generated/mesh.ts';
 import { grpcDialer } from '../../core/wire/grpc/grpc-dialer.ts';
 import type { Link } from '../../core/wire/link.ts';
 import { LocalTree, until } from './local-tree.ts';
@@ -72,6 +72,7 @@ describe('a peer that is not what it should be', () => {
     frame: {
       $case: 'hello',
       value: {
+        ...Hello.decode(new Uint8Array(0)),
         versionMin: 1,
         versionMax: 1,
         path,

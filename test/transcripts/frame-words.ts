@@ -1,5 +1,5 @@
 /** A frame in words, short enough for a line. Random numbers get names in the order in which they turn up: E1 is an epoch, I1 a start of a process. */
-import type { Entry, Frame, ResumeTuple } from '../../core/wire/generated/mesh.ts';
+import type { Entry, Frame, HeldPieces, ResumeTuple } from '../../core/wire/generated/mesh.ts';
 import { Feed } from '../../core/wire/generated/mesh.ts';
 
 const entriesShown = 4;
@@ -31,23 +31,29 @@ export class FrameWords {
   of({ frame }: Frame): string {
     switch (frame?.$case) {
       case 'hello': {
-        const { versionMin, versionMax, path, bootCounter, bootNonce, down } = frame.value;
+        const { versionMin, versionMax, path, bootCounter, bootNonce, down, held } = frame.value;
         const boot = `start ${bootCounter} ${this.name('I', bootNonce)}`;
-        return `hello "${path}" versions ${versionMin}-${versionMax}, ${boot}, down ${this.#tuple(down)}`;
+        return `hello "${path}" versions ${versionMin}-${versionMax}, ${boot}, down ${this.#tuple(down)}${this.#held(held)}`;
       }
       case 'welcome': {
-        const { version, sessionSequence, up, downResumes, ready } = frame.value;
+        const { version, sessionSequence, up, downResumes, ready, held } = frame.value;
         const goes = downResumes ? 'down goes on' : 'down must be reconciled';
-        return `welcome version ${version}, session ${sessionSequence}, ${goes}, ${readiness(ready)}, up ${this.#tuple(up)}`;
+        return `welcome version ${version}, session ${sessionSequence}, ${goes}, ${readiness(ready)}, up ${this.#tuple(up)}${this.#held(held)}`;
       }
       case 'retry':
         return `retry after ${frame.value.afterMs} ms: ${frame.value.reason}: ${frame.value.message}`;
       case 'resume':
         return `resume ${feedName(frame.value.feed)}: ${frame.value.resumes ? 'goes on' : 'must be reconciled'}`;
       case 'batch': {
-        const { feed, from, to, head, entries } = frame.value;
-        return `batch ${feedName(feed)} ${from}..${to} head ${head} [${this.#entries(entries)}]`;
+        const { feed, from, to, head, entries, ahead } = frame.value;
+        return `batch${ahead ? ' ahead' : ''} ${feedName(feed)} ${from}..${to} head ${head} [${this.#entries(entries)}]`;
       }
+      case 'piece': {
+        const { feed, contentHash, offset, total, data } = frame.value;
+        return `piece ${feedName(feed)} of ${this.name('C', contentHash)}: ${offset}..${offset + data.length} of ${total}`;
+      }
+      case 'credit':
+        return `credit ${feedName(frame.value.feed)} ${frame.value.bytes}`;
       case 'ack':
         return `ack ${feedName(frame.value.feed)} ${frame.value.cursor}`;
       case 'beat':
@@ -82,9 +88,14 @@ export class FrameWords {
     return `${this.name('E', epoch)} ${this.name('I', incarnation)} cursor ${cursor} seen ${seenHead}`;
   }
 
+  #held(held: readonly HeldPieces[]): string {
+    return held.map(({ contentHash, bytes }) => `, has ${bytes} of ${this.name('C', contentHash)}`).join('');
+  }
+
   #entries(entries: readonly Entry[]): string {
     const shown = entries.slice(0, entriesShown).map((entry) => {
       if (entry.tombstone) return `-${this.#key(entry.keyHash)}`;
+      if (entry.pieces.length > 0) return `${this.#key(entry.keyHash)}=${this.name('C', entry.pieces)}`;
       const body = entry.body.toString();
       return `${entry.key}=${body.length > bodyShown ? `<${body.length} bytes>` : body}`;
     });

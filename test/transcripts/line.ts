@@ -47,6 +47,8 @@ export class Line implements Dialer {
   bufferBytes = Number.POSITIVE_INFINITY;
   readonly #ports: LinePorts;
   readonly #open = new Set<End>();
+  readonly #carried: { readonly from: Side; readonly kind: string; readonly bytes: number; readonly waitMs: number }[] =
+    [];
 
   constructor(ports: LinePorts) {
     this.#ports = ports;
@@ -79,6 +81,19 @@ export class Line implements Dialer {
 
   sent(from: Side, frame: Frame): void {
     this.#ports.sent(from, frame);
+  }
+
+  /** How long frames of a kind were on their way. */
+  waits(from: Side, kind: string): number[] {
+    return this.#carried.filter((one) => one.from === from && one.kind === kind).map(({ waitMs }) => waitMs);
+  }
+
+  carriedBytes(from: Side): number {
+    return this.#carried.filter((one) => one.from === from).reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  carried(from: Side, frame: Frame, bytes: number, waitMs: number): void {
+    this.#carried.push({ from, kind: frame.frame?.$case ?? '', bytes, waitMs });
   }
 
   forget(end: End): void {
@@ -171,6 +186,7 @@ class End implements Link {
     const nowMs = clock.monotonicMs();
     this.#underWayBytes += bytes.length;
     this.#freeAtMs = Math.max(this.#freeAtMs, nowMs) + (bytes.length / bytesPerSecond) * 1000;
+    this.#line.carried(this.side, decodeFrame(bytes), bytes.length, this.#freeAtMs - nowMs);
     // Bytes of a frame that is under way are life, as on a real line.
     for (let atMs = nowMs + 2000; atMs < this.#freeAtMs; atMs += 2000) {
       clock.after(atMs - nowMs, () => this.#other?.heard(1));

@@ -46,9 +46,9 @@ const commands: { readonly [word: string]: Command } = {
   continue: (world, name) => world.goOn(name!),
   run: (world, time) => world.run(milliseconds(time!)),
   put: (world, name, key, body) => world.put(name!, key!, body!),
-  // fill NAME COUNT BODY_BYTES
-  fill: (world, name, count, bytes) => {
-    for (let i = 1; i <= Number(count); i++) world.put(name!, `k${i}`, 'x'.repeat(Number(bytes)));
+  // fill NAME KEY COUNT BODY_BYTES: numbered keys
+  fill: (world, name, key, count, bytes) => {
+    for (let i = 1; i <= Number(count); i++) world.put(name!, `${key}${i}`, 'x'.repeat(Number(bytes)));
   },
   remove: (world, name, key) => world.remove(name!, key!),
   ready: (world, name, word) => world.setReady(name!, word === 'yes'),

@@ -150,6 +150,14 @@ export class World {
     return this.#child(name).line;
   }
 
+  /** Keys that a node has from the other side. */
+  held(name: string): string[] {
+    const { consumer } = this.#running(name);
+    return this.store(name).read((reader) =>
+      [...consumer.rows(reader)].map((row) => consumer.content(reader, row.content!).key),
+    );
+  }
+
   show(name: string): string[] {
     const { producer, consumer } = this.#running(name);
     return this.store(name).read((reader) => {
@@ -175,7 +183,7 @@ export class World {
   }
 
   #say(line: string): void {
-    const atMs = this.#clock.monotonicMs() - startMs;
+    const atMs = Math.round(this.#clock.monotonicMs() - startMs);
     this.#lines.push(`${String(atMs).padStart(7)}  ${line}`);
   }
 

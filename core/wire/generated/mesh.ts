@@ -42,6 +42,7 @@ export interface Frame {
     | { $case: "beat"; value: Beat }
     | { $case: "goodbye"; value: Goodbye }
     | { $case: "resume"; value: Resume }
+    | { $case: "piece"; value: Piece }
     | undefined;
 }
 
@@ -68,6 +69,16 @@ export interface Hello {
   downCreditBytes: number;
   maxFrameBytes: number;
   software: string;
+  /** The boot nonce under which a parent has last welcomed this store; empty: none has. */
+  attachedNonce: Buffer;
+  /** Contents of the down feed of which the child has the beginning. */
+  held: HeldPieces[];
+}
+
+/** The first `bytes` bytes of the record of a content are there already. */
+export interface HeldPieces {
+  contentHash: Buffer;
+  bytes: number;
 }
 
 export interface Welcome {
@@ -84,6 +95,8 @@ export interface Welcome {
   software: string;
   downEpoch: Buffer;
   downIncarnation: Buffer;
+  /** Contents of the up feed of which the parent has the beginning. */
+  held: HeldPieces[];
 }
 
 export interface Retry {
@@ -102,6 +115,8 @@ export interface Entry {
   key: string;
   attributes: Buffer;
   body: Buffer;
+  /** Instead of key, attributes and body: the content that has come in pieces before, by its hash. */
+  pieces: Buffer;
 }
 
 export interface Batch {
@@ -112,6 +127,19 @@ export interface Batch {
   head: number;
   epoch: Buffer;
   incarnation: Buffer;
+  /** Entries that overtake one whose content still comes in pieces: they are stored, and the cursor stays where it is. */
+  ahead: boolean;
+}
+
+/** A part of the record of a content that is larger than a batch (core/feed/content.ts), beside the feed's order. */
+export interface Piece {
+  feed: Feed;
+  contentHash: Buffer;
+  /** Where it belongs in the record; pieces of one content come in order. */
+  offset: number;
+  /** Length of the whole record. */
+  total: number;
+  data: Buffer;
 }
 
 export interface Ack {
@@ -299,6 +327,9 @@ export const Frame: MessageFns<Frame> = {
       case "resume":
         Resume.encode(message.frame.value, writer.uint32(130).fork()).join();
         break;
+      case "piece":
+        Piece.encode(message.frame.value, writer.uint32(146).fork()).join();
+        break;
     }
     return writer;
   },
@@ -444,6 +475,14 @@ export const Frame: MessageFns<Frame> = {
             message.frame = { $case: "resume", value: Resume.decode(reader, reader.uint32()) };
             continue;
           }
+          case 18: {
+            if (tag !== 146) {
+              break;
+            }
+
+            message.frame = { $case: "piece", value: Piece.decode(reader, reader.uint32()) };
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -549,6 +588,8 @@ function createBaseHello(): Hello {
     downCreditBytes: 0,
     maxFrameBytes: 0,
     software: "",
+    attachedNonce: Buffer.alloc(0),
+    held: [],
   };
 }
 
@@ -586,6 +627,12 @@ export const Hello: MessageFns<Hello> = {
     }
     if (message.software !== "") {
       writer.uint32(90).string(message.software);
+    }
+    if (message.attachedNonce.length !== 0) {
+      writer.uint32(162).bytes(message.attachedNonce);
+    }
+    for (const v of message.held) {
+      HeldPieces.encode(v!, writer.uint32(170).fork()).join();
     }
     return writer;
   },
@@ -691,6 +738,79 @@ export const Hello: MessageFns<Hello> = {
             message.software = reader.string();
             continue;
           }
+          case 20: {
+            if (tag !== 162) {
+              break;
+            }
+
+            message.attachedNonce = viewOf(reader.bytes());
+            continue;
+          }
+          case 21: {
+            if (tag !== 170) {
+              break;
+            }
+
+            message.held.push(HeldPieces.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseHeldPieces(): HeldPieces {
+  return { contentHash: Buffer.alloc(0), bytes: 0 };
+}
+
+export const HeldPieces: MessageFns<HeldPieces> = {
+  encode(message: HeldPieces, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.contentHash.length !== 0) {
+      writer.uint32(10).bytes(message.contentHash);
+    }
+    if (message.bytes !== 0) {
+      writer.uint32(16).uint64(message.bytes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): HeldPieces {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseHeldPieces();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.contentHash = viewOf(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.bytes = longToNumber(reader.uint64());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -716,6 +836,7 @@ function createBaseWelcome(): Welcome {
     software: "",
     downEpoch: Buffer.alloc(0),
     downIncarnation: Buffer.alloc(0),
+    held: [],
   };
 }
 
@@ -750,6 +871,9 @@ export const Welcome: MessageFns<Welcome> = {
     }
     if (message.downIncarnation.length !== 0) {
       writer.uint32(82).bytes(message.downIncarnation);
+    }
+    for (const v of message.held) {
+      HeldPieces.encode(v!, writer.uint32(146).fork()).join();
     }
     return writer;
   },
@@ -847,6 +971,14 @@ export const Welcome: MessageFns<Welcome> = {
             message.downIncarnation = viewOf(reader.bytes());
             continue;
           }
+          case 18: {
+            if (tag !== 146) {
+              break;
+            }
+
+            message.held.push(HeldPieces.decode(reader, reader.uint32()));
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -937,6 +1069,7 @@ function createBaseEntry(): Entry {
     key: "",
     attributes: Buffer.alloc(0),
     body: Buffer.alloc(0),
+    pieces: Buffer.alloc(0),
   };
 }
 
@@ -962,6 +1095,9 @@ export const Entry: MessageFns<Entry> = {
     }
     if (message.body.length !== 0) {
       writer.uint32(58).bytes(message.body);
+    }
+    if (message.pieces.length !== 0) {
+      writer.uint32(130).bytes(message.pieces);
     }
     return writer;
   },
@@ -1035,6 +1171,14 @@ export const Entry: MessageFns<Entry> = {
             message.body = viewOf(reader.bytes());
             continue;
           }
+          case 16: {
+            if (tag !== 130) {
+              break;
+            }
+
+            message.pieces = viewOf(reader.bytes());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1049,7 +1193,16 @@ export const Entry: MessageFns<Entry> = {
 };
 
 function createBaseBatch(): Batch {
-  return { feed: 0, entries: [], from: 0, to: 0, head: 0, epoch: Buffer.alloc(0), incarnation: Buffer.alloc(0) };
+  return {
+    feed: 0,
+    entries: [],
+    from: 0,
+    to: 0,
+    head: 0,
+    epoch: Buffer.alloc(0),
+    incarnation: Buffer.alloc(0),
+    ahead: false,
+  };
 }
 
 export const Batch: MessageFns<Batch> = {
@@ -1074,6 +1227,9 @@ export const Batch: MessageFns<Batch> = {
     }
     if (message.incarnation.length !== 0) {
       writer.uint32(58).bytes(message.incarnation);
+    }
+    if (message.ahead !== false) {
+      writer.uint32(128).bool(message.ahead);
     }
     return writer;
   },
@@ -1145,6 +1301,104 @@ export const Batch: MessageFns<Batch> = {
             }
 
             message.incarnation = viewOf(reader.bytes());
+            continue;
+          }
+          case 16: {
+            if (tag !== 128) {
+              break;
+            }
+
+            message.ahead = reader.bool();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePiece(): Piece {
+  return { feed: 0, contentHash: Buffer.alloc(0), offset: 0, total: 0, data: Buffer.alloc(0) };
+}
+
+export const Piece: MessageFns<Piece> = {
+  encode(message: Piece, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.feed !== 0) {
+      writer.uint32(8).int32(message.feed);
+    }
+    if (message.contentHash.length !== 0) {
+      writer.uint32(18).bytes(message.contentHash);
+    }
+    if (message.offset !== 0) {
+      writer.uint32(24).uint64(message.offset);
+    }
+    if (message.total !== 0) {
+      writer.uint32(32).uint64(message.total);
+    }
+    if (message.data.length !== 0) {
+      writer.uint32(42).bytes(message.data);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Piece {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePiece();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.feed = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.contentHash = viewOf(reader.bytes());
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.offset = longToNumber(reader.uint64());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.total = longToNumber(reader.uint64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.data = viewOf(reader.bytes());
             continue;
           }
         }

@@ -250,7 +250,9 @@ export class Hop {
       return;
     }
     this.#flush();
-    const reply = this.#producerStore.read((reader) => answer(reader, this.#producer, request, this.#durableHead));
+    const reply = this.#producerStore.read((reader) =>
+      answer(reader, this.#producer, request, this.#durableHead, { maxBytes: 64 * 1024 }),
+    );
     this.#consumerStore.write((t) => reconciliation.absorb(t, reply));
   }
 }

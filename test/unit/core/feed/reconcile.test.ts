@@ -38,7 +38,9 @@ function forget(consumer: ConsumerEnd, keys: readonly string[]): void {
 }
 
 const ask = (producer: ProducerEnd, request: ReconcileRequest) =>
-  producer.store.read((reader) => answer(reader, producer.feed, request, producer.feed.head(reader)));
+  producer.store.read((reader) =>
+    answer(reader, producer.feed, request, producer.feed.head(reader), { maxBytes: 256 * 1024 }),
+  );
 
 /** One whole reconciliation; `between` is called before each reply is made. */
 function reconcile(producer: ProducerEnd, consumer: ConsumerEnd, between: (round: number) => unknown = () => {}) {

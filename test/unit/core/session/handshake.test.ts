@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { admit, type SessionRecord } from '../../../../core/session/handshake.ts';
-import type { Hello } from '../../../../core/wire/generated/mesh.ts';
+import { Hello } from '../../../../core/wire/generated/mesh.ts';
 
 const nonce = (byte: number) => Buffer.alloc(16, byte);
 const hello = (changes: Partial<Hello> = {}): Hello => ({
+  ...Hello.decode(new Uint8Array(0)),
   versionMin: 1,
   versionMax: 1,
   path: 'eu:paris',
@@ -48,9 +49,9 @@ describe('the admission of a child', () => {
   });
 
   it('refuses a version that it does not speak, naming both ranges', () => {
-    const refused = admit(hello({ versionMin: 2, versionMax: 3 }), 'eu:paris', undefined);
+    const refused = admit(hello({ versionMin: 7, versionMax: 9 }), 'eu:paris', undefined);
     expect(refused).toMatchObject({ admitted: false, reason: 'version' });
-    expect(refused).toHaveProperty('message', expect.stringContaining('versions 2 to 3, this parent 1 to 1'));
+    expect(refused).toHaveProperty('message', expect.stringContaining('versions 7 to 9, this parent 1 to 2'));
   });
 
   it('refuses a hello for another path than the certificate is for', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Batch } from '../../../../core/feed/feed.ts';
+import { windowMinBytes } from '../../../../core/session/flow.ts';
 import {
   beatEveryMs,
   begin,
@@ -8,10 +9,19 @@ import {
   type Input,
   type SessionState,
   step,
-  windowBytes,
 } from '../../../../core/session/session.ts';
 
-const start = { nowMs: 0, head: 0, sentFrom: 0, ready: true, cursor: 0, resumes: true, peerReady: true };
+const start = {
+  nowMs: 0,
+  head: 0,
+  sentFrom: 0,
+  ready: true,
+  creditBytes: 1 << 20,
+  held: new Map<string, number>(),
+  cursor: 0,
+  resumes: true,
+  peerReady: true,
+};
 const types = (effects: readonly Effect[]) => effects.map(({ type }) => type);
 const batch = (from: number, to: number, head = to): Batch => ({
   entries: [],
@@ -40,11 +50,13 @@ describe('an established session', () => {
   it('asks for one batch at a time and stops at the window', () => {
     let { state } = begin(start);
     const first = step(state, { type: 'produced', head: 100 }, 0);
-    expect(first.effects).toEqual([expect.objectContaining({ type: 'sendBatch', after: 0, head: 100 })]);
+    expect(first.effects).toEqual([
+      { type: 'send', send: expect.objectContaining({ type: 'sendBatch', after: 0, head: 100 }) },
+    ]);
     state = first.state;
-    const full = step(state, { type: 'sent', to: 50, bytes: windowBytes }, 0);
+    const full = step(state, { type: 'done', done: { type: 'sent', to: 50, bytes: windowMinBytes } }, 0);
     expect(full.effects).toEqual([]);
-    expect(types(step(full.state, { type: 'ack', cursor: 50 }, 0).effects)).toEqual(['acknowledged', 'sendBatch']);
+    expect(types(step(full.state, { type: 'ack', cursor: 50 }, 0).effects)).toEqual(['acknowledged', 'send']);
   });
 
   it('acknowledges a batch only by the effect that flushes first', () => {

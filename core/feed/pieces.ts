@@ -1,0 +1,116 @@
+/**
+ * Contents that come in pieces, beside the order of their feed: what has come of each is kept in the store until an entry names the whole, so that a
+ * line that breaks every minute still brings a large object over. A content is named by its hash, so the pieces of one session are of use in the next.
+ */
+import { hash128, hashBytes } from '../object/hash.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import { asBuffer, concat, equalBytes, prefixRange, readU48, u32, u48, u48Bytes } from '../store/bytes.ts';
+import { prefixOf } from '../store/keyspace.ts';
+import type { Reader, Transaction } from '../store/store.ts';
+import { decodeContent } from './content.ts';
+import type { WireEntry } from './feed.ts';
+
+export interface Piece {
+  readonly contentHash: Uint8Array;
+  readonly offset: number;
+  /** Length of the whole record. */
+  readonly total: number;
+  readonly data: Uint8Array;
+}
+
+export interface HeldPieces {
+  readonly contentHash: Uint8Array;
+  readonly bytes: number;
+}
+
+/** As large as a record in one frame could be: pieces do not make objects larger. */
+export const piecedBytesMax = 4 * 1024 * 1024;
+/** Contents of which only the beginning is there: as many as a producer owes at once, and those of an earlier session. */
+export const heldMax = 32;
+
+/**
+ * Takes a piece in, in order; one that is there already is passed over. False: the whole is not what its hash says, and all of it is dropped. Throws
+ * Protocol, and keeps what was there.
+ */
+export function storePiece(t: Transaction, table: number, piece: Piece): boolean {
+  const { contentHash, offset, total, data } = piece;
+  if (contentHash.length !== hashBytes || data.length === 0 || total > piecedBytesMax || offset + data.length > total) {
+    const what = `${data.length} bytes at ${offset} of ${total}, hash of ${contentHash.length} bytes`;
+    throw new BanyanError('Protocol', `a piece that can't be: ${what}; at most ${piecedBytesMax} in all`);
+  }
+  const have = heldBytes(t, table, contentHash);
+  if (offset + data.length <= have) return true;
+  if (offset > have) throw new BanyanError('Protocol', `a piece from ${offset}, expected ${have}`);
+  if (have === 0) dropOldest(t, table);
+  t.put(pieceKey(table, contentHash, have), data.subarray(have - offset));
+  if (offset + data.length < total) return true;
+  const parts = partsOf(t, table, contentHash);
+  const whole = equalBytes(hash128(joined(parts)), contentHash);
+  if (!whole) forget(t, parts);
+  return whole;
+}
+
+/** What has come of contents that are not whole yet, to go on with. */
+export function heldPieces(reader: Reader, table: number): HeldPieces[] {
+  const held = new Map<string, HeldPieces>();
+  const prefix = concat(prefixOf('piece'), u32(table));
+  for (const [key, value] of reader.scan(prefixRange(prefix))) {
+    const contentHash = key.subarray(prefix.length, prefix.length + hashBytes);
+    const bytes = readU48(key, prefix.length + hashBytes) + value.length;
+    held.set(asBuffer(contentHash).toString('hex'), { contentHash, bytes });
+  }
+  return [...held.values()];
+}
+
+/** The entries with the contents that they name by pieces, which are not kept any longer. Throws Protocol if one is not whole. */
+export function withPieces(t: Transaction, table: number, entries: readonly WireEntry[]): readonly WireEntry[] {
+  if (entries.every(({ pieces }) => pieces === undefined)) return entries;
+  return entries.map((entry) => {
+    const { pieces, ...rest } = entry;
+    if (!pieces) return entry;
+    const parts = partsOf(t, table, pieces);
+    const record = joined(parts);
+    if (!equalBytes(hash128(record), pieces)) {
+      const what = `an entry names the content ${asBuffer(pieces).toString('hex')}, of which ${record.length} bytes are here`;
+      throw new BanyanError('Protocol', what, {}, { retry: 'resync' });
+    }
+    forget(t, parts);
+    return { ...rest, content: decodeContent(record) };
+  });
+}
+
+/** Of contents that nobody will name any more: the feed has caught up. */
+export function dropPieces(t: Transaction, table: number): void {
+  forget(t, [...t.scan(prefixRange(concat(prefixOf('piece'), u32(table))))]);
+}
+
+function dropOldest(t: Transaction, table: number): void {
+  const held = heldPieces(t, table);
+  if (held.length < heldMax) return;
+  // Any will do: what is dropped comes again.
+  forget(t, partsOf(t, table, held[0]!.contentHash));
+}
+
+function partsOf(reader: Reader, table: number, contentHash: Uint8Array): [Uint8Array, Uint8Array][] {
+  return [...reader.scan(prefixRange(concat(prefixOf('piece'), u32(table), contentHash)))];
+}
+
+function joined(parts: readonly [Uint8Array, Uint8Array][]): Uint8Array {
+  return concat(...parts.map(([, data]) => data));
+}
+
+function heldBytes(reader: Reader, table: number, contentHash: Uint8Array): number {
+  const range = prefixRange(concat(prefixOf('piece'), u32(table), contentHash));
+  for (const [key, value] of reader.scan({ ...range, reverse: true, limit: 1 })) {
+    return readU48(key, key.length - u48Bytes) + value.length;
+  }
+  return 0;
+}
+
+function forget(t: Transaction, parts: readonly [Uint8Array, Uint8Array][]): void {
+  for (const [key] of parts) t.remove(key);
+}
+
+function pieceKey(table: number, contentHash: Uint8Array, offset: number): Uint8Array {
+  return concat(prefixOf('piece'), u32(table), contentHash, u48(offset));
+}

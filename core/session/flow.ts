@@ -1,0 +1,152 @@
+/**
+ * How much a side may have in flight on a feed: what the peer allows (its credit), and no more than the line takes in a short time, so that beats
+ * and streams never wait long behind data. The rate is measured from acknowledgements: bytes that were acknowledged between the sending of
+ * something and its own acknowledgement, over that time (delivery rate estimation, draft-cheng-iccrg-delivery-rate-estimation).
+ *
+ * Pure: what was sent and acknowledged comes in, room comes out.
+ */
+
+/** A packet train that any line carries: 2.6 s at 50 kbit/s. Sessions begin with it, since nothing is known of the line yet. */
+export const windowMinBytes = 16 * 1024;
+/** 100 Mbit/s at a round trip of 300 ms. */
+export const windowMaxBytes = 4 * 1024 * 1024;
+/** What a side lets its peer have in flight: as much as the peer would ever use. Applied at once, so it is not memory that is held. */
+export const creditBytes = windowMaxBytes;
+/** A peer that says no credit is one that does not count it. */
+const creditDefaultBytes = 512 * 1024;
+/** A batch: large enough that a message's fixed cost does not matter, and half a window, so that the line is busy while one is acknowledged. */
+export const batchBytesMax = 64 * 1024;
+export const batchEntries = 512;
+/** Messages in flight: on an idle line nothing waits, on a busy one changes keep each other company until the next acknowledgement. */
+export const inFlightMax = 64;
+/** Entries in one answer of a reconciliation, on lines that are worth it: each answer is waited for. */
+const answerBytesMax = 256 * 1024;
+/** What may queue on the line besides its own round trip. */
+const queueMs = 250;
+/** Data in flight are at most this long on the line: that is what a beat waits. */
+const waitMaxMs = 2_000;
+/** The least round trip is of the last one to two of these spans: routes change. */
+const roundTripSpanMs = 30_000;
+
+interface Sent {
+  /** Acknowledged by a cursor; by credit, if it went beside the order; by the next request, if it is an answer. */
+  readonly to: number | 'credit' | 'answer';
+  readonly bytes: number;
+  readonly atMs: number;
+  /** Bytes that had been delivered when it was sent, and when the last of them was. */
+  readonly deliveredBytes: number;
+  readonly deliveredAtMs: number;
+  /** The window was used up: what is measured is the line, not how little there was to send. */
+  readonly full: boolean;
+}
+
+export interface Flow {
+  readonly creditBytes: number;
+  readonly inFlight: readonly Sent[];
+  readonly inFlightBytes: number;
+  readonly deliveredBytes: number;
+  readonly deliveredAtMs: number;
+  /** Bytes a ms; undefined until something was measured. */
+  readonly rate: number | undefined;
+  readonly roundTrip: { readonly sinceMs: number; readonly nowMs: number; readonly beforeMs: number };
+}
+
+export function openFlow(announcedBytes: number, nowMs: number): Flow {
+  return {
+    creditBytes: announcedBytes > 0 ? announcedBytes : creditDefaultBytes,
+    inFlight: [],
+    inFlightBytes: 0,
+    deliveredBytes: 0,
+    deliveredAtMs: nowMs,
+    rate: undefined,
+    roundTrip: { sinceMs: nowMs, nowMs: Number.POSITIVE_INFINITY, beforeMs: Number.POSITIVE_INFINITY },
+  };
+}
+
+export function windowBytes(flow: Flow): number {
+  const { rate, roundTrip } = flow;
+  const leastMs = Math.min(roundTrip.nowMs, roundTrip.beforeMs);
+  if (rate === undefined || leastMs === Number.POSITIVE_INFINITY) return windowMinBytes;
+  const spanMs = Math.min(waitMaxMs, Math.max(2 * leastMs, leastMs + queueMs));
+  return Math.min(windowMaxBytes, Math.max(windowMinBytes, Math.round(rate * spanMs)));
+}
+
+/** Bytes that may be sent now; at least something whenever nothing is in flight, however little the peer allows. */
+export function roomBytes(flow: Flow): number {
+  if (flow.inFlight.length === 0) return Math.max(1, Math.min(flow.creditBytes, windowBytes(flow)));
+  if (flow.inFlight.length >= inFlightMax) return 0;
+  return Math.max(0, Math.min(flow.creditBytes, windowBytes(flow)) - flow.inFlightBytes);
+}
+
+/** The largest message of data: what is larger goes in pieces of this size. */
+export function messageBytes(flow: Flow): number {
+  return Math.min(batchBytesMax, Math.floor(windowBytes(flow) / 2));
+}
+
+/** Of entries in an answer: nothing else is in flight with it, and each one measures the line for the next. */
+export function answerBytes(flow: Flow): number {
+  return Math.min(answerBytesMax, windowBytes(flow));
+}
+
+export function onSent(flow: Flow, to: Sent['to'], bytes: number, nowMs: number): Flow {
+  const inFlightBytes = flow.inFlightBytes + bytes;
+  // A pause is no part of what is measured.
+  const deliveredAtMs = flow.inFlight.length === 0 ? nowMs : flow.deliveredAtMs;
+  const full = inFlightBytes >= windowBytes(flow);
+  const sent: Sent = { to, bytes, atMs: nowMs, deliveredBytes: flow.deliveredBytes, deliveredAtMs, full };
+  return { ...flow, inFlight: [...flow.inFlight, sent], inFlightBytes, deliveredAtMs };
+}
+
+export function onAcknowledged(flow: Flow, cursor: number, nowMs: number): Flow {
+  return delivered(flow, ({ to }) => typeof to === 'number' && to <= cursor, nowMs);
+}
+
+/** The consumer asks on, or is done. */
+export function onAnswerTaken(flow: Flow, nowMs: number): Flow {
+  return delivered(flow, ({ to }) => to === 'answer', nowMs);
+}
+
+/** Undefined: the peer gives back what it never got. */
+export function onCredit(flow: Flow, bytes: number, nowMs: number): Flow | undefined {
+  let left = bytes;
+  const done = new Set<Sent>();
+  for (const sent of flow.inFlight) {
+    if (sent.to !== 'credit' || left < sent.bytes) continue;
+    left -= sent.bytes;
+    done.add(sent);
+  }
+  if (left > 0) return undefined;
+  return delivered(flow, (sent) => done.has(sent), nowMs);
+}
+
+function delivered(flow: Flow, isDone: (sent: Sent) => boolean, nowMs: number): Flow {
+  const done = flow.inFlight.filter(isDone);
+  const newest = done.at(-1);
+  if (!newest) return flow;
+  const bytes = done.reduce((sum, sent) => sum + sent.bytes, 0);
+  const deliveredBytes = flow.deliveredBytes + bytes;
+  // What is acknowledged within the ms in which it was sent took some part of one.
+  const tookMs = Math.max(0.1, nowMs - newest.deliveredAtMs);
+  const sample = (deliveredBytes - newest.deliveredBytes) / tookMs;
+  return {
+    ...flow,
+    inFlight: flow.inFlight.filter((sent) => !isDone(sent)),
+    inFlightBytes: flow.inFlightBytes - bytes,
+    deliveredBytes,
+    deliveredAtMs: nowMs,
+    rate: nextRate(flow.rate, sample, newest.full),
+    roundTrip: nextRoundTrip(flow.roundTrip, Math.max(0.1, nowMs - newest.atMs), nowMs),
+  };
+}
+
+/** Doubled at most, since acknowledgements that were held up and come together look like a fast line; down by halves, and never by what had little to send. */
+function nextRate(rate: number | undefined, sample: number, full: boolean): number {
+  if (rate === undefined) return sample;
+  if (sample >= rate) return Math.min(sample, 2 * rate);
+  return full ? (rate + sample) / 2 : rate;
+}
+
+function nextRoundTrip(known: Flow['roundTrip'], sampleMs: number, nowMs: number): Flow['roundTrip'] {
+  if (nowMs - known.sinceMs >= roundTripSpanMs) return { sinceMs: nowMs, nowMs: sampleMs, beforeMs: known.nowMs };
+  return { ...known, nowMs: Math.min(known.nowMs, sampleMs) };
+}

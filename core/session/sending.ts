@@ -1,0 +1,125 @@
+/** Makes the message that the machine asks for (outgoing.ts) from the rows of the producer, as a snapshot has them. */
+import { contentHash, encodeContent } from '../feed/content.ts';
+import { type Batch, entryBytes, type WireEntry } from '../feed/feed.ts';
+import type { FeedProducer } from '../feed/producer.ts';
+import { answer } from '../feed/reconcile.ts';
+import { equalBytes } from '../store/bytes.ts';
+import type { Reader } from '../store/store.ts';
+import type { Frame } from '../wire/generated/mesh.ts';
+import { mayOvertake } from '../wire/overtaking.ts';
+import { batchEntries } from './flow.ts';
+import type { Done, Owed, Send } from './outgoing.ts';
+import { batchFrame, type Direction, pieceFrame, replyFrame } from './wire-frames.ts';
+
+export interface Sender {
+  readonly producer: FeedProducer;
+  readonly produces: Direction;
+  /** The peer takes large contents in pieces; one of version 1 gets them whole. */
+  readonly pieces: boolean;
+}
+
+export interface Made {
+  readonly done: Done;
+  readonly frame?: Frame;
+  /** Entries with their contents in it. */
+  readonly entries: number;
+  /** It says what was written up to here, which must be durable first. */
+  readonly head?: number;
+}
+
+export function make(reader: Reader, sender: Sender, send: Send): Made {
+  switch (send.type) {
+    case 'sendBatch':
+      return makeBatch(reader, sender, send);
+    case 'sendAhead':
+      return makeAhead(reader, sender, send);
+    case 'sendPiece':
+      return makePiece(reader, sender, send);
+    case 'sendOwed':
+      return makeOwed(reader, sender, send);
+    case 'sendAnswer':
+      return makeAnswer(reader, sender, send);
+  }
+}
+
+type Of<T extends Send['type']> = Send & { readonly type: T };
+
+function makeBatch(reader: Reader, sender: Sender, { after, head, maxBytes }: Of<'sendBatch'>): Made {
+  const { producer, produces, pieces } = sender;
+  const batch = producer.batch(reader, after, head, { maxBytes, maxEntries: batchEntries });
+  if (!batch) throw new Error(`a batch behind ${after} of a feed with head ${head}`);
+  const owed = pieces ? owedOf(batch.entries, maxBytes) : undefined;
+  if (owed) return none({ type: 'large', owed });
+  const done: Done = { type: 'sent', to: batch.to, bytes: bytesOf(batch.entries) };
+  return { done, frame: batchFrame(produces, batch), entries: batch.entries.length };
+}
+
+/** Cut before the first that may not overtake. */
+function makeAhead(reader: Reader, sender: Sender, { owed, after, head, maxBytes }: Of<'sendAhead'>): Made {
+  const { producer, produces } = sender;
+  const row = producer.get(reader, owed.keyHash);
+  const batch = row?.content && producer.batch(reader, after, head, { maxBytes, maxEntries: batchEntries });
+  if (!row?.content || !batch) return none({ type: 'blocked' });
+  const { key } = producer.content(reader, row.content);
+  const stop = batch.entries.findIndex(({ content }) => !content || !mayOvertake(content.key, key));
+  const entries = stop < 0 ? batch.entries : batch.entries.slice(0, stop);
+  if (stop === 0) return none({ type: 'blocked' });
+  const next = owedOf(entries, maxBytes);
+  if (next) return none({ type: 'large', owed: next });
+  const to = stop < 0 ? batch.to : entries.at(-1)!.revision;
+  const ahead: Batch = { ...batch, entries, to, ahead: true };
+  const done: Done = { type: 'sentAhead', to, bytes: bytesOf(entries) };
+  return { done, frame: batchFrame(produces, ahead), entries: entries.length };
+}
+
+function makePiece(reader: Reader, { producer, produces }: Sender, { owed, maxBytes }: Of<'sendPiece'>): Made {
+  const row = producer.get(reader, owed.keyHash);
+  if (!row?.content || !equalBytes(row.content.hash, owed.contentHash)) return none({ type: 'outdated' });
+  const record = encodeContent(producer.content(reader, row.content));
+  const { contentHash, offset, total } = owed;
+  const data = record.subarray(offset, offset + maxBytes);
+  const done: Done = { type: 'sentPiece', offset: offset + data.length, bytes: data.length };
+  return { done, frame: pieceFrame(produces, { contentHash, offset, total, data }), entries: 0 };
+}
+
+/** What went ahead is not sent again. What has changed since comes with its new revision. */
+function makeOwed(reader: Reader, { producer, produces }: Sender, { owed, from, to }: Of<'sendOwed'>): Made {
+  const row = producer.get(reader, owed.keyHash);
+  const { keyHash, revision, contentHash } = owed;
+  const entries: WireEntry[] =
+    row?.revision === revision ? [{ keyHash, revision, originRevision: row.originRevision, pieces: contentHash }] : [];
+  const { epoch, incarnation } = producer;
+  const batch: Batch = { entries, from, to, head: producer.head(reader), epoch, incarnation };
+  const done: Done = { type: 'sent', to, bytes: bytesOf(entries) };
+  return { done, frame: batchFrame(produces, batch), entries: entries.length };
+}
+
+/** With the head of the rows that it was made from: the consumer goes on from there, so it is durable before it is said. */
+function makeAnswer(reader: Reader, sender: Sender, { request, maxBytes, pieced }: Of<'sendAnswer'>): Made {
+  const { producer, produces, pieces } = sender;
+  const head = producer.head(reader);
+  const reply = answer(reader, producer, request, head, {
+    maxBytes,
+    ...(pieced ? { pieced: Buffer.from(pieced.contentHash).toString('hex') } : {}),
+  });
+  const owed = pieces ? owedOf(reply.entries, maxBytes) : undefined;
+  if (owed) return none({ type: 'answerOwed', owed });
+  const done: Done = { type: 'answered', bytes: bytesOf(reply.entries) };
+  return { done, frame: replyFrame(produces, reply), entries: reply.entries.length, head };
+}
+
+/** An entry that is larger than a message travels alone: it goes in pieces. */
+function owedOf(entries: readonly WireEntry[], maxBytes: number): Owed | undefined {
+  const [first] = entries;
+  if (!first?.content || entryBytes(first) <= maxBytes) return undefined;
+  const { keyHash, revision, content } = first;
+  return { keyHash, revision, contentHash: contentHash(content), offset: 0, total: encodeContent(content).length };
+}
+
+function bytesOf(entries: readonly WireEntry[]): number {
+  return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
+}
+
+function none(done: Done): Made {
+  return { done, entries: 0 };
+}

@@ -1,0 +1,122 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type Flow,
+  inFlightMax,
+  messageBytes,
+  onAcknowledged,
+  onCredit,
+  onSent,
+  openFlow,
+  roomBytes,
+  windowBytes,
+  windowMaxBytes,
+  windowMinBytes,
+} from '../../../../core/session/flow.ts';
+
+/** A line with a queue: what is sent leaves at its rate, and its acknowledgement is back a round trip later. Always something to send. */
+function run(line: { bytesPerMs: number; roundTripMs: number }, forMs: number, creditBytes = windowMaxBytes) {
+  let flow = openFlow(creditBytes, 0);
+  let freeAtMs = 0;
+  let to = 0;
+  let deliveredBytes = 0;
+  const underWay: { to: number; bytes: number; backAtMs: number }[] = [];
+  for (let nowMs = 0; nowMs < forMs; nowMs++) {
+    for (let first = underWay[0]; first && first.backAtMs <= nowMs; first = underWay[0]) {
+      underWay.shift();
+      flow = onAcknowledged(flow, first.to, nowMs);
+      deliveredBytes += first.bytes;
+    }
+    for (let room = roomBytes(flow); room > 0; room = roomBytes(flow)) {
+      const bytes = Math.min(room, messageBytes(flow));
+      flow = onSent(flow, ++to, bytes, nowMs);
+      freeAtMs = Math.max(freeAtMs, nowMs) + bytes / line.bytesPerMs;
+      underWay.push({ to, bytes, backAtMs: freeAtMs + line.roundTripMs });
+    }
+  }
+  return { flow, deliveredBytes };
+}
+
+describe('what may be in flight', () => {
+  it('begins small, since nothing is known of the line', () => {
+    expect(windowBytes(openFlow(windowMaxBytes, 0))).toBe(windowMinBytes);
+  });
+
+  it.each([
+    { name: '100 Mbit/s and 200 ms', bytesPerMs: 12_500, roundTripMs: 200, share: 0.8 },
+    { name: '10 Mbit/s and 50 ms', bytesPerMs: 1_250, roundTripMs: 50, share: 0.9 },
+    { name: '1 Mbit/s and 600 ms', bytesPerMs: 125, roundTripMs: 600, share: 0.9 },
+    { name: '50 kbit/s and 100 ms', bytesPerMs: 6.25, roundTripMs: 100, share: 0.9 },
+  ])('fills a line of $name', ({ bytesPerMs, roundTripMs, share }) => {
+    const { deliveredBytes } = run({ bytesPerMs, roundTripMs }, 30_000);
+    expect(deliveredBytes).toBeGreaterThan(share * bytesPerMs * 30_000);
+  });
+
+  it('is at most some seconds of a thin line', () => {
+    const { flow } = run({ bytesPerMs: 6.25, roundTripMs: 600 }, 60_000);
+    expect(flow.inFlightBytes).toBeLessThanOrEqual(windowMinBytes);
+  });
+
+  it('falls when the line becomes thin', () => {
+    let { flow } = run({ bytesPerMs: 1_250, roundTripMs: 50 }, 10_000);
+    expect(windowBytes(flow)).toBeGreaterThan(200_000);
+    flow = onAcknowledged(flow, Number.MAX_SAFE_INTEGER, 10_000);
+    for (let i = 0, nowMs = 10_000; i < 20; i++) {
+      const bytes = windowBytes(flow);
+      flow = onSent(flow, i, bytes, nowMs);
+      nowMs += bytes / 6.25;
+      flow = onAcknowledged(flow, i, nowMs);
+    }
+    expect(windowBytes(flow)).toBe(windowMinBytes);
+  });
+
+  it('does not fall because there was little to send', () => {
+    let { flow } = run({ bytesPerMs: 1_250, roundTripMs: 50 }, 10_000);
+    flow = onAcknowledged(flow, Number.MAX_SAFE_INTEGER, 10_000);
+    const before = windowBytes(flow);
+    for (let i = 0; i < 20; i++) {
+      flow = onSent(flow, i, 100, 11_000 + 100 * i);
+      flow = onAcknowledged(flow, i, 11_050 + 100 * i);
+    }
+    expect(windowBytes(flow)).toBe(before);
+  });
+
+  it('never exceeds what the peer allows, but for a first message', () => {
+    const { flow } = run({ bytesPerMs: 12_500, roundTripMs: 200 }, 5_000, 40_000);
+    expect(flow.inFlightBytes).toBeLessThanOrEqual(40_000);
+    expect(roomBytes(openFlow(1, 0))).toBe(1);
+  });
+
+  it('takes no credit for what was not sent', () => {
+    const flow = onSent(openFlow(windowMaxBytes, 0), 'credit', 1_000, 0);
+    expect(onCredit(flow, 1_001, 1)).toBeUndefined();
+    expect(onCredit(flow, 1_000, 1)?.inFlightBytes).toBe(0);
+  });
+
+  it('stays within its bounds whatever is sent and acknowledged, and when', () => {
+    const event = fc.record({
+      kind: fc.constantFrom('sent', 'beside', 'ack', 'credit'),
+      bytes: fc.nat(100_000),
+      afterMs: fc.nat(5_000),
+    });
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 200 }), (events) => {
+        let flow: Flow = openFlow(windowMaxBytes, 0);
+        let nowMs = 0;
+        let to = 0;
+        for (const { kind, bytes, afterMs } of events) {
+          nowMs += afterMs;
+          if (kind === 'sent' && roomBytes(flow) > 0) flow = onSent(flow, ++to, bytes, nowMs);
+          else if (kind === 'beside' && roomBytes(flow) > 0) flow = onSent(flow, 'credit', bytes, nowMs);
+          else if (kind === 'ack') flow = onAcknowledged(flow, to - (bytes % 3), nowMs);
+          else flow = onCredit(flow, bytes, nowMs) ?? flow;
+          expect(flow.inFlightBytes).toBe(flow.inFlight.reduce((sum, sent) => sum + sent.bytes, 0));
+          expect(flow.inFlight.length).toBeLessThanOrEqual(inFlightMax);
+          expect(windowBytes(flow)).toBeGreaterThanOrEqual(windowMinBytes);
+          expect(windowBytes(flow)).toBeLessThanOrEqual(windowMaxBytes);
+        }
+      }),
+      { seed: 7 },
+    );
+  });
+});

@@ -1,0 +1,129 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { World } from '../../../transcripts/world.ts';
+
+const objectKey = (name: string) => `o/center.s//configmaps/shop/${name}`;
+/** 50 kbit/s, and a transport that takes 256 KiB before it says that it is full. */
+const bytesPerSecond = 6_250;
+const bufferBytes = 256 * 1024;
+
+async function fill(rows: (put: (key: string, bytes: number) => void) => void) {
+  const world = new World();
+  world.start('parent');
+  world.line('kid').bytesPerSecond = bytesPerSecond;
+  world.line('kid').bufferBytes = bufferBytes;
+  world.start('kid');
+  await world.run(100);
+  rows((key, bytes) => world.put('parent', key, 'x'.repeat(bytes)));
+  world.told();
+  return world;
+}
+
+/** Virtual ms at which the lines that match were told. */
+const timesOf = (lines: readonly string[], what: RegExp) =>
+  lines.filter((line) => what.test(line)).map((line) => Number(line.trim().split(' ')[0]));
+
+describe('a line of 50 kbit/s with a large object among small ones', () => {
+  it('brings beats throughout, breaks nothing and does not starve the small ones', async () => {
+    const world = await fill((put) => {
+      for (let i = 0; i < 100; i++) put(objectKey(`before-${i}`), 300);
+      put(objectKey('large'), 1_000_000);
+      for (let i = 0; i < 100; i++) put(objectKey(`small-${i}`), 300);
+      put('t/center.s/p', 2);
+    });
+    const lines: string[] = [];
+    const heldAfter = async (ms: number) => {
+      await world.run(ms);
+      lines.push(...world.told());
+      return world.held('kid');
+    };
+    // 200 objects are some 85 KB: 14 s of the line if they had it alone, and they share it with the large one.
+    const early = await heldAfter(40_000);
+    expect(early.filter((key) => key.includes('small-') || key.includes('before-'))).toHaveLength(200);
+    expect(early).not.toContain(objectKey('large'));
+    expect(early).not.toContain('t/center.s/p');
+    const late = await heldAfter(160_000);
+    expect(late).toContain(objectKey('large'));
+    expect(late).toContain('t/center.s/p');
+    expect(lines.filter((line) => line.includes('disconnected'))).toEqual([]);
+    for (const side of ['parent > kid', 'kid > parent']) {
+      const beats = timesOf(lines, new RegExp(`${side} +beat`));
+      expect(beats.length).toBeGreaterThanOrEqual(12);
+    }
+    // A beat waits behind what is in flight, which is what the line takes in two to three seconds.
+    expect(Math.max(...world.line('kid').waits('parent', 'beat'))).toBeLessThan(3_000);
+  });
+
+  it('goes on with what has come when the line breaks every half minute', async () => {
+    const world = await fill((put) => put(objectKey('large'), 600_000));
+    for (let i = 0; i < 5; i++) {
+      await world.run(30_000);
+      world.line('kid').break();
+    }
+    await world.run(30_000);
+    expect(world.held('kid')).toEqual([objectKey('large')]);
+    expect(world.line('kid').carriedBytes('parent')).toBeLessThan(1.2 * 600_000);
+  });
+
+  it('brings several large ones, and the small ones before them', async () => {
+    const world = await fill((put) => {
+      for (const name of ['large-1', 'large-2', 'large-3']) put(objectKey(name), 100_000);
+      for (let i = 0; i < 50; i++) put(objectKey(`small-${i}`), 300);
+    });
+    await world.run(20_000);
+    expect(world.held('kid').filter((key) => key.includes('small-'))).toHaveLength(50);
+    await world.run(60_000);
+    expect(world.held('kid')).toHaveLength(53);
+    expect(world.show('parent')[0]).toContain('head 53 acknowledged 53');
+  });
+
+  it('lets nothing overtake what it may need: a definition, or another kind of entry', async () => {
+    const world = await fill((put) => {
+      put('o/center.s/apiextensions.k8s.io/customresourcedefinitions//big.example.com', 100_000);
+      put(objectKey('small'), 300);
+    });
+    await world.run(10_000);
+    expect(world.held('kid')).toEqual([]);
+    await world.run(20_000);
+    expect(world.held('kid')).toHaveLength(2);
+  });
+
+  it('forgets a large content that has changed on its way', async () => {
+    const world = await fill((put) => put(objectKey('large'), 400_000));
+    await world.run(20_000);
+    world.put('parent', objectKey('large'), 'small by now');
+    await world.run(10_000);
+    expect(world.show('kid')[1]).toContain(
+      `${objectKey('large')}=small by now cursor 2`.replace(' cursor', '] cursor'),
+    );
+    expect(world.line('kid').carriedBytes('parent')).toBeLessThan(200_000);
+  });
+
+  it('ends with what the parent has, whatever is put, removed and broken meanwhile', async () => {
+    const step = fc.record({
+      what: fc.constantFrom('put', 'put', 'put', 'remove', 'break', 'restart'),
+      key: fc.constantFrom('large-1', 'large-2', 'a', 'b', 'c'),
+      bytes: fc.integer({ min: 1, max: 60_000 }),
+      afterMs: fc.nat(4_000),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
+        const world = await fill(() => {});
+        for (const { what, key, bytes, afterMs } of steps) {
+          const size = key.startsWith('large') ? bytes : 100 + (bytes % 300);
+          if (what === 'put') world.put('parent', objectKey(key), `${bytes}${'x'.repeat(size)}`);
+          else if (what === 'remove') world.remove('parent', objectKey(key));
+          else if (what === 'break') world.line('kid').break();
+          else {
+            world.crash('kid', false);
+            world.start('kid');
+          }
+          await world.run(afterMs);
+        }
+        await world.run(180_000);
+        expect(world.show('kid')[1]!.split(']')[0]!.slice(4)).toBe(world.show('parent')[0]!.split(']')[0]!.slice(9));
+      }),
+      { seed: 3, numRuns: 15 },
+    );
+  }, 60_000);
+});
