@@ -12,7 +12,7 @@ import { maxFrameBytes } from '../wire/frames.ts';
 import { Feed, type Frame, type Welcome } from '../wire/generated/mesh.ts';
 import type { Dialer, Link, LinkEvents } from '../wire/link.ts';
 import { type Backoff, healthyMs, nextWait, noBackoff } from './backoff.ts';
-import { creditBytes } from './flow.ts';
+import { windowMaxBytes } from './flow.ts';
 import { piecesVersion, versionMax, versionMin } from './handshake.ts';
 import type { NodeIdentity } from './node-identity.ts';
 import { SessionRunner } from './runner.ts';
@@ -188,7 +188,7 @@ class Attempt {
       bootNonce: Buffer.from(identity.bootNonce, 'hex'),
       attachSequence: 0,
       down: tupleToWire(tuple),
-      downCreditBytes: creditBytes,
+      downCreditBytes: windowMaxBytes,
       maxFrameBytes,
       software,
       attachedNonce: Buffer.alloc(0),

@@ -8,10 +8,8 @@
 
 /** A packet train that any line carries: 2.6 s at 50 kbit/s. Sessions begin with it, since nothing is known of the line yet. */
 export const windowMinBytes = 16 * 1024;
-/** 100 Mbit/s at a round trip of 300 ms. */
+/** 100 Mbit/s at a round trip of 300 ms. Also the credit that a side gives: what comes is applied at once, so it is not memory that is held. */
 export const windowMaxBytes = 4 * 1024 * 1024;
-/** What a side lets its peer have in flight: as much as the peer would ever use. Applied at once, so it is not memory that is held. */
-export const creditBytes = windowMaxBytes;
 /** A peer that says no credit is one that does not count it. */
 const creditDefaultBytes = 512 * 1024;
 /** A batch: large enough that a message's fixed cost does not matter, and half a window, so that the line is busy while one is acknowledged. */

@@ -10,7 +10,7 @@ import type { Store, Transaction } from '../store/store.ts';
 import { maxFrameBytes } from '../wire/frames.ts';
 import type { Frame, Hello, Retry, Welcome } from '../wire/generated/mesh.ts';
 import type { Link, LinkEvents } from '../wire/link.ts';
-import { creditBytes } from './flow.ts';
+import { windowMaxBytes } from './flow.ts';
 import { admit, fenceOf, piecesVersion, readSession, type SessionRecord, writeSession } from './handshake.ts';
 import { SessionRunner } from './runner.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
@@ -259,7 +259,7 @@ export class ParentSessions {
       version: opened.version,
       sessionSequence: opened.record.sessionSequence,
       up: tupleToWire(up),
-      upCreditBytes: creditBytes,
+      upCreditBytes: windowMaxBytes,
       downResumes,
       ready: opened.ready,
       maxFrameBytes,
