@@ -7,6 +7,7 @@ import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import { beginBoot } from '../core/session/node-identity.ts';
 import type { Store } from '../core/store/store.ts';
+import { keeping } from '../core/wire/keeping.ts';
 import type { Dialer } from '../core/wire/link.ts';
 import { Agent } from './agent.ts';
 import { assembleCluster } from './cluster/embedded/assemble.ts';
@@ -71,7 +72,7 @@ function openFeeds({ store, clock, random }: AgentPorts) {
     const identity = beginBoot(t, clock, random);
     return {
       identity,
-      downstream: FeedConsumer.open(t, { name: 'upstream' }),
+      downstream: FeedConsumer.open(t, { name: 'upstream', keeping }),
       outbox: FeedProducer.open(t, { name: 'outbox', bootNonce: identity.bootNonce, random }),
     };
   });

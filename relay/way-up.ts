@@ -71,6 +71,7 @@ export class WayUp {
       expressions: new FailingExpressions(config.path, lookups.children),
       unresolved: (id) => this.summaries.unresolved(id),
       rolloutOf: (id) => this.rollouts.outcome(id),
+      isRolledBack: (id) => down.exposures.isRolledBack(id),
     });
     this.reporter = new Reporter({ clock, soon, report: (ids) => events.report(ids) });
     this.summaries = this.#makeSummaries(config.path, events, down);

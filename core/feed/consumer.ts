@@ -6,15 +6,36 @@ import { asText, concat, equalBytes, text, u32 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { contentHash, releaseContent, storeContent } from './content.ts';
-import type { AppliedChange, Batch, Consumer, ResumeTuple, WireEntry } from './feed.ts';
+import type { AppliedChange, Batch, Consumer, ResumeTuple, Row, WireEntry } from './feed.ts';
 import { withPieces } from './pieces.ts';
 import { checkCollision, openTable, removeRow, TableRows, writeRow } from './table.ts';
+
+/**
+ * Entries by which a producer that could not make a row anew, and has nothing of the former one, says that the consumer is to keep its own: without it,
+ * a reconciliation would take away what the producer does not have.
+ */
+export interface Keeping {
+  /** The key of the entry that would keep the row of this key. */
+  keeperOf(key: string): string | undefined;
+  /** The key of the row that the entry of this key keeps. */
+  keptBy(key: string): string | undefined;
+}
+
+/** Revision of a row that only its keeper keeps: the producer has none of it. Those of producers begin at 1. */
+const keptRevision = 0;
 
 const neverAttached: ResumeTuple = { epoch: '', incarnation: '', cursor: 0, seenHead: 0 };
 
 export class FeedConsumer extends TableRows implements Consumer {
-  static open(t: Transaction, { name }: { readonly name: string }): FeedConsumer {
-    return new FeedConsumer(name, openTable(t, name));
+  readonly #keeping: Keeping | undefined;
+
+  static open(t: Transaction, { name, keeping }: { readonly name: string; readonly keeping?: Keeping }): FeedConsumer {
+    return new FeedConsumer(name, openTable(t, name), keeping);
+  }
+
+  private constructor(name: string, id: number, keeping: Keeping | undefined) {
+    super(name, id);
+    this.#keeping = keeping;
   }
 
   resume(reader: Reader): ResumeTuple {
@@ -56,13 +77,41 @@ export class FeedConsumer extends TableRows implements Consumer {
 
   /** Entries without their place in the feed: the body of a batch, or what a reconciliation fetched. */
   applyEntries(t: Transaction, entries: readonly WireEntry[]): AppliedChange[] {
-    return entries.map((entry) => this.#applyEntry(t, entry)).filter((change) => change !== undefined);
+    return entries.flatMap((entry) => {
+      const change = this.#applyEntry(t, entry);
+      if (!change) return [];
+      const kept = change.after ? undefined : this.#released(t, change.key);
+      return kept ? [change, kept] : [change];
+    });
   }
 
   /** Removes a key that a ready producer has proven to be gone. */
   removeKey(t: Transaction, keyHash: Uint8Array): AppliedChange | undefined {
     const row = this.get(t, keyHash);
     return row && this.#applyEntry(t, { keyHash, revision: row.revision, originRevision: row.originRevision });
+  }
+
+  /** Keeps a key that a ready producer has proven not to have, if an entry here says so; `keeperHash` is of that entry's key. */
+  keepKey(t: Transaction, keyHash: Uint8Array, isGone: (keeperHash: Uint8Array) => boolean): boolean {
+    const row = this.get(t, keyHash);
+    const keeper = row?.content && this.#keeping?.keeperOf(this.content(t, row.content).key);
+    if (!row || keeper === undefined) return false;
+    const keeperHash = hash128(keeper);
+    if (isGone(keeperHash) || !this.get(t, keeperHash)?.content) return false;
+    writeRow(t, this.id, { ...row, revision: keptRevision });
+    return true;
+  }
+
+  /** A newer value does not give way to an older one, unless its producer has lost it. */
+  takes(row: Row, originRevision: number): boolean {
+    return row.originRevision <= originRevision || row.revision === keptRevision;
+  }
+
+  /** The keeper has gone, and the producer has not put anything in the place of what it kept. */
+  #released(t: Transaction, keeper: string): AppliedChange | undefined {
+    const key = this.#keeping?.keptBy(keeper);
+    const row = key === undefined ? undefined : this.get(t, hash128(key));
+    return row?.revision === keptRevision ? this.removeKey(t, row.keyHash) : undefined;
   }
 
   setResume(t: Transaction, tuple: ResumeTuple): void {
@@ -74,7 +123,7 @@ export class FeedConsumer extends TableRows implements Consumer {
     if (entry.pieces) throw new Error('an entry whose content was not put together');
     const keyHash = entry.keyHash.slice(0, hashBytes);
     const row = this.get(t, keyHash);
-    if (row && row.originRevision > originRevision) return undefined;
+    if (row && !this.takes(row, originRevision)) return undefined;
     const before = this.contentOf(t, row);
     if (!content) {
       if (!row) return undefined;

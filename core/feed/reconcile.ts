@@ -155,7 +155,9 @@ export class Reconciliation {
   finish(t: Transaction): AppliedChange[] {
     if (!this.#first) throw new Error('a reconciliation without a reply');
     const { epoch, incarnation, head } = this.#first;
+    const gone = new Set(this.#gone.map(hex));
     const changes = this.#gone
+      .filter((keyHash) => !this.#consumer.keepKey(t, keyHash, (keeper) => gone.has(hex(keeper))))
       .map((keyHash) => this.#consumer.removeKey(t, keyHash))
       .filter((change) => change !== undefined);
     this.#consumer.setResume(t, { epoch, incarnation, cursor: head, seenHead: this.#seenHead });
@@ -181,7 +183,7 @@ export class Reconciliation {
       for (const row of rowsBetween(reader, this.#consumer, one.from, one.to)) {
         const item = theirs.get(hex(row.keyHash));
         if (!item) this.#gone.push(row.keyHash);
-        else if (equalBytes(item.contentHash, row.content!.hash) || item.originRevision < row.originRevision) {
+        else if (equalBytes(item.contentHash, row.content!.hash) || !this.#consumer.takes(row, item.originRevision)) {
           theirs.delete(hex(row.keyHash));
         }
       }

@@ -75,6 +75,8 @@ export const keyspace = {
   customizerDigest: 60,
   /** … placement id, NUL, … `namespace/name` of a Customizer -> nothing: those of which the promoted form is kept */
   heldCustomizer: 61,
+  /** … agent, NUL, h keyHash -> key of the entry by which the agent is told to keep what it has of an object (see relay/schedule/kept-objects.ts) */
+  keptObject: 62,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

@@ -37,6 +37,7 @@ export type EntryKey =
     }
   | { readonly type: 'release'; readonly source: string; readonly id: PlacementId }
   | { readonly type: 'inventory'; readonly source: string; readonly syncTarget: string }
+  | { readonly type: 'keep'; readonly source: string; readonly object: ObjectKey }
   | { readonly type: 'labels' }
   | { readonly type: 'partial'; readonly id: PlacementId }
   | { readonly type: 'summary'; readonly id: PlacementId; readonly summarizer: string }
@@ -55,6 +56,8 @@ export const grantKey = (id: PlacementId) => `g/${id}`;
 export const withdrawnKey = (id: PlacementId) => `w/${id}`;
 export const goneKey = (id: PlacementId) => `gone/${id}`;
 export const objectKey = (source: string, key: ObjectKey) => `o/${source}/${formatKey(key)}`;
+/** Its object is to stay as the agent has it. */
+export const keepKey = (source: string, key: ObjectKey) => `k/${source}/${formatKey(key)}`;
 export const auxiliaryKey = (source: string, key: ObjectKey) => `a/${source}/${formatKey(key)}`;
 export const promotedKey = (id: PlacementId, key: ObjectKey) => `q/${id}/${formatKey(key)}`;
 export const promotedCustomizerKey = (id: PlacementId, key: ObjectKey) => `c/${id}/${formatKey(key)}`;
@@ -97,6 +100,8 @@ export function parseEntryKey(key: string): EntryKey | undefined {
       return { type: 'node', path: rest };
     case 'o':
       return { type: 'object', ...sourceAndObject(rest) };
+    case 'k':
+      return { type: 'keep', ...sourceAndObject(rest) };
     case 'a':
       return { type: 'auxiliary', ...sourceAndObject(rest) };
     case 'q':

@@ -16,7 +16,7 @@ import type { MoveBook } from '../moves/move-book.ts';
 import { withMove, withOwnCounter } from '../moves/move-contribution.ts';
 import { type Child, matchChild } from '../schedule/children.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
-import { contribution } from './contribution.ts';
+import { contribution, type Wanted } from './contribution.ts';
 
 export interface GatherPorts {
   readonly placements: Placements;
@@ -40,6 +40,8 @@ export interface RolloutParts {
     view: { readonly connected: boolean; readonly reported?: Partial },
   ): RolloutPart | undefined;
   forget(id: PlacementId, child: string): void;
+  /** What counts are of: what the source has, or, once a release was taken back, what was promoted before it. */
+  wanted(placement: Placement): Wanted | undefined;
   /** Of this node without its children. */
   base(id: PlacementId): RolloutPart | undefined;
 }
@@ -57,7 +59,7 @@ export class Gather {
     const placement = this.#ports.placements.get(id);
     if (!placement) return undefined;
     const tree = this.#trees.get(id) ?? this.refresh(reader, id);
-    const { generation, target } = placement.target ?? { generation: 0, target: 0 };
+    const { generation, target } = this.#ports.rollouts.wanted(placement) ?? { generation: 0, target: 0 };
     const total = tree?.total() ?? emptyPartial(generation, target);
     const told = withRollout(total, mergeParts(total.rollout, this.#ports.rollouts.base(id)));
     return withOwnCounter(placement, this.#ports.moves.counter(id), told);
@@ -111,7 +113,8 @@ export class Gather {
   #place(reader: Reader, tree: SegmentTree<Partial>, placement: Placement, name: string): void {
     const child = this.#ports.children.get(name);
     const row = this.#ports.moves.row(placement.id, name);
-    if ((!child && !row) || !placement.target) return;
+    const wanted = this.#ports.rollouts.wanted(placement);
+    if ((!child && !row) || !wanted) return;
     const reported = this.#reported(reader, name, placement.id);
     const view = {
       ...this.#ports.connection(name),
@@ -121,7 +124,7 @@ export class Gather {
     };
     // What is not attached, or known no more, has no part in a release.
     const part = child && placement.children.has(name) ? this.#ports.rollouts.place(placement, child, view) : undefined;
-    const counted = withRollout(contribution(placement.target, view), part);
+    const counted = withRollout(contribution(wanted, view), part);
     // One that is known no more and still has a row was an agent.
     const { role } = child ?? { role: 'agent' as const };
     const moving = { role, path: this.#ports.pathOf(name), row, reported, connected: view.connected };

@@ -22,6 +22,7 @@ export function placementStatus(
   before: readonly Condition[],
   now: string,
   rollout?: Outcome,
+  isRolledBack = rollout?.state.phase === 'RolledBack',
 ): PlacementStatus {
   const { counts, generation } = partial;
   const oldestAgeSeconds = partial.oldestAgeMs === undefined ? undefined : Math.round(partial.oldestAgeMs / 1000);
@@ -29,12 +30,12 @@ export function placementStatus(
     observedGeneration: generation,
     matchingLocationCount: counts.expected,
     summary: { ...counts, ...(oldestAgeSeconds === undefined ? {} : { oldestAgeSeconds }) },
-    display: display(counts, partial.oldestAgeMs),
+    display: display(counts, partial.oldestAgeMs, isRolledBack),
     ...(partial.failures.length > 0 ? { failures: partial.failures } : {}),
     ...(rollout ? { rollout: rolloutStatus(rollout) } : {}),
     ...(partial.move ? { moving: movingStatus(partial.move) } : {}),
     conditions: [
-      ready(counts),
+      isRolledBack ? rolledBack(counts) : ready(counts),
       conflicted(partial),
       ...(rollout ? [progressing(rollout)] : []),
       ...moving(partial, before),
@@ -54,8 +55,8 @@ export function shortNumber(n: number): string {
 }
 
 /** `available 9,998/10,000 (2 stale, oldest 4m)` */
-export function display(counts: Counts, oldestAgeMs?: number): string {
-  const notes: string[] = [];
+export function display(counts: Counts, oldestAgeMs?: number, isRolledBack = false): string {
+  const notes: string[] = isRolledBack ? ['rolled back'] : [];
   for (const name of ['failed', 'conflicted', 'outdated', 'never', 'quarantined', 'stale'] as const) {
     if (counts[name] > 0) notes.push(`${shortNumber(counts[name])} ${name}`);
   }
@@ -90,6 +91,18 @@ function ready(counts: Counts): NewCondition {
   if (counts.stale > 0) return no('Stale', `${counts.stale} ${of} destinations are not connected`);
   if (counts.never > 0) return no('NeverReported', `${counts.never} ${of} destinations have not reported yet`);
   return no('Progressing', `${counts.available} ${of} destinations are available`);
+}
+
+/** The counts are of what was promoted before: that all have it again is not what the author of the release waits for. */
+function rolledBack(counts: Counts): NewCondition {
+  const said = ready(counts);
+  if (said.reason !== 'AllAvailable' && said.reason !== 'Progressing') return said;
+  const { available, expected } = counts;
+  const who = available === expected ? `all ${expected}` : `${available} of ${expected}`;
+  return no(
+    'RolledBack',
+    `${who} destinations are available with what was promoted before the release that was taken back; see status.rollout`,
+  );
 }
 
 /** Said of a placement that keeps an order, or did: what was said once does not stay. */

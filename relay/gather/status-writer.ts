@@ -36,6 +36,8 @@ export interface StatusWriterPorts {
   unresolved(id: PlacementId): ReadonlyMap<string, string> | undefined;
   /** Of an own placement whose releases go out in waves. */
   rolloutOf(id: PlacementId): Outcome | undefined;
+  /** Its last release was taken back; also of a placement from above. */
+  isRolledBack(id: PlacementId): boolean;
 }
 
 export class StatusWriter {
@@ -80,7 +82,7 @@ export class StatusWriter {
 
   #status(id: PlacementId, partial: Partial, before: readonly Condition[]): PlacementStatus {
     const now = timestamp(this.#ports.clock.wallMs());
-    const status = placementStatus(partial, before, now, this.#ports.rolloutOf(id));
+    const status = placementStatus(partial, before, now, this.#ports.rolloutOf(id), this.#ports.isRolledBack(id));
     const unresolved = this.#ports.unresolved(id);
     const conditions = withSummarizers(status.conditions, unresolved, partial.generation, now);
     return { ...status, conditions: withExpression(conditions, this.#failing(id), partial.generation, now) };

@@ -5,6 +5,7 @@ import { dropTable } from '../../core/feed/table.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import { type ChildRole, forgetChild, storeChild, storedChildren } from '../schedule/children.ts';
+import { forgetKept } from '../schedule/kept-objects.ts';
 
 export interface Mailbox {
   readonly child: string;
@@ -47,6 +48,7 @@ export class Mailboxes {
   drop(t: Transaction, child: string): void {
     if (!this.#byChild.delete(child)) return;
     forgetChild(t, child);
+    forgetKept(t, child);
     dropTable(t, mailboxTable(child));
     dropTable(t, reportedTable(child));
   }

@@ -18,17 +18,19 @@ export interface MovingChild {
 
 /** `counted`: by relay/gather/contribution.ts. An old copy counts as leaving and as nothing else. */
 export function withMove(placement: Placement, child: MovingChild, counted: Partial): Partial {
-  const { move, target } = placement;
-  if (!move || !target) return counted;
+  const { move } = placement;
+  if (!move || !placement.target) return counted;
+  // What the counts are of: not always the placement's own target, see `wanted` of relay/rollout/exposure.ts.
+  const { generation, target } = counted;
   const { role, path, row, reported, connected } = child;
   if (role === 'agent') {
-    const base = made(countsAs(row), counted, emptyPartial(target.generation, target.target));
+    const base = made(countsAs(row), counted, emptyPartial(generation, target));
     return { ...base, move: agentPart(move, row, serves(child), path) };
   }
   const view = {
     part: reported?.move,
     reported: reported !== undefined,
-    current: reported?.generation === target.generation && reported.target === target.target,
+    current: reported?.generation === generation && reported.target === target,
     connected,
     mayRun: reported !== undefined && (reported.counts.expected > 0 || !isOver(reported.move)),
     path,

@@ -26,6 +26,7 @@ import {
   type TargetAttributes,
   targetKey,
 } from '../../core/wire/entries.ts';
+import type { Wanted } from '../gather/contribution.ts';
 import { type Child, matchingDestinations } from '../schedule/children.ts';
 import { markDirty } from '../schedule/dirty.ts';
 import type { Outgoing, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
@@ -223,6 +224,18 @@ export class Exposures implements OutgoingStage {
     }
     if (this.#hasCandidate(placement.id, child)) return target;
     return { ...target, target: this.#known.get(placement.id)!.release.promotedTarget };
+  }
+
+  /** What counts are of. Whoever has a release that was taken back is on its way to what was promoted. */
+  wanted(placement: Placement): Wanted | undefined {
+    const { target } = placement;
+    const release = placement.staged && this.#known.get(placement.id)?.release;
+    return target && release?.rolledBack ? { ...target, target: release.promotedTarget } : target;
+  }
+
+  /** The last release was taken back, and nothing has been changed since. */
+  isRolledBack(id: PlacementId): boolean {
+    return this.#ports.placements.get(id)?.staged === true && this.#known.get(id)?.release.rolledBack === true;
   }
 
   /** All rows that the release row speaks of are here, and no others. */

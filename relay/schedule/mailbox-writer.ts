@@ -18,6 +18,7 @@ import {
 } from '../../core/wire/entries.ts';
 import type { Child } from './children.ts';
 import { markDirty, type Work } from './dirty.ts';
+import { keepObject, releaseObject } from './kept-objects.ts';
 import { type Outgoing, shipmentKey, throughStages } from './outgoing.ts';
 import type { Placement } from './placements.ts';
 import type { SchedulePorts } from './ports.ts';
@@ -73,24 +74,41 @@ export class MailboxWriter {
   /** To an agent: what the stages make of the object's row, or of there being none for it. False: it is left for the next step. */
   ship(t: Transaction, child: Child, mailbox: Producer, source: string, keyHash: Uint8Array, work?: Work): boolean {
     const shipment = { child, source, keyHash, ...(work?.key.startsWith('o/') ? { changed: work } : {}) };
-    const what = throughStages(this.#ports.stages, t, shipment, this.#offered(t, child, source, keyHash, work));
-    if (what.type === 'keep') return true;
+    const offered = this.#offered(t, child, source, keyHash, work);
+    const what = throughStages(this.#ports.stages, t, shipment, offered);
+    if (what.type === 'keep') {
+      const key = offered.type === 'content' ? offered.content.key : work?.key;
+      if (key !== undefined && keepObject(t, child.name, mailbox, key)) this.wrote(child.name);
+      return true;
+    }
     if (what.type === 'later') {
       markDirty(t, 'shipment', shipmentKey({ source, keyHash, child: child.name }));
       return false;
     }
-    if (what.type === 'nothing') {
-      this.remove(t, child.name, mailbox, keyHash, what.originRevision);
+    if (what.type === 'content') {
+      this.#put(t, child, mailbox, keyHash, what, offered.originRevision);
       return true;
     }
-    // What an agent has of a newer write may give way to something made of an older one: it is still the newer decision.
-    const originRevision = Math.max(what.originRevision, mailbox.get(t, keyHash)?.originRevision ?? 0);
+    this.remove(t, child.name, mailbox, keyHash, what.originRevision);
+    if (releaseObject(t, child.name, mailbox, keyHash)) this.wrote(child.name);
+    return true;
+  }
+
+  #put(
+    t: Transaction,
+    child: Child,
+    mailbox: Producer,
+    keyHash: Uint8Array,
+    what: Outgoing & { readonly type: 'content' },
+    rowRevision: number,
+  ): void {
+    // What an agent has of a newer write may give way to something made of an older one: it is still the newer decision. Without a row here, which
+    // may have been lost, the agent may have what the source has.
+    const originRevision = Math.max(what.originRevision, mailbox.get(t, keyHash)?.originRevision ?? rowRevision);
     const changed = what.reference
       ? mailbox.putReference(t, keyHash, what.reference, originRevision)
       : mailbox.put(t, what.content, originRevision);
-    if (!changed) return true;
-    this.wrote(child.name);
-    return true;
+    if (changed) this.wrote(child.name);
   }
 
   aim(t: Transaction, placement: Placement, child: string, mailbox: Producer): void {
@@ -119,7 +137,13 @@ export class MailboxWriter {
     if (mailbox.remove(t, keyHash, Math.max(originRevision, row.originRevision))) this.touched.add(child);
   }
 
-  #offered(t: Transaction, child: Child, source: string, keyHash: Uint8Array, work?: Work): Outgoing {
+  #offered(
+    t: Transaction,
+    child: Child,
+    source: string,
+    keyHash: Uint8Array,
+    work?: Work,
+  ): Outgoing & { readonly originRevision: number } {
     const table = this.#ports.tableOf(source);
     const row = table?.get(t, keyHash);
     const originRevision = Math.max(row?.originRevision ?? 0, work?.originRevision ?? 0);

@@ -20,7 +20,7 @@ import { emptyPartial, encodePartial } from '../../core/summary/partial.ts';
 import { parseEntryKey, partialKey, type StateAttributes, stateKey } from '../../core/wire/entries.ts';
 import { ExactStatuses } from '../../relay/gather/exact-statuses.ts';
 import { FailingExpressions } from '../../relay/gather/failing-expressions.ts';
-import { Gather } from '../../relay/gather/gather.ts';
+import { Gather, type RolloutParts } from '../../relay/gather/gather.ts';
 import { Reporter } from '../../relay/gather/reporter.ts';
 import { StatusWriter } from '../../relay/gather/status-writer.ts';
 import { SummaryRoom } from '../../relay/gather/summary-room.ts';
@@ -47,7 +47,12 @@ export interface GatherNodePorts {
 export const source = 'center.retail';
 export const placement = `${source}/shop`;
 /** Placements without rollouts. */
-const noRollouts = { place: () => undefined, forget: () => undefined, base: () => undefined };
+const noRollouts: RolloutParts = {
+  place: () => undefined,
+  forget: () => undefined,
+  wanted: ({ target }) => target,
+  base: () => undefined,
+};
 const limits = { maxBytes: 64 * 1024, maxEntries: 1_000 };
 
 export class GatherNode {
@@ -129,6 +134,7 @@ export class GatherNode {
       ownSpace,
       unresolved: (id) => this.summaries.unresolved(id),
       rolloutOf: () => undefined,
+      isRolledBack: () => false,
     });
     this.#reporter = new Reporter({
       clock,

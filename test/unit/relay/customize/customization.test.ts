@@ -194,6 +194,34 @@ describe('customization at the last hop', () => {
       expect(bench.failures('two')).toEqual([]);
     });
 
+    it('tells an agent to keep its own where there was no good one here, until none is wanted', () => {
+      bench.greet('${{ location.metadata.labels.colour }}', 'colour');
+      bench.greeting('x', { customizers: ['shop/colour'] }, 'second');
+      bench.settle();
+      expect(bench.mailbox('two')).toContain('k/second');
+      const before = bench.head('two');
+      bench.start();
+      bench.mark('child', 'two');
+      bench.settle();
+      expect(bench.head('two')).toBe(before);
+      bench.shop('two', 'Mitte', { colour: 'blue' });
+      bench.settle();
+      expect(bench.mailbox('two')).toContain('o/second');
+      expect(bench.mailbox('one')).toContain('k/second');
+      bench.removeObject('second');
+      bench.settle();
+      for (const shop of ['one', 'two']) expect(bench.mailbox(shop)).toEqual(['o/greeting', 't/p']);
+    });
+
+    it('forgets with the placement what an agent was told to keep', () => {
+      bench.greeting('x', { customizers: ['shop/none'] }, 'second');
+      bench.settle();
+      expect(bench.mailbox('one')).toContain('k/second');
+      bench.removePlacement('p');
+      bench.settle();
+      expect(bench.mailbox('one')).toEqual([]);
+    });
+
     it('is known after a start', () => {
       bench.greet(failing);
       bench.settle();

@@ -25,7 +25,12 @@ class Bench {
     reportedOf: (child) => this.#tables.get(child),
     connection: (child) => ({ connected: !this.away.has(child), silentMs: this.away.has(child) ? 5_000 : 0 }),
     heldBack: () => [],
-    rollouts: { place: () => undefined, forget: () => undefined, base: () => undefined },
+    rollouts: {
+      place: () => undefined,
+      forget: () => undefined,
+      wanted: ({ target }) => target,
+      base: () => undefined,
+    },
     moves: new MoveBook(new VirtualClock()),
     pathOf: (child) => child,
     mailboxOf: () => undefined,

@@ -35,6 +35,7 @@ class Bench {
     ownSpace: () => (this.isOwn ? this.spaces.space : undefined),
     unresolved: () => undefined,
     rolloutOf: () => undefined,
+    isRolledBack: () => false,
   });
 
   constructor() {

@@ -171,7 +171,7 @@ class BenchNode {
       for (const row of producer.rows(reader)) {
         const { key, body, attributes } = producer.content(reader, row.content!);
         if (key.startsWith('t/')) shown.target = asText(attributes);
-        else if (key.includes('/configmaps/')) {
+        else if (key.startsWith('o/') && key.includes('/configmaps/')) {
           const { data } = JSON.parse(asText(body)) as { data: { text: string } };
           shown[key.split('/').at(-1)!] = data.text;
         }

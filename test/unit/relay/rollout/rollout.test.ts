@@ -218,12 +218,54 @@ describe('a release that breaks', () => {
     bench.until('it is taken back', () => phase(bench) === 'RolledBack');
     bench.turn();
     expect(bench.having('greeting', 'one')).toHaveLength(20);
+    const backAgain = () => {
+      const { summary, display, conditions } = bench.status();
+      expect(summary).toMatchObject({ expected: 20, available: 20, outdated: 0, failed: 0 });
+      expect(display).toBe('available 20/20 (rolled back)');
+      expect(conditions.filter(({ type }) => type !== 'Conflicted')).toEqual([
+        expect.objectContaining({
+          type: 'Ready',
+          status: 'False',
+          reason: 'RolledBack',
+          message:
+            'all 20 destinations are available with what was promoted before the release that was taken back; see status.rollout',
+        }),
+        expect.objectContaining({ type: 'Progressing', status: 'False', reason: 'ErrorBudgetSpent' }),
+      ]);
+    };
+    bench.turn();
+    backAgain();
     bench.restartOrigin();
     for (const hop of bench.hops.values()) hop.restart();
     for (let i = 0; i < 10; i++) bench.turn();
     expect([phase(bench), bench.having('greeting', 'one').length]).toEqual(['RolledBack', 20]);
+    backAgain();
     bench.write('greeting', 'two');
+    bench.until('the next one is on its way', () => phase(bench) === 'Soaking');
+    expect(bench.status().summary).toMatchObject({ available: 2, outdated: 18 });
     bench.until('the next one is promoted', () => phase(bench) === 'Promoted');
+    bench.settle();
+    expect(bench.status().conditions[0]).toMatchObject({ type: 'Ready', status: 'True' });
+  });
+
+  it('is counted by what was promoted where it was taken back, and as stale where nobody knows', () => {
+    const waves = [{ name: 'first', count: 1, gates: [{ rolloutGate: 'go' }] }];
+    const bench = promoted({ strategy: 'All' });
+    bench.place({ strategy: 'Progressive', waves, onFailure: 'Rollback' });
+    bench.settle();
+    bench.gate('go', { phase: 'Waiting' });
+    bench.write('greeting', 'two');
+    bench.until('the canary has it', () => phase(bench) === 'WaitingForGate');
+    const [away] = bench.having('greeting', 'two');
+    bench.connect(away!.hop, false);
+    bench.gate('go', { phase: 'Failed' });
+    bench.until('it is taken back', () => phase(bench) === 'RolledBack');
+    bench.settle();
+    expect(bench.status().summary).toMatchObject({ expected: 20, fresh: 10, available: 10, stale: 10, outdated: 0 });
+    expect(bench.status().conditions[0]).toMatchObject({ reason: 'Stale' });
+    bench.connect(away!.hop, true);
+    for (let i = 0; i < 3; i++) bench.turn();
+    expect(bench.status().summary).toMatchObject({ expected: 20, available: 20, stale: 0, outdated: 0 });
   });
 });
 

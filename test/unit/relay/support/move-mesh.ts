@@ -94,7 +94,12 @@ export class MeshRelay {
       ...shared,
       connection: (child) => ({ connected: !this.silent.has(child), silentMs: 0 }),
       heldBack: () => [],
-      rollouts: { place: () => undefined, forget: () => undefined, base: () => undefined },
+      rollouts: {
+        place: () => undefined,
+        forget: () => undefined,
+        wanted: ({ target }) => target,
+        base: () => undefined,
+      },
       moves: this.#book,
       mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
       pathOf: (child) => (this.isRoot ? child : `${this.path}:${child}`),
