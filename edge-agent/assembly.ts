@@ -7,11 +7,14 @@ import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import { beginBoot } from '../core/session/node-identity.ts';
 import type { Store } from '../core/store/store.ts';
+import type { StreamRouter } from '../core/stream/router.ts';
+import { StreamCounts } from '../core/stream/stream-counts.ts';
 import { keeping } from '../core/wire/keeping.ts';
 import type { Dialer } from '../core/wire/link.ts';
 import { Agent } from './agent.ts';
 import { assembleCluster } from './cluster/embedded/assemble.ts';
 import type { ClusterPace } from './cluster/embedded/pace.ts';
+import { agentStreams } from './streams/streams.ts';
 import { Uplink } from './uplink/uplink.ts';
 
 export interface AgentPorts {
@@ -30,6 +33,7 @@ export interface AgentPorts {
 export interface AssembledAgent extends AsyncDisposable {
   readonly agent: Agent;
   readonly uplink: Uplink;
+  readonly streamCounts: StreamCounts;
   /** Of the embedded cluster. */
   readonly space: Space;
   start(): void;
@@ -44,16 +48,26 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
   const assembled = assembleCluster({ store, clock, random, logger, schedule, pace });
   const shared = { path, store, downstream, outbox, clock, random, logger };
   const agent: Agent = new Agent({ ...shared, version, cluster: assembled.cluster, wrote: () => uplink.wake() });
+  const streamCounts = new StreamCounts();
+  const streams: StreamRouter = agentStreams({
+    path,
+    version,
+    clock,
+    observer: streamCounts,
+    parent: () => uplink.streams,
+  });
   const uplink: Uplink = new Uplink({
     ...shared,
     software: version,
     identity,
     dialer,
     received: (changes) => agent.received(changes),
+    streamsOf: (link) => streams.sessionWith('parent', link),
   });
   return {
     agent,
     uplink,
+    streamCounts,
     space: assembled.space,
     start() {
       agent.start();

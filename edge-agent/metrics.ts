@@ -1,11 +1,14 @@
 /** What the agent counts, in the text format of Prometheus. Everything is read when it is asked for; nothing is kept up to date. */
 import { Gauge, Registry } from 'prom-client';
+import type { StreamCounts } from '../core/stream/stream-counts.ts';
+import { measureStreams } from '../core/stream/stream-metrics.ts';
 
 export interface Measured {
   desiredObjects(): number;
   placements(): number;
   appliedObjects(): number;
   isAttached(): boolean;
+  readonly streams: StreamCounts;
   storeBytes(): number;
   residentBytes(): number;
 }
@@ -26,6 +29,7 @@ export function metricsOf(measured: Measured): () => Promise<string> {
   gauge('banyan_agent_applied_objects', 'Objects that this agent has on record as applied.', measured.appliedObjects);
   gauge('banyan_agent_attached', '1 while there is a session with the parent.', () => Number(measured.isAttached()));
   gauge('banyan_store_used_bytes', 'Bytes of the store on disk.', measured.storeBytes);
+  measureStreams(registry, measured.streams);
   gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', measured.residentBytes);
   return () => registry.metrics();
 }

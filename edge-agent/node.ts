@@ -68,6 +68,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       placements: () => agent.counts().placements,
       appliedObjects: () => agent.counts().applied,
       isAttached: () => uplink.attached,
+      streams: assembled.streamCounts,
       storeBytes: () => store.size().usedBytes,
       residentBytes: () => options.residentBytes(),
     }),

@@ -26,6 +26,12 @@ export const nodeConfigSchema = z.strictObject({
   pki: z.strictObject({ ca: z.string(), cert: z.string(), key: z.string() }),
   api: z.strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) }),
   mesh: z.strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) }),
+  streams: z
+    .strictObject({
+      /** Whether children may ask for byte streams to nodes that are not below them, in the name of any user. */
+      fromBelow: z.boolean().default(false),
+    })
+    .optional(),
   spaces: z
     .array(z.strictObject({ name: z.string(), type: z.enum(['Workload', 'Inventory', 'System']).default('Workload') }))
     .default([]),

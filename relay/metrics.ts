@@ -1,5 +1,7 @@
 /** The metrics of a node's process, in the text format of Prometheus. */
 import { Counter, collectDefaultMetrics, Registry } from 'prom-client';
+import type { StreamCounts } from '../core/stream/stream-counts.ts';
+import { measureStreams } from '../core/stream/stream-metrics.ts';
 
 const registry = new Registry();
 let collects = false;
@@ -8,6 +10,11 @@ export function processMetrics(): Promise<string> {
   if (!collects) collectDefaultMetrics({ register: registry });
   collects = true;
   return registry.metrics();
+}
+
+/** Of byte streams; once a process, which is one node. */
+export function measureNode(node: { readonly streamCounts: StreamCounts }): void {
+  measureStreams(registry, node.streamCounts);
 }
 
 /** Of objects that are customized for their destinations. */

@@ -2,6 +2,7 @@
  * The assembly of a node with children: what it stands on (ground.ts), the rooms of both ways (way-down.ts, way-up.ts), sessions on both sides and
  * the API server. The center is this without a parent. Read it as the list of what is connected to what; each part says in its own file what it does.
  */
+import type { ApiRequest, ApiResponse } from '../core/apiserver/http/requests.ts';
 import type { Space } from '../core/apiserver/space.ts';
 import type { AppliedChange } from '../core/feed/feed.ts';
 import type { Clock } from '../core/runtime/clock.ts';
@@ -11,6 +12,8 @@ import { ChildSession } from '../core/session/child-session.ts';
 import { markCaughtUp } from '../core/session/node-identity.ts';
 import { ParentSessions } from '../core/session/parent-sessions.ts';
 import type { Store, Transaction } from '../core/store/store.ts';
+import type { StreamRouter } from '../core/stream/router.ts';
+import { StreamCounts } from '../core/stream/stream-counts.ts';
 import { type PlacementId, parseEntryKey, treeKey } from '../core/wire/entries.ts';
 import type { Listener } from '../core/wire/link.ts';
 import type { MeshNetwork } from '../core/wire/network.ts';
@@ -23,6 +26,7 @@ import { seedInventory } from './schedule/seed-inventory.ts';
 import { noteSourceChange } from './schedule/source-changes.ts';
 import { NodeReports } from './tree/node-reports.ts';
 import { Readiness } from './tree/readiness.ts';
+import { nodeStreams, treeRequests } from './tree/streams.ts';
 import { WayDown } from './way-down.ts';
 import { WayUp } from './way-up.ts';
 
@@ -35,6 +39,12 @@ export interface NodeApi extends AsyncDisposable {
   listen(): Promise<string>;
 }
 
+export interface NodeAnswers {
+  notReady(): string | undefined;
+  /** Requests to `/tree/PATH/...`: of other nodes. */
+  tree(request: ApiRequest): Promise<ApiResponse>;
+}
+
 export interface NodePorts {
   readonly store: Store;
   readonly clock: Clock;
@@ -44,7 +54,7 @@ export interface NodePorts {
   readonly software: string;
   soon(run: () => void): void;
   /** Made once; `notReady` says what stands in the way of being ready. */
-  api(answers: { notReady(): string | undefined }): NodeApi;
+  api(answers: NodeAnswers): NodeApi;
   /** The store is full or broken: nothing can go on. */
   fatal(error: unknown): void;
 }
@@ -60,7 +70,9 @@ export class Node implements AsyncDisposable {
   readonly #sessions: ParentSessions;
   readonly #uplink: ChildSession | undefined;
   readonly #reports: NodeReports;
+  readonly #streams: StreamRouter;
   readonly #api: NodeApi;
+  readonly streamCounts = new StreamCounts();
   #listener: Listener | undefined;
 
   constructor(config: NodeConfig, ports: NodePorts) {
@@ -81,6 +93,7 @@ export class Node implements AsyncDisposable {
       },
       config.parent === undefined || this.#ground.identity.caughtUp,
     );
+    this.#streams = this.#makeStreams();
     this.#sessions = this.#makeSessions();
     this.#uplink = this.#makeUplink();
     this.#reports = this.#makeReports();
@@ -250,6 +263,24 @@ export class Node implements AsyncDisposable {
       acknowledged: (child) => this.#reports.poke(child),
       connected: (child) => this.#connectionChanged(child),
       disconnected: (child) => this.#connectionChanged(child),
+      streamsOf: (child, link) => this.#streams.sessionWith({ child }, link),
+    });
+  }
+
+  #makeStreams(): StreamRouter {
+    const { clock, software } = this.#ports;
+    const { path, parent, streams } = this.#config;
+    return nodeStreams({
+      path,
+      software,
+      clock,
+      observer: this.streamCounts,
+      fromBelow: streams?.fromBelow ?? false,
+      notReady: () => this.#readiness.notReady(),
+      knows: (child) => this.#ground.book.children.has(child),
+      child: (name) => this.#sessions.streams(name),
+      connection: (child) => this.#sessions.status(child),
+      parent: () => (parent ? this.#uplink?.streams : 'none'),
     });
   }
 
@@ -282,6 +313,7 @@ export class Node implements AsyncDisposable {
         this.#loop.poke();
       },
       ready: () => this.#readiness.up,
+      streamsOf: (link) => this.#streams.sessionWith('parent', link),
     });
   }
 
@@ -306,7 +338,10 @@ export class Node implements AsyncDisposable {
   // ---------------------------------------------------------------------------------------------------------- API
 
   #makeApi(): NodeApi {
-    const api = this.#ports.api({ notReady: () => this.#readiness.notReady() });
+    const api = this.#ports.api({
+      notReady: () => this.#readiness.notReady(),
+      tree: treeRequests(this.#config.path, this.#streams, this.#ports.clock),
+    });
     api.mount('', this.#ground.spaces.system);
     for (const space of this.#ground.spaces.named()) api.mount(`/spaces/${space.name}`, space);
     api.resolveWith((prefix) => this.#up.views.resolve(prefix));

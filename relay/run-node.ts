@@ -13,7 +13,7 @@ import { openFormatted } from '../core/store/format.ts';
 import { LmdbStore } from '../core/store/lmdb/lmdb-store.ts';
 import { grpcNetwork } from '../core/wire/grpc/grpc-network.ts';
 import { type NodeConfig, nodeConfigSchema } from './config.ts';
-import { processMetrics } from './metrics.ts';
+import { measureNode, processMetrics } from './metrics.ts';
 import { Node } from './node.ts';
 import { userOfCertificate } from './users.ts';
 
@@ -57,6 +57,7 @@ export async function runNode(role: 'center' | 'relay'): Promise<void> {
       }),
     fatal,
   });
+  measureNode(node);
   const { url, meshAddress } = await node.start();
   if (config.statusFile !== undefined)
     writeWhole(config.statusFile, JSON.stringify({ url, meshAddress, pid: process.pid }));

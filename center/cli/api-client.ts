@@ -61,23 +61,27 @@ export class ApiClient {
     return this.#parsed(context, path, status, body);
   }
 
+  /** What a node's own address answers; throws with the server's words. */
+  async ask<T>(context: string, path: string, withinMs: number): Promise<T> {
+    const { status, body } = await this.#ask(context, path, undefined, withinMs);
+    if (status === 200) return JSON.parse(body) as T;
+    throw new BanyanError(codeOf(status), messageOf(body));
+  }
+
   close(): void {
     this.#agent.destroy();
   }
 
   #parsed(context: string, path: string, status: number, body: string): KubeObject {
     if (status === 200 || status === 201) return JSON.parse(body) as KubeObject;
-    const codes = Object.entries(errorTable).find(([, row]) => row.http === status);
-    throw new BanyanError(
-      (codes?.[0] ?? 'Internal') as ErrorCode,
-      `${context}: ${path}: ${status} ${body.slice(0, 300)}`,
-    );
+    throw new BanyanError(codeOf(status), `${context}: ${path}: ${status} ${body.slice(0, 300)}`);
   }
 
   #ask(
     context: string,
     path: string,
     send?: { method: string; contentType: string; body: string },
+    withinMs = timeoutMs,
   ): Promise<{ status: number; body: string }> {
     const headers = { accept: 'application/json', ...(send ? { 'content-type': send.contentType } : {}) };
     const options = { agent: this.#agent, method: send?.method ?? 'GET', headers };
@@ -89,7 +93,7 @@ export class ApiClient {
         response.on('error', reject);
       });
       // Over all: a timeout of the socket begins anew with every step of the connection.
-      const timer = setTimeout(() => asked.destroy(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
+      const timer = setTimeout(() => asked.destroy(new Error(`no answer within ${withinMs / 1000} s`)), withinMs);
       asked.on('close', () => clearTimeout(timer));
       asked.on('error', (error) => {
         reject(
@@ -115,6 +119,20 @@ export class ApiClient {
       );
     }
     return cluster.cluster.server;
+  }
+}
+
+function codeOf(status: number): ErrorCode {
+  const found = Object.entries(errorTable).find(([, row]) => row.http === status);
+  return (found?.[0] ?? 'Internal') as ErrorCode;
+}
+
+/** Of a Status of Kubernetes. */
+function messageOf(body: string): string {
+  try {
+    return (JSON.parse(body) as { message?: string }).message ?? body;
+  } catch {
+    return body.slice(0, 300);
   }
 }
 

@@ -7,6 +7,7 @@ import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { programOf, type Role } from '../supervisor/programs.ts';
 import { ApiClient } from './api-client.ts';
 import { demo } from './demo.ts';
+import { pingLine } from './ping.ts';
 import { placementReport } from './status.ts';
 import { formatTree, treeRows } from './tree.ts';
 import { dataOf, down, exitCode, readTopology, UsageError, up } from './up.ts';
@@ -72,6 +73,21 @@ program
       say(text);
       if (options.watch) await new Promise((done) => setTimeout(done, watchEveryMs));
     } while (options.watch);
+    api.close();
+  });
+
+program
+  .command('ping')
+  .description('a node through the tree: who it is, whether it is ready, and how long a question to it takes')
+  .argument('<path>', 'of the node, for example eu:paris:store-17; center for the center')
+  .option('--bytes <n>', 'then send so many bytes there and back, and compare them', count, 0)
+  .option('--from <path>', 'the node that asks', 'center')
+  .option('--timeout <seconds>', 'how long to wait for each answer', positive, 5)
+  .option('--data <dir>', 'data directory of the tree')
+  .option('--kubeconfig <file>', 'kubeconfig of the tree')
+  .action(async (path: string, options) => {
+    const api = clientOf(options);
+    say(await pingLine(api, { ...options, path, timeoutSeconds: options.timeout }));
     api.close();
   });
 
@@ -142,6 +158,11 @@ function codeOf(error: unknown): number {
 
 function clientOf(options: { data?: string; kubeconfig?: string }): ApiClient {
   return new ApiClient(options.kubeconfig ?? process.env.KUBECONFIG ?? join(dataOf(options).root, 'kubeconfig'));
+}
+
+function count(text: string): number {
+  if (/^\d{1,10}$/.test(text)) return Number(text);
+  throw new UsageError(`--bytes: "${text}" is not a number of bytes`);
 }
 
 function positive(text: string): number {

@@ -8,6 +8,7 @@ import { BanyanError, describeError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Store, Transaction } from '../store/store.ts';
+import type { SessionStreams } from '../stream/streams.ts';
 import { maxFrameBytes } from '../wire/frames.ts';
 import { Feed, type Frame, type Welcome } from '../wire/generated/mesh.ts';
 import type { Dialer, Link, LinkEvents } from '../wire/link.ts';
@@ -41,6 +42,8 @@ export interface ChildSessionPorts {
   caughtUp(): void;
   /** What is missing in the up feed is meant to be missing. */
   ready(): boolean;
+  /** Makes the streams of a session; absent: the node has none. */
+  streamsOf?(link: Link): SessionStreams;
 }
 
 const dialTimeoutMs = 10_000;
@@ -62,6 +65,11 @@ export class ChildSession {
 
   get connected(): boolean {
     return this.#runner !== undefined;
+  }
+
+  /** Of the present session. */
+  get streams(): SessionStreams | undefined {
+    return this.#runner?.streams;
   }
 
   start(): void {
@@ -260,6 +268,7 @@ class Attempt {
         producer,
         consumer,
         pieces: welcome.version >= piecesVersion,
+        streams: this.#ports.streamsOf?.(link),
         fence: () => {
           if (this.#over) throw new BanyanError('Conflict', 'the session is over');
         },

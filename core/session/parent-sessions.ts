@@ -7,6 +7,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Store, Transaction } from '../store/store.ts';
+import type { SessionStreams } from '../stream/streams.ts';
 import { maxFrameBytes } from '../wire/frames.ts';
 import type { Frame, Hello, Retry, Welcome } from '../wire/generated/mesh.ts';
 import type { Link, LinkEvents } from '../wire/link.ts';
@@ -36,6 +37,8 @@ export interface ParentSessionsPorts {
   acknowledged(child: string, cursor: number): void;
   connected(child: string): void;
   disconnected(child: string, reason: string): void;
+  /** Makes the streams of a session; absent: the node has none. */
+  streamsOf?(child: string, link: Link): SessionStreams;
 }
 
 export interface SessionStatus {
@@ -114,6 +117,11 @@ export class ParentSessions {
         timer.stop();
         runner?.end(error);
       },
+      onStream: (id, stream) => {
+        if (!runner?.streams)
+          throw new BanyanError('NotFound', `there is no stream ${id}: no session has asked for it`);
+        return runner.streams.accept(id, stream);
+      },
     };
   }
 
@@ -133,6 +141,11 @@ export class ParentSessions {
 
   disconnect(child: string, reason: string): void {
     this.#attached.get(child)?.runner.goodbye(reason);
+  }
+
+  /** Of the child's present session. */
+  streams(child: string): SessionStreams | undefined {
+    return this.#attached.get(child)?.runner.streams;
   }
 
   status(child: string): SessionStatus {
@@ -227,6 +240,7 @@ export class ParentSessions {
         producer,
         consumer,
         pieces: opened.version >= piecesVersion,
+        streams: this.#ports.streamsOf?.(child, link),
         fence: fenceOf(link.peer.path, record),
         applied: (t, changes) => this.#ports.applied(t, child, changes),
         committed: (changes) => this.#ports.committed(child, changes),

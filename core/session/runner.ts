@@ -8,6 +8,7 @@ import type { Clock, Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Reader, Store, Transaction } from '../store/store.ts';
+import type { SessionStreams } from '../stream/streams.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
 import type { Link } from '../wire/link.ts';
 import type { Send } from './outgoing.ts';
@@ -44,6 +45,8 @@ export interface RunnerPorts {
   readonly consumer: FeedConsumer;
   /** The peer takes large contents in pieces. */
   readonly pieces: boolean;
+  /** Absent: this side takes no streams, and passes over what is asked. */
+  readonly streams?: SessionStreams | undefined;
   /** Throws when another session has taken over: checked inside every commit on behalf of this one. */
   fence(t: Transaction): void;
   /** Inside the commit that applies changes: what it writes commits with the cursor. */
@@ -77,6 +80,10 @@ export class SessionRunner {
 
   get state(): SessionState {
     return this.#state;
+  }
+
+  get streams(): SessionStreams | undefined {
+    return this.#ports.streams;
   }
 
   get entries(): { readonly sent: number; readonly received: number } {
@@ -131,7 +138,9 @@ export class SessionRunner {
     if (this.#ended) return;
     this.#ended = true;
     this.#timer?.stop();
-    this.#ports.link.close(error?.message ?? 'ended');
+    const reason = error?.message ?? 'ended';
+    this.#ports.streams?.end(`the session with ${this.#ports.link.peer.path || 'the center'} is over: ${reason}`);
+    this.#ports.link.close(reason);
     this.#ports.ended(error);
   }
 
@@ -296,7 +305,8 @@ export class SessionRunner {
     return this.#ports.produces === 'down' ? 'up' : 'down';
   }
 
-  #inputOf({ frame }: Frame): Input | undefined {
+  #inputOf(whole: Frame): Input | undefined {
+    const { frame } = whole;
     switch (frame?.$case) {
       case 'batch':
         this.#expect(directionOf(frame.value.feed), this.#consumes);
@@ -324,6 +334,11 @@ export class SessionRunner {
         return { type: 'resume', resumes: frame.value.resumes };
       case 'goodbye':
         return { type: 'goodbye' };
+      case 'open':
+      case 'reset':
+      case 'census':
+        this.#ports.streams?.receive(whole);
+        return undefined;
       case 'hello':
       case 'welcome':
       case 'retry':

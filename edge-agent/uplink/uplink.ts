@@ -8,7 +8,8 @@ import type { Random } from '../../core/runtime/random.ts';
 import { ChildSession } from '../../core/session/child-session.ts';
 import type { NodeIdentity } from '../../core/session/node-identity.ts';
 import type { Store } from '../../core/store/store.ts';
-import type { Dialer } from '../../core/wire/link.ts';
+import type { SessionStreams } from '../../core/stream/streams.ts';
+import type { Dialer, Link } from '../../core/wire/link.ts';
 
 export interface UplinkOptions {
   readonly path: string;
@@ -23,6 +24,8 @@ export interface UplinkOptions {
   readonly logger: Logger;
   /** What a batch or a reconciliation has changed, once it is committed. */
   received(changes: readonly AppliedChange[]): void;
+  /** Makes the streams of a session; absent: the agent has none. */
+  streamsOf?(link: Link): SessionStreams;
 }
 
 export class Uplink {
@@ -51,6 +54,7 @@ export class Uplink {
       disconnected() {},
       caughtUp() {},
       ready: () => true,
+      ...(options.streamsOf ? { streamsOf: options.streamsOf } : {}),
     });
   }
 
@@ -61,6 +65,11 @@ export class Uplink {
 
   get attached(): boolean {
     return this.#session.connected;
+  }
+
+  /** Of the present session. */
+  get streams(): SessionStreams | undefined {
+    return this.#session.streams;
   }
 
   start(): void {

@@ -30,6 +30,8 @@ export interface ApiServerOptions {
   /** What stands in the way of being ready; undefined: nothing. Answered to anybody, as health is. */
   notReady(): string | undefined;
   metrics(): Promise<string>;
+  /** Requests to `/tree/...`, which concern other nodes; absent: there are none. */
+  tree?(request: ApiRequest): Promise<ApiResponse>;
 }
 
 /** How long open requests may take to end before connections are closed on them. */
@@ -123,15 +125,18 @@ export class ApiServer implements AsyncDisposable {
           body: Buffer.from(await this.#options.metrics()),
           headers: { 'content-type': 'text/plain; version=0.0.4' },
         });
-      const { handler, path } = this.#find(url.pathname);
-      const api: ApiRequest = {
+      const asked: ApiRequest = {
         method: request.method,
-        path,
+        path: url.pathname,
         query: url.searchParams,
         headers: request.headers,
         user,
         body: () => readBody(request as AsyncIterable<Buffer>),
       };
+      const { tree } = this.#options;
+      if (tree && url.pathname.startsWith('/tree/')) return this.#answer(response, await tree(asked));
+      const { handler, path } = this.#find(url.pathname);
+      const api = { ...asked, path };
       const review = await whoIsAsking(api);
       if (review) return this.#answer(response, review);
       const handled = await handler.handle(api);

@@ -1,0 +1,27 @@
+/** `banyan ping PATH`: one node through the tree, as another node sees it. */
+import type { Pinged } from '../../core/stream/ping.ts';
+import type { ApiClient } from './api-client.ts';
+
+export interface PingOptions {
+  readonly path: string;
+  readonly bytes: number;
+  /** The node that asks. */
+  readonly from: string;
+  readonly timeoutSeconds: number;
+}
+
+/** The node's own word on what went wrong comes before this side's. */
+const graceMs = 2_000;
+
+export async function pingLine(api: ApiClient, { path, bytes, from, timeoutSeconds }: PingOptions): Promise<string> {
+  const seconds = Math.max(1, Math.round(timeoutSeconds));
+  const what = bytes > 0 ? `echo?bytes=${bytes}&` : 'healthz?';
+  const url = `/tree/${encodeURIComponent(path)}/${what}timeoutSeconds=${seconds}`;
+  const answer = await api.ask<Pinged>(`node/${from}`, url, seconds * 1000 + graceMs);
+  const { role, version, notReady, roundTripMs, echo } = answer;
+  const state = notReady === undefined ? 'ready' : `not ready (${notReady})`;
+  const line = `${path}: ${role} ${version}, ${state}, ${roundTripMs.toFixed(1)} ms`;
+  if (!echo) return line;
+  const rate = (2 * echo.bytes) / 1e6 / (echo.ms / 1000);
+  return `${line}\n${echo.bytes} bytes there and back, the same, in ${echo.ms.toFixed(0)} ms (${rate.toFixed(1)} MB/s both ways together)`;
+}

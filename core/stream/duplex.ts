@@ -1,0 +1,99 @@
+/**
+ * A stream's end as a Duplex of Node, for what speaks HTTP or pipes files over it. Back pressure goes through: bytes are consumed when the
+ * reader asked for them, and a write is done when its bytes have left. A reset destroys it with an error; destroying it resets the stream.
+ */
+import { Duplex } from 'node:stream';
+import { type ByteStream, errorOfReset, type StreamHandler } from './stream.ts';
+
+/** `join` gives the end for a handler: `router.open` or `offer.accept`. `at`: path of this node. */
+export function duplexOf(at: string, join: (handler: StreamHandler) => ByteStream): Duplex {
+  return new StreamDuplex(at, join);
+}
+
+class StreamDuplex extends Duplex {
+  readonly #at: string;
+  readonly #stream: ByteStream;
+  /** Bounded by the stream's window. */
+  readonly #arrived: Uint8Array[] = [];
+  #wanted = false;
+  #ended = false;
+  #over = false;
+  #unwritten = 0;
+  #written: (() => void) | undefined;
+
+  constructor(at: string, join: (handler: StreamHandler) => ByteStream) {
+    super({ decodeStrings: true });
+    this.#at = at;
+    this.#stream = join({
+      onAccepted: () => this.emit('accepted'),
+      onData: (bytes) => {
+        this.#arrived.push(bytes);
+        this.#handOut();
+      },
+      onWritten: (bytes) => this.#left(bytes),
+      onEnd: () => {
+        this.#ended = true;
+        this.#handOut();
+      },
+      onClosed: (reset) => {
+        this.#over = true;
+        if (reset) this.destroy(errorOfReset(reset));
+      },
+    });
+  }
+
+  override _read(): void {
+    this.#wanted = true;
+    this.#handOut();
+  }
+
+  override _write(chunk: Buffer, _encoding: string, done: () => void): void {
+    this.#send([chunk], done);
+  }
+
+  override _writev(chunks: { chunk: Buffer }[], done: () => void): void {
+    this.#send(
+      chunks.map(({ chunk }) => chunk),
+      done,
+    );
+  }
+
+  override _final(done: () => void): void {
+    this.#stream.end();
+    done();
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    if (!this.#over) {
+      const message = error?.message ?? 'the other end wants no more';
+      this.#stream.reset({ code: 'Cancelled', message, at: this.#at });
+    }
+    done(error);
+  }
+
+  #send(chunks: readonly Buffer[], done: () => void): void {
+    this.#unwritten = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+    if (this.#unwritten === 0) return done();
+    this.#written = done;
+    for (const chunk of chunks) this.#stream.write(chunk);
+  }
+
+  #left(bytes: number): void {
+    this.#unwritten -= bytes;
+    if (this.#unwritten > 0) return;
+    const written = this.#written;
+    this.#written = undefined;
+    written?.();
+  }
+
+  #handOut(): void {
+    while (this.#wanted && this.#arrived.length > 0) {
+      const bytes = this.#arrived.shift()!;
+      this.#wanted = this.push(bytes);
+      this.#stream.consumed(bytes.length);
+    }
+    if (!this.#ended || this.#arrived.length > 0) return;
+    this.#ended = false;
+    this.push(null);
+  }
+}

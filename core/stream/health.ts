@@ -1,0 +1,52 @@
+/** The kind `health`: a node says in one line who it is, and what stands in the way of being ready. */
+import type { Readable } from 'node:stream';
+import { BanyanError, describeError } from '../runtime/errors.ts';
+import type { Endpoint } from './router.ts';
+
+export const healthKind = 'health';
+
+export interface Health {
+  readonly path: string;
+  readonly role: 'center' | 'relay' | 'agent';
+  readonly version: string;
+  readonly ready: boolean;
+  /** Absent when it is ready. */
+  readonly notReady?: string;
+}
+
+/** A line is some hundred bytes. */
+const lineBytesMax = 64 * 1024;
+
+export function healthEndpoint(health: () => Health): Endpoint {
+  return (offer) => {
+    const stream = offer.accept({
+      onAccepted() {},
+      // Whoever asks has nothing to say.
+      onData: (bytes) => stream.consumed(bytes.length),
+      onWritten() {},
+      onEnd() {},
+      onClosed() {},
+    });
+    stream.write(Buffer.from(`${JSON.stringify(health())}\n`));
+    stream.end();
+  };
+}
+
+/** Throws Protocol. */
+export async function readHealth(stream: Readable): Promise<Health> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > lineBytesMax) throw new BanyanError('Protocol', `more than ${lineBytesMax} bytes of health`);
+    chunks.push(chunk);
+  }
+  const line = Buffer.concat(chunks).toString();
+  try {
+    const { path, role, version, ready, notReady } = JSON.parse(line) as Health;
+    return { path, role, version, ready: ready === true, ...(notReady === undefined ? {} : { notReady }) };
+  } catch (cause) {
+    const message = `no line of health: ${JSON.stringify(line.slice(0, 200))} (${describeError(cause)})`;
+    throw new BanyanError('Protocol', message, {}, { cause });
+  }
+}

@@ -1,0 +1,75 @@
+/** A stream inside one node: both ends with their machines and credits, frames handed over as they are, a turn later. */
+import type { Clock } from '../runtime/clock.ts';
+import type { Frame } from '../wire/generated/mesh.ts';
+import type { Link, LinkEvents, PeerIdentity } from '../wire/link.ts';
+import {
+  type ByteStream,
+  bulkWindowBytes,
+  type Offer,
+  type StreamHandler,
+  type StreamObserver,
+  type StreamRequest,
+  windowBytes,
+} from './stream.ts';
+import { StreamEnd } from './stream-end.ts';
+
+export interface LoopbackPorts {
+  readonly at: string;
+  readonly clock: Clock;
+  readonly observer: StreamObserver;
+}
+
+/** The end of who asks; `offered` is told of the other one. */
+export function openLoopback(
+  { at, clock, observer }: LoopbackPorts,
+  request: StreamRequest,
+  handler: StreamHandler,
+  offered: (offer: Offer) => void,
+): ByteStream {
+  const window = request.bulk ? bulkWindowBytes : windowBytes;
+  const ports = { id: 0, at, clock, observer, windowBytes: window, deadlineMs: request.deadlineMs, peer: 'this node' };
+  const nothing = { sendReset() {}, closed() {} };
+  const asking: StreamEnd = new StreamEnd({ ...ports, ...nothing }, { handler });
+  const answering: StreamEnd = new StreamEnd({ ...ports, ...nothing }, { credit: window });
+  const here: PeerIdentity = { path: at, role: 'relay' };
+  asking.attach(new LoopbackLink(here, answering));
+  answering.attach(new LoopbackLink(here, asking));
+  queueMicrotask(() => {
+    if (answering.isClosed) return;
+    offered({
+      request,
+      accept: (taker) => answering.accept(taker),
+      refuse: (reset) => answering.reset(reset),
+      onGone: (gone) => answering.onGone(gone),
+    });
+  });
+  return asking;
+}
+
+class LoopbackLink implements Link {
+  readonly peer: PeerIdentity;
+  readonly transport = 'loopback';
+  readonly #other: LinkEvents;
+  #closed = false;
+
+  constructor(peer: PeerIdentity, other: LinkEvents) {
+    this.peer = peer;
+    this.#other = other;
+  }
+
+  send(frame: Frame): boolean {
+    if (this.#closed) return false;
+    queueMicrotask(() => this.#other.onFrame(frame));
+    return true;
+  }
+
+  close(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    queueMicrotask(() => this.#other.onClose());
+  }
+
+  queuedBytes(): number {
+    return 0;
+  }
+}

@@ -1,0 +1,74 @@
+/** Asks a node through the tree who it is and how it is, and, if wanted, sends bytes there and back. */
+import type { Duplex } from 'node:stream';
+import type { Clock } from '../runtime/clock.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import { duplexOf } from './duplex.ts';
+import { echo, echoKind } from './echo.ts';
+import { type Health, healthKind, readHealth } from './health.ts';
+import type { StreamRouter } from './router.ts';
+import { errorOfReset, windowBytes } from './stream.ts';
+
+export interface PingPorts {
+  readonly router: StreamRouter;
+  readonly clock: Clock;
+  /** Path of this node. */
+  readonly at: string;
+}
+
+export interface PingRequest {
+  readonly path: string;
+  readonly user: string;
+  readonly groups: readonly string[];
+  /** Over all. */
+  readonly timeoutMs: number;
+  /** There and back; 0: none. */
+  readonly bytes: number;
+}
+
+export interface Pinged extends Health {
+  /** From the question to the whole answer. */
+  readonly roundTripMs: number;
+  readonly echo?: { readonly bytes: number; readonly ms: number };
+}
+
+/** Throws what errorOfReset makes of a reset, with the path of the node that gave the reason. */
+export async function ping(ports: PingPorts, request: PingRequest): Promise<Pinged> {
+  const { clock } = ports;
+  const { bytes, timeoutMs } = request;
+  const begunMs = clock.monotonicMs();
+  const health = await within(ports, request, healthKind, timeoutMs, (stream) => {
+    stream.end();
+    return readHealth(stream);
+  });
+  const answeredMs = clock.monotonicMs();
+  const answer = { ...health, roundTripMs: answeredMs - begunMs };
+  if (bytes === 0) return answer;
+  const leftMs = timeoutMs - answer.roundTripMs;
+  await within(ports, request, echoKind, leftMs, (stream) => echo(stream, bytes));
+  return { ...answer, echo: { bytes, ms: clock.monotonicMs() - answeredMs } };
+}
+
+async function within<T>(
+  { router, clock, at }: PingPorts,
+  { path, user, groups, bytes }: PingRequest,
+  kind: string,
+  leftMs: number,
+  use: (stream: Duplex) => Promise<T>,
+): Promise<T> {
+  const deadlineMs = Math.max(1, Math.floor(leftMs));
+  const bulk = kind === echoKind && bytes > windowBytes;
+  const request = { path, kind, header: new Uint8Array(0), user, groups, deadlineMs, bulk };
+  const stream = duplexOf(at, (handler) => router.open(request, handler));
+  const timer = clock.after(deadlineMs, () => {
+    const message = `${path === '' ? 'the center' : path} took the stream, and did not answer within ${deadlineMs} ms`;
+    stream.destroy(errorOfReset({ code: 'DeadlineExceeded', message, at }));
+  });
+  try {
+    return await use(stream);
+  } catch (error) {
+    throw stream.errored instanceof BanyanError ? stream.errored : error;
+  } finally {
+    timer.stop();
+    stream.destroy();
+  }
+}

@@ -1,0 +1,21 @@
+/** The next hop on the way to a path. */
+import type { Origin } from './stream.ts';
+
+export type Hop =
+  | { readonly to: 'here' }
+  | { readonly to: 'child'; readonly name: string }
+  | { readonly to: 'parent' }
+  | { readonly to: 'nowhere'; readonly why: string };
+
+/** `own`, `target`: paths; `from`: a child's name, where it comes from below. A way goes up, then down, and never back where it came from. */
+export function nextHop(own: string, target: string, origin: Origin, from?: string): Hop {
+  if (target === own) return { to: 'here' };
+  const prefix = own === '' ? '' : `${own}:`;
+  if (target.startsWith(prefix)) {
+    const [name = ''] = target.slice(prefix.length).split(':');
+    if (origin !== 'below' || name !== from) return { to: 'child', name };
+    return { to: 'nowhere', why: `${target} lies below ${prefix}${name}, which asks for it here` };
+  }
+  if (origin === 'above') return { to: 'nowhere', why: `${target} is not below this node` };
+  return { to: 'parent' };
+}

@@ -1,0 +1,135 @@
+/**
+ * Where streams meet at a node: what its API, its parent or a child asks for is judged by the node's own rules, then taken by an endpoint
+ * here or asked of the next hop, with what is left of its deadline.
+ */
+import type { Clock } from '../runtime/clock.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import type { Link } from '../wire/link.ts';
+import { openLoopback } from './loopback.ts';
+import { nextHop } from './route.ts';
+import { splice } from './splice.ts';
+import type {
+  ByteStream,
+  Offer,
+  Origin,
+  ResetCode,
+  StreamHandler,
+  StreamObserver,
+  StreamRequest,
+  StreamReset,
+} from './stream.ts';
+import { checkRequest } from './stream-frames.ts';
+import { SessionStreams } from './streams.ts';
+
+/** Takes the offer or refuses it. */
+export type Endpoint = (offer: Offer) => void;
+
+/** Of a neighbour: its streams while it is attached; otherwise whether it is known at all, and since when it is gone. */
+export type Neighbour = { readonly streams: SessionStreams } | { readonly known: boolean; readonly silentMs?: number };
+
+export interface RouterPorts {
+  readonly path: string;
+  readonly clock: Clock;
+  readonly observer: StreamObserver;
+  /** In words why not; undefined: it may pass. Asked at every hop, by that hop's own rules. */
+  authorize(request: StreamRequest, origin: Origin): string | undefined;
+  child(name: string): Neighbour;
+  /** Undefined at the root. */
+  parent(): Neighbour | undefined;
+}
+
+/** Of what is left of a deadline a hop keeps a tenth, and this much at least, so that who is nearer to a node that is silent speaks first. */
+const deadlineShare = 0.1;
+const deadlineReserveMs = 20;
+
+export class StreamRouter {
+  readonly #ports: RouterPorts;
+  readonly #endpoints = new Map<string, Endpoint>();
+
+  constructor(ports: RouterPorts) {
+    this.#ports = ports;
+  }
+
+  /** What this node does with streams of a kind. */
+  register(kind: string, endpoint: Endpoint): void {
+    this.#endpoints.set(kind, endpoint);
+  }
+
+  /** The streams of a new session with a child, by its name, or with the parent. */
+  sessionWith(neighbour: { child: string } | 'parent', link: Link): SessionStreams {
+    const { path, clock, observer } = this.#ports;
+    return new SessionStreams({
+      side: neighbour === 'parent' ? 'child' : 'parent',
+      link,
+      at: path,
+      clock,
+      observer,
+      offered: (offer) => {
+        if (neighbour === 'parent') this.#take(offer, 'above');
+        else this.#take(offer, 'below', neighbour.child);
+      },
+    });
+  }
+
+  /** From this node itself. Throws BadRequest for a request that no node would take. */
+  open(request: StreamRequest, handler: StreamHandler): ByteStream {
+    checkRequest(request);
+    const { path: at, clock, observer } = this.#ports;
+    return openLoopback({ at, clock, observer }, request, handler, (offer) => this.#take(offer, 'here'));
+  }
+
+  #take(offer: Offer, origin: Origin, from?: string): void {
+    const { request } = offer;
+    const forbidden = this.#ports.authorize(request, origin);
+    if (forbidden !== undefined) return this.#refuse(offer, 'Forbidden', forbidden);
+    const hop = nextHop(this.#ports.path, request.path, origin, from);
+    switch (hop.to) {
+      case 'here':
+        return this.#serve(offer);
+      case 'child': {
+        const at = this.#ports.path === '' ? hop.name : `${this.#ports.path}:${hop.name}`;
+        return this.#handOn(offer, this.#ports.child(hop.name), `child ${at}`);
+      }
+      case 'parent': {
+        const parent = this.#ports.parent();
+        if (parent) return this.#handOn(offer, parent, 'parent');
+        return this.#refuse(offer, 'NotFound', `there is no ${request.path} in this tree`);
+      }
+      case 'nowhere':
+        return this.#refuse(offer, 'NotFound', hop.why);
+    }
+  }
+
+  #serve(offer: Offer): void {
+    const { kind } = offer.request;
+    const endpoint = this.#endpoints.get(kind);
+    if (!endpoint) {
+      const known = [...this.#endpoints.keys()].sort().join(', ');
+      return this.#refuse(offer, 'NotFound', `this node has no streams of the kind ${kind}; it has ${known}`);
+    }
+    try {
+      endpoint(offer);
+    } catch (error) {
+      if (!(error instanceof BanyanError)) throw error;
+      this.#refuse(offer, error.code === 'BadRequest' ? 'BadRequest' : 'Internal', error.message);
+    }
+  }
+
+  #handOn(offer: Offer, neighbour: Neighbour, who: string): void {
+    if (!('streams' in neighbour)) {
+      if (!neighbour.known) return this.#refuse(offer, 'NotFound', `there is no ${who}`);
+      return this.#refuse(offer, 'Disconnected', `the ${who} is not connected`, neighbour.silentMs);
+    }
+    const { deadlineMs } = offer.request;
+    const leftMs = Math.floor(deadlineMs - Math.max(deadlineReserveMs, deadlineMs * deadlineShare));
+    if (leftMs <= 0) return this.#refuse(offer, 'DeadlineExceeded', `${deadlineMs} ms are too few to ask the ${who}`);
+    splice(offer, (handler) => neighbour.streams.open({ ...offer.request, deadlineMs: leftMs }, handler));
+  }
+
+  #refuse(offer: Offer, code: ResetCode, message: string, sinceMs?: number): void {
+    this.#ports.observer.refused(code);
+    const since = sinceMs === undefined ? {} : { sinceMs: Math.round(sinceMs) };
+    const reset: StreamReset = { code, message, at: this.#ports.path, ...since };
+    offer.refuse(reset);
+  }
+}

@@ -1,0 +1,31 @@
+/** Joins two hops of a stream at a node in between. Each hop keeps its own credits: what the far side does not take is not taken from the near one. */
+import type { ByteStream, Offer, StreamHandler } from './stream.ts';
+
+/** `openNext` asks the next hop; the offer is taken when that is, or refused with its words. */
+export function splice(offer: Offer, openNext: (handler: StreamHandler) => ByteStream): void {
+  let near: ByteStream | undefined;
+  const next: ByteStream = openNext({
+    onAccepted: () => {
+      near = offer.accept({ onAccepted() {}, ...onward(() => next) });
+    },
+    ...onward(() => near!),
+    onClosed: (reset) => {
+      if (!reset) return;
+      if (near) near.reset(reset);
+      else offer.refuse(reset);
+    },
+  });
+  offer.onGone((reset) => next.reset(reset));
+}
+
+/** What comes goes to the other end, and what has left there is taken here. */
+function onward(other: () => ByteStream): Omit<StreamHandler, 'onAccepted'> {
+  return {
+    onData: (bytes) => other().write(bytes),
+    onWritten: (bytes) => other().consumed(bytes),
+    onEnd: () => other().end(),
+    onClosed: (reset) => {
+      if (reset) other().reset(reset);
+    },
+  };
+}

@@ -1,0 +1,93 @@
+/** Between requests and resets and their frames. What a peer sends is checked here, field by field, before anything is made of it. */
+import { checkDnsLabel } from '../object/names.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import type { Frame, Open, Reset } from '../wire/generated/mesh.ts';
+import {
+  creditBytesMax,
+  deadlineMsMax,
+  type ResetCode,
+  resetCodes,
+  type StreamRequest,
+  type StreamReset,
+} from './stream.ts';
+
+/** 16 levels of names of 63 characters. */
+export const pathLengthMax = 1024;
+/** A request line with its headers, as HTTP servers take them. */
+export const headerBytesMax = 64 * 1024;
+const userLengthMax = 1024;
+const groupsMax = 256;
+/** A reason is a sentence. */
+const messageLengthMax = 1024;
+
+export function openFrame(stream: number, request: StreamRequest, creditBytes: number): Frame {
+  const { path, kind, deadlineMs, header, user, groups, bulk } = request;
+  const value = {
+    stream,
+    path,
+    kind,
+    deadlineMs,
+    header: Buffer.from(header),
+    user,
+    groups: [...groups],
+    bulk,
+    creditBytes,
+  };
+  return { frame: { $case: 'open', value } };
+}
+
+export function resetFrame(stream: number, { code, message, at, sinceMs }: StreamReset): Frame {
+  const value = {
+    stream,
+    code: resetCodes[code],
+    message: message.slice(0, messageLengthMax),
+    at,
+    sinceMs: sinceMs ?? 0,
+  };
+  return { frame: { $case: 'reset', value } };
+}
+
+export function resetFromWire({ code, message, at, sinceMs }: Reset): StreamReset {
+  return {
+    code: codeOf(code),
+    message: message.slice(0, messageLengthMax),
+    at: at.slice(0, pathLengthMax),
+    ...(sinceMs > 0 ? { sinceMs } : {}),
+  };
+}
+
+/** A code of a later version is a failure of which this one knows the words only. */
+function codeOf(code: number): ResetCode {
+  for (const [name, value] of Object.entries(resetCodes)) if (value === code) return name as ResetCode;
+  return 'Internal';
+}
+
+/** Throws BadRequest with the field, its value and what it may be. */
+export function requestFromWire(open: Open): StreamRequest {
+  const { path, kind, deadlineMs, header, user, groups, bulk, creditBytes } = open;
+  checkRequest({ path, kind, deadlineMs, header, user, groups, bulk });
+  if (creditBytes < 1 || creditBytes > creditBytesMax) bad('credit', creditBytes, `1 to ${creditBytesMax} bytes`);
+  return { path, kind, deadlineMs, header, user, groups, bulk };
+}
+
+/** Throws BadRequest. */
+export function checkRequest({ path, kind, deadlineMs, header, user, groups }: StreamRequest): void {
+  const wrongPath =
+    path.length > pathLengthMax || (path !== '' && path.split(':').some((name) => checkDnsLabel(name) !== undefined));
+  if (wrongPath)
+    bad(
+      'path',
+      path.slice(0, 100),
+      `names of relays from the root, joined by colons, at most ${pathLengthMax} characters`,
+    );
+  if (checkDnsLabel(kind) !== undefined) bad('kind', kind.slice(0, 100), 'a word of a-z, 0-9 and "-"');
+  if (deadlineMs < 1 || deadlineMs > deadlineMsMax) bad('deadline', deadlineMs, `1 to ${deadlineMsMax} ms`);
+  if (header.length > headerBytesMax) bad('header', `${header.length} bytes`, `at most ${headerBytesMax} bytes`);
+  if (user === '' || user.length > userLengthMax) bad('user', user.slice(0, 100), `1 to ${userLengthMax} characters`);
+  const wrongGroups = groups.length > groupsMax || groups.some((group) => group.length > userLengthMax);
+  if (wrongGroups) bad('groups', `${groups.length} groups`, `at most ${groupsMax} of ${userLengthMax} characters each`);
+}
+
+function bad(field: string, value: string | number, remedy: string): never {
+  throw new BanyanError('BadRequest', `the stream's ${field} is ${JSON.stringify(value)}: it must be ${remedy}`);
+}

@@ -1,0 +1,305 @@
+/**
+ * The streams of one session: ids, limits, the census, and which call belongs to which stream. The parent asks for a stream on the session
+ * and the child opens a call for it; what the child asks for comes as the first frame of the call that it opens.
+ */
+import type { Clock, Timer } from '../runtime/clock.ts';
+import { BanyanError, describeError } from '../runtime/errors.ts';
+import { TokenBucket } from '../runtime/token-bucket.ts';
+import type { Frame, Open } from '../wire/generated/mesh.ts';
+import type { Link, LinkEvents } from '../wire/link.ts';
+import { type CensusState, censusEveryMs, noSuspects, takeCensus } from './census.ts';
+import { RefusedStream } from './refused-stream.ts';
+import {
+  type ByteStream,
+  bulkWindowBytes,
+  type Offer,
+  type ResetCode,
+  type StreamHandler,
+  type StreamObserver,
+  type StreamRequest,
+  type StreamReset,
+  windowBytes,
+} from './stream.ts';
+import { StreamEnd, type StreamEndPorts } from './stream-end.ts';
+import { openFrame, requestFromWire, resetFrame, resetFromWire } from './stream-frames.ts';
+
+export interface SessionStreamsPorts {
+  readonly side: 'parent' | 'child';
+  /** The session's. */
+  readonly link: Link;
+  /** Path of this node. */
+  readonly at: string;
+  readonly clock: Clock;
+  readonly observer: StreamObserver;
+  /** The other side asks for a stream. */
+  offered(offer: Offer): void;
+}
+
+/** Both ways together: some shells and log views of a shop, and every node below a relay at a time for a moment. */
+export const streamsMax = 256;
+/** All windows of a session together. Half of it is kept for streams that are still to come: four bulk streams, or 32 others, get all they want. */
+export const windowBytesTotal = 16 * 1024 * 1024;
+/** What each stream gets at least, however many there are: half a megabyte a second at a round trip of 60 ms. */
+const windowBytesMin = windowBytesTotal / 2 / streamsMax;
+/** Opens of the other side: a burst of all streams, then so many a second. */
+const opensBurst = streamsMax;
+const openEveryMs = 10;
+/** What is turned away is answered that often a second; who asks more than that hears nothing until its deadline. */
+const refusalsBurst = 2 * streamsMax;
+const refusalEveryMs = 5;
+
+export class SessionStreams {
+  readonly #ports: SessionStreamsPorts;
+  readonly #ends = new Map<number, StreamEnd>();
+  readonly #opens: TokenBucket;
+  readonly #refusals: TokenBucket;
+  #nextId: number;
+  #highestId = 0;
+  #windows = 0;
+  #census: CensusState = noSuspects;
+  #timer: Timer | undefined;
+  #over: string | undefined;
+
+  constructor(ports: SessionStreamsPorts) {
+    this.#ports = ports;
+    const nowMs = ports.clock.monotonicMs();
+    this.#opens = new TokenBucket(opensBurst, openEveryMs, nowMs);
+    this.#refusals = new TokenBucket(refusalsBurst, refusalEveryMs, nowMs);
+    this.#nextId = ports.side === 'parent' ? 2 : 1;
+  }
+
+  get size(): number {
+    return this.#ends.size;
+  }
+
+  /** Asks the other side. What stands in the way is told to the handler, later. */
+  open(request: StreamRequest, handler: StreamHandler): ByteStream {
+    const refusal = this.#refusalOf(request);
+    if (refusal) return new RefusedStream(handler, refusal);
+    const id = this.#nextId;
+    this.#nextId += 2;
+    const window = this.#takeWindow(request.bulk);
+    const end = this.#add(id, window, request.deadlineMs, { handler });
+    const frame = openFrame(id, request, window);
+    if (this.#ports.side === 'parent') this.#ports.link.send(frame);
+    else this.#call(id, request.bulk, end, frame);
+    return end;
+  }
+
+  /** A frame of the session that concerns streams. */
+  receive({ frame }: Frame): void {
+    if (this.#over !== undefined) return;
+    switch (frame?.$case) {
+      case 'open':
+        return this.#asked(frame.value);
+      case 'reset':
+        return this.#ends.get(frame.value.stream)?.resetByPeer(resetFromWire(frame.value));
+      case 'census':
+        return this.#listed(frame.value.streams);
+    }
+  }
+
+  /** At the parent: the child opened a call for a stream. Throws NotFound, TooManyRequests or Protocol to refuse it. */
+  accept(id: number, link: Link): LinkEvents {
+    if (this.#over !== undefined) throw new BanyanError('NotFound', `there is no stream ${id}: ${this.#over}`);
+    if (id % 2 === 1) return this.#called(id, link);
+    const end = this.#ends.get(id);
+    if (!end || end.isAttached) {
+      this.#ports.observer.refused('Unknown');
+      throw new BanyanError(
+        'NotFound',
+        `nobody waits for a call of stream ${id}: it was not asked for, or came too late`,
+      );
+    }
+    end.attach(link);
+    return end;
+  }
+
+  /** The session is over, and its streams with it. */
+  end(reason: string): void {
+    this.#over = reason;
+    this.#timer?.stop();
+    for (const end of [...this.#ends.values()]) end.lost(reason);
+  }
+
+  // ------------------------------------------------------------------------------------------- the other side asks
+
+  /** At the child: the parent asks on the session. */
+  #asked(open: Open): void {
+    const refuse = (reset: StreamReset) => this.#ports.link.send(resetFrame(open.stream, reset));
+    const end = this.#take(open, refuse);
+    if (!end) return;
+    let answered = false;
+    const offer: Offer = {
+      request: end.request,
+      accept: (handler) => {
+        if (!answered && !end.end.isClosed) this.#call(open.stream, open.bulk, end.end);
+        answered = true;
+        return end.end.accept(handler);
+      },
+      refuse: (reset) => end.end.reset(reset),
+      onGone: (gone) => end.end.onGone(gone),
+    };
+    this.#ports.offered(offer);
+  }
+
+  /** At the parent: a call that the child opened by itself; its first frame says what for. */
+  #called(id: number, link: Link): LinkEvents {
+    let end: StreamEnd | undefined;
+    const timer = this.#ports.clock.after(openWithinMs, () => link.close('no open came'));
+    const refuse = (reset: StreamReset) => {
+      link.send(resetFrame(id, reset));
+      link.close(reset.message);
+    };
+    return {
+      onFrame: (frame) => {
+        if (end) return end.onFrame(frame);
+        timer.stop();
+        if (frame.frame?.$case !== 'open' || frame.frame.value.stream !== id) {
+          this.#ports.observer.refused('Protocol');
+          return refuse(this.#resetOf('Protocol', `the first frame on the call of stream ${id} is no open of it`));
+        }
+        const taken = this.#take(frame.frame.value, refuse);
+        if (!taken) return;
+        end = taken.end;
+        end.attach(link);
+        this.#ports.offered({
+          request: taken.request,
+          accept: (handler) => taken.end.accept(handler),
+          refuse: (reset) => taken.end.reset(reset),
+          onGone: (gone) => taken.end.onGone(gone),
+        });
+      },
+      onBytes() {},
+      onDrain: () => end?.onDrain(),
+      onClose: (error) => {
+        timer.stop();
+        end?.onClose(error);
+      },
+    };
+  }
+
+  #take(open: Open, refuse: (reset: StreamReset) => void): { end: StreamEnd; request: StreamRequest } | undefined {
+    const { side, clock } = this.#ports;
+    const turnAway = (code: ResetCode, message: string) => {
+      this.#ports.observer.refused(code);
+      if (this.#refusals.take(clock.monotonicMs()) === 0) refuse(this.#resetOf(code, message));
+      return undefined;
+    };
+    const { stream } = open;
+    if (stream % 2 === (side === 'parent' ? 0 : 1) || stream <= this.#highestId) {
+      this.#ends.get(stream)?.lost(`its id ${stream} was used again`);
+      return turnAway('Protocol', `an open with the id ${stream}, which is used, or not of that side`);
+    }
+    this.#highestId = stream;
+    if (this.#opens.take(clock.monotonicMs()) > 0) {
+      return turnAway('TooMany', `more than ${1000 / openEveryMs} streams a second are asked for`);
+    }
+    let request: StreamRequest;
+    try {
+      request = requestFromWire(open);
+    } catch (error) {
+      return turnAway('BadRequest', describeError(error));
+    }
+    const full = this.#full();
+    if (full) return turnAway('TooMany', full);
+    const window = this.#takeWindow(request.bulk);
+    const end = this.#add(stream, window, request.deadlineMs, { credit: open.creditBytes });
+    return { end, request };
+  }
+
+  // ------------------------------------------------------------------------------------------------------ helpers
+
+  /** At the child: the call of a stream, and what is to be said on it first. */
+  #call(id: number, bulk: boolean, end: StreamEnd, first?: Frame): void {
+    const { link } = this.#ports;
+    const failed = (reason: string) => end.reset(this.#resetOf('Unavailable', reason));
+    if (!link.openStream) return failed(`${link.transport} carries no streams`);
+    link.openStream(id, bulk, end).then(
+      (call) => {
+        if (first && !end.isClosed) call.send(first);
+        end.attach(call);
+      },
+      (error: unknown) => failed(describeError(error)),
+    );
+  }
+
+  #add(
+    id: number,
+    window: number,
+    deadlineMs: number,
+    side: { handler: StreamHandler } | { credit: number },
+  ): StreamEnd {
+    const { at, clock, observer, link } = this.#ports;
+    const ports: StreamEndPorts = {
+      id,
+      at,
+      clock,
+      observer,
+      windowBytes: window,
+      deadlineMs,
+      peer: link.peer.path === '' ? 'the center' : link.peer.path,
+      sendReset: (frame) => {
+        if (this.#over === undefined) link.send(frame);
+      },
+      closed: () => {
+        this.#windows -= window;
+        this.#ends.delete(id);
+      },
+    };
+    const end = new StreamEnd(ports, side);
+    this.#ends.set(id, end);
+    this.#countLater();
+    return end;
+  }
+
+  #refusalOf(request: StreamRequest): StreamReset | undefined {
+    if (this.#over !== undefined) return this.#resetOf('Unavailable', this.#over);
+    const full = this.#full();
+    if (!full) return undefined;
+    this.#ports.observer.refused('TooMany');
+    return this.#resetOf('TooMany', `${full}, as ${request.kind} to ${request.path} was asked for`);
+  }
+
+  #full(): string | undefined {
+    if (this.#ends.size < streamsMax) return undefined;
+    return `${streamsMax} streams are open between ${this.#ports.at || 'the center'} and ${this.#ports.link.peer.path || 'the center'}`;
+  }
+
+  #takeWindow(bulk: boolean): number {
+    const kept = windowBytesMin * (streamsMax - this.#ends.size - 1);
+    const free = windowBytesTotal - this.#windows - kept;
+    const window = Math.max(windowBytesMin, Math.min(bulk ? bulkWindowBytes : windowBytes, free));
+    this.#windows += window;
+    return window;
+  }
+
+  #resetOf(code: ResetCode, message: string): StreamReset {
+    return { code, message, at: this.#ports.at };
+  }
+
+  // ------------------------------------------------------------------------------------------------------- census
+
+  /** Only while there are streams: an idle session sends nothing of it. */
+  #countLater(): void {
+    if (this.#timer) return;
+    this.#timer = this.#ports.clock.after(censusEveryMs, () => {
+      this.#timer = undefined;
+      if (this.#ends.size === 0 || this.#over !== undefined) return;
+      this.#ports.link.send({ frame: { $case: 'census', value: { streams: [...this.#ends.keys()] } } });
+      this.#countLater();
+    });
+  }
+
+  #listed(streams: readonly number[]): void {
+    const { state, unknown } = takeCensus(this.#census, streams, (id) => this.#ends.has(id), streamsMax);
+    this.#census = state;
+    for (const id of unknown) {
+      this.#ports.observer.refused('Unknown');
+      this.#ports.link.send(resetFrame(id, this.#resetOf('Unknown', `stream ${id} is not known here`)));
+    }
+  }
+}
+
+/** The open is sent in the same breath as the call. */
+const openWithinMs = 10_000;

@@ -1,0 +1,38 @@
+/** The byte streams of an agent: they come from the parent and end here. */
+import type { Clock } from '../../core/runtime/clock.ts';
+import { echoEndpoint, echoKind } from '../../core/stream/echo.ts';
+import { healthEndpoint, healthKind } from '../../core/stream/health.ts';
+import { StreamRouter } from '../../core/stream/router.ts';
+import { streamRules } from '../../core/stream/rules.ts';
+import type { StreamObserver } from '../../core/stream/stream.ts';
+import type { SessionStreams } from '../../core/stream/streams.ts';
+
+export interface AgentStreamsPorts {
+  readonly path: string;
+  readonly version: string;
+  readonly clock: Clock;
+  readonly observer: StreamObserver;
+  /** Of the session with the parent. */
+  parent(): SessionStreams | undefined;
+}
+
+export function agentStreams({ path, version, clock, observer, parent }: AgentStreamsPorts): StreamRouter {
+  const router = new StreamRouter({
+    path,
+    clock,
+    observer,
+    authorize: streamRules({ fromBelow: false }),
+    child: () => ({ known: false }),
+    parent: () => {
+      const streams = parent();
+      return streams ? { streams } : { known: true };
+    },
+  });
+  // An agent is ready when it has been attached, as whoever reaches it this way sees.
+  router.register(
+    healthKind,
+    healthEndpoint(() => ({ path, role: 'agent', version, ready: true })),
+  );
+  router.register(echoKind, echoEndpoint);
+  return router;
+}

@@ -1,0 +1,103 @@
+/** The byte streams of a node with children: whom they may be handed on to, what it does with them itself, and how its API asks for them. */
+
+import { type ApiRequest, type ApiResponse, integerOf, jsonResponse } from '../../core/apiserver/http/requests.ts';
+import { decodePart } from '../../core/apiserver/http/route.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import type { SessionStatus } from '../../core/session/parent-sessions.ts';
+import { echoBytesMax, echoEndpoint, echoKind } from '../../core/stream/echo.ts';
+import { type Health, healthEndpoint, healthKind } from '../../core/stream/health.ts';
+import { ping } from '../../core/stream/ping.ts';
+import { type Neighbour, StreamRouter } from '../../core/stream/router.ts';
+import { streamRules } from '../../core/stream/rules.ts';
+import type { StreamObserver } from '../../core/stream/stream.ts';
+import type { SessionStreams } from '../../core/stream/streams.ts';
+
+export interface NodeStreamsPorts {
+  readonly path: string;
+  readonly software: string;
+  readonly clock: Clock;
+  readonly observer: StreamObserver;
+  /** Whether children may ask for streams, to nodes that are not below them. */
+  readonly fromBelow: boolean;
+  /** What stands in the way of being ready. */
+  notReady(): string | undefined;
+  knows(child: string): boolean;
+  /** Of a session with the child, if there is one. */
+  child(name: string): SessionStreams | undefined;
+  connection(child: string): SessionStatus;
+  /** Of the session with the parent; `none`: this is the root. */
+  parent(): SessionStreams | undefined | 'none';
+}
+
+/** Of a question to a node: as long as a person waits. */
+const timeoutSecondsDefault = 5;
+const timeoutSecondsMax = 300;
+
+export function nodeStreams(ports: NodeStreamsPorts): StreamRouter {
+  const { path, clock, observer, fromBelow } = ports;
+  const router = new StreamRouter({
+    path,
+    clock,
+    observer,
+    authorize: streamRules({ fromBelow }),
+    child: (name) => childOf(ports, name),
+    parent: () => {
+      const parent = ports.parent();
+      if (parent === 'none') return undefined;
+      return parent ? { streams: parent } : { known: true };
+    },
+  });
+  router.register(
+    healthKind,
+    healthEndpoint(() => healthOf(ports)),
+  );
+  router.register(echoKind, echoEndpoint);
+  return router;
+}
+
+/** `GET /tree/PATH/healthz` and `GET /tree/PATH/echo?bytes=N`: the node at PATH, as seen from this one. */
+export function treeRequests(at: string, router: StreamRouter, clock: Clock) {
+  return async (request: ApiRequest): Promise<ApiResponse> => {
+    const [path, what, more] = request.path.slice('/tree/'.length).split('/').map(decodePart);
+    if (path === undefined || more !== undefined || (what !== 'healthz' && what !== 'echo')) {
+      throw new BanyanError(
+        'NotFound',
+        `there is nothing at ${request.path}: /tree/PATH/healthz and /tree/PATH/echo are there`,
+      );
+    }
+    if (request.method !== 'GET') {
+      throw new BanyanError('MethodNotAllowed', `the server does not allow ${request.method} here`);
+    }
+    const { name: user, groups } = request.user;
+    const pinged = await ping(
+      { router, clock, at },
+      {
+        path: path === 'center' ? '' : path,
+        user,
+        groups,
+        timeoutMs: 1000 * parameter(request, 'timeoutSeconds', timeoutSecondsDefault, timeoutSecondsMax),
+        bytes: what === 'echo' ? parameter(request, 'bytes', undefined, echoBytesMax) : 0,
+      },
+    );
+    return jsonResponse(200, pinged);
+  };
+}
+
+function parameter({ query }: ApiRequest, name: string, absent: number | undefined, max: number): number {
+  const value = query.has(name) || absent === undefined ? integerOf(query, name) : absent;
+  if (value >= 1 && value <= max) return value;
+  throw new BanyanError('BadRequest', `${name}: Invalid value: ${value}: must be 1 to ${max}`);
+}
+
+function childOf({ child, connection, knows }: NodeStreamsPorts, name: string): Neighbour {
+  const streams = child(name);
+  if (streams) return { streams };
+  return knows(name) ? { known: true, silentMs: connection(name).silentMs } : { known: false };
+}
+
+function healthOf({ path, software, notReady }: NodeStreamsPorts): Health {
+  const why = notReady();
+  const role = path === '' ? 'center' : 'relay';
+  return { path, role, version: software, ready: why === undefined, ...(why === undefined ? {} : { notReady: why }) };
+}

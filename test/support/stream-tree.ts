@@ -1,0 +1,194 @@
+/** The stream routers of a few nodes on links in memory and virtual time, without sessions around them. */
+import { VirtualClock } from '../../core/runtime/clock.ts';
+import { type Endpoint, StreamRouter } from '../../core/stream/router.ts';
+import { streamRules } from '../../core/stream/rules.ts';
+import type { ByteStream, StreamHandler, StreamRequest, StreamReset } from '../../core/stream/stream.ts';
+import { StreamCounts } from '../../core/stream/stream-counts.ts';
+import type { SessionStreams } from '../../core/stream/streams.ts';
+import type { Frame } from '../../core/wire/generated/mesh.ts';
+import { type MemoryDialer, memoryDialer } from '../../core/wire/memory/memory-link.ts';
+
+interface TreeNode {
+  readonly router: StreamRouter;
+  readonly counts: StreamCounts;
+  /** Of sessions that there are. */
+  readonly children: Map<string, SessionStreams>;
+  parent: SessionStreams | undefined;
+  uplink: MemoryDialer | undefined;
+}
+
+export class StreamTree {
+  readonly clock = new VirtualClock();
+  readonly nodes = new Map<string, TreeNode>();
+  readonly frames: { from: string; frame: Frame }[] = [];
+  readonly #known: ReadonlySet<string>;
+  /** Frames of nodes for which this is true are lost in silence. */
+  isSilent: (path: string) => boolean = () => false;
+
+  constructor(paths: readonly string[], { fromBelow = false } = {}) {
+    this.#known = new Set(paths);
+    for (const path of ['', ...paths]) this.#add(path, fromBelow);
+  }
+
+  /** Sessions of all children with their parents. */
+  async attach(): Promise<this> {
+    for (const path of this.nodes.keys()) if (path !== '') await this.dial(path);
+    return this;
+  }
+
+  async dial(path: string): Promise<void> {
+    const [above, name] = cut(path);
+    const [child, parent] = [this.nodes.get(path)!, this.nodes.get(above)!];
+    const network = {
+      clock: this.clock,
+      delayMs: 1,
+      bufferBytes: 128 * 1024,
+      isCut: () => false,
+      passes: (frame: Frame, from: 'child' | 'parent') => {
+        this.frames.push({ from: from === 'child' ? path : above, frame });
+        return true;
+      },
+    };
+    const silent = (frame: Frame, to: string, taken: (frame: Frame) => void) => {
+      if (!this.isSilent(to)) taken(frame);
+    };
+    child.uplink = memoryDialer(network, { path, role: 'relay' }, { path: above, role: 'relay' }, (link) => {
+      const streams = parent.router.sessionWith({ child: name }, link);
+      parent.children.set(name, streams);
+      return {
+        onFrame: (frame) => silent(frame, above, (seen) => streams.receive(seen)),
+        onBytes() {},
+        onDrain() {},
+        onClose: () => {
+          parent.children.delete(name);
+          streams.end('the line broke');
+        },
+        onStream: (id, stream) => streams.accept(id, stream),
+      };
+    });
+    const link = await child.uplink.dial(
+      {
+        onFrame: (frame) => silent(frame, path, (seen) => child.parent?.receive(seen)),
+        onBytes() {},
+        onDrain() {},
+        onClose: () => {
+          child.parent?.end('the line broke');
+          child.parent = undefined;
+        },
+      },
+      1_000,
+    );
+    child.parent = child.router.sessionWith('parent', link);
+  }
+
+  /** The line of a node to its parent breaks. */
+  cut(path: string): void {
+    this.nodes.get(path)!.uplink!.cut();
+  }
+
+  register(path: string, kind: string, endpoint: Endpoint): void {
+    this.nodes.get(path)!.router.register(kind, endpoint);
+  }
+
+  open(from: string, request: Partial<StreamRequest> & { path: string }): StreamLog {
+    return new StreamLog((handler) => this.nodes.get(from)!.router.open(requestOf(request), handler));
+  }
+
+  /** Ends that are open, of all nodes together. */
+  openEnds(): number {
+    return [...this.nodes.values()].reduce((sum, { counts }) => sum + counts.open, 0);
+  }
+
+  /** Lets virtual time and the microtasks between its steps go on. */
+  async run(ms: number): Promise<void> {
+    for (let done = 0; done < ms; done++) {
+      this.clock.advance(1);
+      for (let i = 0; i < 8; i++) await Promise.resolve();
+    }
+  }
+
+  #add(path: string, fromBelow: boolean): void {
+    const counts = new StreamCounts();
+    const children = new Map<string, SessionStreams>();
+    const router = new StreamRouter({
+      path,
+      clock: this.clock,
+      observer: counts,
+      authorize: streamRules({ fromBelow }),
+      child: (name) => {
+        const streams = children.get(name);
+        if (streams) return { streams };
+        const known = this.#known.has(path === '' ? name : `${path}:${name}`);
+        return { known, ...(known ? { silentMs: 7_000 } : {}) };
+      },
+      parent: () => {
+        if (path === '') return undefined;
+        const streams = this.nodes.get(path)!.parent;
+        return streams ? { streams } : { known: true };
+      },
+    });
+    this.nodes.set(path, { router, counts, children, parent: undefined, uplink: undefined });
+  }
+}
+
+export function requestOf(request: Partial<StreamRequest> & { path: string }): StreamRequest {
+  return {
+    kind: 'test',
+    header: new Uint8Array(0),
+    user: 'admin',
+    groups: ['system:masters'],
+    deadlineMs: 5_000,
+    bulk: false,
+    ...request,
+  };
+}
+
+/** An end that keeps what it is told. It consumes by itself unless it is told not to. */
+export class StreamLog implements StreamHandler {
+  readonly stream: ByteStream;
+  readonly events: string[] = [];
+  readonly chunks: Uint8Array[] = [];
+  writtenBytes = 0;
+  receivedBytes = 0;
+  reset: StreamReset | undefined;
+  closed = false;
+  stalled = false;
+
+  constructor(join: (handler: StreamHandler) => ByteStream) {
+    this.stream = join(this);
+  }
+
+  get text(): string {
+    return Buffer.concat(this.chunks).toString();
+  }
+
+  onAccepted(): void {
+    this.events.push('accepted');
+  }
+
+  onData(bytes: Uint8Array): void {
+    this.chunks.push(Buffer.from(bytes));
+    this.receivedBytes += bytes.length;
+    if (!this.stalled) this.stream.consumed(bytes.length);
+  }
+
+  onWritten(bytes: number): void {
+    this.writtenBytes += bytes;
+  }
+
+  onEnd(): void {
+    this.events.push('end');
+  }
+
+  onClosed(reset?: StreamReset): void {
+    if (this.closed) throw new Error('closed twice');
+    this.closed = true;
+    this.reset = reset;
+    this.events.push(reset ? `reset ${reset.code}` : 'closed');
+  }
+}
+
+function cut(path: string): [string, string] {
+  const at = path.lastIndexOf(':');
+  return [at < 0 ? '' : path.slice(0, at), path.slice(at + 1)];
+}

@@ -1,0 +1,91 @@
+/** The small parts of streams, each by itself. */
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ByteQueue } from '../../../../core/stream/byte-queue.ts';
+import { noSuspects, takeCensus } from '../../../../core/stream/census.ts';
+import { nextHop } from '../../../../core/stream/route.ts';
+import { errorOfReset, resetCodes } from '../../../../core/stream/stream.ts';
+import { resetFrame, resetFromWire } from '../../../../core/stream/stream-frames.ts';
+
+describe('a queue of bytes', () => {
+  it('gives what was put in, in order, in pieces of any size', () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 30 });
+    fc.assert(
+      fc.property(sizes, sizes, (put, take) => {
+        const queue = new ByteQueue();
+        const all = Buffer.concat(put.map((size, i) => Buffer.alloc(size, i + 1)));
+        let from = 0;
+        for (const [i, size] of put.entries()) queue.put(Buffer.alloc(size, i + 1));
+        for (const size of take) {
+          const bytes = Math.min(size, all.length - from);
+          expect(queue.take(bytes).equals(all.subarray(from, from + bytes))).toBe(true);
+          from += bytes;
+        }
+      }),
+      { seed: 1, numRuns: 300 },
+    );
+  });
+});
+
+describe('the next hop', () => {
+  it.each([
+    ['', '', 'here', undefined, { to: 'here' }],
+    ['a:b', 'a:b', 'above', undefined, { to: 'here' }],
+    ['', 'a:b:c', 'here', undefined, { to: 'child', name: 'a' }],
+    ['a', 'a:b:c', 'above', undefined, { to: 'child', name: 'b' }],
+    ['a', 'ab:c', 'here', undefined, { to: 'parent' }],
+    ['a', 'b', 'below', 'x', { to: 'parent' }],
+    ['a', '', 'below', 'x', { to: 'parent' }],
+    ['a', 'a:y:z', 'below', 'x', { to: 'child', name: 'y' }],
+    ['a', 'b', 'above', undefined, { to: 'nowhere', why: 'b is not below this node' }],
+    ['', 'x:y', 'below', 'x', { to: 'nowhere', why: 'x:y lies below x, which asks for it here' }],
+  ] as const)('from %j to %j, asked from %s (%s), is %j', (own, target, origin, from, hop) => {
+    expect(nextHop(own, target, origin, from)).toEqual(hop);
+  });
+});
+
+describe('a census', () => {
+  it('finds what is unknown twice in a row, and forgets what was known in between', () => {
+    const known = new Set([2]);
+    const list = [2, 4, 6];
+    const first = takeCensus(noSuspects, list, (id) => known.has(id), 10);
+    expect(first.unknown).toEqual([]);
+    known.add(4);
+    const second = takeCensus(first.state, list, (id) => known.has(id), 10);
+    expect(second.unknown).toEqual([6]);
+    known.delete(4);
+    const third = takeCensus(second.state, list, (id) => known.has(id), 10);
+    expect(third.unknown).toEqual([6]);
+    expect(takeCensus(third.state, list, (id) => known.has(id), 10).unknown).toEqual([4, 6]);
+  });
+});
+
+describe('a reset', () => {
+  it('comes over the wire with its code, its words, who said them and since when, as far as they are sensible', () => {
+    const reset = { code: 'Disconnected', message: 'gone', at: 'a:b', sinceMs: 5_000 } as const;
+    const { frame } = resetFrame(4, reset);
+    expect(frame).toMatchObject({ $case: 'reset', value: { stream: 4, code: resetCodes.Disconnected } });
+    expect(frame?.$case === 'reset' && resetFromWire(frame.value)).toEqual(reset);
+    const odd = resetFromWire({
+      stream: 4,
+      code: 4_000,
+      message: 'x'.repeat(9_999),
+      at: 'y'.repeat(9_999),
+      sinceMs: 0,
+    });
+    expect([odd.code, odd.message.length, odd.at.length, odd.sinceMs]).toEqual(['Internal', 1024, 1024, undefined]);
+  });
+
+  it('is told to a client with the node that found the reason', () => {
+    const error = errorOfReset({
+      code: 'Disconnected',
+      message: 'the child a:b is not connected',
+      at: '',
+      sinceMs: 61_000,
+    });
+    expect([error.code, error.message]).toEqual([
+      'Unavailable',
+      'center: the child a:b is not connected, for 61 s (Disconnected)',
+    ]);
+  });
+});
