@@ -222,9 +222,11 @@ function* scan(snapshot: Snapshot, range: Range): Generator<[Uint8Array, Uint8Ar
   const last = Math.min(chunkIndex(snapshot, range.to), snapshot.length - 1);
   for (let at = range.reverse ? last : first; at >= first && at <= last; at += step) {
     const chunk = snapshot[at]!;
-    for (let i = range.reverse ? chunk.length - 1 : 0; i >= 0 && i < chunk.length; i += step) {
+    // Only the outermost chunks have pairs that are not in the range.
+    const begin = at === first ? pairIndex(chunk, range.from) : 0;
+    const end = at === last ? pairIndex(chunk, range.to) : chunk.length;
+    for (let i = range.reverse ? end - 1 : begin; i >= begin && i < end; i += step) {
       const [key, value] = chunk[i]!;
-      if (Buffer.compare(key, range.from) < 0 || Buffer.compare(key, range.to) >= 0) continue;
       if (left-- <= 0) return;
       yield [Buffer.from(key), Buffer.from(value)];
     }

@@ -1,0 +1,62 @@
+/** Invariants 1, 11 and 12, after healing: every agent holds what the model says, and every placement tells of it. Undefined: all is well. */
+import type { KubeObject } from '../../../core/object/meta.ts';
+import { type Expectation, expectation, heldBy, type ModelPlacement } from '../model/expected.ts';
+import type { World } from '../world.ts';
+
+/** Agents that are cut off for good are none of it: what they hold is what they held. */
+export function notConverged(world: World, isCutOff: (path: string) => boolean): string | undefined {
+  const model = expectation(world);
+  if (!model) return 'a node does not serve';
+  return objectsWrong(world, model, isCutOff) ?? summariesWrong(model, isCutOff);
+}
+
+function objectsWrong(world: World, model: Expectation, isCutOff: (path: string) => boolean): string | undefined {
+  for (const host of world.hosts.values()) {
+    if (host.role !== 'agent' || host.isGone || isCutOff(host.path)) continue;
+    const cluster = host.spaces.get('');
+    if (!cluster) return `${host.title} does not run`;
+    const held = heldBy(cluster);
+    const wanted = model.objects.get(host.path) ?? new Map<string, string>();
+    for (const [title, content] of wanted) {
+      const has = held.get(title);
+      if (has !== content) return `${host.title}: ${title} is ${has ?? 'not there'}, expected ${content}`;
+    }
+    for (const title of held.keys()) if (!wanted.has(title)) return `${host.title} still has ${title}`;
+  }
+  return undefined;
+}
+
+interface Status {
+  readonly observedGeneration?: number;
+  readonly summary?: Readonly<Record<string, number>>;
+}
+
+function summariesWrong(model: Expectation, isCutOff: (path: string) => boolean): string | undefined {
+  for (const placement of model.placements) {
+    const isReached = placement.agents.filter((path) => !isCutOff(path));
+    if (isCutOff(placement.host.path)) continue;
+    const wrong = summaryWrong(placement, isReached.length);
+    if (wrong) return wrong;
+  }
+  return undefined;
+}
+
+/** The fold over the leaves: by now each one that is reached has all objects, and all of them are available. */
+function summaryWrong({ host, space, object, agents }: ModelPlacement, reached: number): string | undefined {
+  const { observedGeneration, summary = {} } = (object as KubeObject & { status?: Status }).status ?? {};
+  const title = `${host.title}/${space} ${object.metadata.name}`;
+  if (observedGeneration !== object.metadata.generation) {
+    return `${title} is summed up for generation ${observedGeneration} of ${object.metadata.generation}`;
+  }
+  const { expected = -1, fresh, stale = 0, never = 0, quarantined = 0 } = summary;
+  const told = JSON.stringify(summary);
+  if (expected !== agents.length) return `${title} expects ${agents.length} places, told is ${told}`;
+  if ((fresh ?? 0) + stale + never + quarantined !== expected) return `${title}: the parts are not the whole: ${told}`;
+  for (const count of ['fresh', 'synced', 'applied', 'available'] as const) {
+    if (summary[count] !== reached) return `${title}: ${count} should be ${reached}, told is ${told}`;
+  }
+  for (const count of ['failed', 'conflicted', 'outdated'] as const) {
+    if (summary[count] !== 0) return `${title}: ${count} should be 0, told is ${told}`;
+  }
+  return undefined;
+}

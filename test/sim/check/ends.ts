@@ -1,0 +1,57 @@
+/** The two ends of a feed in a world, by the connection and the direction: the producer's rows and the consumer's. */
+import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
+import { Feed } from '../../../core/wire/generated/mesh.ts';
+import type { Host } from '../host.ts';
+import type { Connection } from '../sim-network.ts';
+import { type RowSeen, Rows } from './rows.ts';
+
+export interface FeedEnd {
+  readonly host: Host;
+  readonly table: string;
+}
+
+export function producerOf(connection: Connection, feed: Feed): FeedEnd {
+  return feed === Feed.FEED_DOWN
+    ? { host: connection.parent, table: `mailbox/${connection.child.name}` }
+    : { host: connection.child, table: 'outbox' };
+}
+
+export function consumerOf(connection: Connection, feed: Feed): FeedEnd {
+  return feed === Feed.FEED_DOWN
+    ? { host: connection.child, table: 'upstream' }
+    : { host: connection.parent, table: `reported/${connection.child.name}` };
+}
+
+/**
+ * What a consumer that has come to `cursor` lacks, or has too much, given the producer's rows as they are: undefined if nothing. A row up to the
+ * cursor must be there, unless the consumer has a newer origin's; what is there must be there, or have been superseded behind the cursor.
+ */
+export function gap(producer: FeedEnd, consumer: FeedEnd, held: MemoryStore, cursor: number): string | undefined {
+  const sent = Rows.of(producer.host.rows, (rows) => allOf(rows, producer.table));
+  const has = Rows.of(held, (rows) => allOf(rows, consumer.table));
+  if (!sent) return undefined;
+  for (const [hash, row] of sent) {
+    if (row.revision > cursor) continue;
+    const own = has?.get(hash);
+    if (row.content === undefined && own?.content !== undefined && own.originRevision <= row.originRevision) {
+      return `${hash.slice(0, 6)} was removed at revision ${row.revision} and is still there`;
+    }
+    if (row.content === undefined || own?.content === row.content) continue;
+    if (own && own.originRevision > row.originRevision) continue;
+    return `${nameOf(producer, row)} of revision ${row.revision} is ${own ? 'another' : 'not there'}`;
+  }
+  for (const [hash, own] of has ?? []) {
+    if (own.content !== undefined && !sent.has(hash))
+      return `${nameOf(consumer, own)} is there, and its producer has none`;
+  }
+  return undefined;
+}
+
+function allOf(rows: Rows, table: string): Map<string, RowSeen> | undefined {
+  const id = rows.table(table);
+  return id === undefined ? undefined : rows.rows(id);
+}
+
+function nameOf({ host }: FeedEnd, { content }: RowSeen): string {
+  return content === undefined ? 'a tombstone' : Rows.of(host.rows, (rows) => rows.keyOf(content));
+}

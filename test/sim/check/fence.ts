@@ -1,0 +1,31 @@
+/** Invariant 9: a stale session sequence commits nothing. */
+import type { Check, World } from '../world.ts';
+import { isIn, Rows, tableIdOf } from './rows.ts';
+
+export function fence(world: World): Check {
+  const name = 'a stale session commits nothing';
+  return {
+    name,
+    committed(host, changes, before) {
+      const { delivery } = world;
+      if (delivery?.to !== 'parent' || delivery.connection.parent !== host) return;
+      const { connection, frame } = delivery;
+      const own = connection.sessionSequence;
+      if (own === undefined || frame.frame?.$case === 'hello') return;
+      const { name: child, path } = connection.child;
+      Rows.of(before, (rows) => {
+        const reported = rows.table(`reported/${child}`);
+        const mailbox = rows.table(`mailbox/${child}`);
+        const isOfSession = changes.some(
+          ({ key }) =>
+            (isIn(key, 'consumerState') && tableIdOf(key) === reported) ||
+            (isIn(key, 'tableRow') && tableIdOf(key) === reported) ||
+            (isIn(key, 'producerState') && tableIdOf(key) === mailbox && key.toString('utf8', 6) === 'progress'),
+        );
+        const newest = rows.session(path)?.sessionSequence;
+        if (!isOfSession || newest === own) return;
+        world.violation(name, `${host.title} commits for session ${own} of ${child}, ${newest} has taken its place`);
+      });
+    },
+  };
+}

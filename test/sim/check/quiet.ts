@@ -1,0 +1,34 @@
+/**
+ * Invariant 7, as a tree sees it: a producer that is not ready deletes nothing by absence. While nobody asks for anything, faults alone, of any
+ * kind, take no delivered object from an agent: neither its row nor what its cluster has.
+ */
+import type { Check, World } from '../world.ts';
+import { isIn, Rows, rowOf, tableIdOf } from './rows.ts';
+
+export function quiet(world: World): Check & { begin(): void; end(): void } {
+  const name = 'faults alone delete nothing';
+  let isOn = false;
+  return {
+    name,
+    begin() {
+      isOn = true;
+    },
+    end() {
+      isOn = false;
+    },
+    committed(host, changes, before) {
+      if (!isOn || host.role !== 'agent' || host.isClone) return;
+      Rows.of(before, (rows) => {
+        const upstream = rows.table('upstream');
+        for (const { key, value } of changes) {
+          if (value !== undefined || !isIn(key, 'tableRow') || tableIdOf(key) !== upstream) continue;
+          const was = before.read((reader) => reader.get(key));
+          const content = was && rowOf(was).content;
+          if (content === undefined) continue;
+          const entry = rows.keyOf(content);
+          if (entry.startsWith('o/')) world.violation(name, `${host.title} loses ${entry}`);
+        }
+      });
+    },
+  };
+}

@@ -1,0 +1,34 @@
+/** Invariant 5: a stale incarnation never resumes. Whoever is told to go on has all that lies before, whatever the rules say of it. */
+import { Feed } from '../../../core/wire/generated/mesh.ts';
+import type { Connection } from '../sim-network.ts';
+import type { Check, World } from '../world.ts';
+import { consumerOf, gap, producerOf } from './ends.ts';
+import { Rows } from './rows.ts';
+
+export function resumes(world: World): Check {
+  const name = 'who resumes lacks nothing before its cursor';
+  const look = (connection: Connection, feed: Feed) => {
+    const producer = producerOf(connection, feed);
+    const consumer = consumerOf(connection, feed);
+    const store = consumer.host.rows;
+    const tuple = Rows.of(store, (rows) => {
+      const table = rows.table(consumer.table);
+      return table === undefined ? undefined : rows.tuple(table);
+    });
+    // What has never attached begins at the beginning.
+    if (!tuple || tuple.epoch === '') return;
+    if (!connection.lifeOf('child').alive || !connection.lifeOf('parent').alive) return;
+    const wrong = gap(producer, consumer, store, tuple.cursor);
+    if (wrong)
+      world.violation(name, `${consumer.host.title} resumes at ${tuple.cursor} of ${producer.host.title}: ${wrong}`);
+  };
+  return {
+    name,
+    sent(connection, _from, { frame }) {
+      if (frame?.$case === 'welcome' && frame.value.downResumes) look(connection, Feed.FEED_DOWN);
+      if (frame?.$case === 'resume' && frame.value.resumes && frame.value.feed === Feed.FEED_UP) {
+        look(connection, Feed.FEED_UP);
+      }
+    },
+  };
+}

@@ -1,0 +1,122 @@
+/** Rows of a store as the registry of prefixes describes them, read without the product's own readers. */
+import { createHash } from 'node:crypto';
+import { keyspace } from '../../../core/store/keyspace.ts';
+import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
+import type { Reader } from '../../../core/store/store.ts';
+import type { Entry } from '../../../core/wire/generated/mesh.ts';
+
+export interface RowSeen {
+  readonly revision: number;
+  readonly originRevision: number;
+  /** Hex; absent: a tombstone. */
+  readonly content?: string;
+}
+
+export interface TupleSeen {
+  readonly epoch: string;
+  readonly incarnation: string;
+  readonly cursor: number;
+  readonly seenHead: number;
+}
+
+export function prefix(space: keyof typeof keyspace): Buffer {
+  const bytes = Buffer.alloc(2);
+  bytes.writeUInt16BE(keyspace[space]);
+  return bytes;
+}
+
+export function isIn(key: Uint8Array, space: keyof typeof keyspace): boolean {
+  return key[0] === keyspace[space] >> 8 && key[1] === (keyspace[space] & 0xff);
+}
+
+/** A store, read as a whole at one moment. */
+export class Rows {
+  readonly #reader: Reader;
+
+  constructor(reader: Reader) {
+    this.#reader = reader;
+  }
+
+  static of<T>(store: MemoryStore, look: (rows: Rows) => T): T {
+    return store.read((reader) => look(new Rows(reader)));
+  }
+
+  table(name: string): number | undefined {
+    const found = this.#reader.get(Buffer.concat([prefix('tableName'), Buffer.from(name)]));
+    return found && Buffer.from(found).readUInt32BE(0);
+  }
+
+  /** By key hash in hex. */
+  rows(table: number): Map<string, RowSeen> {
+    const from = at('tableRow', table);
+    const found = new Map<string, RowSeen>();
+    for (const [key, value] of this.#reader.scan({ from, to: at('tableRow', table + 1) })) {
+      found.set(Buffer.from(key.subarray(from.length)).toString('hex'), rowOf(value));
+    }
+    return found;
+  }
+
+  row(table: number, keyHash: Uint8Array): RowSeen | undefined {
+    const found = this.#reader.get(Buffer.concat([at('tableRow', table), keyHash]));
+    return found && rowOf(found);
+  }
+
+  head(table: number): number {
+    const found = this.#reader.get(Buffer.concat([at('producerState', table), Buffer.from('head')]));
+    return found ? Buffer.from(found).readUIntBE(0, 6) : 0;
+  }
+
+  epoch(table: number): string | undefined {
+    const found = this.#reader.get(at('producerState', table));
+    return found && (JSON.parse(Buffer.from(found).toString()) as { epoch: string }).epoch;
+  }
+
+  tuple(table: number): TupleSeen | undefined {
+    const found = this.#reader.get(at('consumerState', table));
+    return found && (JSON.parse(Buffer.from(found).toString()) as TupleSeen);
+  }
+
+  sessionRecord(path: string): Uint8Array | undefined {
+    return this.#reader.get(Buffer.concat([prefix('session'), Buffer.from(path)]));
+  }
+
+  session(path: string): { sessionSequence: number } | undefined {
+    const found = this.sessionRecord(path);
+    return found && (JSON.parse(Buffer.from(found).toString()) as { sessionSequence: number });
+  }
+
+  /** The entry's key, by the hash of a content. */
+  keyOf(content: string): string {
+    const found = this.#reader.get(Buffer.concat([prefix('content'), Buffer.from(content, 'hex')]));
+    if (!found) return '(no content)';
+    const bytes = Buffer.from(found);
+    return bytes.toString('utf8', 2, 2 + bytes.readUInt16BE(0));
+  }
+}
+
+function at(space: keyof typeof keyspace, table: number): Buffer {
+  const id = Buffer.alloc(4);
+  id.writeUInt32BE(table);
+  return Buffer.concat([prefix(space), id]);
+}
+
+export function rowOf(value: Uint8Array): RowSeen {
+  const bytes = Buffer.from(value);
+  const row = { revision: bytes.readUIntBE(0, 6), originRevision: bytes.readUIntBE(6, 6) };
+  return bytes.length > 12 ? { ...row, content: bytes.toString('hex', 12, 28) } : row;
+}
+
+/** `4 tableId, …` behind a prefix. */
+export function tableIdOf(key: Uint8Array): number {
+  return Buffer.from(key).readUInt32BE(2);
+}
+
+/** Of what an entry carries, as rows name it: the hash of `u16 key length, key, u32 attributes length, attributes, body`. */
+export function contentHashOf({ key, attributes, body }: Pick<Entry, 'key' | 'attributes' | 'body'>): string {
+  const keyBytes = Buffer.from(key);
+  const lengths = Buffer.alloc(6);
+  lengths.writeUInt16BE(keyBytes.length, 0);
+  lengths.writeUInt32BE(attributes.length, 2);
+  const record = Buffer.concat([lengths.subarray(0, 2), keyBytes, lengths.subarray(2), attributes, body]);
+  return createHash('sha256').update(record).digest('hex').slice(0, 32);
+}

@@ -1,0 +1,48 @@
+/** Invariant 4: a tombstone is purged only after a durable acknowledgement. */
+import type { Check, World } from '../world.ts';
+import { consumerOf } from './ends.ts';
+import { isIn, Rows, tableIdOf } from './rows.ts';
+
+/** Behind the key hash in the index by revision: see core/feed/producer.ts. */
+const tombstoneBytes = 17;
+
+export function tombstones(world: World): Check {
+  const name = 'a tombstone is purged only after a durable acknowledgement';
+  /** The newest cursor that a consumer had on its disk when it said so, by the epoch that it is of. */
+  const durable = new Map<string, number>();
+  return {
+    name,
+    sent(connection, from, { frame }) {
+      if (frame?.$case !== 'ack') return;
+      const consumer = consumerOf(connection, frame.value.feed);
+      if (consumer.host !== connection.host(from)) return;
+      const tuple = Rows.of(consumer.host.disk.durable, (rows) => {
+        const table = rows.table(consumer.table);
+        return table === undefined ? undefined : rows.tuple(table);
+      });
+      if (tuple) durable.set(tuple.epoch, Math.max(durable.get(tuple.epoch) ?? 0, tuple.cursor));
+    },
+    committed(host, changes, before) {
+      const removed = changes.filter(({ key, value }) => value === undefined && isIn(key, 'tableRevision'));
+      if (removed.length === 0) return;
+      // What replaces it gets a revision of its own; a table that goes as a whole is nobody's any more.
+      const rewritten = new Set(
+        changes.filter(({ key, value }) => value && isIn(key, 'tableRow')).map(({ key }) => key.toString('hex', 2)),
+      );
+      if (changes.some(({ key, value }) => value === undefined && isIn(key, 'tableName'))) return;
+      Rows.of(before, (rows) => {
+        for (const { key } of removed) {
+          const table = tableIdOf(key);
+          const was = before.read((reader) => reader.get(key));
+          if (was?.length !== tombstoneBytes) continue;
+          const revision = key.readUIntBE(key.length - 6, 6);
+          if (rewritten.has(key.toString('hex', 2, 6) + Buffer.from(was.subarray(0, 16)).toString('hex'))) continue;
+          const epoch = rows.epoch(table) ?? '';
+          const known = durable.get(epoch) ?? 0;
+          if (known >= revision) continue;
+          world.violation(name, `${host.title} purges revision ${revision}, its consumer has come to ${known}`);
+        }
+      });
+    },
+  };
+}

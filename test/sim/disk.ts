@@ -1,0 +1,190 @@
+/**
+ * A disk that can lose what was not flushed: every commit is a snapshot, a crash leaves the durable one or any later one, since commits
+ * reach the disk in order and each whole. The store on it is the product's in memory, with the ends of the process at every effect.
+ */
+import type { Clock } from '../../core/runtime/clock.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import type { Random } from '../../core/runtime/random.ts';
+import { MemoryStore } from '../../core/store/memory/memory-store.ts';
+import type { Reader, Store, Transaction } from '../../core/store/store.ts';
+import type { Life } from './life.ts';
+
+/** A flush takes between nothing and this. */
+const flushMaxMs = 12;
+/** What nobody waits for is on the disk after this all the same. */
+const writeBackMs = 150;
+
+export class Disk {
+  #durable = new MemoryStore();
+  /** Commits since, oldest first. */
+  #volatile: MemoryStore[] = [];
+  /** Flushes and writes fail. */
+  isFull = false;
+
+  /** What would be there after a power failure now. */
+  get durable(): MemoryStore {
+    return this.#durable;
+  }
+
+  get unflushed(): number {
+    return this.#volatile.length;
+  }
+
+  committed(snapshot: MemoryStore): void {
+    this.#volatile.push(snapshot);
+  }
+
+  /** Everything up to a snapshot is durable. */
+  reached(snapshot: MemoryStore): void {
+    const at = this.#volatile.indexOf(snapshot);
+    if (at < 0) return;
+    this.#durable = snapshot;
+    this.#volatile = this.#volatile.slice(at + 1);
+  }
+
+  get newest(): MemoryStore {
+    return this.#volatile.at(-1) ?? this.#durable;
+  }
+
+  /** The process has ended; `survives` of [0, 1] says how much of what was not flushed is there. */
+  crash(survives: number): void {
+    const kept = Math.round(survives * this.#volatile.length);
+    if (kept > 0) this.#durable = this.#volatile[kept - 1]!;
+    this.#volatile = [];
+  }
+
+  copy(): Disk {
+    const copy = new Disk();
+    copy.#durable = this.newest.copy();
+    return copy;
+  }
+
+  /** The state of an earlier copy, or none. */
+  replace(by: Disk | undefined): void {
+    this.#durable = by ? by.newest.copy() : new MemoryStore();
+    this.#volatile = [];
+  }
+}
+
+export interface Change {
+  readonly key: Buffer;
+  /** Absent: removed. */
+  readonly value?: Buffer;
+}
+
+export interface SimStorePorts {
+  readonly disk: Disk;
+  readonly life: Life;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Right after a commit, before anything else knows of it. `before` is the state that it began with. */
+  committed(changes: readonly Change[], before: MemoryStore): void;
+  /** What a canary makes of the store: see canaries.ts. */
+  readonly lies?: StoreLies | undefined;
+}
+
+export interface StoreLies {
+  /** Flushes are said to be done at once. */
+  readonly flushesAtOnce?: boolean;
+  get?(key: Uint8Array, found: Uint8Array | undefined): Uint8Array | undefined;
+}
+
+export class SimStore implements Store {
+  readonly #ports: SimStorePorts;
+  readonly #memory: MemoryStore;
+  #flushing: { readonly snapshot: MemoryStore; readonly done: Promise<void> } | undefined;
+  #writesBack = false;
+
+  constructor(ports: SimStorePorts) {
+    this.#ports = ports;
+    this.#memory = ports.disk.newest.copy();
+  }
+
+  read<T>(fn: (reader: Reader) => T): T {
+    return this.#memory.read(fn);
+  }
+
+  write<T>(fn: (transaction: Transaction) => T): T {
+    const { life, disk, committed } = this.#ports;
+    life.effect();
+    if (disk.isFull) throw diskFull();
+    const before = disk.newest;
+    const changes: Change[] = [];
+    const result = this.#memory.write((t) => {
+      t.afterCommit(() => {
+        if (changes.length === 0) return;
+        disk.committed(this.#memory.copy());
+        this.#writeBack();
+        committed(changes, before);
+        life.effect();
+      });
+      return fn(this.#recorded(t, changes));
+    });
+    return result;
+  }
+
+  flushed(): Promise<void> {
+    const { life, disk, clock, random, lies } = this.#ports;
+    if (!life.alive) return new Promise(() => {});
+    life.effect();
+    if (disk.isFull) return Promise.reject(diskFull());
+    if (lies?.flushesAtOnce || disk.unflushed === 0) return Promise.resolve();
+    const snapshot = disk.newest;
+    if (this.#flushing?.snapshot === snapshot) return this.#flushing.done;
+    const done = new Promise<void>((resolve, reject) => {
+      clock.after(random.fraction() * flushMaxMs, () => {
+        if (disk.isFull) {
+          reject(diskFull());
+          return;
+        }
+        disk.reached(snapshot);
+        life.effect();
+        resolve();
+      });
+    });
+    this.#flushing = { snapshot, done };
+    return done;
+  }
+
+  backup(): Promise<void> {
+    return this.#memory.backup();
+  }
+
+  size(): { usedBytes: number; freeBytes: number } {
+    return { usedBytes: 0, freeBytes: 0 };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  #recorded(t: Transaction, changes: Change[]): Transaction {
+    const { lies } = this.#ports;
+    return {
+      get: (key) => (lies?.get ? lies.get(key, t.get(key)) : t.get(key)),
+      scan: (range) => t.scan(range),
+      put: (key, value) => {
+        t.put(key, value);
+        changes.push({ key: Buffer.from(key), value: Buffer.from(value) });
+      },
+      remove: (key) => {
+        const found = t.remove(key);
+        if (found) changes.push({ key: Buffer.from(key) });
+        return found;
+      },
+      afterCommit: (callback) => t.afterCommit(callback),
+    };
+  }
+
+  #writeBack(): void {
+    if (this.#writesBack) return;
+    this.#writesBack = true;
+    const { disk, clock } = this.#ports;
+    clock.after(writeBackMs, () => {
+      this.#writesBack = false;
+      if (!disk.isFull) disk.reached(disk.newest);
+    });
+  }
+}
+
+function diskFull(): BanyanError {
+  return new BanyanError('StoreFull', 'no space is left on the simulated disk');
+}

@@ -1,0 +1,212 @@
+/** A simulated machine: its disk and its configuration stay, its processes come and go. What runs in them is the product's own assembly. */
+import type { Space } from '../../core/apiserver/space.ts';
+import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { silentLogger } from '../../core/runtime/logger.ts';
+import { SeededRandom } from '../../core/runtime/random.ts';
+import { openFormatted } from '../../core/store/format.ts';
+import type { MemoryStore } from '../../core/store/memory/memory-store.ts';
+import { type AssembledAgent, assembleAgent } from '../../edge-agent/assembly.ts';
+import { type NodeConfig, nodeConfigSchema } from '../../relay/config.ts';
+import { Node, type NodeApi } from '../../relay/node.ts';
+import { type Change, Disk, SimStore, type StoreLies } from './disk.ts';
+import { Life, lifeClock } from './life.ts';
+import type { PlannedNode } from './plan.ts';
+import { seedOf } from './seeds.ts';
+import type { World } from './world.ts';
+
+/** After a process ended by itself, its supervisor starts the next. */
+const restartMs = 1_000;
+/** Pods of simulated clusters hurry: nobody looks. */
+const pace = { stepMinMs: 5, stepMaxMs: 20, progressDeadlineMaxMs: 5_000 };
+
+export class Host {
+  readonly path: string;
+  readonly role: 'center' | 'relay' | 'agent';
+  /** A copy of another host that runs beside it. */
+  readonly isClone: boolean;
+  readonly disk: Disk;
+  readonly planned: PlannedNode;
+  readonly world: World;
+  life: Life;
+  skewMs = 0;
+  skewMaxMs = 0;
+  /** It is to run; a supervisor sees to it. */
+  wanted = true;
+  /** It has left the tree for good. */
+  isGone = false;
+  /** By the name under which clients reach them; the system space under the empty one. */
+  spaces = new Map<string, Space>();
+  agent: AssembledAgent | undefined;
+  #node: Node | undefined;
+  #boots = 0;
+  #survives: number | undefined;
+  #config: NodeConfig | undefined;
+
+  constructor(world: World, planned: PlannedNode, disk = new Disk(), isClone = false) {
+    this.world = world;
+    this.planned = planned;
+    this.path = planned.path;
+    this.role = planned.role;
+    this.disk = disk;
+    this.isClone = isClone;
+    this.life = new Life(() => {});
+    this.life.end();
+  }
+
+  get title(): string {
+    return `${this.path === '' ? 'center' : this.path}${this.isClone ? ' (clone)' : ''}`;
+  }
+
+  get name(): string {
+    return this.path.slice(this.path.lastIndexOf(':') + 1);
+  }
+
+  get parentPath(): string | undefined {
+    if (this.path === '') return undefined;
+    const cut = this.path.lastIndexOf(':');
+    return cut < 0 ? '' : this.path.slice(0, cut);
+  }
+
+  /** Destinations that the topology names right below this relay. */
+  set config(config: NodeConfig) {
+    this.#config = config;
+  }
+
+  get config(): NodeConfig {
+    this.#config ??= this.world.configOf(this);
+    return this.#config;
+  }
+
+  start(): void {
+    if (this.life.alive || this.isGone) return;
+    this.wanted = true;
+    const life = new Life(() => this.#ended());
+    this.life = life;
+    this.#boots++;
+    this.world.note(`${this.title} starts (${this.#boots})`);
+    const run = this.role === 'agent' ? this.#startAgent(life) : this.#startNode(life);
+    run.catch((error: unknown) => this.failed(error));
+  }
+
+  /** Ends the process where it stands; `survives` is how much of what was not flushed the disk has. */
+  crash(survives: number): void {
+    if (!this.life.alive) return;
+    this.#survives = survives;
+    this.life.end();
+  }
+
+  /** Something that the process did not expect came out of it: the product would end. */
+  failed(error: unknown): void {
+    if (!this.life.alive || (error as Error).name === 'Crash') return;
+    if (error instanceof BanyanError && error.code === 'StoreFull') {
+      this.world.note(`${this.title} ends: ${describeError(error)}`);
+      this.crash(this.world.chance());
+      return;
+    }
+    this.world.violation(
+      'no process ends by itself',
+      `${this.title}: ${(error as Error).stack ?? describeError(error)}`,
+    );
+    this.crash(1);
+  }
+
+  /** The store as the process sees it. */
+  get rows(): MemoryStore {
+    return this.disk.newest;
+  }
+
+  #ended(): void {
+    this.spaces = new Map();
+    this.agent = undefined;
+    this.#node = undefined;
+    this.world.ended(this);
+    this.disk.crash(this.#survives ?? this.world.chance());
+    this.#survives = undefined;
+    if (this.wanted) this.world.clock.after(restartMs, () => this.wanted && this.start());
+  }
+
+  #ports(life: Life) {
+    const { world } = this;
+    const clock = lifeClock({
+      world: world.clock,
+      life,
+      skewMs: () => this.skewMs,
+      failed: (error) => this.failed(error),
+    });
+    const random = new SeededRandom(seedOf(world.seed, this.title, this.#boots));
+    const store = new SimStore({
+      disk: this.disk,
+      life,
+      clock,
+      random: new SeededRandom(seedOf(world.seed, this.title, this.#boots, 'disk')),
+      committed: (changes: readonly Change[], before: MemoryStore) => world.committed(this, changes, before),
+      lies: this.lies,
+    });
+    const soon = (run: () => void) => void clock.after(0, run);
+    return { store, clock, random, soon, version: 'simulated' };
+  }
+
+  get lies(): StoreLies | undefined {
+    return this.world.lies?.(this);
+  }
+
+  async #startNode(life: Life): Promise<void> {
+    const { store, clock, random, soon, version: software } = this.#ports(life);
+    const { network } = this.world;
+    openFormatted(store, clock);
+    this.#node = new Node(this.config, {
+      store,
+      clock,
+      random,
+      soon,
+      software,
+      log: silentLogger,
+      network: network.of(this),
+      api: () => this.#api(),
+      fatal: (error) => this.failed(error),
+    });
+    await this.#node.start();
+    this.world.started(this);
+  }
+
+  async #startAgent(life: Life): Promise<void> {
+    const { store, clock, random, soon, version } = this.#ports(life);
+    openFormatted(store, clock);
+    const dialer = this.world.network.dialer(this);
+    const { path } = this;
+    const logger = silentLogger;
+    const agent = await assembleAgent({ path, version, pace, store, dialer, clock, random, logger, schedule: soon });
+    this.agent = agent;
+    this.spaces.set('', agent.space);
+    agent.start();
+    this.world.started(this);
+  }
+
+  #api(): NodeApi {
+    return {
+      mount: (prefix, space) => void this.spaces.set(prefix.replace('/spaces/', ''), space),
+      resolveWith: () => {},
+      listen: async () => '',
+      [Symbol.asyncDispose]: async () => {},
+    };
+  }
+}
+
+export function configOfPlanned(
+  node: PlannedNode,
+  relays: readonly string[],
+  agents: readonly PlannedNode[],
+): NodeConfig {
+  return nodeConfigSchema.parse({
+    path: node.path,
+    data: '',
+    labels: node.labels,
+    pki: { ca: '', cert: '', key: '' },
+    api: {},
+    mesh: {},
+    ...(node.path === '' ? {} : { parent: { address: '', path: '' } }),
+    spaces: node.spaces.map((name) => ({ name })),
+    relays,
+    inventory: agents.map(({ path, labels }) => ({ name: path.slice(path.lastIndexOf(':') + 1), labels })),
+  });
+}

@@ -1,0 +1,34 @@
+/** Which places a planned placement names: written anew from the words of the reference, so that it shares no mistake with the product. */
+import type { Expression, Labels, Selector } from '../plan.ts';
+
+export function matchesAny(selectors: readonly Selector[], labels: Labels): boolean {
+  return selectors.some((selector) => matches(selector, labels));
+}
+
+export function matches({ matchLabels = {}, matchExpressions = [] }: Selector, labels: Labels): boolean {
+  for (const [key, value] of Object.entries(matchLabels)) if (labels[key] !== value) return false;
+  for (const { key, operator, values = [] } of matchExpressions) {
+    const has = labels[key] !== undefined;
+    if (operator === 'Exists' && !has) return false;
+    if (operator === 'DoesNotExist' && has) return false;
+    if (operator === 'In' && !(has && values.includes(labels[key]!))) return false;
+    // As in Kubernetes: what has no such label has none of these values.
+    if (operator === 'NotIn' && has && values.includes(labels[key]!)) return false;
+  }
+  return true;
+}
+
+/** The expression as a user writes it … */
+export function celOf({ key, value, has }: Expression): string {
+  const asked = `"${key}" in location.metadata.labels && location.metadata.labels["${key}"] == "${value}"`;
+  return has ? asked : `!(${asked})`;
+}
+
+/** … and read back from an object: only what `celOf` makes is known. */
+export function holds(cel: string, labels: Labels): boolean {
+  const found =
+    /^(!\()?"(\w+)" in location\.metadata\.labels && location\.metadata\.labels\["\w+"\] == "(\w+)"\)?$/.exec(cel);
+  if (!found) throw new Error(`an expression that no plan makes: ${cel}`);
+  const [, not, key = '', value = ''] = found;
+  return (labels[key] === value) !== (not !== undefined);
+}

@@ -1,0 +1,43 @@
+/** A failing run for people: what was violated, the tree, what led to it, and how to see it again. */
+import type { Plan } from './plan.ts';
+import type { Outcome } from './simulate.ts';
+import type { Workers } from './workers.ts';
+
+/** Events shown before the violation. */
+const eventsShown = 40;
+/** Characters of an event that are shown. */
+const eventMax = 240;
+
+export async function describeFailure(
+  outcome: Outcome,
+  { mode, canary }: { readonly mode: string; readonly canary?: string },
+  workers: Workers,
+): Promise<string> {
+  const { seed, violation } = outcome;
+  const again = `npm run sim -- --seed ${seed} --runs 1 --mode ${mode}${canary === undefined ? '' : ` --canary ${canary}`}`;
+  const head = [`seed ${seed}: ${violation?.check}`, `  ${violation?.message}`, `again: ${again}`];
+  if (canary !== undefined) return head.join('\n');
+  const { plan, outcome: smaller } = await workers.shrink(seed);
+  return [
+    ...head,
+    `the smallest that fails so: ${plan.nodes.length} nodes, ${plan.steps.length + plan.quiet.length} steps: ${smaller.violation?.message}`,
+    ...treeOf(plan),
+    ...plan.steps.map(({ atMs, action }) => `  ${atMs} ms: ${JSON.stringify(action)}`),
+    ...plan.quiet.map(({ atMs, action }) => `  quiet, ${atMs} ms: ${JSON.stringify(action)}`),
+    'its last events:',
+    ...smaller.last.slice(-eventsShown).map((line) => `  ${line.slice(0, eventMax)}`),
+  ].join('\n');
+}
+
+function treeOf({ nodes, dead }: Plan): string[] {
+  return nodes.map(({ path, role, labels, spaces }) => {
+    const name = path === '' ? 'center' : path;
+    const notes = [
+      role,
+      ...Object.entries(labels).map(([key, value]) => `${key}=${value}`),
+      ...spaces,
+      ...(dead.includes(path) ? ['its line stays dead'] : []),
+    ];
+    return `  ${name}: ${notes.join(' ')}`;
+  });
+}

@@ -1,0 +1,341 @@
+/**
+ * The network of a simulated tree: connections that deliver in order, each in its own time, and that break, hang in one direction or crawl when
+ * told to. Frames are really encoded.
+ */
+import { BanyanError } from '../../core/runtime/errors.ts';
+import type { Random } from '../../core/runtime/random.ts';
+import { decodeFrame, encodeFrame } from '../../core/wire/frames.ts';
+import type { Frame } from '../../core/wire/generated/mesh.ts';
+import type { Accept, Dialer, Link, LinkEvents, Listener } from '../../core/wire/link.ts';
+import type { MeshNetwork } from '../../core/wire/network.ts';
+import { Rows } from './check/rows.ts';
+import type { Host } from './host.ts';
+import type { World } from './world.ts';
+
+export type Side = 'child' | 'parent';
+
+/** What is wrong with the way between a child and its parent, by the child's path. */
+export interface LineState {
+  /** Dials fail, connections break. */
+  cut: boolean;
+  /** Nothing gets through from this side, and nobody is told: it waits. */
+  silent: Record<Side, boolean>;
+  delayMinMs: number;
+  delayMaxMs: number;
+  /** Bytes under way from which a sender has to wait. */
+  bufferBytes: number;
+  /** Of frames that may come twice: how many do. */
+  doubles: number;
+}
+
+export const goodLine = (): LineState => ({
+  cut: false,
+  silent: { child: false, parent: false },
+  delayMinMs: 1,
+  delayMaxMs: 20,
+  bufferBytes: 256 * 1024,
+  doubles: 0,
+});
+
+export class SimNetwork {
+  readonly #world: World;
+  readonly #random: Random;
+  readonly #lines = new Map<string, LineState>();
+  readonly #listening = new Map<Host, Accept>();
+  readonly open = new Set<Connection>();
+  #connections = 0;
+
+  constructor(world: World, random: Random) {
+    this.#world = world;
+    this.#random = random;
+  }
+
+  line(child: string): LineState {
+    const line = this.#lines.get(child) ?? goodLine();
+    this.#lines.set(child, line);
+    return line;
+  }
+
+  /** Breaks the connections of a child: both ends learn of it. */
+  reset(child: string): void {
+    for (const connection of [...this.open]) if (connection.child.path === child) connection.break();
+  }
+
+  /** The line of a child is good again; what waits on it goes on. */
+  mend(child: string): void {
+    Object.assign(this.line(child), goodLine());
+    for (const connection of this.open) if (connection.child.path === child) connection.resume();
+  }
+
+  /** The process of a host has ended. */
+  ended(host: Host): void {
+    this.#listening.delete(host);
+    for (const connection of [...this.open]) {
+      if (connection.child === host || connection.parent === host) connection.break();
+    }
+  }
+
+  of(host: Host): MeshNetwork {
+    return {
+      listen: async (accept): Promise<Listener> => {
+        this.#listening.set(host, accept);
+        return { address: host.path, [Symbol.asyncDispose]: async () => void this.#listening.delete(host) };
+      },
+      dialer: () => this.dialer(host),
+    };
+  }
+
+  dialer(child: Host): Dialer {
+    return { dial: (events, timeoutMs) => this.#dial(child, events, timeoutMs) };
+  }
+
+  async #dial(child: Host, events: LinkEvents, timeoutMs: number): Promise<Link> {
+    const line = this.line(child.path);
+    const { life } = child;
+    life.effect();
+    await this.#pass(child, line.silent.child || line.silent.parent ? timeoutMs : this.delay(line));
+    const parent = this.#world.parentOf(child);
+    const accept = parent && this.#listening.get(parent);
+    if (!parent || !accept || line.cut || line.silent.child || line.silent.parent) {
+      throw new BanyanError('Unavailable', `${child.path} does not reach its parent`);
+    }
+    const connection = new Connection(this, this.#world, ++this.#connections, child, parent);
+    const taken = parent.life.run(
+      () => connection.connect(events, accept(connection.parentEnd)),
+      (error) => {
+        if (!(error instanceof BanyanError)) parent.failed(error);
+      },
+    );
+    if (!taken) throw new BanyanError('Unavailable', `${parent.title} did not take the connection`);
+    this.open.add(connection);
+    this.#world.note(`${child.title} connects (${connection.id})`);
+    return connection.childEnd;
+  }
+
+  #pass(child: Host, ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      this.#world.clock.after(ms, () => {
+        if (child.life.alive) resolve();
+      });
+    });
+  }
+
+  delay({ delayMinMs, delayMaxMs }: LineState): number {
+    return delayMinMs + this.#random.fraction() * (delayMaxMs - delayMinMs);
+  }
+
+  chance(): number {
+    return this.#random.fraction();
+  }
+}
+
+/** One connection with its two ends. */
+export class Connection {
+  readonly id: number;
+  readonly child: Host;
+  readonly parent: Host;
+  readonly childEnd: End;
+  readonly parentEnd: End;
+  /** Of the Welcome that went over it. */
+  sessionSequence: number | undefined;
+  /** What its parent's store had of the session then. */
+  sessionRecord: Uint8Array | undefined;
+  readonly #network: SimNetwork;
+  readonly #world: World;
+  /** Of the processes that made it: their next ones are somebody else. */
+  readonly #lives;
+  isOpen = true;
+
+  constructor(network: SimNetwork, world: World, id: number, child: Host, parent: Host) {
+    this.#network = network;
+    this.#world = world;
+    this.id = id;
+    this.child = child;
+    this.parent = parent;
+    this.#lives = { child: child.life, parent: parent.life };
+    this.childEnd = new End(this, 'child', { path: parent.path, role: parent.path === '' ? 'center' : 'relay' });
+    this.parentEnd = new End(this, 'parent', { path: child.path, role: child.role });
+  }
+
+  connect(child: LinkEvents, parent: LinkEvents): void {
+    this.childEnd.events = child;
+    this.parentEnd.events = parent;
+  }
+
+  host(side: Side): Host {
+    return side === 'child' ? this.child : this.parent;
+  }
+
+  lifeOf(side: Side) {
+    return this.#lives[side];
+  }
+
+  end(side: Side): End {
+    return side === 'child' ? this.childEnd : this.parentEnd;
+  }
+
+  send(from: End, frame: Frame): boolean {
+    if (!this.isOpen || from.isClosing) return false;
+    const life = this.#lives[from.side];
+    life.effect();
+    const bytes = this.#encoded(frame);
+    if (!bytes) return false;
+    if (frame.frame?.$case === 'welcome') {
+      this.sessionSequence = frame.frame.value.sessionSequence;
+      this.sessionRecord = Rows.of(this.parent.rows, (rows) => rows.sessionRecord(this.child.path));
+    }
+    this.#world.sent(this, from.side, frame, bytes);
+    const line = this.#network.line(this.child.path);
+    const copies = comesTwice(frame) && this.#network.chance() < line.doubles ? 2 : 1;
+    for (let i = 0; i < copies; i++) {
+      from.put(bytes, this.#world.clock.monotonicMs() + this.#network.delay(line), line.bufferBytes);
+    }
+    this.#carry(from);
+    life.effect();
+    return !from.isFull;
+  }
+
+  /** A frame over the limit ends the connection. */
+  #encoded(frame: Frame): Uint8Array | undefined {
+    try {
+      return encodeFrame(frame);
+    } catch (error) {
+      if (!(error instanceof BanyanError)) throw error;
+      this.#over(error);
+      return undefined;
+    }
+  }
+
+  close(from: End): void {
+    if (!this.isOpen || from.isClosing) return;
+    from.isClosing = true;
+    this.#carry(from);
+  }
+
+  /** Both ends learn of it a little later; what was under way is lost. */
+  break(): void {
+    this.#over(new BanyanError('Unavailable', 'the connection broke'));
+  }
+
+  resume(): void {
+    this.#carry(this.childEnd);
+    this.#carry(this.parentEnd);
+  }
+
+  #over(error: Error | undefined): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.#network.open.delete(this);
+    this.#world.note(`connection ${this.id} of ${this.child.title} ends`);
+    for (const side of ['child', 'parent'] as const) {
+      this.#world.clock.after(0, () => this.#tell(side, () => this.end(side).events?.onClose(error)));
+    }
+  }
+
+  /** Sets the next delivery of an end in motion, if there is one and none is. */
+  #carry(from: End): void {
+    if (!this.isOpen || from.isCarrying || this.#isSilent(from)) return;
+    const dueMs = from.dueMs ?? (from.isClosing ? 0 : undefined);
+    if (dueMs === undefined) return;
+    from.isCarrying = true;
+    this.#world.clock.after(dueMs - this.#world.clock.monotonicMs(), () => {
+      from.isCarrying = false;
+      if (!this.isOpen || this.#isSilent(from)) return;
+      this.#deliver(from);
+      this.#carry(from);
+    });
+  }
+
+  #isSilent(from: End): boolean {
+    return this.#network.line(this.child.path).silent[from.side];
+  }
+
+  #deliver(from: End): void {
+    const bytes = from.take();
+    if (!bytes) {
+      this.#over(undefined);
+      return;
+    }
+    const to = from.side === 'child' ? 'parent' : 'child';
+    const frame = decodeFrame(bytes);
+    this.#world.delivering(this, to, frame, () => {
+      this.#tell(to, () => {
+        const { events } = this.end(to);
+        events?.onBytes(bytes.length);
+        events?.onFrame(frame);
+      });
+    });
+    if (from.drained(this.#network.line(this.child.path).bufferBytes)) {
+      this.#tell(from.side, () => from.events?.onDrain());
+    }
+  }
+
+  #tell(side: Side, act: () => void): void {
+    const life = this.#lives[side];
+    const host = this.host(side);
+    life.run(act, (error) => host.failed(error));
+  }
+}
+
+/** The protocol has to bear these twice; a second hello is another matter. */
+function comesTwice({ frame }: Frame): boolean {
+  return frame?.$case === 'batch' || frame?.$case === 'ack' || frame?.$case === 'beat';
+}
+
+export class End implements Link {
+  readonly side: Side;
+  readonly peer: Link['peer'];
+  readonly transport = 'simulated';
+  readonly #connection: Connection;
+  events: LinkEvents | undefined;
+  isClosing = false;
+  isCarrying = false;
+  isFull = false;
+  #lastAtMs = 0;
+  readonly #waiting: { readonly bytes: Uint8Array; readonly atMs: number }[] = [];
+  #bytes = 0;
+
+  constructor(connection: Connection, side: Side, peer: Link['peer']) {
+    this.#connection = connection;
+    this.side = side;
+    this.peer = peer;
+  }
+
+  send(frame: Frame): boolean {
+    return this.#connection.send(this, frame);
+  }
+
+  close(_reason: string): void {
+    this.#connection.close(this);
+  }
+
+  queuedBytes(): number {
+    return this.#bytes;
+  }
+
+  /** When the next frame arrives; undefined: none is under way. */
+  get dueMs(): number | undefined {
+    return this.#waiting[0]?.atMs;
+  }
+
+  /** In order, however long each one takes. */
+  put(bytes: Uint8Array, atMs: number, bufferBytes: number): void {
+    this.#lastAtMs = Math.max(this.#lastAtMs, atMs);
+    this.#waiting.push({ bytes, atMs: this.#lastAtMs });
+    this.#bytes += bytes.length;
+    this.isFull ||= this.#bytes >= bufferBytes;
+  }
+
+  take(): Uint8Array | undefined {
+    const next = this.#waiting.shift();
+    this.#bytes -= next?.bytes.length ?? 0;
+    return next?.bytes;
+  }
+
+  /** There is room again, once. */
+  drained(bufferBytes: number): boolean {
+    if (!this.isFull || this.#bytes > bufferBytes / 2) return false;
+    this.isFull = false;
+    return true;
+  }
+}

@@ -1,0 +1,106 @@
+/** One run of a plan: people work while things go wrong; all is healed and compared; then things go wrong alone, and all is compared again. */
+import { acknowledged } from './check/acknowledged.ts';
+import { bounds } from './check/bounds.ts';
+import { notConverged } from './check/converged.ts';
+import { fence } from './check/fence.ts';
+import { origins } from './check/origins.ts';
+import { quiet } from './check/quiet.ts';
+import { resumeCost } from './check/resume-cost.ts';
+import { resumes } from './check/resumes.ts';
+import { tombstones } from './check/tombstones.ts';
+import { totals } from './check/totals.ts';
+import { transmitted } from './check/transmitted.ts';
+import type { StoreLies } from './disk.ts';
+import type { Host } from './host.ts';
+import { Performer } from './perform.ts';
+import type { Plan, Step } from './plan.ts';
+import { type Violation, World } from './world.ts';
+
+export interface Outcome {
+  readonly seed: number;
+  readonly steps: number;
+  readonly hash: string;
+  readonly violation?: Violation;
+  /** The newest events before it. */
+  readonly last: readonly string[];
+}
+
+/** Dead lines are found dead after 60 s, waits grow to 60 s and a refused child comes again after 30 s: all of that twice. */
+const convergeWithinMs = 300_000;
+/** How often it is looked whether all is well. */
+const lookEveryMs = 2_000;
+
+/** One world at a time in a process: what escapes a promise belongs to the one that runs. */
+let running: World | undefined;
+
+export function catchEscaped(): void {
+  const escaped = (error: unknown) => {
+    if ((error as Error)?.name === 'Crash') return;
+    if (!running) throw error;
+    running.violation('no process ends by itself', `a promise failed: ${(error as Error)?.stack ?? String(error)}`);
+  };
+  process.on('unhandledRejection', escaped);
+  process.on('uncaughtException', escaped);
+}
+
+export async function simulate(plan: Plan, lies?: (host: Host) => StoreLies | undefined): Promise<Outcome> {
+  const world = new World(plan.seed, plan.nodes);
+  running = world;
+  world.lies = lies;
+  const undisturbed = quiet(world);
+  const checks = [acknowledged, bounds, fence, origins, resumeCost, resumes, tombstones, totals, transmitted];
+  world.checks.push(...checks.map((check) => check(world)), undisturbed);
+  const performer = new Performer(world);
+  for (const host of world.hosts.values()) host.start();
+  await perform(world, performer, plan.steps);
+  await heal(world, performer, plan);
+  if (plan.quiet.length > 0 && world.violations.length === 0) {
+    undisturbed.begin();
+    await perform(world, performer, plan.quiet);
+    await heal(world, performer, plan);
+    undisturbed.end();
+  }
+  running = undefined;
+  const { steps, last, violations } = world;
+  const [violation] = violations;
+  return { seed: plan.seed, steps, hash: world.hash(), last, ...(violation ? { violation } : {}) };
+}
+
+async function perform(world: World, performer: Performer, steps: readonly Step[]): Promise<void> {
+  const beginMs = world.nowMs;
+  for (const { atMs, action } of steps) {
+    await world.run(beginMs + atMs);
+    if (world.violations.length > 0) return;
+    performer.perform(action);
+  }
+}
+
+/** Nothing goes wrong any more, but for lines that stay dead; then all that is reached has to come to what it ought to be. */
+async function heal(world: World, performer: Performer, { dead }: Plan): Promise<void> {
+  if (world.violations.length > 0) return;
+  world.note('all is healed');
+  for (const path of [...world.clones.keys()]) performer.perform({ do: 'unclone', node: path });
+  for (const host of world.hosts.values()) {
+    host.disk.isFull = false;
+    host.life.crashAtEffect = Number.POSITIVE_INFINITY;
+    performer.perform({ do: 'mend', node: host.path });
+    if (dead.includes(host.path)) {
+      world.network.line(host.path).cut = true;
+      world.network.reset(host.path);
+    }
+    host.start();
+  }
+  // One that has left stays known for as long as its parent's inventory names it, and silent.
+  const isCutOff = (path: string) =>
+    world.hosts.get(path)?.isGone === true || dead.some((one) => path === one || path.startsWith(`${one}:`));
+  const deadlineMs = world.nowMs + convergeWithinMs;
+  for (;;) {
+    await world.run(world.nowMs + lookEveryMs);
+    if (world.violations.length > 0) return;
+    const wrong = notConverged(world, isCutOff);
+    if (wrong === undefined) return;
+    if (world.nowMs < deadlineMs) continue;
+    world.violation('after healing, every agent holds what it should', wrong);
+    return;
+  }
+}

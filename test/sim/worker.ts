@@ -1,0 +1,39 @@
+/** A process that runs seeds: `worker.ts MODE CANARY COVERAGE`, asked and answered over its parent's channel. */
+import { canaryOf } from './canaries.ts';
+import { Coverage } from './coverage.ts';
+import { type Mode, type Plan, planOf } from './plan.ts';
+import { shrink } from './shrink.ts';
+import { catchEscaped, type Outcome, simulate } from './simulate.ts';
+import type { Answer, Request } from './workers.ts';
+
+const [mode = 'safety', canaryName = '', covers = ''] = process.argv.slice(2);
+const canary = canaryName === '' ? undefined : canaryOf(canaryName);
+const coverage = covers === '' ? undefined : await Coverage.start();
+
+catchEscaped();
+canary?.break();
+
+const run = (plan: Plan): Promise<Outcome> => simulate(plan, canary?.lies);
+let last: Promise<unknown> = Promise.resolve();
+
+process.on('message', (request: Request) => {
+  last = last.then(() => answer(request));
+});
+process.on('disconnect', () => process.exit(0));
+
+async function answer(request: Request): Promise<void> {
+  switch (request.do) {
+    case 'run': {
+      const outcome = await run(planOf(request.seed, mode as Mode));
+      return say({ did: 'run', index: request.index, outcome });
+    }
+    case 'shrink':
+      return say({ did: 'shrink', ...(await shrink(planOf(request.seed, mode as Mode), run)) });
+    case 'coverage':
+      return say({ did: 'coverage', covered: (await coverage?.take()) ?? [] });
+  }
+}
+
+function say(what: Answer): void {
+  process.send!(what);
+}

@@ -1,0 +1,122 @@
+/** Processes that run seeds, so that all cores have work; what comes out is in the order of the seeds. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import type { Covered } from './coverage.ts';
+import type { Mode, Plan } from './plan.ts';
+import type { Outcome } from './simulate.ts';
+
+/** By index, so that a million of them take no room. */
+export interface SeedList {
+  readonly length: number;
+  at(index: number): number;
+}
+
+export interface WorkerOptions {
+  readonly mode: Mode;
+  readonly coverage: boolean;
+  readonly canary?: string;
+}
+
+export type Request =
+  | { readonly do: 'run'; readonly index: number; readonly seed: number }
+  | { readonly do: 'shrink'; readonly seed: number }
+  | { readonly do: 'coverage' };
+
+export type Answer =
+  | { readonly did: 'run'; readonly index: number; readonly outcome: Outcome }
+  | { readonly did: 'shrink'; readonly plan: Plan; readonly outcome: Outcome }
+  | { readonly did: 'coverage'; readonly covered: Covered };
+
+/** Runs that a worker has ahead of what was taken: a long run must not let the others stand still, nor pile up results. */
+const aheadMax = 64;
+
+export class Workers implements AsyncDisposable {
+  readonly #processes: readonly ChildProcess[];
+
+  constructor({ mode, coverage, canary }: WorkerOptions) {
+    const args = [mode, canary ?? '', coverage ? 'coverage' : ''];
+    const count = Math.min(availableParallelism(), 8);
+    const file = new URL('worker.ts', import.meta.url);
+    this.#processes = Array.from({ length: count }, () => fork(file, args, { serialization: 'advanced' }));
+  }
+
+  /** Ends early when the taker stops, or when `isOver` says so. */
+  async *run(seeds: SeedList, isOver: () => boolean): AsyncGenerator<Outcome> {
+    const done = new Map<number, Outcome>();
+    let next = 0;
+    let taken = 0;
+    let failure: Error | undefined;
+    let arrived = () => {};
+    const idle = new Set<ChildProcess>(this.#processes);
+    const feed = () => {
+      for (const process of idle) {
+        if (next >= seeds.length || next - taken >= aheadMax * this.#processes.length || isOver()) return;
+        idle.delete(process);
+        process.send({ do: 'run', index: next, seed: seeds.at(next) } satisfies Request);
+        next++;
+      }
+    };
+    const stops = this.#processes.map((process) => {
+      const onMessage = (answer: Answer) => {
+        if (answer.did !== 'run') return;
+        done.set(answer.index, answer.outcome);
+        idle.add(process);
+        feed();
+        arrived();
+      };
+      const onExit = (code: number | null) => {
+        failure = new Error(`a worker of the simulation ended with code ${code}`);
+        arrived();
+      };
+      process.on('message', onMessage).once('exit', onExit);
+      return () => process.off('message', onMessage).off('exit', onExit);
+    });
+    try {
+      feed();
+      while (taken < seeds.length) {
+        const outcome = done.get(taken);
+        if (failure) throw failure;
+        if (outcome) {
+          done.delete(taken++);
+          yield outcome;
+          feed();
+        } else if (taken === next && isOver()) {
+          return;
+        } else {
+          await new Promise<void>((resolve) => {
+            arrived = resolve;
+          });
+        }
+      }
+    } finally {
+      for (const stop of stops) stop();
+    }
+  }
+
+  /** A smaller plan that fails in the same way. */
+  shrink(seed: number): Promise<Answer & { did: 'shrink' }> {
+    return ask(this.#processes[0]!, { do: 'shrink', seed }, 'shrink');
+  }
+
+  coverage(): Promise<readonly Covered[]> {
+    return Promise.all(
+      this.#processes.map(async (process) => (await ask(process, { do: 'coverage' }, 'coverage')).covered),
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const process of this.#processes) process.kill();
+  }
+}
+
+function ask<D extends Answer['did']>(process: ChildProcess, request: Request, did: D): Promise<Answer & { did: D }> {
+  return new Promise((resolve, reject) => {
+    const onMessage = (answer: Answer) => {
+      if (answer.did !== did) return;
+      process.off('message', onMessage);
+      resolve(answer as Answer & { did: D });
+    };
+    process.on('message', onMessage).once('exit', () => reject(new Error('a worker of the simulation ended')));
+    process.send(request);
+  });
+}

@@ -1,0 +1,221 @@
+/**
+ * A tree on virtual time: its machines, its network and what is written down of what happens. One thing at a time: between two
+ * events only promises that have resolved go on, so that a seed decides all of it.
+ */
+import { createHash } from 'node:crypto';
+import { VirtualClock } from '../../core/runtime/clock.ts';
+import { SeededRandom } from '../../core/runtime/random.ts';
+import type { MemoryStore } from '../../core/store/memory/memory-store.ts';
+import type { Frame } from '../../core/wire/generated/mesh.ts';
+import type { NodeConfig } from '../../relay/config.ts';
+import type { Change, StoreLies } from './disk.ts';
+import { configOfPlanned, Host } from './host.ts';
+import type { PlannedNode } from './plan.ts';
+import { seedOf } from './seeds.ts';
+import { type Connection, type Side, SimNetwork } from './sim-network.ts';
+
+/** Looks on and says what must not be; what it knows, it knows from rows and frames. */
+export interface Check {
+  /** The invariant, in words. */
+  readonly name: string;
+  /** After each commit of a process. */
+  committed?(host: Host, changes: readonly Change[], before: MemoryStore): void;
+  /** Before a frame is on its way. */
+  sent?(connection: Connection, from: Side, frame: Frame): void;
+  /** Around the delivery of a frame. */
+  receiving?(connection: Connection, to: Side, frame: Frame): void;
+  received?(connection: Connection, to: Side, frame: Frame): void;
+  /** A host's disk is another's, or none. */
+  replaced?(host: Host): void;
+  ended?(host: Host): void;
+}
+
+export interface Violation {
+  readonly check: string;
+  readonly message: string;
+  readonly atMs: number;
+}
+
+/** Events that a report shows. */
+const lastMax = 60;
+/** From a refusal to a restart by hand: virtual people are quick. */
+const operatorActsAfterMs = 500;
+/** A process with more timers than this leaks them: one for each child, key and session would be a few hundred in these trees. */
+export const timersMax = 3_000;
+
+export class World {
+  readonly seed: number;
+  readonly clock = new VirtualClock();
+  readonly network: SimNetwork;
+  readonly hosts = new Map<string, Host>();
+  readonly clones = new Map<string, Host>();
+  readonly violations: Violation[] = [];
+  readonly checks: Check[] = [];
+  /** The newest events, for people. */
+  readonly last: string[] = [];
+  /** While a frame is delivered: whose. */
+  delivery: { readonly connection: Connection; readonly to: Side; readonly frame: Frame } | undefined;
+  lies: ((host: Host) => StoreLies | undefined) | undefined;
+  steps = 0;
+  readonly #trace = createHash('sha256');
+  readonly #chance: SeededRandom;
+  readonly #startMs: number;
+
+  constructor(seed: number, nodes: readonly PlannedNode[]) {
+    this.seed = seed;
+    this.#startMs = this.clock.monotonicMs();
+    this.#chance = new SeededRandom(seedOf(seed, 'world'));
+    this.network = new SimNetwork(this, new SeededRandom(seedOf(seed, 'network')));
+    for (const node of nodes) this.hosts.set(node.path, new Host(this, node));
+  }
+
+  get nowMs(): number {
+    return this.clock.monotonicMs() - this.#startMs;
+  }
+
+  chance(): number {
+    return this.#chance.fraction();
+  }
+
+  parentOf(host: Host): Host | undefined {
+    return host.parentPath === undefined ? undefined : this.hosts.get(host.parentPath);
+  }
+
+  /** No younger session of the child was granted. */
+  isNewest(connection: Connection): boolean {
+    const { child, id, sessionSequence = 0 } = connection;
+    for (const other of this.network.open) {
+      if (other.child.path === child.path && other.id !== id && (other.sessionSequence ?? 0) > sessionSequence)
+        return false;
+    }
+    return true;
+  }
+
+  childrenOf(host: Host): Host[] {
+    return [...this.hosts.values()].filter(({ parentPath }) => parentPath === host.path);
+  }
+
+  configOf(host: Host): NodeConfig {
+    const children = this.childrenOf(host);
+    const relays = children.filter(({ role }) => role === 'relay').map(({ name }) => name);
+    const agents = children.filter(({ role, isGone }) => role === 'agent' && !isGone);
+    return configOfPlanned(
+      host.planned,
+      relays,
+      agents.map(({ planned }) => planned),
+    );
+  }
+
+  /** Lets events happen until then, or until something is wrong. */
+  async run(untilMs: number): Promise<void> {
+    const atMs = this.#startMs + untilMs;
+    await settled();
+    while (this.violations.length === 0 && this.clock.fireNext(atMs)) {
+      this.steps++;
+      await settled();
+    }
+    this.clock.advance(Math.max(0, atMs - this.clock.monotonicMs()));
+  }
+
+  hash(): string {
+    return this.#trace.copy().digest('hex').slice(0, 16);
+  }
+
+  // -------------------------------------------------------------------------------------------- what is told of events
+
+  note(text: string): void {
+    const line = `${(this.nowMs / 1000).toFixed(3)} s: ${text}`;
+    this.#trace.update(line);
+    this.last.push(line);
+    if (this.last.length > lastMax) this.last.shift();
+  }
+
+  violation(check: string, message: string): void {
+    this.note(`VIOLATION: ${check}: ${message}`);
+    this.violations.push({ check, message, atMs: this.nowMs });
+  }
+
+  committed(host: Host, changes: readonly Change[], before: MemoryStore): void {
+    for (const { key, value } of changes) {
+      this.#trace.update(key);
+      if (value) this.#trace.update(value);
+    }
+    for (const check of this.checks) check.committed?.(host, changes, before);
+  }
+
+  sent(connection: Connection, from: Side, frame: Frame, bytes: Uint8Array): void {
+    this.#trace.update(bytes);
+    this.note(`${connection.host(from).title} sends ${describe(frame)} (${connection.id})`);
+    for (const check of this.checks) check.sent?.(connection, from, frame);
+    if (frame.frame?.$case === 'retry' && frame.frame.value.reason === 'clone') this.#operatorActs(connection.child);
+  }
+
+  /**
+   * A machine that was put back to an older copy is refused as a copy of itself until it has been started more often than the one that its parent
+   * knows: somebody sees to that, unless its clone is really there.
+   */
+  #operatorActs(host: Host): void {
+    const { life } = host;
+    this.clock.after(operatorActsAfterMs, () => {
+      if (host.isClone || !life.alive || this.clones.has(host.path)) return;
+      this.note(`the operator starts ${host.title} again`);
+      host.crash(1);
+    });
+  }
+
+  delivering(connection: Connection, to: Side, frame: Frame, deliver: () => void): void {
+    if (!connection.lifeOf(to).alive) return;
+    for (const check of this.checks) check.receiving?.(connection, to, frame);
+    this.delivery = { connection, to, frame };
+    deliver();
+    this.delivery = undefined;
+    if (connection.lifeOf(to).alive) for (const check of this.checks) check.received?.(connection, to, frame);
+  }
+
+  started(host: Host): void {
+    this.note(`${host.title} serves`);
+  }
+
+  ended(host: Host): void {
+    this.note(`${host.title} ends, ${host.disk.unflushed} commits not flushed`);
+    this.network.ended(host);
+    for (const check of this.checks) check.ended?.(host);
+  }
+
+  replaced(host: Host): void {
+    for (const check of this.checks) check.replaced?.(host);
+  }
+}
+
+/** Everything that is ready to go on has gone on. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+function describe({ frame }: Frame): string {
+  switch (frame?.$case) {
+    case 'batch': {
+      const { entries, from, to, head } = frame.value;
+      const keys = entries.map(({ key, tombstone, keyHash }) =>
+        tombstone ? `-${keyHash.toString('hex', 0, 3)}` : key,
+      );
+      return `batch ${from}-${to} of ${head} [${keys.slice(0, 6).join(' ')}${keys.length > 6 ? ' …' : ''}]`;
+    }
+    case 'ack':
+      return `ack ${frame.value.cursor}`;
+    case 'beat':
+      return `beat ${frame.value.head}${frame.value.ready ? ' ready' : ''}`;
+    case 'hello':
+      return `hello boot ${frame.value.bootCounter}, cursor ${frame.value.down?.cursor}`;
+    case 'welcome':
+      return `welcome ${frame.value.sessionSequence}${frame.value.downResumes ? ' resumes' : ''}${frame.value.ready ? ' ready' : ''}`;
+    case 'retry':
+      return `retry: ${frame.value.reason}`;
+    case 'resume':
+      return `resume: ${frame.value.resumes}`;
+    case 'reconcileReply':
+      return `reply with ${frame.value.entries.length} entries, head ${frame.value.head}`;
+    default:
+      return frame?.$case ?? 'nothing';
+  }
+}
