@@ -214,7 +214,7 @@ class MeshServer implements Listener {
       call.on('data', (bytes: Buffer) => link.received(bytes));
     } catch (error) {
       call.emit('error', statusOf(error));
-      if (connection && connection.name === undefined) {
+      if (connection && connection.name === undefined && !connection.ending) {
         connection.used = true;
         this.#refused(connection.remote, error);
         this.#endLater(connection);

@@ -1,0 +1,223 @@
+import { type AddressInfo, createServer, type Socket, type Server as TcpServer, connect as tcpConnect } from 'node:net';
+import { Client, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock, VirtualClock } from '../../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../../core/runtime/errors.ts';
+import { silentLogger } from '../../../../../core/runtime/logger.ts';
+import { channelOptions } from '../../../../../core/wire/grpc/channel-options.ts';
+import { grpcDialer } from '../../../../../core/wire/grpc/grpc-dialer.ts';
+import { listenGrpc, type NodeCredentials } from '../../../../../core/wire/grpc/grpc-listener.ts';
+import { asBytes, sessionMethod, streamMethod } from '../../../../../core/wire/grpc/session-method.ts';
+import { secureContextOf, TlsChannel } from '../../../../../core/wire/grpc/tls-channel.ts';
+import type { Link, LinkEvents, Listener } from '../../../../../core/wire/link.ts';
+import { beat, LinkLog } from '../../../../support/link-log.ts';
+import { TestTree } from '../../../../support/test-tree.ts';
+
+let tree: TestTree;
+let parent: NodeCredentials;
+let kid: NodeCredentials;
+let sister: NodeCredentials;
+beforeAll(async () => {
+  tree = await TestTree.create();
+  parent = await tree.credentials('eu', 'relay');
+  kid = await tree.credentials('eu:kid', 'agent');
+  sister = await tree.credentials('eu:sister', 'agent');
+});
+
+class ParentLog extends LinkLog {
+  readonly streams: number[] = [];
+
+  onStream(id: number, _link: Link): LinkEvents {
+    this.streams.push(id);
+    return new LinkLog();
+  }
+}
+
+describe('calls for streams', () => {
+  let listener: Listener;
+  let parents: ParentLog[];
+  const open: (() => unknown)[] = [];
+  const clock = new VirtualClock();
+
+  beforeEach(async () => {
+    parents = [];
+    listener = await listenGrpc({
+      host: '127.0.0.1',
+      port: 0,
+      credentials: parent,
+      log: silentLogger,
+      clock,
+      accept: () => {
+        const log = new ParentLog();
+        parents.push(log);
+        return log;
+      },
+    });
+  });
+  afterEach(async () => {
+    for (const close of open.splice(0)) await close();
+    await listener[Symbol.asyncDispose]();
+  });
+
+  /** A client that holds a certificate of the tree and keeps to no rules. */
+  function client(by: NodeCredentials): Client {
+    const channel = new TlsChannel(secureContextOf(by), '127.0.0.1', () => undefined);
+    const made = new Client(listener.address, channel, channelOptions);
+    open.push(() => {
+      made.close();
+      channel.close();
+    });
+    return made;
+  }
+
+  /** Begins a session; how the parent names it. */
+  function session(by: Client): Promise<string> {
+    const call = by.makeBidiStreamRequest(sessionMethod, asBytes, asBytes, new Metadata());
+    call.on('error', () => {});
+    open.push(() => call.cancel());
+    return new Promise((resolve) => call.once('metadata', (answer) => resolve(String(answer.get('banyan-link')[0]))));
+  }
+
+  /** The code and the words with which a call is refused; undefined: it is taken. */
+  function stream(by: Client, of: Record<string, string>): Promise<string | undefined> {
+    const metadata = new Metadata();
+    for (const [key, value] of Object.entries(of)) metadata.set(key, value);
+    const call = by.makeBidiStreamRequest(streamMethod, asBytes, asBytes, metadata);
+    open.push(() => call.cancel());
+    return new Promise((resolve) => {
+      call.once('metadata', () => resolve(undefined));
+      call.on('error', ({ metadata: told, details }: ServiceError) =>
+        resolve(`${told.get('banyan-code')[0]}: ${details}`),
+      );
+    });
+  }
+
+  const address = (link: string, id = '2') => ({ 'banyan-link': link, 'banyan-stream': id });
+
+  it('are taken on the connection of their session, and on another one of the same child', async () => {
+    const first = client(kid);
+    const name = await session(first);
+    expect(await stream(first, address(name, '2'))).toBeUndefined();
+    expect(await stream(client(kid), address(name, '4'))).toBeUndefined();
+    expect(parents[0]!.streams).toEqual([2, 4]);
+  });
+
+  it('are refused to another child, though it knows the name of the session', async () => {
+    const name = await session(client(kid));
+    expect(await stream(client(sister), address(name))).toMatch(
+      /^Forbidden: the agent "eu:sister" has no such session/,
+    );
+    const own = client(sister);
+    await session(own);
+    expect(await stream(own, address(name))).toMatch(/^Forbidden: /);
+    expect(parents.map(({ streams }) => streams)).toEqual([[], []]);
+  });
+
+  it('are refused on the connection of another session, also of the same child', async () => {
+    const [first, second] = [client(kid), client(kid)];
+    const name = await session(first);
+    expect(await session(second)).not.toBe(name);
+    expect(await stream(second, address(name))).toMatch(/^Forbidden: /);
+    expect(parents[0]!.streams).toEqual([]);
+  });
+
+  it.each([
+    ['of a session that there is not', { 'banyan-link': 'ab'.repeat(16), 'banyan-stream': '2' }, /^NotFound: /],
+    ['without a session', { 'banyan-stream': '2' }, /^Protocol: .*banyan-link/],
+    ['without a number', { 'banyan-link': 'ab' }, /^Protocol: /],
+    ['of stream 0', address('ab', '0'), /^Protocol: /],
+    ['of stream -2', address('ab', '-2'), /^Protocol: /],
+    ['of a stream that no number can hold', address('ab', '99999999999999999'), /^Protocol: /],
+    ['of stream 2e3', address('ab', '2e3'), /^Protocol: /],
+  ])('are refused %s, and the connection is closed', async (_, of, words) => {
+    const one = client(kid);
+    expect(await stream(one, of)).toMatch(words);
+    clock.advance(5_000);
+    await expect.poll(() => one.getChannel().getConnectivityState(false)).not.toBe(2);
+  });
+
+  it('do not make a session of their connection', async () => {
+    const name = await session(client(kid));
+    const second = client(kid);
+    expect(await stream(second, address(name))).toBeUndefined();
+    const call = second.makeBidiStreamRequest(sessionMethod, asBytes, asBytes, new Metadata());
+    await new Promise<ServiceError>((resolve) => call.on('error', resolve));
+    expect(parents.length).toBe(1);
+  });
+
+  it('are refused with the words of the session itself, which goes on', async () => {
+    const first = client(kid);
+    const name = await session(first);
+    parents[0]!.onStream = () => {
+      throw new BanyanError('NotFound', 'nobody waits for it');
+    };
+    expect(await stream(first, address(name))).toBe('NotFound: nobody waits for it');
+    expect(parents[0]!.closes).toEqual([]);
+  });
+});
+
+describe('a dialer with large streams', () => {
+  let server: TcpServer;
+  const sockets = new Set<Socket>();
+  afterEach(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+
+  /** Counts connections on their way through. */
+  async function counting(target: string): Promise<string> {
+    const [host, port] = target.split(':');
+    server = createServer((near) => {
+      const far = tcpConnect(Number(port), host!);
+      sockets.add(near);
+      near.on('close', () => {
+        sockets.delete(near);
+        far.destroy();
+      });
+      for (const socket of [near, far]) socket.on('error', () => near.destroy());
+      far.on('close', () => near.destroy());
+      near.pipe(far).pipe(near);
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  it('has one other connection for all of them, gives it up when they are over for a minute, and makes it anew', async () => {
+    const listener = await listenGrpc({
+      host: '127.0.0.1',
+      port: 0,
+      credentials: parent,
+      log: silentLogger,
+      accept: () => new ParentLog(),
+      clock: systemClock,
+    });
+    const clock = new VirtualClock();
+    const dialer = grpcDialer({ address: await counting(listener.address), parentPath: 'eu', credentials: kid, clock });
+    const link = await dialer.dial(new LinkLog(), 10_000);
+    const opened = async (id: number) => {
+      const log = new LinkLog();
+      const stream = await link.openStream!(id, true, log);
+      stream.send(beat(1));
+      return { stream, log };
+    };
+    const [first, second] = [await opened(2), await opened(4)];
+    await expect.poll(() => sockets.size).toBe(2);
+    for (const { stream, log } of [first, second]) {
+      stream.close('enough');
+      await log.closed();
+    }
+    clock.advance(59_000);
+    const third = await opened(6);
+    clock.advance(59_000);
+    third.stream.close('enough');
+    await third.log.closed();
+    expect(sockets.size).toBe(2);
+    clock.advance(60_000);
+    await expect.poll(() => sockets.size).toBe(1);
+    const fourth = await opened(8);
+    await expect.poll(() => sockets.size).toBe(2);
+    link.close('enough');
+    await fourth.log.closed();
+    await listener[Symbol.asyncDispose]();
+  });
+});
