@@ -245,8 +245,9 @@ export class Node implements AsyncDisposable {
   // --------------------------------------------------------------------------------------------------- neighbours
 
   #makeSessions(): ParentSessions {
-    const { store, clock, log, software } = this.#ports;
+    const { store, clock, log, software, soon } = this.#ports;
     return new ParentSessions({
+      soon,
       store,
       clock,
       log,

@@ -5,10 +5,10 @@ import { BanyanError } from '../runtime/errors.ts';
 import { asText, concat, equalBytes, text, u32 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
-import { contentHash, releaseContent, storeContent } from './content.ts';
+import { recordOf, releaseContent, storeContent } from './content.ts';
 import type { AppliedChange, Batch, Consumer, ResumeTuple, Row, WireEntry } from './feed.ts';
 import { withPieces } from './pieces.ts';
-import { checkCollision, openTable, removeRow, TableRows, writeRow } from './table.ts';
+import { checkSameKey, openTable, removeRow, TableRows, writeRow } from './table.ts';
 
 /**
  * Entries by which a producer that could not make a row anew, and has nothing of the former one, says that the consumer is to keep its own: without it,
@@ -134,9 +134,10 @@ export class FeedConsumer extends TableRows implements Consumer {
     if (!equalBytes(keyHash, hash128(content.key))) {
       throw new BanyanError('Protocol', `${this.name}: the entry "${content.key}" came under another key's hash`);
     }
-    checkCollision(t, row, content.key);
-    const same = row?.content !== undefined && equalBytes(row.content.hash, contentHash(content));
-    const reference = same && row?.content ? row.content : storeContent(t, content);
+    if (before) checkSameKey(before, content.key);
+    const record = recordOf(content);
+    const same = row?.content !== undefined && equalBytes(row.content.hash, record.hash);
+    const reference = same && row?.content ? row.content : storeContent(t, record);
     writeRow(t, this.id, { keyHash, revision, originRevision, content: reference });
     if (same) return undefined;
     if (row?.content) releaseContent(t, row.content);

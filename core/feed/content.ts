@@ -35,35 +35,50 @@ export function readContent(reader: Reader, { hash }: ContentReference): Content
   return decodeContent(record);
 }
 
-/** Stores the content, counted once more. */
-export function storeContent(t: Transaction, content: Content): ContentReference {
+/** A content as it is stored: made once by who compares the hash first. */
+export interface ContentRecord extends ContentReference {
+  readonly record: Uint8Array;
+}
+
+export function recordOf(content: Content): ContentRecord {
   const record = encodeContent(content);
-  const reference = { hash: hash128(record) };
-  const count = referenceCount(t, reference);
-  if (count === 0) t.put(contentKey(reference.hash), record);
-  t.put(countKey(reference.hash), u32(count + 1));
-  return reference;
+  return { record, hash: hash128(record) };
+}
+
+/** Stores the content, counted once more. */
+export function storeContent(t: Transaction, { record, hash }: ContentRecord): ContentReference {
+  const at = countKey(hash);
+  const count = countAt(t, at);
+  if (count === 0) t.put(contentKey(hash), record);
+  t.put(at, u32(count + 1));
+  return { hash };
 }
 
 export function retainContent(t: Transaction, reference: ContentReference): void {
-  const count = referenceCount(t, reference);
+  const at = countKey(reference.hash);
+  const count = countAt(t, at);
   if (count === 0) throw new Error('a content that nobody names was referred to');
-  t.put(countKey(reference.hash), u32(count + 1));
+  t.put(at, u32(count + 1));
 }
 
 /** One row less; the last one takes the content with it. */
 export function releaseContent(t: Transaction, reference: ContentReference): void {
-  const count = referenceCount(t, reference);
+  const at = countKey(reference.hash);
+  const count = countAt(t, at);
   if (count > 1) {
-    t.put(countKey(reference.hash), u32(count - 1));
+    t.put(at, u32(count - 1));
     return;
   }
-  t.remove(countKey(reference.hash));
+  t.remove(at);
   t.remove(contentKey(reference.hash));
 }
 
 export function referenceCount(reader: Reader, { hash }: ContentReference): number {
-  const bytes = reader.get(countKey(hash));
+  return countAt(reader, countKey(hash));
+}
+
+function countAt(reader: Reader, at: Uint8Array): number {
+  const bytes = reader.get(at);
   return bytes ? readU32(bytes) : 0;
 }
 

@@ -6,7 +6,7 @@ import type { Random } from '../runtime/random.ts';
 import { asText, concat, equalBytes, readU48, text, u32, u48, u48Bytes } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
-import { contentHash, readContent, releaseContent } from './content.ts';
+import { readContent, recordOf, releaseContent } from './content.ts';
 import {
   type Batch,
   type BatchLimits,
@@ -19,7 +19,8 @@ import {
   type Row,
   type WireEntry,
 } from './feed.ts';
-import { checkCollision, openTable, referTo, removeRow, TableRows, writeRow } from './table.ts';
+import type { SharedContents } from './shared-contents.ts';
+import { checkCollision, openTable, referTo, removeRow, TableRows, tableKey, writeRow } from './table.ts';
 
 interface ProducerState {
   readonly epoch: string;
@@ -43,14 +44,17 @@ export interface ProducerOptions {
   /** Of this start of the process: 16 random bytes, hex. */
   readonly bootNonce: string;
   readonly random: Random;
+  /** Of producers that have many contents in common. */
+  readonly contents?: SharedContents;
 }
 
 export class FeedProducer extends TableRows implements Producer {
   readonly epoch: string;
   readonly incarnation: string;
+  readonly #contents: SharedContents | undefined;
 
   /** Begins an incarnation; it must be flushed before anything of this feed is sent. */
-  static open(t: Transaction, { name, bootNonce, random }: ProducerOptions): FeedProducer {
+  static open(t: Transaction, { name, bootNonce, random, contents }: ProducerOptions): FeedProducer {
     const id = openTable(t, name);
     const known = readState(t, id);
     const state = known ?? {
@@ -61,13 +65,14 @@ export class FeedProducer extends TableRows implements Producer {
       const incarnation = { bootNonce, startRevision: readHead(t, id) };
       writeState(t, id, { ...state, incarnations: [...state.incarnations, incarnation].slice(-incarnationsMax) });
     }
-    return new FeedProducer(name, id, state.epoch, bootNonce);
+    return new FeedProducer(name, id, state.epoch, bootNonce, contents);
   }
 
-  private constructor(name: string, id: number, epoch: string, incarnation: string) {
+  private constructor(name: string, id: number, epoch: string, incarnation: string, contents?: SharedContents) {
     super(name, id);
     this.epoch = epoch;
     this.incarnation = incarnation;
+    this.#contents = contents;
   }
 
   head(reader: Reader): number {
@@ -85,9 +90,10 @@ export class FeedProducer extends TableRows implements Producer {
   put(t: Transaction, content: Content, originRevision: number): boolean {
     const keyHash = hash128(content.key);
     const before = this.get(t, keyHash);
-    if (isKept(before, contentHash(content), originRevision)) return false;
+    const record = recordOf(content);
+    if (isKept(before, record.hash, originRevision)) return false;
     checkCollision(t, before, content.key);
-    this.#replace(t, before, { keyHash, originRevision, content: referTo(t, content) });
+    this.#replace(t, before, { keyHash, originRevision, content: referTo(t, record) });
     return true;
   }
 
@@ -127,7 +133,7 @@ export class FeedProducer extends TableRows implements Producer {
       const keyHash = keyHashOf(value);
       const row = this.get(reader, keyHash);
       if (!row) throw new Error(`the feed ${this.name} has a revision without a row`);
-      const content = this.contentOf(reader, row);
+      const content = row.content && (this.#contents?.read(reader, row.content) ?? readContent(reader, row.content));
       const size = entryBytes(content ? { content } : {});
       const last = entries.at(-1);
       if (last && (entries.length >= limits.maxEntries || bytes + size > limits.maxBytes)) {
@@ -148,12 +154,11 @@ export class FeedProducer extends TableRows implements Producer {
   }
 
   acknowledge(t: Transaction, cursor: number): void {
-    const { acknowledged, purgeRevision } = readProgress(t, this.id);
-    if (cursor > this.head(t)) {
-      throw new BanyanError(
-        'Protocol',
-        `${this.name}: acknowledged revision ${cursor} is beyond the head ${this.head(t)}`,
-      );
+    const head = this.head(t);
+    const at = progressKey(this.id);
+    const { acknowledged, purgeRevision } = progressIn(t.get(at));
+    if (cursor > head) {
+      throw new BanyanError('Protocol', `${this.name}: acknowledged revision ${cursor} is beyond the head ${head}`);
     }
     if (cursor <= acknowledged) return;
     let purged = purgeRevision;
@@ -163,7 +168,7 @@ export class FeedProducer extends TableRows implements Producer {
       removeRow(t, this.id, keyHashOf(value));
       t.remove(key);
     }
-    t.put(progressKey(this.id), concat(u48(cursor), u48(purged)));
+    t.put(at, concat(u48(cursor), u48(purged)));
   }
 
   backlog(reader: Reader): { entries: number; bytes: number; oldestRevision?: number } {
@@ -206,12 +211,14 @@ export class FeedProducer extends TableRows implements Producer {
   }
 
   #replace(t: Transaction, before: Row | undefined, next: Omit<Row, 'revision'>): void {
-    const revision = this.head(t) + 1;
+    const headAt = headKey(this.id);
+    const head = t.get(headAt);
+    const revision = (head ? readU48(head) : 0) + 1;
+    t.put(headAt, u48(revision));
     if (before) t.remove(revisionKey(this.id, before.revision));
     if (before?.content) releaseContent(t, before.content);
     writeRow(t, this.id, { ...next, revision });
     t.put(revisionKey(this.id, revision), next.content ? next.keyHash : concat(next.keyHash, tombstoneMark));
-    t.put(headKey(this.id), u48(revision));
   }
 }
 
@@ -234,11 +241,14 @@ function isKept(row: Row | undefined, hash: Uint8Array, originRevision: number):
 }
 
 function revisionKey(id: number, revision: number): Uint8Array {
-  return concat(prefixOf('tableRevision'), u32(id), u48(revision));
+  return tableKey('tableRevision', id, u48(revision));
 }
 
+const headName = text('head');
+const progressName = text('progress');
+
 function headKey(id: number): Uint8Array {
-  return concat(prefixOf('producerState'), u32(id), text('head'));
+  return tableKey('producerState', id, headName);
 }
 
 function readHead(reader: Reader, id: number): number {
@@ -247,11 +257,14 @@ function readHead(reader: Reader, id: number): number {
 }
 
 function progressKey(id: number): Uint8Array {
-  return concat(prefixOf('producerState'), u32(id), text('progress'));
+  return tableKey('producerState', id, progressName);
 }
 
 function readProgress(reader: Reader, id: number): Progress {
-  const bytes = reader.get(progressKey(id));
+  return progressIn(reader.get(progressKey(id)));
+}
+
+function progressIn(bytes: Uint8Array | undefined): Progress {
   if (!bytes) return { acknowledged: 0, purgeRevision: 0 };
   return { acknowledged: readU48(bytes), purgeRevision: readU48(bytes, u48Bytes) };
 }

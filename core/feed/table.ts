@@ -3,10 +3,10 @@
  * Order by key hash is what both ends of a feed share, so a range of it is the unit of reconciliation.
  */
 import { hash128, hashBytes } from '../object/hash.ts';
-import { concat, equalBytes, prefixRange, readU32, readU48, text, u32, u48, u48Bytes } from '../store/bytes.ts';
-import { prefixOf } from '../store/keyspace.ts';
+import { concat, equalBytes, prefixRange, readU32, readU48, text, u32, u48Bytes } from '../store/bytes.ts';
+import { type Keyspace, prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
-import { contentHash, readContent, releaseContent, retainContent, storeContent } from './content.ts';
+import { type ContentRecord, readContent, recordOf, releaseContent, retainContent, storeContent } from './content.ts';
 import type { Content, ContentReference, Row, Table } from './feed.ts';
 
 export class TableRows implements Table {
@@ -65,9 +65,10 @@ export class LocalTable extends TableRows {
   put(t: Transaction, content: Content, originRevision: number): boolean {
     const keyHash = hash128(content.key);
     const before = this.get(t, keyHash);
-    if (before?.content && equalBytes(before.content.hash, contentHash(content))) return false;
+    const record = recordOf(content);
+    if (before?.content && equalBytes(before.content.hash, record.hash)) return false;
     checkCollision(t, before, content.key);
-    writeRow(t, this.id, { keyHash, revision: originRevision, originRevision, content: storeContent(t, content) });
+    writeRow(t, this.id, { keyHash, revision: originRevision, originRevision, content: storeContent(t, record) });
     if (before?.content) releaseContent(t, before.content);
     return true;
   }
@@ -85,8 +86,11 @@ export class LocalTable extends TableRows {
 // ------------------------------------------------------------------------------------------------------- rows
 
 export function writeRow(t: Transaction, table: number, row: Row): void {
-  const parts = [u48(row.revision), u48(row.originRevision)];
-  t.put(rowKey(table, row.keyHash), concat(...parts, ...(row.content ? [row.content.hash] : [])));
+  const bytes = Buffer.allocUnsafe(2 * u48Bytes + (row.content ? hashBytes : 0));
+  bytes.writeUIntBE(row.revision, 0, u48Bytes);
+  bytes.writeUIntBE(row.originRevision, u48Bytes, u48Bytes);
+  if (row.content) bytes.set(row.content.hash, 2 * u48Bytes);
+  t.put(rowKey(table, row.keyHash), bytes);
 }
 
 export function removeRow(t: Transaction, table: number, keyHash: Uint8Array): void {
@@ -95,20 +99,31 @@ export function removeRow(t: Transaction, table: number, keyHash: Uint8Array): v
 
 /** Two keys under one hash would silently be one: that has to be loud. */
 export function checkCollision(reader: Reader, row: Row | undefined, key: string): void {
-  if (!row?.content) return;
-  const other = readContent(reader, row.content).key;
+  if (row?.content) checkSameKey(readContent(reader, row.content), key);
+}
+
+export function checkSameKey({ key: other }: Content, key: string): void {
   if (other !== key) throw new Error(`the keys "${other}" and "${key}" have one hash`);
 }
 
 /** Stores a content for a row, or counts one that is stored. */
-export function referTo(t: Transaction, content: Content | ContentReference): ContentReference {
-  if (!('hash' in content)) return storeContent(t, content);
+export function referTo(t: Transaction, content: ContentRecord | ContentReference): ContentReference {
+  if ('record' in content) return storeContent(t, content);
   retainContent(t, content);
   return content;
 }
 
 export function rowKey(table: number, keyHash: Uint8Array): Uint8Array {
-  return concat(prefixOf('tableRow'), u32(table), keyHash);
+  return tableKey('tableRow', table, keyHash);
+}
+
+/** Every read and write of a row makes one: a single allocation. */
+export function tableKey(space: Keyspace, table: number, rest: Uint8Array): Uint8Array {
+  const key = Buffer.allocUnsafe(6 + rest.length);
+  key.set(prefixOf(space), 0);
+  key.writeUInt32BE(table, 2);
+  key.set(rest, 6);
+  return key;
 }
 
 export function tableRange(table: number): { from: Uint8Array; to: Uint8Array } {

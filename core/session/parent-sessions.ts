@@ -39,6 +39,8 @@ export interface ParentSessionsPorts {
   disconnected(child: string, reason: string): void;
   /** Makes the streams of a session; absent: the node has none. */
   streamsOf?(child: string, link: Link): SessionStreams;
+  /** Calls back soon, after what waits already. */
+  soon(run: () => void): void;
 }
 
 export interface SessionStatus {
@@ -68,6 +70,14 @@ const helloWithinMs = 10_000;
 const earlyFramesMax = 16;
 /** What a refused child is asked to wait: long, since a person has to act. */
 const refusedAfterMs = 30_000;
+/** Children whose batches are made in one turn of the event loop: a millisecond, when there is one entry for each. */
+const childrenPerTurn = 64;
+
+/** A child's feed is durable up to the head. */
+interface Woken {
+  readonly attached: Attached;
+  readonly head: number;
+}
 
 export class ParentSessions {
   readonly #ports: ParentSessionsPorts;
@@ -196,6 +206,7 @@ export class ParentSessions {
 
   #open(link: Link, child: string, hello: Hello): Opened | undefined {
     const role = link.peer.role === 'agent' ? 'agent' : 'relay';
+    this.#attached.get(child)?.runner.settle();
     const { admission, feeds } = this.#ports.store.write((t) => {
       const decision = admit(hello, link.peer.path, readSession(t, link.peer.path));
       if (!decision.admitted) return { admission: decision };
@@ -301,6 +312,13 @@ export class ParentSessions {
     link.close(retry.message);
   }
 
+  /** Some at a time: the first have their batches on the line, and their answers are read, while those of the last are made. */
+  #produced(woken: readonly Woken[]): void {
+    for (const { attached, head } of woken.slice(0, childrenPerTurn)) attached.runner.produced(head);
+    const rest = woken.slice(childrenPerTurn);
+    if (rest.length > 0) this.#ports.soon(() => this.#produced(rest));
+  }
+
   #flush(): void {
     const { store } = this.#ports;
     const children = [...this.#awake];
@@ -314,7 +332,7 @@ export class ParentSessions {
     store.flushed().then(
       () => {
         this.#flushing = false;
-        for (const woken of heads) woken?.attached.runner.produced(woken.head);
+        this.#produced(heads.filter((woken) => woken !== undefined));
         if (this.#awake.size > 0) {
           this.#flushing = true;
           this.#flush();

@@ -11,6 +11,7 @@ import type { Reader, Store, Transaction } from '../store/store.ts';
 import type { SessionStreams } from '../stream/streams.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
 import type { Link } from '../wire/link.ts';
+import { Acknowledgements } from './acknowledgements.ts';
 import type { Send } from './outgoing.ts';
 import { make } from './sending.ts';
 import {
@@ -71,8 +72,11 @@ export class SessionRunner {
   /** Entries with their contents, in batches and in reconciliations: what the session cost. */
   readonly #entries = { sent: 0, received: 0 };
 
+  readonly #acknowledgements: Acknowledgements;
+
   constructor(ports: RunnerPorts, start: Omit<Start, 'nowMs'>) {
     this.#ports = ports;
+    this.#acknowledgements = new Acknowledgements(ports.clock, (cursor) => this.#acknowledge(cursor));
     const first = begin({ ...start, nowMs: ports.clock.monotonicMs() });
     this.#state = first.state;
     this.#run(first);
@@ -109,6 +113,11 @@ export class SessionRunner {
     });
   }
 
+  /** Before another session takes over, which is to find all that was acknowledged. */
+  settle(): void {
+    this.#acknowledgements.settle();
+  }
+
   alive(): void {
     this.#input({ type: 'alive' });
   }
@@ -138,6 +147,7 @@ export class SessionRunner {
     if (this.#ended) return;
     this.#ended = true;
     this.#timer?.stop();
+    this.#acknowledgements.settle();
     const reason = error?.message ?? 'ended';
     this.#ports.streams?.end(`the session with ${this.#ports.link.peer.path || 'the center'} is over: ${reason}`);
     this.#ports.link.close(reason);
@@ -171,7 +181,8 @@ export class SessionRunner {
       case 'storePiece':
         return this.#storePiece(effect.piece);
       case 'acknowledged':
-        return this.#acknowledged(effect.cursor);
+        this.#acknowledgements.note(effect.cursor);
+        return this.#ports.acknowledged(effect.cursor);
       case 'sendBeat': {
         const value = {
           sequence: 0,
@@ -212,13 +223,9 @@ export class SessionRunner {
   }
 
   #apply(batch: Batch): void {
-    const { store, consumer } = this.#ports;
     this.#entries.received += batch.entries.length;
-    this.#commit((t) => consumer.apply(t, batch));
-    this.#afterFlush(() => {
-      const cursor = batch.to;
-      this.#send(ackFrame(this.#consumes, cursor, store.read((reader) => consumer.resume(reader)).epoch));
-    });
+    this.#commit((t) => this.#ports.consumer.apply(t, batch));
+    this.#afterFlush(() => this.#send(ackFrame(this.#consumes, batch.to, batch.epoch)));
   }
 
   #applyAhead(batch: Batch, bytes: number): void {
@@ -247,13 +254,18 @@ export class SessionRunner {
     caughtUp();
   }
 
-  #acknowledged(cursor: number): void {
+  #acknowledge(cursor: number): void {
     const { store, producer, fence } = this.#ports;
-    store.write((t) => {
-      fence(t);
-      producer.acknowledge(t, cursor);
-    });
-    this.#ports.acknowledged(cursor);
+    try {
+      store.write((t) => {
+        fence(t);
+        producer.acknowledge(t, cursor);
+      });
+    } catch (error) {
+      if (!(error instanceof BanyanError)) throw error;
+      // A newer session has taken over, or the store is gone.
+      this.end(error);
+    }
   }
 
   #absorb(reply: ReconcileReply): void {

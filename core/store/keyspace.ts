@@ -81,6 +81,9 @@ export const keyspace = {
 
 export type Keyspace = keyof typeof keyspace;
 
+/** Made once: every key of every read and write begins with one. Nobody writes into them. */
+const prefixes = new Map<string, Uint8Array>(Object.entries(keyspace).map(([space, number]) => [space, u16(number)]));
+
 export function prefixOf(space: Keyspace): Uint8Array {
-  return u16(keyspace[space]);
+  return prefixes.get(space)!;
 }

@@ -1,6 +1,7 @@
 /** The two feeds of each child: the mailbox that this node produces and the reported table that it consumes. */
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
+import { SharedContents } from '../../core/feed/shared-contents.ts';
 import { dropTable } from '../../core/feed/table.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
@@ -18,6 +19,7 @@ export class Mailboxes {
   readonly #random: Random;
   readonly #bootNonce: string;
   readonly #byChild = new Map<string, Mailbox>();
+  readonly #contents = new SharedContents();
 
   /** Opens the mailboxes of all known children; nothing of their rows is read. */
   constructor(store: Store, random: Random, bootNonce: string) {
@@ -58,6 +60,7 @@ export class Mailboxes {
       name: mailboxTable(child),
       bootNonce: this.#bootNonce,
       random: this.#random,
+      contents: this.#contents,
     });
     const reported = FeedConsumer.open(t, { name: reportedTable(child) });
     const mailbox = { child, role, producer, reported };

@@ -2,6 +2,7 @@
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { Content } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
+import { SharedContents } from '../../core/feed/shared-contents.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { silentLogger } from '../../core/runtime/logger.ts';
@@ -29,6 +30,7 @@ export class MeshParent implements AsyncDisposable {
     const log = silentLogger;
     let parent: MeshParent | undefined;
     const sessions = new ParentSessions({
+      soon: setImmediate,
       store,
       clock: systemClock,
       log,
@@ -125,11 +127,12 @@ export class MeshParent implements AsyncDisposable {
 function openFeeds(store: LmdbStore, names: readonly string[]): Map<string, ChildFeeds> {
   return store.write((t) => {
     const { bootNonce } = beginBoot(t, systemClock, systemRandom);
+    const contents = new SharedContents();
     return new Map(
       names.map((name) => [
         name,
         {
-          producer: FeedProducer.open(t, { name: `mailbox/${name}`, bootNonce, random: systemRandom }),
+          producer: FeedProducer.open(t, { name: `mailbox/${name}`, bootNonce, random: systemRandom, contents }),
           consumer: FeedConsumer.open(t, { name: `reported/${name}` }),
         },
       ]),

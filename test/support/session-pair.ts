@@ -38,6 +38,7 @@ export class SessionPair {
       return { producer, consumer: FeedConsumer.open(t, { name: 'reported/kid' }) };
     });
     const sessions: ParentSessions = new ParentSessions({
+      soon: queueMicrotask,
       store,
       clock: this.clock,
       log: silentLogger,

@@ -252,6 +252,7 @@ export class World {
       };
     });
     const session: ParentSessions = new ParentSessions({
+      soon: queueMicrotask,
       store,
       clock,
       log,

@@ -47,15 +47,23 @@ export class WriteGroup {
   run<T>(fn: (transaction: Transaction) => T, callbacks: (() => void)[]): T {
     const reader = new LmdbReader(this.#database, this.#directory);
     const changes: Change[] = [];
+    // Who counts or moves on reads a value and puts the next one under the same bytes: what it was is known then.
+    let readKey: Uint8Array | undefined;
+    let readValue: Uint8Array | undefined;
     const change = (key: Uint8Array): Change => {
-      const before = reader.get(key);
+      const before = key === readKey ? readValue : reader.get(key);
+      readKey = undefined;
       const made = { key: Buffer.from(key), before };
       changes.push(made);
       this.#bytes += key.length + (before?.length ?? 0);
       return made;
     };
     const transaction: Transaction = {
-      get: (key) => reader.get(key),
+      get: (key) => {
+        readValue = reader.get(key);
+        readKey = key;
+        return readValue;
+      },
       scan: (range) => reader.scan(range),
       put: (key, value) => {
         this.#database.putSync(change(key).key, value);

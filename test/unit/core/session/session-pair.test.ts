@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { hash128 } from '../../../../core/object/hash.ts';
+import { acknowledgedWithinMs } from '../../../../core/session/acknowledgements.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { content, SessionPair } from '../../../support/session-pair.ts';
 
@@ -27,6 +28,7 @@ describe('a child and its parent', () => {
     pair.put('b', '3');
     await pair.run(20);
     expect(pair.held()).toEqual({ a: '2', b: '3' });
+    await pair.run(acknowledgedWithinMs);
     expect(pair.parent.store.read((r) => pair.parent.producer.acknowledged(r))).toBe(3);
   });
 
