@@ -207,7 +207,8 @@ export class StreamEnd implements ByteStream, LinkEvents {
     let reset: StreamReset | undefined = this.#told;
     if (why === undefined) reset = undefined;
     else if (typeof why === 'object' && (reset?.code !== why.code || reset.message !== why.message)) {
-      const message = why.code === 'DeadlineExceeded' ? `${peer} ${why.message}` : why.message;
+      const late = this.#state.asks ? peer : 'this node';
+      const message = why.code === 'DeadlineExceeded' ? `${late} ${why.message}` : why.message;
       reset = { code: why.code, message, at };
     }
     if (tell && reset) {
