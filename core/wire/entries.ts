@@ -273,6 +273,8 @@ export interface AssociatedAttributes {
   /** Key of the placed object. */
   readonly owner: string;
   readonly namespaced: boolean;
+  /** Names of the placements, of the key's source, whose rules ask for it, sorted; absent from agents that do not tell. */
+  readonly refs?: readonly string[];
 }
 
 /** Of an object that was born at the edge; the body is the whole object as its cluster has it. Its names of placements are of the key's source. */

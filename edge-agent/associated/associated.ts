@@ -9,7 +9,7 @@ import { namesResource } from '../../core/match/resource-rules.ts';
 import { health } from '../../core/object/health.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
 import type { OwnerReference } from '../../core/object/meta.ts';
-import type { PlacementId } from '../../core/wire/entries.ts';
+import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
 import { ResourceWatches, resourceName } from '../observe/resource-watches.ts';
 import { type WholeObject, wholeObject } from '../observe/whole-object.ts';
@@ -43,7 +43,14 @@ export interface Told {
   /** Key of the placed object. */
   readonly owner: string;
   readonly namespaced: boolean;
+  /** Names of the placements whose rules ask for it, sorted. */
+  readonly refs: readonly string[];
   readonly body: Uint8Array;
+}
+
+interface Chosen {
+  readonly uid: string;
+  readonly refs: readonly string[];
 }
 
 export class Associated {
@@ -58,7 +65,7 @@ export class Associated {
   /** By placed object: keys of what is told. */
   readonly #chosen = new Map<string, ReadonlySet<string>>();
   /** By key of what is told. */
-  readonly #told = new Map<string, { readonly uid: string; readonly source: string }>();
+  readonly #told = new Map<string, Chosen & { readonly source: string }>();
   /** Kinds of owners that were asked for, so that each is asked for once. */
   readonly #between = new Map<string, ServedResource>();
   readonly #asked = new Set<string>();
@@ -131,7 +138,7 @@ export class Associated {
     const held = told && this.#held.get(told.uid);
     const owner = told && this.#graph.rootOf(told.uid);
     if (!told || !held || owner === undefined || told.source !== source) return undefined;
-    return { owner, namespaced: held.namespaced, body: held.body };
+    return { owner, namespaced: held.namespaced, refs: told.refs, body: held.body };
   }
 
   stop(): void {
@@ -236,19 +243,19 @@ export class Associated {
   #choose(root: string): void {
     const source = this.#ports.deliveryOf(root)?.source;
     const before = this.#chosen.get(root) ?? new Set<string>();
-    const after = source === undefined ? new Map<string, string>() : this.#choice(root);
+    const after = source === undefined ? new Map<string, Chosen>() : this.#choice(root);
     if (after.size === 0) this.#chosen.delete(root);
     else this.#chosen.set(root, new Set(after.keys()));
     for (const key of before) if (!after.has(key) && !this.#isChosenElsewhere(key, root)) this.#tell(key, undefined);
-    for (const [key, uid] of after) this.#tell(key, { uid, source: source! });
+    for (const [key, chosen] of after) this.#tell(key, { ...chosen, source: source! });
   }
 
-  /** Key -> uid of what is to be told of the objects below a placed one. */
-  #choice(root: string): Map<string, string> {
-    const choice = new Map<string, string>();
+  /** By key, what is to be told of the objects below a placed one. */
+  #choice(root: string): Map<string, Chosen> {
+    const choice = new Map<string, Chosen>();
     const ofRoot = this.#members.get(root) ?? new Map<string, Set<string>>();
     for (const [resource, uids] of ofRoot) {
-      const limit = this.#limit(root, resource);
+      const { limit, refs } = this.#askedFor(root, resource);
       if (limit === 0) continue;
       const members = new Map<string, Held & { uid: string }>();
       for (const uid of uids) {
@@ -256,14 +263,15 @@ export class Associated {
         // A placed object tells its own state.
         if (held && !this.#graph.isRoot(uid)) members.set(held.key, { ...held, uid });
       }
-      for (const key of chooseMembers(members.values(), limit)) choice.set(key, members.get(key)!.uid);
+      for (const key of chooseMembers(members.values(), limit)) choice.set(key, { uid: members.get(key)!.uid, refs });
     }
     return choice;
   }
 
-  #tell(key: string, next: { uid: string; source: string } | undefined): void {
+  #tell(key: string, next: (Chosen & { readonly source: string }) | undefined): void {
     const before = this.#told.get(key);
-    if (before?.uid === next?.uid && before?.source === next?.source) return;
+    const isSame = before?.uid === next?.uid && before?.source === next?.source;
+    if (isSame && before?.refs.join() === next?.refs.join()) return;
     if (next) this.#told.set(key, next);
     else this.#told.delete(key);
     for (const source of new Set([before?.source, next?.source])) {
@@ -277,16 +285,19 @@ export class Associated {
     return root !== undefined && root !== notOf && (this.#chosen.get(root)?.has(key) ?? false);
   }
 
-  /** The greatest of the rules that name the resource; 0 when none does. */
-  #limit(root: string, resource: string): number {
+  /** The placements whose rules name the resource, and the greatest limit among these; 0 when none does. */
+  #askedFor(root: string, resource: string): { limit: number; refs: readonly string[] } {
     const [group = '', plural = ''] = resource.split('/');
     let limit = 0;
+    const refs = new Set<string>();
     for (const id of this.#ports.deliveryOf(root)?.placements ?? []) {
       for (const item of this.#rules.get(id) ?? []) {
-        if (namesResource(item, { group, resource: plural })) limit = Math.max(limit, item.limit);
+        if (!namesResource(item, { group, resource: plural })) continue;
+        limit = Math.max(limit, item.limit);
+        refs.add(splitPlacementId(id).name);
       }
     }
-    return limit;
+    return { limit, refs: [...refs].sort() };
   }
 }
 

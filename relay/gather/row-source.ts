@@ -2,16 +2,19 @@
  * Where the rows of summaries come from: for an object that was sent down its row in the source, in the agent's mailbox and in what the agent reported; for
  * one that was born at the edge what the agent reported.
  */
-import type { UpsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
+import type { AssociatedItem, UpsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
+import { namesResource } from '../../core/match/resource-rules.ts';
 import { matchesUpsync } from '../../core/match/upsync-item.ts';
 import { parseBody } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
+import { asText } from '../../core/store/bytes.ts';
 import type { Reader } from '../../core/store/store.ts';
 import type { Failure } from '../../core/summary/partial.ts';
 import type { Row } from '../../core/summary/summarizer.ts';
 import {
+  type AssociatedAttributes,
   attributesOf,
   type ObjectAttributes,
   type PlacementId,
@@ -28,6 +31,12 @@ export interface RowSourcePorts {
   reportedOf(child: string): Table | undefined;
   /** Path of a child's node. */
   pathOf(child: string): string;
+}
+
+/** What a placement wants of objects that were not sent down. */
+interface RulesOfPlacements {
+  upsyncOf(id: PlacementId): readonly UpsyncItem[];
+  associatedOf(id: PlacementId): readonly AssociatedItem[];
 }
 
 export interface RowPlace {
@@ -55,12 +64,12 @@ export interface ReadRow {
 const wantedMax = 1_000;
 
 export class RowSource {
-  readonly #ports: RowSourcePorts & { upsyncOf(id: PlacementId): readonly UpsyncItem[] };
+  readonly #ports: RowSourcePorts & RulesOfPlacements;
   readonly #rows = new RowReader();
   /** By hash of the content. */
   readonly #wantedByContent = new Map<string, Wanted>();
 
-  constructor(ports: RowSourcePorts & { upsyncOf(id: PlacementId): readonly UpsyncItem[] }) {
+  constructor(ports: RowSourcePorts & RulesOfPlacements) {
     this.#ports = ports;
   }
 
@@ -101,10 +110,12 @@ export class RowSource {
     return wanted;
   }
 
+  /** An object that was born at the edge, or made there for one that was sent down. */
   born(reader: Reader, { child, source, keyHash }: RowPlace): ReadRow | undefined {
     const reported = this.#ports.reportedOf(child);
     const content = reported && contentOf(reader, reported, keyHash);
     const entry = content && parseEntryKey(content.key);
+    if (entry?.type === 'associated' && entry.source === source) return this.#associated(child, entry.object, content!);
     if (!content || entry?.type !== 'upsynced' || entry.source !== source) return undefined;
     const { refs } = attributesOf<UpsyncedAttributes>(content);
     const { object, path } = entry;
@@ -118,6 +129,28 @@ export class RowSource {
           .some((item) => item.statusSummarizers?.includes(name) && matchesUpsync(item, object, labels)),
       row: (place) => this.#rows.bornRow({ path, object, place, body: content.body }),
     };
+  }
+
+  #associated(child: string, object: ObjectKey, { attributes, body }: Content): ReadRow {
+    const { refs = [] } = JSON.parse(asText(attributes)) as AssociatedAttributes;
+    const path = this.#ports.pathOf(child);
+    return {
+      placements: refs,
+      isWanted: ({ id, name: placement }, name) =>
+        refs.includes(placement) &&
+        this.#ports
+          .associatedOf(id)
+          .some((item) => item.statusSummarizers?.includes(name) && namesResource(item, object)),
+      row: (place) => this.#rows.bornRow({ path, object, place, body }),
+    };
+  }
+}
+
+/** Key hashes of the objects that an agent has reported beside those that were sent down to it. */
+export function* associatedRows(reader: Reader, reported: Table): Generator<Uint8Array> {
+  for (const row of reported.rows(reader)) {
+    if (row.content && parseEntryKey(reported.content(reader, row.content).key)?.type === 'associated')
+      yield row.keyHash;
   }
 }
 

@@ -6,7 +6,7 @@
  * child and object, `rowsPerRun` of them in one turn.
  */
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
-import type { EdgePlacementSpec, UpsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
+import type { AssociatedItem, EdgePlacementSpec, UpsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Content } from '../../core/feed/feed.ts';
 import { parseBody } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -23,7 +23,15 @@ import { objectKey, type PlacementId, placementId, placementKey, summaryKey } fr
 import type { Child } from '../schedule/children.ts';
 import { type Placement, type Placements, selectedObjects } from '../schedule/placements.ts';
 import { CompiledSummarizers } from './compiled-summarizers.ts';
-import { contentOf, nameOf, type ReadRow, type RowPlace, RowSource, type RowSourcePorts } from './row-source.ts';
+import {
+  associatedRows,
+  contentOf,
+  nameOf,
+  type ReadRow,
+  type RowPlace,
+  RowSource,
+  type RowSourcePorts,
+} from './row-source.ts';
 import type { Place } from './summary-rows.ts';
 import { UserSummary } from './user-summary.ts';
 
@@ -57,7 +65,7 @@ export interface Resolution {
 interface DirtyRow extends RowPlace {
   /** What the child is to have has changed, and with it perhaps which summaries want the row. */
   readonly shipped: boolean;
-  /** An object that was born at the edge: `keyHash` is that of the row in which it was reported. */
+  /** One that was not sent down: `keyHash` is that of the row in which it was reported. */
   readonly born?: true;
 }
 
@@ -74,6 +82,7 @@ interface Known {
   /** Hash of the placement's content. */
   content: string;
   upsync: readonly UpsyncItem[];
+  associated: readonly AssociatedItem[];
   readonly summaries: Map<string, UserSummary>;
   readonly unresolved: Map<string, string>;
   readonly places: Map<string, Place>;
@@ -99,7 +108,11 @@ export class Summaries {
       () => this.#run(),
     );
     this.#summarizers = new CompiledSummarizers((reader, source, name) => ports.specOf(reader, source, name));
-    this.#rows = new RowSource({ ...ports, upsyncOf: (id) => this.#byPlacement.get(id)?.upsync ?? [] });
+    this.#rows = new RowSource({
+      ...ports,
+      upsyncOf: (id) => this.#byPlacement.get(id)?.upsync ?? [],
+      associatedOf: (id) => this.#byPlacement.get(id)?.associated ?? [],
+    });
   }
 
   of(id: PlacementId): Resolution | undefined {
@@ -163,7 +176,7 @@ export class Summaries {
     if (this.#byPlacement.size > 0) t.afterCommit(() => this.#mark({ child, source, keyHash, shipped: true }));
   }
 
-  /** An object that was born at an agent's cluster has come, changed or gone. */
+  /** An object that was born at an agent's cluster, or made there for one that was sent down, has come, changed or gone. */
   bornChanged(child: string, source: string, keyHash: Uint8Array): void {
     if (this.#byPlacement.size === 0 || this.#ports.children.get(child)?.role !== 'agent') return;
     this.#mark({ child, source, keyHash, shipped: true, born: true });
@@ -201,11 +214,12 @@ export class Summaries {
   #refresh(reader: Reader, id: PlacementId): void {
     const placement = this.#ports.placements.get(id);
     const content = placement && this.#contentOf(reader, placement);
-    const items = content ? itemsOf(content.body) : { downsync: [], upsync: [] };
+    const items = content ? itemsOf(content.body) : { downsync: [], upsync: [], associated: [] };
     const names = namesOf(items);
     const known: Known = this.#byPlacement.get(id) ?? {
       content: '',
       upsync: [],
+      associated: [],
       summaries: new Map(),
       unresolved: new Map(),
       places: new Map(),
@@ -222,6 +236,7 @@ export class Summaries {
     const edited = known.content !== hash;
     known.content = hash;
     known.upsync = items.upsync;
+    known.associated = items.associated;
     // Which Location it is through which the placement reaches an agent may be another.
     if (edited) known.places.clear();
     for (const name of names) {
@@ -319,7 +334,7 @@ export class Summaries {
         this.#setRow(row, this.#rows.object(reader, row), placement, name, summary);
         rows++;
       }
-      for (const keyHash of this.#ports.bornOf(reader, child)) {
+      for (const keyHash of this.#bornOf(reader, id, name, child)) {
         const row = { child, source: placement.source, keyHash, shipped: false, born: true } as const;
         this.#setRow(row, this.#rows.born(reader, row), placement, name, summary);
         rows++;
@@ -327,6 +342,13 @@ export class Summaries {
     }
     if (summary.loading.size === 0) this.#ports.changed(id, name);
     return rows;
+  }
+
+  *#bornOf(reader: Reader, id: PlacementId, name: string, child: string): Generator<Uint8Array> {
+    yield* this.#ports.bornOf(reader, child);
+    const items = this.#byPlacement.get(id)?.associated ?? [];
+    const reported = items.some((item) => item.statusSummarizers?.includes(name)) && this.#ports.reportedOf(child);
+    if (reported) yield* associatedRows(reader, reported);
   }
 
   /** One object of one agent, in each summary that has it or is to have it. */
@@ -386,13 +408,13 @@ function sameShape({ content: a }: UserPartial, { content: b }: UserPartial): bo
   return a.kinds.join() === b.kinds.join();
 }
 
-type Items = Pick<Required<EdgePlacementSpec>, 'downsync' | 'upsync'>;
+type Items = Pick<Required<EdgePlacementSpec>, 'downsync' | 'upsync' | 'associated'>;
 
 function itemsOf(placement: Uint8Array): Items {
-  const { downsync = [], upsync = [] } = parseBody(placement).spec as Partial<EdgePlacementSpec>;
-  return { downsync, upsync };
+  const { downsync = [], upsync = [], associated = [] } = parseBody(placement).spec as Partial<EdgePlacementSpec>;
+  return { downsync, upsync, associated };
 }
 
-function namesOf({ downsync, upsync }: Items): string[] {
-  return [...new Set([...downsync, ...upsync].flatMap((item) => item.statusSummarizers ?? []))].sort();
+function namesOf({ downsync, upsync, associated }: Items): string[] {
+  return [...new Set([...downsync, ...upsync, ...associated].flatMap((item) => item.statusSummarizers ?? []))].sort();
 }

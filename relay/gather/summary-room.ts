@@ -115,7 +115,8 @@ export class SummaryRoom {
   reportedChanged(child: string, changes: readonly AppliedChange[]): void {
     for (const { key, keyHash } of changes) {
       const entry = parseEntryKey(key);
-      if (entry?.type === 'upsynced') this.#summaries.bornChanged(child, entry.source, keyHash);
+      if (entry?.type === 'upsynced' || entry?.type === 'associated')
+        this.#summaries.bornChanged(child, entry.source, keyHash);
       else if (entry?.type === 'state') this.#summaries.stateChanged(child, entry.source, entry.object);
       else if (entry?.type === 'summary') this.#summaries.partialChanged(child, entry.id, entry.summarizer);
     }

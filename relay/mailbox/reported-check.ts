@@ -33,7 +33,11 @@ const node = z.object({
   allocatable: quantities.optional(),
 });
 
-const associated = z.object({ owner: z.string(), namespaced: z.boolean() });
+const associated = z.object({
+  owner: z.string(),
+  namespaced: z.boolean(),
+  refs: z.array(z.string()).exactOptional(),
+});
 const upsynced = z.object({
   refs: z.array(z.string()),
   namespaced: z.boolean(),

@@ -62,8 +62,12 @@ function customizersOf(key: ObjectKey, object: KubeObject, items: readonly Downs
 }
 
 /** Those that a placement names: they travel with it, whether or not there are objects of its rules, since a summary of nothing is one too. */
-export function namedSummarizers({ downsync = [], upsync = [] }: Partial<EdgePlacementSpec>): string[] {
-  return [...new Set([...downsync, ...upsync].flatMap((item) => item.statusSummarizers ?? []))].sort();
+export function namedSummarizers({
+  downsync = [],
+  upsync = [],
+  associated = [],
+}: Partial<EdgePlacementSpec>): string[] {
+  return [...new Set([...downsync, ...upsync, ...associated].flatMap((item) => item.statusSummarizers ?? []))].sort();
 }
 
 export function isSummarizer(key: ObjectKey): boolean {

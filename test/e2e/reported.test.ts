@@ -70,11 +70,21 @@ describe.skipIf(withoutKubectl)(`what comes back from the edge${why}`, () => {
   }, 60_000);
 
   it('shows what the placed objects own, over any number of steps, in the mailbox of the cluster', async () => {
+    const statusSummarizers = ['owned'];
     const associated = [
-      { apiGroup: '', resources: ['pods'], limit: 2 },
-      { apiGroup: 'apps', resources: ['replicasets'] },
+      { apiGroup: '', resources: ['pods'], limit: 2, statusSummarizers },
+      { apiGroup: 'apps', resources: ['replicasets'], statusSummarizers },
     ];
-    apply(shopNamespace, web(3), place({ matchLabels: { zone: 'paris' } }, { associated }));
+    const owned = {
+      apiVersion: 'edge.banyan.io/v1alpha1',
+      kind: 'StatusSummarizer',
+      metadata: { name: 'owned' },
+      spec: {
+        groupBy: [{ name: 'kind', def: 'returned.kind' }],
+        combinedFields: [{ name: 'n', type: 'COUNT' }],
+      },
+    };
+    apply(owned, shopNamespace, web(3), place({ matchLabels: { zone: 'paris' } }, { associated }));
     tree.ok(retail, 'wait', 'epl/web', '--for=condition=Ready', '--timeout=60s');
     const mailbox = `mailbox/${rivoli}`;
     const [pods] = [names(`cluster/${rivoli}`, 'pods', '-n', 'shop')];
@@ -88,6 +98,11 @@ describe.skipIf(withoutKubectl)(`what comes back from the edge${why}`, () => {
     expect(tree.ok(mailbox, 'get', 'pods', '-n', 'shop')).toMatch(/NAME\s+READY\s+STATUS/);
     expect(names(mailbox, 'rs', '-n', 'shop')).toEqual(names(`cluster/${rivoli}`, 'rs', '-n', 'shop'));
     expect(tree.kubectl(mailbox, ['delete', 'pods', '--all', '-n', 'shop']).code).not.toBe(0);
+    const counted = () =>
+      (tree.json<{ rows: { columns: unknown[] }[] }>(retail, 'ss', 'web.owned')?.rows ?? [])
+        .map(({ columns }) => columns.join(' '))
+        .sort();
+    await until('those of both clusters are counted', () => counted().join() === 'Pod 4,ReplicaSet 2');
     apply(web(0));
     await until('they go when they go', () => names(mailbox, 'pods', '-n', 'shop').length === 0);
     tree.ok(retail, 'delete', 'epl', 'web');

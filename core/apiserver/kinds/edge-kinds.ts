@@ -75,6 +75,10 @@ const associatedItem: Properties = {
     maximum: 1000,
     default: 20,
   }),
+  statusSummarizers: strings(
+    'Names of StatusSummarizers for the objects that come back: there, returned is the whole object, so that returned.kind tells them apart.',
+    { maxItems: itemsMax },
+  ),
 };
 
 const spec = object(

@@ -45,4 +45,5 @@ export interface AssociatedItem {
   apiGroup?: string;
   resources?: string[];
   limit: number;
+  statusSummarizers?: string[];
 }

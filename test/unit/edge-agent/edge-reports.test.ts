@@ -270,6 +270,20 @@ describe('objects that placed ones own', () => {
       expect(bench.cluster.watched()).not.toContain('/pods');
     });
 
+    it('say which of the placements that want the placed object ask for them', async () => {
+      const refs = () => bench.said(assoc(pod(1)))?.attributes;
+      expect(refs()).toMatchObject({ refs: ['shop-prod'] });
+      await bench.receive(
+        bench.object(web, deployment('web'), ['audit', 'shop-prod', 'silent']),
+        bench.target('center.retail/audit'),
+        bench.target('center.retail/silent'),
+        bench.rules('center.retail/audit', rules(1)),
+      );
+      expect(refs()).toMatchObject({ refs: ['audit', 'shop-prod'] });
+      await bench.receive(bench.object(web, deployment('web'), ['audit', 'silent']));
+      expect(refs()).toMatchObject({ refs: ['audit'] });
+    });
+
     it('go with the placed object', async () => {
       await bench.receive(bench.gone(`o/center.retail/${web}`));
       expect(bench.saidKeys('assoc/')).toEqual([]);

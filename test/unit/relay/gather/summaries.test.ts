@@ -176,6 +176,47 @@ describe('a summary that a user defines', () => {
     expect([tree.rows('', 'shop.cases'), tree.rows('a:b:c', 'shop.cases')]).toEqual([[[5, 22]], [[1, 3]]]);
   });
 
+  it('is of objects that placed ones own, told apart by their kind, where an associated item names it and matches', async () => {
+    const tree = await told();
+    tree.summarizer('owned', {
+      groupBy: [{ name: 'kind', def: 'returned.kind' }],
+      combinedFields: [
+        { name: 'n', type: 'COUNT' },
+        { name: 'ready', type: 'SUM', subject: 'int(returned.status.ready)' },
+      ],
+    });
+    const associated = [
+      { apiGroup: '', resources: ['pods', 'secrets'], limit: 5, statusSummarizers: ['owned'] },
+      { apiGroup: 'apps', resources: ['replicasets'], limit: 5 },
+    ];
+    tree.place({ associated });
+    await tree.settle();
+    for (const agent of agents) tree.owned(agent, '/pods', 'Pod', 'web-1', { ready: 2 }, ['shop']);
+    tree.owned('top', '/pods', 'Pod', 'web-2', { ready: 1 }, ['shop']);
+    tree.owned('top', '/secrets', 'Secret', 'web', { ready: 0 }, ['shop']);
+    // No rule that names the summarizer asks for these: by their kind, by their placement, or because the agent does not tell of placements.
+    tree.owned('top', 'apps/replicasets', 'ReplicaSet', 'web', { ready: 9 }, ['shop']);
+    tree.owned('top', '/pods', 'Pod', 'web-3', { ready: 9 }, ['other']);
+    tree.owned('top', '/pods', 'Pod', 'web-4', { ready: 9 });
+    await tree.settle();
+    const all = [
+      ['Pod', 6, 11],
+      ['Secret', 1, 0],
+    ];
+    expect([tree.rows('', 'shop.owned'), tree.rows('a:b:c', 'shop.owned')]).toEqual([all, [['Pod', 2, 4]]]);
+    for (const path of ['a:b:c:d', '']) tree.restart(path);
+    tree.ownedGone('a:b:c:d:shop-3', '/pods', 'web-1');
+    tree.owned('top', '/pods', 'Pod', 'web-2', { ready: 1 }, []);
+    await tree.settle();
+    expect([tree.rows('', 'shop.owned'), tree.rows('a:b:c', 'shop.owned')]).toEqual([
+      [
+        ['Pod', 4, 8],
+        ['Secret', 1, 0],
+      ],
+      [['Pod', 1, 2]],
+    ]);
+  });
+
   it.each([
     ['before', true],
     ['after', false],

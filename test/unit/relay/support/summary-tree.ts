@@ -1,11 +1,12 @@
 /** A tree of nodes on stores in memory, with agents that the test speaks for, and a space with a placement and its summarizers. */
+import { parseKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { Labels } from '../../../../core/object/selector.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { upsyncedKey } from '../../../../core/wire/entries.ts';
+import { associatedKey, upsyncedKey } from '../../../../core/wire/entries.ts';
 import { GatherNode, state } from '../../../support/gather-node.ts';
 
 const apiVersion = 'edge.banyan.io/v1alpha1';
@@ -65,9 +66,17 @@ export class SummaryTree {
     this.place({ statusSummarizers });
   }
 
-  place({ statusSummarizers = [], upsync = [] }: { statusSummarizers?: string[]; upsync?: object[] }): void {
+  place({
+    statusSummarizers = [],
+    upsync = [],
+    associated = [],
+  }: {
+    statusSummarizers?: string[];
+    upsync?: object[];
+    associated?: object[];
+  }): void {
     const item = { apiGroup: 'apps', resources: ['deployments'], namespaces: ['shop'], statusSummarizers };
-    const spec = { locationSelectors: [{ matchLabels: labels }], downsync: [item], upsync };
+    const spec = { locationSelectors: [{ matchLabels: labels }], downsync: [item], upsync, associated };
     const object = { apiVersion, kind: 'EdgePlacement', metadata: { name: 'shop' }, spec };
     this.at('').space.apply(object, { fieldManager: 'test', force: true });
   }
@@ -105,6 +114,24 @@ export class SummaryTree {
       body: text(JSON.stringify(body)),
     };
     this.#parentOf(agent).say(nameOf(agent), [content], ++this.#revision);
+  }
+
+  /** An object that the web server owns at its cluster. */
+  owned(agent: string, resource: string, kind: string, name: string, status: object, refs?: readonly string[]): void {
+    const group = resource.split('/')[0];
+    const apiVersion = group === '' ? 'v1' : `${group}/v1`;
+    const body = { metadata: { name, namespace: 'shop' }, apiVersion, kind, status };
+    const attributes = { owner: 'apps/deployments/shop/web', namespaced: true, ...(refs ? { refs } : {}) };
+    const content = {
+      key: ownedKey(resource, name),
+      attributes: text(JSON.stringify(attributes)),
+      body: text(JSON.stringify(body)),
+    };
+    this.#parentOf(agent).say(nameOf(agent), [content], ++this.#revision);
+  }
+
+  ownedGone(agent: string, resource: string, name: string): void {
+    this.#parentOf(agent).unsay(nameOf(agent), ownedKey(resource, name), ++this.#revision);
   }
 
   gone(agent: string, name: string): void {
@@ -174,6 +201,11 @@ export class SummaryTree {
 
 function bornKey(agent: string, name: string): string {
   return upsyncedKey('center.retail', agent, { group: '', resource: 'configmaps', namespace: 'shop', name });
+}
+
+/** `resource` with its group, such as `apps/replicasets`. */
+function ownedKey(resource: string, name: string): string {
+  return associatedKey('center.retail', parseKey(`${resource}/shop/${name}`));
 }
 
 function nameOf(path: string): string {
