@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
-import type { AddressInfo } from 'node:net';
 import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiClient } from '../../center/cli/api-client.ts';
@@ -82,7 +82,9 @@ describe.skipIf(withoutKubectl)(`what holds a release up${why}`, () => {
     });
   const texts = async () => {
     const read = (cluster: string) => api.get(`cluster/${cluster}`, '/api/v1/namespaces/shop/configmaps/greeting');
-    return (await Promise.all(clusters.map(read))).map((map) => (map as { data?: { text: string } } | undefined)?.data?.text);
+    return (await Promise.all(clusters.map(read))).map(
+      (map) => (map as { data?: { text: string } } | undefined)?.data?.text,
+    );
   };
   const having = async (text: string) => {
     const all = await texts();
@@ -109,7 +111,11 @@ describe.skipIf(withoutKubectl)(`what holds a release up${why}`, () => {
       metadata: { name: 'greeting', namespace: 'shop', annotations: { 'edge.banyan.io/customizer': 'greet' } },
       data: { text: 'Hello' },
     };
-    apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } }, greeting, customizer('Hello from ${{ path }}'));
+    apply(
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } },
+      greeting,
+      customizer('Hello from ${{ path }}'),
+    );
     place({ strategy: 'All' });
     tree.ok(retail, 'wait', 'epl/shop', '--for=condition=Ready', '--timeout=60s');
   }, 120_000);
@@ -126,7 +132,10 @@ describe.skipIf(withoutKubectl)(`what holds a release up${why}`, () => {
     await until('it is staged', at('Promoted'));
     apply(customizer('Bonjour from ${{ path }}'));
     await until('nobody answers', () => rollout()?.message.includes('no answer within 1 s') ?? false);
-    await until('it says no', () => rollout()?.message.includes("gate 'ops' (the freezer is being defrosted)") ?? false);
+    await until(
+      'it says no',
+      () => rollout()?.message.includes("gate 'ops' (the freezer is being defrosted)") ?? false,
+    );
     expect(rollout()).toMatchObject({ phase: 'WaitingForGate', wave: 'paris' });
     expect(gatekeeper.asked[0]).toEqual({
       placement: 'shop',
@@ -135,9 +144,7 @@ describe.skipIf(withoutKubectl)(`what holds a release up${why}`, () => {
       wave: 'paris',
       summary: { expected: 2, fresh: 2, exposed: 2, available: 2, failed: 0 },
     });
-    expect(await texts()).toEqual(
-      clusters.map((path) => `${paris.includes(path) ? 'Bonjour' : 'Hello'} from ${path}`),
-    );
+    expect(await texts()).toEqual(clusters.map((path) => `${paris.includes(path) ? 'Bonjour' : 'Hello'} from ${path}`));
     gatekeeper.answers = [{ passed: true }];
     await until('it is promoted', at('Promoted'));
     tree.ok(retail, 'wait', 'epl/shop', '--for=condition=Ready', '--timeout=30s');
