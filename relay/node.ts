@@ -264,6 +264,7 @@ export class Node implements AsyncDisposable {
       acknowledged: (child) => this.#reports.poke(child),
       connected: (child) => this.#connectionChanged(child),
       disconnected: (child) => this.#connectionChanged(child),
+      rootAgeMs: () => this.#uplink?.rootAgeMs() ?? 0,
       streamsOf: (child, link) => this.#streams.sessionWith({ child }, link),
     });
   }

@@ -6,13 +6,21 @@ export interface Backoff {
 
 const baseMs = 500;
 const capMs = 60_000;
+/** However long a parent asks for: it may have been mended since. */
+const askedMaxMs = 600_000;
 /** A session that lived this long was healthy: the next wait is short again. */
 export const healthyMs = 120_000;
 
 export const noBackoff: Backoff = { attempt: 0 };
 
-/** `fraction` is uniform in [0, 1). A parent that asked for a longer wait gets it, with jitter on top. */
+/** A parent that ended in order and said when it is back: nobody comes before, nor all at once after, and it is no failure. */
+export function waitForReturn(fraction: number, returnAfterMs: number): number {
+  return Math.round(returnAfterMs + fraction * Math.max(baseMs, returnAfterMs));
+}
+
+/** `fraction` is uniform in [0, 1). A parent that asked for a wait gets it, with little on top: it has spread its children by it. */
 export function nextWait(backoff: Backoff, fraction: number, askedMs = 0): { waitMs: number; backoff: Backoff } {
-  const boundMs = Math.min(capMs, baseMs * 2 ** Math.min(backoff.attempt, 16));
-  return { waitMs: Math.round(askedMs + fraction * boundMs), backoff: { attempt: backoff.attempt + 1 } };
+  const boundMs = askedMs > 0 ? baseMs : Math.min(capMs, baseMs * 2 ** Math.min(backoff.attempt, 16));
+  const waitMs = Math.round(Math.min(askedMs, askedMaxMs) + fraction * boundMs);
+  return { waitMs, backoff: { attempt: backoff.attempt + 1 } };
 }

@@ -12,10 +12,10 @@ import type { SessionStreams } from '../stream/streams.ts';
 import { maxFrameBytes } from '../wire/frames.ts';
 import { Feed, type Frame, type Welcome } from '../wire/generated/mesh.ts';
 import type { Dialer, Link, LinkEvents } from '../wire/link.ts';
-import { type Backoff, healthyMs, nextWait, noBackoff } from './backoff.ts';
+import { type Backoff, healthyMs, nextWait, noBackoff, waitForReturn } from './backoff.ts';
 import { windowMaxBytes } from './flow.ts';
 import { piecesVersion, versionMax, versionMin } from './handshake.ts';
-import type { NodeIdentity } from './node-identity.ts';
+import { markAttached, type NodeIdentity, readNodeIdentity } from './node-identity.ts';
 import { SessionRunner } from './runner.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
 
@@ -56,11 +56,14 @@ export class ChildSession {
   #timer: Timer | undefined;
   #runner: SessionRunner | undefined;
   #stopped = false;
+  #heardOfRoot: { readonly ageMs: number; readonly atMs: number } | undefined;
+  readonly #startedAtMs: number;
   #flushing = false;
   #awake = false;
 
   constructor(ports: ChildSessionPorts) {
     this.#ports = ports;
+    this.#startedAtMs = ports.clock.monotonicMs();
   }
 
   get connected(): boolean {
@@ -99,6 +102,7 @@ export class ChildSession {
     const attempt = new Attempt(this.#ports, {
       began: (runner) => this.#began(runner),
       ended: (reason, askedMs) => this.#again(reason, askedMs),
+      away: (returnAfterMs) => this.#awayFor(returnAfterMs),
     });
     try {
       // What is said in the hello is durable: the boot counter, and the cursors.
@@ -120,14 +124,34 @@ export class ChildSession {
     this.wake();
   }
 
-  #again(reason: string, askedMs?: number): void {
-    const wasConnected = this.#runner !== undefined;
+  /** Ms since something was heard of the root: what the parent said of itself, and the time since. */
+  rootAgeMs(): number {
+    const heard = this.#runner?.heardOfRoot ?? this.#heardOfRoot;
+    return heard
+      ? heard.ageMs + this.#ports.clock.monotonicMs() - heard.atMs
+      : this.#ports.clock.monotonicMs() - this.#startedAtMs;
+  }
+
+  #detached(reason: string): void {
+    const runner = this.#runner;
     this.#runner = undefined;
     this.#timer?.stop();
-    if (wasConnected) {
-      this.#ports.log.info({ reason }, 'detached from the parent');
-      this.#ports.disconnected(reason);
-    }
+    if (!runner) return;
+    this.#heardOfRoot = runner.heardOfRoot ?? this.#heardOfRoot;
+    this.#ports.log.info({ reason }, 'detached from the parent');
+    this.#ports.disconnected(reason);
+  }
+
+  /** The parent ended in order and will be back: no failure, so the wait does not grow. */
+  #awayFor(returnAfterMs: number): void {
+    this.#detached(`the parent ends, and is back in ${returnAfterMs} ms`);
+    if (this.#stopped) return;
+    const waitMs = waitForReturn(this.#ports.random.fraction(), returnAfterMs);
+    this.#timer = this.#ports.clock.after(waitMs, () => void this.#dial());
+  }
+
+  #again(reason: string, askedMs?: number): void {
+    this.#detached(reason);
     if (this.#stopped) return;
     const { waitMs, backoff } = nextWait(this.#backoff, this.#ports.random.fraction(), askedMs);
     this.#backoff = backoff;
@@ -155,19 +179,24 @@ export class ChildSession {
   }
 }
 
+interface AttemptEvents {
+  began(runner: SessionRunner): void;
+  /** Once, last: either this … */
+  ended(reason: string, askedMs?: number): void;
+  /** … or, when the parent ended in order, how long it is away. */
+  away(returnAfterMs: number): void;
+}
+
 /** One connection, from hello to its end. */
 class Attempt {
   readonly #ports: ChildSessionPorts;
-  readonly #told: { began(runner: SessionRunner): void; ended(reason: string, askedMs?: number): void };
+  readonly #told: AttemptEvents;
   #link: Link | undefined;
   #runner: SessionRunner | undefined;
   #timer: Timer | undefined;
   #over = false;
 
-  constructor(
-    ports: ChildSessionPorts,
-    told: { began(runner: SessionRunner): void; ended(reason: string, askedMs?: number): void },
-  ) {
+  constructor(ports: ChildSessionPorts, told: AttemptEvents) {
     this.#ports = ports;
     this.#told = told;
   }
@@ -183,9 +212,10 @@ class Attempt {
   hello(link: Link): void {
     this.#link = link;
     const { store, consumer, identity, path, role, software, clock } = this.#ports;
-    const { tuple, held } = store.read((reader) => ({
+    const { tuple, held, attachedNonce } = store.read((reader) => ({
       tuple: consumer.resume(reader),
       held: heldPieces(reader, consumer.id),
+      attachedNonce: readNodeIdentity(reader)?.attachedNonce ?? '',
     }));
     const value = {
       versionMin,
@@ -199,7 +229,7 @@ class Attempt {
       downCreditBytes: windowMaxBytes,
       maxFrameBytes,
       software,
-      attachedNonce: Buffer.alloc(0),
+      attachedNonce: Buffer.from(attachedNonce, 'hex'),
       held: heldToWire(held),
     };
     link.send({ frame: { $case: 'hello', value } });
@@ -240,6 +270,7 @@ class Attempt {
       );
     }
     const { store, clock, log, producer, consumer } = this.#ports;
+    store.write((t) => markAttached(t));
     const up = tupleFromWire(welcome.up);
     const { resumes, head, cursor } = store.read((reader) => ({
       resumes: producer.resumable(reader, up),
@@ -276,7 +307,12 @@ class Attempt {
         committed: (changes) => this.#ports.committed(changes),
         acknowledged: () => {},
         caughtUp: () => this.#ports.caughtUp(),
-        ended: (error) => this.#end(error ? describeError(error) : 'ended in order'),
+        // Of the way up it says nothing: the root is not there.
+        rootAgeMs: () => 0,
+        ended: (error, returnAfterMs) =>
+          returnAfterMs === undefined
+            ? this.#end(error ? describeError(error) : 'ended in order')
+            : this.#away(returnAfterMs),
       },
       {
         head: Math.max(head, resumes ? up.cursor : 0),
@@ -290,6 +326,12 @@ class Attempt {
       },
     );
     if (!this.#over) this.#told.began(this.#runner);
+  }
+
+  #away(returnAfterMs: number): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.#told.away(returnAfterMs);
   }
 
   #end(reason: string, askedMs?: number): void {

@@ -23,7 +23,13 @@ export type Admission =
   | { readonly admitted: false; readonly reason: 'version' | 'clone' | 'path'; readonly message: string };
 
 /** The newest legitimate session of a child wins; a copy of a child's store is told apart by its boot counter and nonce. */
-export function admit(hello: Hello, expectedPath: string, known: SessionRecord | undefined): Admission {
+export function admit(
+  hello: Hello,
+  expectedPath: string,
+  known: SessionRecord | undefined,
+  /** The child has a session now, or the parent believes so. */
+  live = false,
+): Admission {
   const version = Math.min(versionMax, hello.versionMax);
   if (version < Math.max(versionMin, hello.versionMin)) {
     const message = `the child speaks versions ${hello.versionMin} to ${hello.versionMax}, this parent ${versionMin} to ${versionMax}: upgrade the older one`;
@@ -39,6 +45,17 @@ export function admit(hello: Hello, expectedPath: string, known: SessionRecord |
   if (known && hello.bootCounter === known.bootCounter && bootNonce !== known.bootNonce) {
     return clone(hello, `another process with the same boot counter ${hello.bootCounter}`);
   }
+  // A copy that is started again and again counts up past the original. It names a welcome that the original has left behind; so does an original
+  // that was put back to a backup, which therefore waits until its old session is known to be dead.
+  const attachedNonce = hello.attachedNonce.toString('hex');
+  if (
+    known &&
+    live &&
+    hello.bootCounter > known.bootCounter &&
+    attachedNonce !== '' &&
+    attachedNonce !== known.bootNonce
+  )
+    return clone(hello, 'a copy of an older state of its store');
   const { bootCounter, attachSequence } = hello;
   const sessionSequence = (known?.sessionSequence ?? 0) + 1;
   return { admitted: true, version, record: { sessionSequence, bootCounter, bootNonce, attachSequence } };

@@ -13,6 +13,8 @@ export interface NodeIdentity {
   readonly bootNonce: string;
   /** The node has once caught up with its parent: what is missing in its feeds is meant to be missing. */
   readonly caughtUp: boolean;
+  /** The boot nonce under which a parent welcomed this store last; a copy of an older state of the store has an older one. */
+  readonly attachedNonce?: string;
 }
 
 export function beginBoot(t: Transaction, clock: Clock, random: Random): NodeIdentity {
@@ -21,6 +23,7 @@ export function beginBoot(t: Transaction, clock: Clock, random: Random): NodeIde
     bootCounter: before ? before.bootCounter + 1 : Math.floor(clock.wallMs() / 1000),
     bootNonce: Buffer.from(random.bytes(16)).toString('hex'),
     caughtUp: before?.caughtUp ?? false,
+    ...(before?.attachedNonce === undefined ? {} : { attachedNonce: before.attachedNonce }),
   };
   t.put(prefixOf('node'), text(JSON.stringify(identity)));
   return identity;
@@ -29,6 +32,13 @@ export function beginBoot(t: Transaction, clock: Clock, random: Random): NodeIde
 export function readNodeIdentity(reader: Reader): NodeIdentity | undefined {
   const bytes = reader.get(prefixOf('node'));
   return bytes && (JSON.parse(asText(bytes)) as NodeIdentity);
+}
+
+/** A parent has welcomed this start. */
+export function markAttached(t: Transaction): void {
+  const identity = readNodeIdentity(t);
+  if (!identity || identity.attachedNonce === identity.bootNonce) return;
+  t.put(prefixOf('node'), text(JSON.stringify({ ...identity, attachedNonce: identity.bootNonce })));
 }
 
 export function markCaughtUp(t: Transaction): void {

@@ -11,8 +11,10 @@ import type { SessionStreams } from '../stream/streams.ts';
 import { maxFrameBytes } from '../wire/frames.ts';
 import type { Frame, Hello, Retry, Welcome } from '../wire/generated/mesh.ts';
 import type { Link, LinkEvents } from '../wire/link.ts';
+import { HelloTurns } from './admission.ts';
 import { windowMaxBytes } from './flow.ts';
 import { admit, fenceOf, piecesVersion, readSession, type SessionRecord, writeSession } from './handshake.ts';
+import { ReconcileSlots } from './reconcile-slots.ts';
 import { SessionRunner } from './runner.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
 
@@ -41,6 +43,8 @@ export interface ParentSessionsPorts {
   streamsOf?(child: string, link: Link): SessionStreams;
   /** Calls back soon, after what waits already. */
   soon(run: () => void): void;
+  /** Ms since this node last heard of the root, over all hops; 0 at the root. */
+  rootAgeMs(): number;
 }
 
 export interface SessionStatus {
@@ -68,6 +72,9 @@ interface Attached {
 const helloWithinMs = 10_000;
 /** Frames that may come between a child's hello and the parent's welcome: its resume and a beat. */
 const earlyFramesMax = 16;
+/** A process that ends in order is usually back within this; children that were told come then, at the pace of hellos. */
+const returnAfterMs = 2_000;
+const returnsPerSecond = 200;
 /** What a refused child is asked to wait: long, since a person has to act. */
 const refusedAfterMs = 30_000;
 /** Children whose batches are made in one turn of the event loop: a millisecond, when there is one entry for each. */
@@ -85,11 +92,14 @@ export class ParentSessions {
   readonly #lostAtMs = new Map<string, number>();
   readonly #startedAtMs: number;
   readonly #awake = new Set<string>();
+  readonly #turns = new HelloTurns();
+  readonly #slots: ReconcileSlots;
   #flushing = false;
 
   constructor(ports: ParentSessionsPorts) {
     this.#ports = ports;
     this.#startedAtMs = ports.clock.monotonicMs();
+    this.#slots = new ReconcileSlots(ports.clock);
   }
 
   /** For the listener: each new connection is one session, or is refused by throwing. */
@@ -166,7 +176,10 @@ export class ParentSessions {
   }
 
   close(): void {
-    for (const child of [...this.#attached.keys()]) this.disconnect(child, 'the parent ends');
+    const attached = [...this.#attached.values()];
+    for (const [i, { runner }] of attached.entries()) {
+      runner.goodbye('the parent ends', returnAfterMs + Math.floor((i * 1_000) / returnsPerSecond));
+    }
   }
 
   // --------------------------------------------------------------------------------------------------------
@@ -190,6 +203,14 @@ export class ParentSessions {
       return;
     }
     const hello = frame.value;
+    const waitMs = this.#turns.admit(child, this.#ports.clock.monotonicMs());
+    if (waitMs > 0) {
+      return this.#refuse(link, {
+        afterMs: waitMs,
+        reason: 'busy',
+        message: 'many children come at once: this one has its turn later',
+      });
+    }
     try {
       const opened = this.#open(link, child, hello);
       if (!opened) return;
@@ -200,7 +221,8 @@ export class ParentSessions {
       );
     } catch (error) {
       if (!(error instanceof BanyanError)) throw error;
-      this.#refuse(link, { afterMs: refusedAfterMs, reason: 'unknown_child', message: describeError(error) });
+      const reason = error.retry === 'backoff' ? 'busy' : 'unknown_child';
+      this.#refuse(link, { afterMs: refusedAfterMs, reason, message: describeError(error) });
     }
   }
 
@@ -208,7 +230,8 @@ export class ParentSessions {
     const role = link.peer.role === 'agent' ? 'agent' : 'relay';
     this.#attached.get(child)?.runner.settle();
     const { admission, feeds } = this.#ports.store.write((t) => {
-      const decision = admit(hello, link.peer.path, readSession(t, link.peer.path));
+      const live = this.#attached.has(child);
+      const decision = admit(hello, link.peer.path, readSession(t, link.peer.path), live);
       if (!decision.admitted) return { admission: decision };
       const opened = this.#ports.feedsOf(t, child, role);
       writeSession(t, link.peer.path, decision.record);
@@ -257,6 +280,8 @@ export class ParentSessions {
         committed: (changes) => this.#ports.committed(child, changes),
         acknowledged: (cursor) => this.#ports.acknowledged(child, cursor),
         caughtUp: () => {},
+        slots: this.#slots,
+        rootAgeMs: () => this.#ports.rootAgeMs(),
         ended: (error) => this.#ended(child, attached, error),
       },
       {

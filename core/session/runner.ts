@@ -13,6 +13,7 @@ import type { Frame } from '../wire/generated/mesh.ts';
 import type { Link } from '../wire/link.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import type { Send } from './outgoing.ts';
+import type { ReconcileSlots } from './reconcile-slots.ts';
 import { make } from './sending.ts';
 import {
   begin,
@@ -35,6 +36,9 @@ import {
   requestFromWire,
 } from './wire-frames.ts';
 
+/** A peer that says it is away for longer is dialed all the same. */
+const returnAfterMaxMs = 60_000;
+
 export interface RunnerPorts {
   readonly store: Store;
   readonly clock: Clock;
@@ -56,8 +60,12 @@ export interface RunnerPorts {
   committed(changes: readonly AppliedChange[]): void;
   acknowledged(cursor: number): void;
   caughtUp(): void;
-  /** Once, last. */
-  ended(error?: Error): void;
+  /** Once, last. `returnAfterMs`: the peer ended in order, and said when it is back. */
+  ended(error?: Error, returnAfterMs?: number): void;
+  /** Absent: a reconciliation waits for nobody. */
+  readonly slots?: ReconcileSlots;
+  /** Ms since this side last heard of the root, over all hops. */
+  rootAgeMs(): number;
 }
 
 export class SessionRunner {
@@ -69,6 +77,10 @@ export class SessionRunner {
   /** The transport's buffer is full: data wait, control frames do not. */
   #congested = false;
   #waiting: Send | undefined;
+  /** Who takes a turn for a reconciliation: of the feed that this side produces, and of the other. */
+  readonly #slots = { produced: {}, consumed: {} };
+  #beats = 0;
+  #heardOfRoot: { readonly ageMs: number; readonly atMs: number } | undefined;
   /** Entries with their contents, in batches and in reconciliations: what the session cost. */
   readonly #entries = { sent: 0, received: 0 };
 
@@ -132,18 +144,26 @@ export class SessionRunner {
   receive(frame: Frame): void {
     this.#guard(() => {
       const input = this.#inputOf(frame);
-      if (input) this.#input(input);
+      if (!input) return;
+      if (input.type === 'beat') this.#heardBeat(frame);
+      if (input.type === 'request') this.#inSlot(this.#slots.produced, () => this.#input(input));
+      else this.#input(input);
     });
   }
 
-  /** Ends the session from this side, with a word for the peer. */
-  goodbye(reason: string): void {
+  /** Ends the session from this side, with a word for the peer. 0: this side does not say when it is back. */
+  goodbye(reason: string, returnAfterMs = 0): void {
     if (this.#ended) return;
-    this.#send({ frame: { $case: 'goodbye', value: { reason, returnAfterMs: 0 } } });
+    this.#send({ frame: { $case: 'goodbye', value: { reason, returnAfterMs } } });
     this.end();
   }
 
-  end(error?: Error): void {
+  /** What the peer's last beat said, and when. */
+  get heardOfRoot(): { readonly ageMs: number; readonly atMs: number } | undefined {
+    return this.#heardOfRoot;
+  }
+
+  end(error?: Error, returnAfterMs?: number): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#timer?.stop();
@@ -151,7 +171,9 @@ export class SessionRunner {
     const reason = error?.message ?? 'ended';
     this.#ports.streams?.end(`the session with ${this.#ports.link.peer.path || 'the center'} is over: ${reason}`);
     this.#ports.link.close(reason);
-    this.#ports.ended(error);
+    this.#ports.slots?.release(this.#slots.produced);
+    this.#ports.slots?.release(this.#slots.consumed);
+    this.#ports.ended(error, returnAfterMs);
   }
 
   // -------------------------------------------------------------------------------------------------- effects
@@ -182,28 +204,40 @@ export class SessionRunner {
         return this.#storePiece(effect.piece);
       case 'acknowledged':
         this.#acknowledgements.note(effect.cursor);
+        this.#ports.slots?.release(this.#slots.produced);
         return this.#ports.acknowledged(effect.cursor);
-      case 'sendBeat': {
-        const value = {
-          sequence: 0,
-          head: effect.head,
-          purgeRevision: 0,
-          rootWatermark: 0,
-          rootAgeMs: 0,
-          ready: effect.ready,
-        };
-        return this.#send({ frame: { $case: 'beat', value } });
-      }
+      case 'sendBeat':
+        return this.#sendBeat(effect.head, effect.ready);
       case 'startReconcile':
-        this.#reconciliation = this.#ports.store.read((reader) => new Reconciliation(reader, this.#ports.consumer));
-        return this.#askNext();
+        return this.#inSlot(this.#slots.consumed, () => {
+          this.#reconciliation = this.#ports.store.read((reader) => new Reconciliation(reader, this.#ports.consumer));
+          this.#askNext();
+        });
       case 'absorb':
         return this.#absorb(effect.reply);
       case 'caughtUp':
         return this.#caughtUp();
       case 'close':
-        return this.end(effect.error);
+        return this.end(effect.error, effect.returnAfterMs);
     }
+  }
+
+  #sendBeat(head: number, ready: boolean): void {
+    const { store, producer, rootAgeMs } = this.#ports;
+    const value = {
+      sequence: ++this.#beats,
+      head,
+      purgeRevision: store.read((reader) => producer.purgeRevision(reader)),
+      rootWatermark: 0,
+      rootAgeMs: Math.round(rootAgeMs()),
+      ready,
+    };
+    this.#send({ frame: { $case: 'beat', value } });
+  }
+
+  #heardBeat({ frame }: Frame): void {
+    if (frame?.$case !== 'beat') return;
+    this.#heardOfRoot = { ageMs: frame.value.rootAgeMs, atMs: this.#ports.clock.monotonicMs() };
   }
 
   #sendData(send: Send): void {
@@ -289,6 +323,16 @@ export class SessionRunner {
     const { cursor, epoch } = store.read((reader) => consumer.resume(reader));
     this.#afterFlush(() => this.#send(ackFrame(this.#consumes, cursor, epoch)));
     this.#input({ type: 'reconciled', cursor });
+    this.#ports.slots?.release(this.#slots.consumed);
+  }
+
+  /** A reconciliation waits for its turn. */
+  #inSlot(owner: object, begin: () => void): void {
+    const { slots } = this.#ports;
+    if (!slots) return begin();
+    slots.take(owner, () => {
+      if (!this.#ended) this.#guard(begin);
+    });
   }
 
   #commit(work: (t: Transaction) => AppliedChange[]): void {
@@ -345,7 +389,9 @@ export class SessionRunner {
         this.#expect(directionOf(frame.value.feed), this.#consumes);
         return { type: 'resume', resumes: frame.value.resumes };
       case 'goodbye':
-        return { type: 'goodbye' };
+        return frame.value.returnAfterMs > 0
+          ? { type: 'goodbye', returnAfterMs: Math.min(frame.value.returnAfterMs, returnAfterMaxMs) }
+          : { type: 'goodbye' };
       case 'open':
       case 'reset':
       case 'census':

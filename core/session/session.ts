@@ -32,7 +32,8 @@ export type Input =
   | { readonly type: 'reconciled'; readonly cursor: number }
   /** Whether the other side's feed goes on from this side's cursor; until it has said so, this side waits. */
   | { readonly type: 'resume'; readonly resumes: boolean }
-  | { readonly type: 'goodbye' }
+  /** The peer ends in order; undefined: it does not say when it is back. */
+  | { readonly type: 'goodbye'; readonly returnAfterMs?: number }
   /** Bytes came, whatever they were. */
   | { readonly type: 'alive' }
   | { readonly type: 'tick' };
@@ -50,7 +51,7 @@ export type Effect =
   | { readonly type: 'startReconcile' }
   | { readonly type: 'absorb'; readonly reply: ReconcileReply }
   | { readonly type: 'caughtUp' }
-  | { readonly type: 'close'; readonly error?: BanyanError };
+  | { readonly type: 'close'; readonly error?: BanyanError; readonly returnAfterMs?: number };
 
 export interface SessionState {
   // Producing.
@@ -147,7 +148,10 @@ export function step(state: SessionState, input: Input, nowMs: number): Stepped 
       if (input.resumes) return noteCaughtUp({ ...state, mode: 'resumed' });
       return reconcileIfReady(state);
     case 'goodbye':
-      return withEffects(state, { type: 'close' });
+      return withEffects(state, {
+        type: 'close',
+        ...(input.returnAfterMs === undefined ? {} : { returnAfterMs: input.returnAfterMs }),
+      });
     case 'alive':
       return idle({ ...state, heardAtMs: nowMs });
     case 'tick':

@@ -42,6 +42,7 @@ export class MeshParent implements AsyncDisposable {
       committed() {},
       acknowledged: (child, cursor) => parent?.acknowledged(child, cursor),
       connected() {},
+      rootAgeMs: () => 0,
       disconnected: (child, reason) => {
         if (parent?.isWaitingFor(child)) throw new Error(`${child} was lost: ${reason}`);
       },

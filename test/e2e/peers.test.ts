@@ -143,7 +143,7 @@ describe('a peer that is not what it should be', () => {
     stranger.link.send(hello('till', 'agent', { versionMin: 98, versionMax: 99 }));
     const { reason, message } = await refusal(stranger);
     expect(reason).toBe('version');
-    expect(message).toBe('the child speaks versions 98 to 99, this parent 1 to 1: upgrade the older one');
+    expect(message).toBe('the child speaks versions 98 to 99, this parent 1 to 2: upgrade the older one');
   });
 
   it('that sends what is out of place after the handshake ends its own session and nothing else', async () => {

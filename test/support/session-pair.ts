@@ -51,6 +51,7 @@ export class SessionPair {
       acknowledged: () => {},
       connected: () => this.said.push('parent: connected'),
       disconnected: (_child, reason) => this.said.push(`parent: disconnected, ${reason}`),
+      rootAgeMs: () => 0,
     });
     return { store, sessions, ...feeds };
   }

@@ -265,6 +265,7 @@ export class World {
       acknowledged: () => {},
       connected: () => this.#say('parent: kid is connected'),
       disconnected: (_child, reason) => this.#say(`parent: kid is disconnected: ${reason}`),
+      rootAgeMs: () => 0,
     });
     this.#parent = { clock, session, ...feeds };
   }
