@@ -3,7 +3,7 @@
  * connections, so that it is 1.3 at least, and so that a child with a wrong certificate learns in words what is wrong instead of seeing
  * its connection break: it gets as far as its first call, which is answered with the refusal.
  */
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { createServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import { type ConnectionInjector, Metadata, Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
 import { identityOfCertificate, identityOfPeer } from '../../identity/peer-identity.ts';
@@ -11,6 +11,7 @@ import { type Clock, systemClock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { type Random, systemRandom } from '../../runtime/random.ts';
+import { Door } from '../door.ts';
 import { maxFrameBytes } from '../frames.ts';
 import type { Accept, LinkEvents, Listener, PeerIdentity } from '../link.ts';
 import { statusOf } from './call-status.ts';
@@ -75,6 +76,9 @@ class MeshServer implements Listener {
   readonly #log: Logger;
   readonly #clock: Clock;
   readonly #tls: TlsServer;
+  /** The port; TLS begins where a connection has its turn. */
+  readonly #front = createTcpServer({ noDelay: true });
+  readonly #door = new Door();
   readonly #grpc = new Server(channelOptions);
   readonly #injector: ConnectionInjector;
   /** All of the port, also those in their handshake. */
@@ -108,26 +112,23 @@ class MeshServer implements Listener {
       handshakeTimeout: sessionWithinMs,
       noDelay: true,
     });
-    this.#tls.on('connection', (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once('close', () => this.#sockets.delete(socket));
-    });
+    this.#front.on('connection', (socket) => this.#arrived(socket));
     this.#tls.on('secureConnection', (socket) => this.#connected(socket));
     this.#tls.on('tlsClientError', (error, socket) => this.#refused(remoteOf(socket), error));
   }
 
   async listen(host: string, port: number): Promise<void> {
     await new Promise<void>((resolve, reject) => {
-      this.#tls.once('error', (error) => reject(cannotListen(host, port, error)));
-      this.#tls.listen(port, host, resolve);
+      this.#front.once('error', (error) => reject(cannotListen(host, port, error)));
+      this.#front.listen(port, host, resolve);
     });
-    this.#tls.on('error', (error) => this.#log.error({ reason: error.message }, 'the listener for children failed'));
-    const bound = this.#tls.address() as AddressInfo;
+    this.#front.on('error', (error) => this.#log.error({ reason: error.message }, 'the listener for children failed'));
+    const bound = this.#front.address() as AddressInfo;
     this.address = `${host.includes(':') ? `[${host}]` : host}:${bound.port}`;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#tls.close(() => resolve()));
+    const closed = new Promise<void>((resolve) => this.#front.close(() => resolve()));
     const links = [...this.#connections.values()].flatMap(({ link }) => link ?? []);
     for (const link of links) link.close('the parent ends');
     if (links.length === 0) this.#destroySockets();
@@ -143,6 +144,21 @@ class MeshServer implements Listener {
   }
 
   // ---------------------------------------------------------------------------------------------------- a connection
+
+  /** Before anything of it is read: a handshake is dear, and after a restart everybody comes at once. */
+  #arrived(socket: Socket): void {
+    const waitMs = this.#door.admit(this.#clock.monotonicMs());
+    // No word fits here: the child comes again after its own wait.
+    if (waitMs === undefined) return void socket.destroy();
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+    if (waitMs === 0) return void this.#tls.emit('connection', socket);
+    // Without one, a child that hangs up while it waits would end the process.
+    socket.on('error', () => socket.destroy());
+    this.#clock.after(waitMs, () => {
+      if (!socket.destroyed) this.#tls.emit('connection', socket);
+    });
+  }
 
   #connected(socket: TLSSocket): void {
     const remote = remoteOf(socket);

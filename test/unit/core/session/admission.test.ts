@@ -1,8 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
-import { Door, HelloTurns, nextTurn, type Turns } from '../../../../core/session/admission.ts';
+import { nextTurn, type Turns } from '../../../../core/runtime/turns.ts';
+import { HelloTurns } from '../../../../core/session/admission.ts';
 import { ReconcileSlots, reconcilesMax, slotMs } from '../../../../core/session/reconcile-slots.ts';
+import { Door } from '../../../../core/wire/door.ts';
 
 describe('turns', () => {
   it('let a burst through at once, then one an interval, and forget a burst after a pause', () => {

@@ -45,6 +45,7 @@ class Crowd {
       },
       disconnected: (child) => this.connected.delete(child),
       rootAgeMs: () => 0,
+      soon: queueMicrotask,
     });
   }
 
