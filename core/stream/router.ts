@@ -105,7 +105,7 @@ export class StreamRouter {
     const endpoint = this.#endpoints.get(kind);
     if (!endpoint) {
       const known = [...this.#endpoints.keys()].sort().join(', ');
-      return this.#refuse(offer, 'NotFound', `this node has no streams of the kind ${kind}; it has ${known}`);
+      return this.#refuse(offer, 'NotFound', `this node has no streams of the kind ${kind}; it has ${known || 'none'}`);
     }
     try {
       endpoint(offer);

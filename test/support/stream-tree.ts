@@ -17,10 +17,17 @@ interface TreeNode {
   uplink: MemoryDialer | undefined;
 }
 
+export interface SentFrame {
+  readonly atMs: number;
+  readonly from: string;
+  readonly to: string;
+  readonly frame: Frame;
+}
+
 export class StreamTree {
   readonly clock = new VirtualClock();
   readonly nodes = new Map<string, TreeNode>();
-  readonly frames: { from: string; frame: Frame }[] = [];
+  readonly frames: SentFrame[] = [];
   readonly #known: ReadonlySet<string>;
   /** Frames of nodes for which this is true are lost in silence. */
   isSilent: (path: string) => boolean = () => false;
@@ -45,7 +52,8 @@ export class StreamTree {
       bufferBytes: 128 * 1024,
       isCut: () => false,
       passes: (frame: Frame, from: 'child' | 'parent') => {
-        this.frames.push({ from: from === 'child' ? path : above, frame });
+        const [sender, receiver] = from === 'child' ? [path, above] : [above, path];
+        this.frames.push({ atMs: this.clock.monotonicMs(), from: sender, to: receiver, frame });
         return true;
       },
     };
