@@ -38,6 +38,8 @@ export interface NodeEvents {
   /** The outbox has new rows. */
   told(): void;
   failed(error: unknown): void;
+  /** The child was taken from the inventory: its mailbox is gone. */
+  childLeft(name: string): void;
   connection(child: string): { connected: boolean; silentMs: number };
 }
 

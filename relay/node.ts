@@ -154,6 +154,7 @@ export class Node implements AsyncDisposable {
       },
       told: () => this.#uplink?.wake(),
       failed: (error) => this.#ports.fatal(error),
+      childLeft: (child) => this.#sessions.disconnect(child, 'it was removed from the inventory'),
       connection: (child) => this.#sessions.status(child),
     };
   }

@@ -69,7 +69,10 @@ export class WayDown {
         t.afterCommit(() => up().summaries.placeChanged(name));
         const stays = book.refresh(t, name);
         this.customization.childChanged(t, name, stays);
-        if (!stays) dropUpsynced(t, outbox, lookups.pathOf(name));
+        if (!stays) {
+          dropUpsynced(t, outbox, lookups.pathOf(name));
+          t.afterCommit(() => events.childLeft(name));
+        }
         return stays;
       },
       auxiliaryChanged: (t, source, key) => {

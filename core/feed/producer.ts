@@ -75,6 +75,11 @@ export class FeedProducer extends TableRows implements Producer {
     this.#contents = contents;
   }
 
+  /** Its table was dropped since it was opened: the consumer has left for good. */
+  isDropped(reader: Reader): boolean {
+    return readState(reader, this.id) === undefined;
+  }
+
   head(reader: Reader): number {
     return readHead(reader, this.id);
   }

@@ -216,7 +216,15 @@ export class ParentSessions {
       if (!opened) return;
       // The session's number and the feed's incarnation are durable before the child hears of them.
       this.#ports.store.flushed().then(
-        () => begun(this.#begin(link, child, hello, opened)),
+        () => {
+          // Its inventory may have been deleted while the disk worked: it is told as if it had asked now.
+          if (this.#ports.store.read((reader) => opened.producer.isDropped(reader))) {
+            const message = `"${child}" was removed from the inventory while it attached`;
+            this.#refuse(link, { afterMs: refusedAfterMs, reason: 'unknown_child', message });
+          } else {
+            begun(this.#begin(link, child, hello, opened));
+          }
+        },
         (error: unknown) => link.close(describeError(error)),
       );
     } catch (error) {

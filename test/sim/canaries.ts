@@ -7,10 +7,7 @@ import type { Batch, ResumeTuple, WireEntry } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
 import { equalBytes } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { Agent } from '../../edge-agent/agent.ts';
-import { Outbox } from '../../edge-agent/outbox/outbox.ts';
 import { Gather } from '../../relay/gather/gather.ts';
-import { ScheduleLoop } from '../../relay/schedule/loop.ts';
 import { Readiness } from '../../relay/tree/readiness.ts';
 import { isIn, prefix, rowOf } from './check/rows.ts';
 import type { StoreLies } from './disk.ts';
@@ -118,33 +115,21 @@ const canaries: Readonly<Record<string, Canary>> = {
       FeedConsumer.prototype.removeKey = () => undefined;
     },
   },
-  'partial-lost-on-restart': {
+  'tombstones-not-sent': {
     break() {
-      // What was not told before the end is not looked at again after the start.
-      Outbox.prototype.touchAll = () => {};
-      const { start } = Agent.prototype;
-      Agent.prototype.start = function () {
-        const { touch } = Outbox.prototype;
-        Outbox.prototype.touch = () => {};
-        try {
-          start.call(this);
-        } finally {
-          Outbox.prototype.touch = touch;
-        }
+      const { batch } = FeedProducer.prototype;
+      FeedProducer.prototype.batch = function (reader, after, durableHead, limits) {
+        const made = batch.call(this, reader, after, durableHead, limits);
+        return made && { ...made, entries: made.entries.filter(({ content }) => content) };
       };
     },
   },
-  'work-forgotten-on-restart': {
-    break() {
-      const { poke } = ScheduleLoop.prototype;
-      const started = new WeakSet<ScheduleLoop>();
-      // The first poke of a process is that of its start.
-      ScheduleLoop.prototype.poke = function () {
-        if (started.has(this)) return poke.call(this);
-        started.add(this);
-        return undefined;
-      };
-    },
+  'sessions-forgotten': {
+    break() {},
+    lies: (host) => ({
+      get: (key, found) =>
+        isIn(key, 'session') && host.world.delivery?.frame.frame?.$case === 'hello' ? undefined : found,
+    }),
   },
   'silence-unnoticed': {
     break() {

@@ -9,8 +9,10 @@ import { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Life } from './life.ts';
 
-/** A flush takes between nothing and this. */
+/** A flush takes between nothing and this; some disks are slow. */
 const flushMaxMs = 12;
+const slowFlushMaxMs = 250;
+const slowShare = 0.15;
 /** What nobody waits for is on the disk after this all the same. */
 const writeBackMs = 150;
 
@@ -94,10 +96,12 @@ export class SimStore implements Store {
   readonly #memory: MemoryStore;
   #flushing: { readonly snapshot: MemoryStore; readonly done: Promise<void> } | undefined;
   #writesBack = false;
+  readonly #flushMaxMs: number;
 
   constructor(ports: SimStorePorts) {
     this.#ports = ports;
     this.#memory = ports.disk.newest.copy();
+    this.#flushMaxMs = ports.random.fraction() < slowShare ? slowFlushMaxMs : flushMaxMs;
   }
 
   read<T>(fn: (reader: Reader) => T): T {
@@ -132,7 +136,7 @@ export class SimStore implements Store {
     const snapshot = disk.newest;
     if (this.#flushing?.snapshot === snapshot) return this.#flushing.done;
     const done = new Promise<void>((resolve, reject) => {
-      clock.after(random.fraction() * flushMaxMs, () => {
+      clock.after(random.fraction() * this.#flushMaxMs, () => {
         if (disk.isFull) {
           reject(diskFull());
           return;

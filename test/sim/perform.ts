@@ -6,7 +6,7 @@ import { seedInventory } from '../../relay/schedule/seed-inventory.ts';
 import type { Disk } from './disk.ts';
 import { Host } from './host.ts';
 import { celOf } from './model/match.ts';
-import type { Action, Labels, PlannedObject, PlannedPlacement } from './plan.ts';
+import { type Action, type Labels, nodeOfSource, type PlannedObject, type PlannedPlacement } from './plan.ts';
 import type { World } from './world.ts';
 
 export class Performer {
@@ -116,8 +116,7 @@ export class Performer {
 
   #write(source: string, act: (space: Space) => void): void {
     const name = source.slice(source.lastIndexOf('.') + 1);
-    const path = source.slice(0, source.lastIndexOf('.')).replaceAll('.', ':');
-    const host = this.#world.hosts.get(path === 'center' ? '' : path);
+    const host = this.#world.hosts.get(nodeOfSource(source));
     const space = host?.spaces.get(name);
     if (host && space) this.#asked(host, () => act(space));
   }

@@ -90,6 +90,8 @@ export interface Plan {
   readonly quiet: readonly Step[];
   /** Children whose lines stay dead while the rest heals. */
   readonly dead: readonly string[];
+  /** A node at which objects are born loses some of them: what is below keeps what is newer, so that nothing is compared in the end. */
+  readonly forgets: boolean;
 }
 
 const depthMax = 4;
@@ -98,11 +100,17 @@ const spanMs = 40_000;
 export function planOf(seed: number, mode: Mode): Plan {
   const chance = new Chance(seedOf(seed, 'plan'));
   const nodes = treeOf(chance);
-  const steps = [...workOf(chance, nodes), ...faultsOf(chance, nodes, 'work')].sort((a, b) => a.atMs - b.atMs);
-  const quiet = chance.is(0.35) ? faultsOf(chance, nodes, 'quiet').sort((a, b) => a.atMs - b.atMs) : [];
+  const origins = nodes.filter(({ spaces }) => spaces.length > 0);
+  const forgets = mode === 'safety' && chance.is(0.06) ? lostOriginOf(chance, chance.of(origins)) : [];
+  const steps = [...workOf(chance, nodes), ...faultsOf(chance, nodes, 'work'), ...forgets].sort(byTime);
+  const quiet = forgets.length === 0 && chance.is(0.35) ? faultsOf(chance, nodes, 'quiet').sort(byTime) : [];
   const children = nodes.slice(1).map(({ path }) => path);
   const dead = mode === 'liveness' && chance.is(0.7) ? children.filter(() => chance.is(1.2 / children.length)) : [];
-  return { seed, mode, nodes, steps, quiet, dead };
+  return { seed, mode, nodes, steps, quiet, dead, forgets: forgets.length > 0 };
+}
+
+function byTime(a: Step, b: Step): number {
+  return a.atMs - b.atMs;
 }
 
 // --------------------------------------------------------------------------------------------------------- the tree
@@ -142,6 +150,11 @@ export function sourceOf(node: PlannedNode, space: string): string {
   return `${node.path === '' ? 'center' : node.path.replaceAll(':', '.')}.${space}`;
 }
 
+export function nodeOfSource(source: string): string {
+  const node = source.slice(0, source.lastIndexOf('.'));
+  return node === 'center' ? '' : node.replaceAll('.', ':');
+}
+
 const values: Readonly<Record<string, readonly string[]>> = {
   env: ['prod', 'test'],
   tier: ['one', 'two', 'three'],
@@ -167,6 +180,13 @@ function workOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   }
   const count = 4 + chance.below(22);
   for (let i = 0; i < count; i++) add(2_000 + chance.below(spanMs - 2_000), actionOf(chance, sources, agents));
+  if (chance.is(0.5)) for (const step of burstOf(chance, chance.of(sources))) steps.push(step);
+  if (chance.is(0.2)) {
+    const { path: node } = chance.of(agents);
+    const atMs = 1_200 + chance.below(6_000);
+    add(atMs, { do: 'leave', node });
+    add(atMs + chance.below(spanMs), { do: 'join', node });
+  }
   return steps;
 }
 
@@ -183,6 +203,21 @@ function actionOf(chance: Chance, sources: readonly string[], agents: readonly P
   const { path: node } = chance.of(agents);
   if (at < 0.93) return { do: 'relabel', node, labels: labelsOf(chance, 'env', 'tier') };
   return { do: chance.is(0.5) ? 'leave' : 'join', node };
+}
+
+/** One object again and again, faster than a disk flushes, and perhaps the end of the process in the middle. */
+function burstOf(chance: Chance, source: string): Step[] {
+  const object = objectOf(chance, source);
+  const beginMs = 2_000 + chance.below(spanMs - 2_000);
+  const steps = Array.from({ length: 3 + chance.below(6) }, (_, i): Step => {
+    const atMs = beginMs + i * (1 + chance.below(40));
+    if (chance.is(0.2)) return { atMs, action: { do: 'delete', source, object } };
+    return { atMs, action: { do: 'put', source, object: { ...object, value: `v${chance.below(1_000_000)}` } } };
+  });
+  if (!chance.is(0.6)) return steps;
+  const node = nodeOfSource(source);
+  const atMs = beginMs + chance.below(100);
+  return [...steps, { atMs, action: { do: 'crash', node, afterEffects: 1 + chance.below(20) } }];
 }
 
 const placementNames = ['first', 'second', 'third'];
@@ -234,6 +269,19 @@ function faultsOf(chance: Chance, nodes: readonly PlannedNode[], phase: 'work' |
   const count = chance.below(4 + nodes.length);
   for (let i = 0; i < count; i++) steps.push(...faultOf(chance, nodes, phase));
   return steps;
+}
+
+/** An origin is put back to what it was two starts ago. */
+function lostOriginOf(chance: Chance, { path: node }: PlannedNode): Step[] {
+  const atMs = 2_000 + chance.below(8_000);
+  const crash = (afterMs: number): Step => ({ atMs: atMs + afterMs, action: { do: 'crash', node, afterEffects: 1 } });
+  const restoredMs = 8_000 + chance.below(20_000);
+  return [
+    { atMs, action: { do: 'backup', node } },
+    crash(100),
+    crash(3_000),
+    { atMs: atMs + restoredMs, action: { do: 'restore', node } },
+  ];
 }
 
 /** Some last: then their end is a step as well. */

@@ -58,7 +58,13 @@ export class SimNetwork {
 
   /** Breaks the connections of a child: both ends learn of it. */
   reset(child: string): void {
-    for (const connection of [...this.open]) if (connection.child.path === child) connection.break();
+    for (const connection of [...this.open]) {
+      if (connection.child.path !== child) continue;
+      // Either both learn of it at once, or one does and the other still gets what was under way.
+      const at = this.#random.fraction();
+      if (at < 0.5) connection.break();
+      else connection.leave(at < 0.75 ? 'child' : 'parent');
+    }
   }
 
   /** The line of a child is good again; what waits on it goes on. */
@@ -71,7 +77,8 @@ export class SimNetwork {
   ended(host: Host): void {
     this.#listening.delete(host);
     for (const connection of [...this.open]) {
-      if (connection.child === host || connection.parent === host) connection.break();
+      if (connection.child === host) connection.leave('child');
+      if (connection.parent === host) connection.leave('parent');
     }
   }
 
@@ -175,7 +182,7 @@ export class Connection {
   }
 
   send(from: End, frame: Frame): boolean {
-    if (!this.isOpen || from.isClosing) return false;
+    if (!this.isOpen || from.isClosing || from.hasLeft) return false;
     const life = this.#lives[from.side];
     life.effect();
     const bytes = this.#encoded(frame);
@@ -217,6 +224,15 @@ export class Connection {
     this.#over(new BanyanError('Unavailable', 'the connection broke'));
   }
 
+  /** One end is gone: the other gets what was under way, and then the end. */
+  leave(side: Side): void {
+    const end = this.end(side);
+    if (!this.isOpen || end.hasLeft) return;
+    this.#leave(side, new BanyanError('Unavailable', 'the connection broke'));
+    end.isClosing = true;
+    this.#carry(end);
+  }
+
   resume(): void {
     this.#carry(this.childEnd);
     this.#carry(this.parentEnd);
@@ -227,9 +243,14 @@ export class Connection {
     this.isOpen = false;
     this.#network.open.delete(this);
     this.#world.note(`connection ${this.id} of ${this.child.title} ends`);
-    for (const side of ['child', 'parent'] as const) {
-      this.#world.clock.after(0, () => this.#tell(side, () => this.end(side).events?.onClose(error)));
-    }
+    for (const side of ['child', 'parent'] as const) this.#leave(side, error);
+  }
+
+  #leave(side: Side, error: Error | undefined): void {
+    const end = this.end(side);
+    if (end.hasLeft) return;
+    end.hasLeft = true;
+    this.#world.clock.after(0, () => this.#tell(side, () => end.events?.onClose(error)));
   }
 
   /** Sets the next delivery of an end in motion, if there is one and none is. */
@@ -253,10 +274,11 @@ export class Connection {
   #deliver(from: End): void {
     const bytes = from.take();
     if (!bytes) {
-      this.#over(undefined);
+      this.#over(from.hasLeft ? new BanyanError('Unavailable', 'the connection broke') : undefined);
       return;
     }
     const to = from.side === 'child' ? 'parent' : 'child';
+    if (this.end(to).hasLeft) return;
     const frame = decodeFrame(bytes);
     this.#world.delivering(this, to, frame, () => {
       this.#tell(to, () => {
@@ -265,7 +287,7 @@ export class Connection {
         events?.onFrame(frame);
       });
     });
-    if (from.drained(this.#network.line(this.child.path).bufferBytes)) {
+    if (!from.hasLeft && from.drained(this.#network.line(this.child.path).bufferBytes)) {
       this.#tell(from.side, () => from.events?.onDrain());
     }
   }
@@ -289,6 +311,8 @@ export class End implements Link {
   readonly #connection: Connection;
   events: LinkEvents | undefined;
   isClosing = false;
+  /** It has been told of the end, or its process is no more. */
+  hasLeft = false;
   isCarrying = false;
   isFull = false;
   #lastAtMs = 0;

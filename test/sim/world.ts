@@ -56,6 +56,8 @@ export class World {
   /** While a frame is delivered: whose. */
   delivery: { readonly connection: Connection; readonly to: Side; readonly frame: Frame } | undefined;
   lies: ((host: Host) => StoreLies | undefined) | undefined;
+  /** A node at which objects are born has lost some of them. */
+  originWasPutBack = false;
   steps = 0;
   readonly #trace = createHash('sha256');
   readonly #chance: SeededRandom;
@@ -183,6 +185,7 @@ export class World {
   }
 
   replaced(host: Host): void {
+    this.originWasPutBack ||= host.planned.spaces.length > 0;
     for (const check of this.checks) check.replaced?.(host);
   }
 }

@@ -40,6 +40,8 @@ export function gap(producer: FeedEnd, consumer: FeedEnd, held: MemoryStore, cur
     if (own && own.originRevision > row.originRevision) continue;
     return `${nameOf(producer, row)} of revision ${row.revision} is ${own ? 'another' : 'not there'}`;
   }
+  // Whoever holds newer rows than an origin that was put back keeps them, and does not take its deletions.
+  if (producer.host.world.originWasPutBack) return undefined;
   for (const [hash, own] of has ?? []) {
     if (own.content !== undefined && !sent.has(hash))
       return `${nameOf(consumer, own)} is there, and its producer has none`;

@@ -4,8 +4,24 @@ import { isIn, Rows, tableIdOf } from './rows.ts';
 
 export function fence(world: World): Check {
   const name = 'a stale session commits nothing';
+  /** The newest session that was granted, by child. */
+  const granted = new Map<string, number>();
   return {
     name,
+    sent({ child, parent }, _from, { frame }) {
+      if (frame?.$case !== 'welcome') return;
+      const key = `${parent.title} ${child.path}`;
+      const { sessionSequence } = frame.value;
+      const before = granted.get(key) ?? 0;
+      if (sessionSequence <= before) {
+        world.violation(name, `${parent.title} grants session ${sessionSequence} to ${child.title} after ${before}`);
+      }
+      granted.set(key, sessionSequence);
+    },
+    // With its store it loses what it knew of sessions.
+    replaced(host) {
+      for (const key of granted.keys()) if (key.startsWith(`${host.title} `)) granted.delete(key);
+    },
     committed(host, changes, before) {
       const { delivery } = world;
       if (delivery?.to !== 'parent' || delivery.connection.parent !== host) return;

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { dropTable } from '../../../../core/feed/table.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { acknowledgedWithinMs } from '../../../../core/session/acknowledgements.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
@@ -47,6 +48,18 @@ describe('a child and its parent', () => {
     store.completeFlush();
     await pair.run(20);
     expect(pair.held()).toEqual({ a: '1' });
+  });
+
+  it('part with a reason when the child is removed between its hello and the welcome', async () => {
+    const store = new MemoryStore({ manualFlush: true });
+    const pair = new SessionPair(store);
+    pair.child.session.start();
+    await pair.run(10);
+    store.write((t) => dropTable(t, 'mailbox/kid'));
+    store.completeFlush();
+    await pair.run(10);
+    expect(kinds(pair, 'parent')).toEqual(['retry']);
+    expect(pair.parent.sessions.status('kid').connected).toBe(false);
   });
 
   it('go on where they were after the line broke', async () => {
