@@ -2,6 +2,7 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { BanyanError, describeError } from '../core/runtime/errors.ts';
+import { linkOptionsSchema } from '../core/wire/dialer/link-options.ts';
 import { defaultPace } from './cluster/embedded/pace.ts';
 
 const milliseconds = z.number().int().min(0);
@@ -18,6 +19,8 @@ const agentConfigSchema = z.strictObject({
   statusFile: z.string().optional(),
   /** Where the parent listens for its children, and its path. */
   parent: z.strictObject({ address: z.string().min(1), path: z.string() }),
+  /** How the parent is reached. */
+  link: linkOptionsSchema.prefault({}),
   /** PEM files: the tree's authority, and this agent's certificate and key. */
   pki: z.strictObject({ ca: z.string().min(1), cert: z.string().min(1), key: z.string().min(1) }),
   /** Where the API of the embedded cluster is served, beside /readyz; port 0 takes a free one. */

@@ -9,6 +9,7 @@ import { type Logger as Pino, pino } from 'pino';
 import { systemClock } from '../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../core/runtime/errors.ts';
 import { systemRandom } from '../core/runtime/random.ts';
+import { proxiesOf } from '../core/wire/dialer/proxy-choice.ts';
 import { type AgentConfig, parseAgentConfig } from './config.ts';
 import { startNode } from './node.ts';
 
@@ -35,6 +36,8 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
       certPem: readBytes(config.pki.cert),
       keyPem: readBytes(config.pki.key),
     },
+    ...(config.link.ca === undefined ? {} : { linkCaPem: readBytes(config.link.ca) }),
+    environment: proxiesOf(process.env),
     clock: systemClock,
     random: systemRandom,
     logger,

@@ -10,21 +10,22 @@ import { BanyanError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import { LmdbStore } from '../core/store/lmdb/lmdb-store.ts';
-import { grpcDialer } from '../core/wire/grpc/grpc-dialer.ts';
+import type { EnvironmentProxies } from '../core/wire/dialer/proxy-choice.ts';
+import type { NodeCredentials } from '../core/wire/node-credentials.ts';
+import { dialerTo } from '../core/wire/tls-network.ts';
+import { storedTransport } from '../core/wire/transport-memory.ts';
 import { assembleAgent } from './assembly.ts';
 import type { AgentConfig } from './config.ts';
 import { metricsOf } from './metrics.ts';
 
-export interface Credentials {
-  readonly caPem: Buffer;
-  readonly certPem: Buffer;
-  readonly keyPem: Buffer;
-}
-
 export interface NodeOptions {
   readonly config: AgentConfig;
   readonly version: string;
-  readonly credentials: Credentials;
+  readonly credentials: NodeCredentials;
+  /** The file that `link.ca` of the configuration names. */
+  readonly linkCaPem?: Buffer;
+  /** The proxies that were found there. */
+  readonly environment: EnvironmentProxies;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -49,11 +50,11 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     version,
     pace: config.cluster.embedded,
     store,
-    dialer: grpcDialer({
-      address: config.parent.address,
-      parentPath: config.parent.path,
-      credentials: options.credentials,
-      clock,
+    dialer: dialerTo(config.parent, {
+      ...options,
+      link: config.link,
+      memory: storedTransport(store),
+      log: logger,
     }),
     clock,
     random,

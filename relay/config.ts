@@ -1,5 +1,6 @@
 /** The configuration of a relay or the center: one YAML file, checked whole before anything starts. */
 import { z } from 'zod';
+import { linkOptionsSchema } from '../core/wire/dialer/link-options.ts';
 
 const labels = z.record(z.string(), z.string());
 
@@ -23,9 +24,16 @@ export const nodeConfigSchema = z.strictObject({
   /** What Locations below inherit from this node. */
   labels: labels.default({}),
   parent: z.strictObject({ address: z.string(), path: z.string() }).optional(),
+  /** How the parent is reached. */
+  link: linkOptionsSchema.prefault({}),
   pki: z.strictObject({ ca: z.string(), cert: z.string(), key: z.string() }),
   api: z.strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) }),
-  mesh: z.strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) }),
+  mesh: z.strictObject({
+    host: z.string().default('127.0.0.1'),
+    port: z.number().int().min(0).max(65_535).default(0),
+    /** Takes children without a certificate of TLS, who prove who they are by signature: a load balancer terminates TLS on the way. */
+    terminatedTls: z.boolean().default(false),
+  }),
   streams: z
     .strictObject({
       /** Whether children may ask for byte streams to nodes that are not below them, in the name of any user. */

@@ -11,13 +11,16 @@ import { describeError } from '../core/runtime/errors.ts';
 import { systemRandom } from '../core/runtime/random.ts';
 import { openFormatted } from '../core/store/format.ts';
 import { LmdbStore } from '../core/store/lmdb/lmdb-store.ts';
-import { grpcNetwork } from '../core/wire/grpc/grpc-network.ts';
+import type { EnvironmentProxies } from '../core/wire/dialer/proxy-choice.ts';
+import { tlsNetwork } from '../core/wire/tls-network.ts';
+import { storedTransport } from '../core/wire/transport-memory.ts';
 import { type NodeConfig, nodeConfigSchema } from './config.ts';
 import { measureNode, processMetrics } from './metrics.ts';
 import { Node } from './node.ts';
 import { userOfCertificate } from './users.ts';
 
-export async function runNode(role: 'center' | 'relay'): Promise<void> {
+/** `environment`: the proxies that were found there. */
+export async function runNode(role: 'center' | 'relay', environment: EnvironmentProxies): Promise<void> {
   const config = readConfig(role);
   const destination =
     config.logFile === undefined
@@ -42,7 +45,17 @@ export async function runNode(role: 'center' | 'relay'): Promise<void> {
     clock: systemClock,
     random: systemRandom,
     log,
-    network: grpcNetwork({ ...config.mesh, credentials, log, clock: systemClock }),
+    network: tlsNetwork({
+      ...config.mesh,
+      link: config.link,
+      ...(config.link.ca === undefined ? {} : { linkCaPem: pem(config.link.ca) }),
+      environment,
+      credentials,
+      memory: storedTransport(store),
+      log,
+      clock: systemClock,
+      random: systemRandom,
+    }),
     software: packageVersion(),
     soon: (run) => setImmediate(run),
     api: (answers) =>

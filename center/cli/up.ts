@@ -11,7 +11,7 @@ import { assignPorts } from '../supervisor/ports.ts';
 import { Supervisor } from '../supervisor/supervisor.ts';
 import { ensureTreePki } from '../supervisor/tree-pki.ts';
 import { formatProblem, parseTopology } from '../topology/parse.ts';
-import { planOf } from '../topology/plan.ts';
+import { type PlannedNode, planOf } from '../topology/plan.ts';
 import type { Topology } from '../topology/topology.ts';
 
 export interface UpOptions {
@@ -61,7 +61,7 @@ export async function startTree(
     );
   }
   const startedMs = systemClock.monotonicMs();
-  const nodes = planOf(topology);
+  const nodes = planOf(topology).map((node) => withAuthority(node, options.file));
   const orphans = await endOrphans(data, systemClock);
   if (orphans.length > 0) say(`ended ${orphans.length} nodes of an earlier run whose supervisor had died`);
   let ports: Awaited<ReturnType<typeof assignPorts>>;
@@ -93,6 +93,14 @@ export async function startTree(
     throw error;
   }
   return { supervisor, data, readyMs: systemClock.monotonicMs() - startedMs };
+}
+
+/** A file that a link names is looked for beside the topology, and has to be there before anything starts. */
+function withAuthority(node: PlannedNode, topologyFile: string): PlannedNode {
+  if (node.link?.ca === undefined) return node;
+  const ca = resolve(dirname(topologyFile), node.link.ca);
+  if (existsSync(ca)) return { ...node, link: { ...node.link, ca } };
+  throw new UsageError(`${topologyFile}: link.ca of ${node.path}: there is no file ${ca}`);
 }
 
 /** Runs until it is told to end; returns the exit code. */

@@ -8,6 +8,7 @@ import { dirname } from 'node:path';
 import { stringify } from 'yaml';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { hostPort } from '../../core/wire/dialer/proxy-url.ts';
 import { fileName, type PlannedNode } from '../topology/plan.ts';
 import { NodeProcess } from './child-process.ts';
 import { type DataDirectory, writeWhole } from './data-directory.ts';
@@ -137,19 +138,21 @@ export class Supervisor {
     const own = ports.get(node.path)!;
     const parent = node.parent === undefined ? undefined : ports.get(node.parent)!;
     const files = pki.nodeFiles(node.path, node.role);
+    const { endpoint, ...link } = node.link ?? {};
     const common = {
       path: node.path,
       data: data.store(node.path),
       logFile: data.log(node.path),
       statusFile: data.status(node.path),
-      ...(parent ? { parent: { address: `${parent.host}:${parent.mesh}`, path: node.parent } } : {}),
+      ...(parent ? { parent: { address: endpoint ?? hostPort(parent.host, parent.mesh), path: node.parent } } : {}),
+      ...(node.link ? { link } : {}),
       pki: { ca: pki.caFile, cert: files.cert, key: files.key },
       api: { host: own.host, port: own.api },
     };
     if (node.role === 'agent') return { ...common, cluster: { embedded: {} } };
     return {
       ...common,
-      mesh: { host: own.host, port: own.mesh },
+      mesh: { host: own.host, port: own.mesh, terminatedTls: node.listen?.terminatedTls ?? false },
       labels: node.labels,
       spaces: node.spaces,
       relays: node.relays,

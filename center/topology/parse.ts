@@ -2,6 +2,7 @@
 import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import { z } from 'zod';
 import { suggest } from '../../core/runtime/suggest.ts';
+import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
 import { checkTopology, type Problem, type Topology } from './topology.ts';
 
 const strings = z.record(z.string(), z.string());
@@ -14,10 +15,19 @@ const listen = z.strictObject({
   host: z.string().default('127.0.0.1'),
   apiPort: port.optional().describe('Of the Kubernetes API; a free one if left out.'),
   meshPort: port.optional().describe('Where children attach; a free one if left out.'),
+  terminatedTls: z
+    .boolean()
+    .default(false)
+    .describe(
+      'Takes children without a certificate of TLS, who then prove who they are by signature: their link has terminatedTls too.',
+    ),
 });
-const link = z.strictObject({
-  transport: z.enum(['auto', 'grpc']).default('auto'),
-  proxy: z.never({ error: 'links through a proxy are not supported by this version; leave the key out' }).optional(),
+const link = linkOptionsSchema.extend({
+  endpoint: z
+    .string()
+    .regex(/^(\[[0-9a-fA-F:.]+\]|[^\s:[\]]+):\d{1,5}$/, 'write host:port, or [address]:port for IPv6')
+    .optional()
+    .describe('host:port where the parent is reached, such as that of a load balancer; where it listens if left out.'),
 });
 const relay = z.strictObject({
   name: z.string().describe("The last part of the relay's path."),
@@ -121,7 +131,9 @@ function knownKeys(path: readonly PropertyKey[]): string[] {
 }
 
 function unwrap(schema: z.core.$ZodType | undefined): z.core.$ZodType | undefined {
-  return schema instanceof z.ZodDefault ? unwrap(schema.unwrap() as z.core.$ZodType) : schema;
+  return schema instanceof z.ZodDefault || schema instanceof z.ZodOptional
+    ? unwrap(schema.unwrap() as z.core.$ZodType)
+    : schema;
 }
 
 function fieldOf(path: readonly PropertyKey[]): string {

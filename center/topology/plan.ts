@@ -1,5 +1,12 @@
 /** A topology as the list of its nodes, each with what its configuration needs, parents before children. */
-import { childPath, type Listen, type Topology, type TopologyCluster, type TopologySpace } from './topology.ts';
+import {
+  childPath,
+  type Listen,
+  type Topology,
+  type TopologyCluster,
+  type TopologyLink,
+  type TopologySpace,
+} from './topology.ts';
 
 export interface PlannedNode {
   /** Empty at the center. */
@@ -13,6 +20,8 @@ export interface PlannedNode {
   /** The clusters right below this node. */
   readonly inventory: readonly TopologyCluster[];
   readonly listen?: Listen | undefined;
+  /** To the parent. */
+  readonly link?: TopologyLink | undefined;
 }
 
 export function planOf(topology: Topology): PlannedNode[] {
@@ -31,6 +40,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       relays: relaysBelow(path),
       inventory: below(path),
       listen: relay.listen,
+      link: relay.link,
     };
   });
   return [
@@ -53,6 +63,7 @@ export function planOf(topology: Topology): PlannedNode[] {
         spaces: [],
         relays: [],
         inventory: [],
+        link: cluster.link,
       }),
     ),
   ];

@@ -1,5 +1,6 @@
 /** The topology file: what it may say, and what a person who wrote it wrong is told. Nothing starts from a file with a problem. */
 import { checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
+import type { LinkOptions } from '../../core/wire/dialer/link-options.ts';
 
 export interface Topology {
   readonly name: string;
@@ -19,6 +20,13 @@ export interface Listen {
   readonly host: string;
   readonly apiPort?: number | undefined;
   readonly meshPort?: number | undefined;
+  readonly terminatedTls: boolean;
+}
+
+/** How a node reaches its parent. */
+export interface TopologyLink extends LinkOptions {
+  /** host:port, where it is not the parent's own. */
+  readonly endpoint?: string | undefined;
 }
 
 export interface TopologySpace {
@@ -32,6 +40,7 @@ export interface TopologyRelay {
   readonly parent: string;
   readonly labels: Record<string, string>;
   readonly spaces: readonly TopologySpace[];
+  readonly link?: TopologyLink | undefined;
   readonly listen?: Listen | undefined;
 }
 
@@ -41,6 +50,7 @@ export interface TopologyCluster {
   readonly labels: Record<string, string>;
   readonly annotations: Record<string, string>;
   readonly properties: Record<string, string>;
+  readonly link?: TopologyLink | undefined;
 }
 
 /** One thing that is wrong, where it stands. */

@@ -98,6 +98,11 @@ export const errorTable: { readonly [code in ErrorCode]: ErrorRow } = {
   Internal: { http: 500, reason: 'InternalError', grpc: 13, retry: 'backoff' },
 };
 
+/** For a code that came over the wire. */
+export function isErrorCode(text: string): text is ErrorCode {
+  return Object.hasOwn(errorTable, text);
+}
+
 /** The text of anything thrown, for messages and logs. */
 export function describeError(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

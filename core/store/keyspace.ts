@@ -77,6 +77,8 @@ export const keyspace = {
   heldCustomizer: 61,
   /** … agent, NUL, h keyHash -> key of the entry by which the agent is told to keep what it has of an object (see relay/schedule/kept-objects.ts) */
   keptObject: 62,
+  /** -> text: the transport that reached the parent last (see wire/transport-memory.ts) */
+  transport: 80,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

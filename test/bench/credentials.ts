@@ -2,8 +2,8 @@
 import { createAuthority, issueNode, type KeyAndCertificate } from '../../core/identity/authority.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
-import type { NodeCredentials } from '../../core/wire/grpc/grpc-listener.ts';
 import type { PeerIdentity } from '../../core/wire/link.ts';
+import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 
 const tree = 'bench';
 const issuing = { clock: systemClock, random: systemRandom };

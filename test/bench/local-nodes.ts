@@ -9,7 +9,7 @@ import { type PlannedNode, planOf } from '../../center/topology/plan.ts';
 import type { Topology, TopologyCluster, TopologyRelay } from '../../center/topology/topology.ts';
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
-import type { NodeCredentials } from '../../core/wire/grpc/grpc-listener.ts';
+import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 
 const readyWithinMs = 60_000;
 

@@ -9,7 +9,8 @@ import { ChildSession } from '../../core/session/child-session.ts';
 import { beginBoot } from '../../core/session/node-identity.ts';
 import type { Store } from '../../core/store/store.ts';
 import { grpcDialer } from '../../core/wire/grpc/grpc-dialer.ts';
-import type { NodeCredentials } from '../../core/wire/grpc/grpc-listener.ts';
+import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
+import { wayTo } from '../support/ways.ts';
 
 export interface MeshChildOptions {
   readonly store: Store;
@@ -39,7 +40,7 @@ export function attachChild({ store, path, parent, credentials, committed }: Mes
       clock,
       random,
       log: silentLogger,
-      dialer: grpcDialer({ address: parent.address, parentPath: parent.path, credentials, clock }),
+      dialer: grpcDialer(wayTo({ address: parent.address, parentPath: parent.path, credentials, clock })),
       identity,
       path,
       role: 'agent',

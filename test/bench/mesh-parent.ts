@@ -12,8 +12,9 @@ import { type ChildFeeds, ParentSessions } from '../../core/session/parent-sessi
 import { ackFrame, batchFrame } from '../../core/session/wire-frames.ts';
 import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
 import { encodeFrame } from '../../core/wire/frames.ts';
-import { listenGrpc, type NodeCredentials } from '../../core/wire/grpc/grpc-listener.ts';
 import type { Listener } from '../../core/wire/link.ts';
+import { listenMesh } from '../../core/wire/mesh-listener.ts';
+import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 
 export class MeshParent implements AsyncDisposable {
   readonly #store: LmdbStore;
@@ -47,7 +48,7 @@ export class MeshParent implements AsyncDisposable {
         if (parent?.isWaitingFor(child)) throw new Error(`${child} was lost: ${reason}`);
       },
     });
-    const listener = await listenGrpc({
+    const listener = await listenMesh({
       host: '127.0.0.1',
       port: 0,
       credentials,

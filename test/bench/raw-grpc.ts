@@ -6,7 +6,7 @@
 import type { ServerDuplexStream } from '@grpc/grpc-js';
 import { Client, type ClientDuplexStream, credentials, Metadata, Server, ServerCredentials } from '@grpc/grpc-js';
 import { channelOptions } from '../../core/wire/grpc/channel-options.ts';
-import type { NodeCredentials } from '../../core/wire/grpc/grpc-listener.ts';
+import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 
 const method = '/banyan.bench.Raw/Stream';
 const connectWithinMs = 30_000;

@@ -1,5 +1,5 @@
 /** A process that serves raw streams and nothing else, forked by a benchmark to look at its memory. Ends with its parent. */
-import type { NodeCredentials } from '../../core/wire/grpc/grpc-listener.ts';
+import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import { serveRaw } from './raw-grpc.ts';
 
 process.on('disconnect', () => process.exit(0));

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { programOf } from '../../center/supervisor/programs.ts';
+import { defaultLink } from '../../core/wire/dialer/link-options.ts';
 import { inventoryEntrySchema, type NodeConfig } from '../../relay/config.ts';
 import { credentialsOf, makeAuthority } from './credentials.ts';
 import { endProcess, type Scratch } from './scratch.ts';
@@ -43,9 +44,10 @@ export class RelayProcess {
       statusFile: file('status.json'),
       labels: {},
       parent: noParent,
+      link: defaultLink,
       pki,
       api: { host: '127.0.0.1', port: 0 },
-      mesh: { host: '127.0.0.1', port: 0 },
+      mesh: { host: '127.0.0.1', port: 0, terminatedTls: false },
       spaces: [],
       relays: [],
       inventory: clusters.map((name) => inventoryEntrySchema.parse({ name })),

@@ -8,6 +8,7 @@ import { systemRandom } from '../../core/runtime/random.ts';
 import { type Frame, Hello } from '../../core/wire/generated/mesh.ts';
 import { grpcDialer } from '../../core/wire/grpc/grpc-dialer.ts';
 import type { Link } from '../../core/wire/link.ts';
+import { wayTo } from '../support/ways.ts';
 import { LocalTree, until } from './local-tree.ts';
 
 const topology = join(tmpdir(), `banyan-peers-${process.pid}.yaml`);
@@ -46,12 +47,14 @@ describe('a peer that is not what it should be', () => {
     const { certPem, keyPem } = await issueNode(by, { tree: 'peers', path, role, hosts }, issuing);
     const ports = JSON.parse(readFileSync(join(tree.data, 'ports.json'), 'utf8')) as Record<string, { mesh: number }>;
     const pem = (text: string) => Buffer.from(text);
-    const dialer = grpcDialer({
-      address: `127.0.0.1:${ports['']!.mesh}`,
-      parentPath: '',
-      credentials: { caPem: pem(authority.certPem), certPem: pem(certPem), keyPem: pem(keyPem) },
-      clock: systemClock,
-    });
+    const dialer = grpcDialer(
+      wayTo({
+        address: `127.0.0.1:${ports['']!.mesh}`,
+        parentPath: '',
+        credentials: { caPem: pem(authority.certPem), certPem: pem(certPem), keyPem: pem(keyPem) },
+        clock: systemClock,
+      }),
+    );
     const frames: Frame[] = [];
     const heard: { closed?: { error?: Error } } = {};
     const link = await dialer.dial(

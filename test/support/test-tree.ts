@@ -5,8 +5,8 @@ import * as x509 from '@peculiar/x509';
 import { createAuthority, issueNode, issueUser, type KeyAndCertificate } from '../../core/identity/authority.ts';
 import { type Clock, systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
-import type { NodeCredentials } from '../../core/wire/grpc/grpc-listener.ts';
 import type { PeerIdentity } from '../../core/wire/link.ts';
+import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 
 export class TestTree {
   readonly name: string;

@@ -1,6 +1,6 @@
 /** What a refusal is on the wire: gRPC's status and message, and the product's own code in the trailers, since several codes share a status. */
 import { Metadata, type ServiceError, status } from '@grpc/grpc-js';
-import { BanyanError, describeError, type ErrorCode, errorTable } from '../../runtime/errors.ts';
+import { BanyanError, describeError, type ErrorCode, errorTable, isErrorCode } from '../../runtime/errors.ts';
 
 /** A trailer, ASCII. */
 const codeKey = 'banyan-code';
@@ -39,8 +39,4 @@ function codeOf({ code, metadata }: ServiceError): ErrorCode {
     default:
       return 'Unavailable';
   }
-}
-
-function isErrorCode(text: string): text is ErrorCode {
-  return Object.hasOwn(errorTable, text);
 }

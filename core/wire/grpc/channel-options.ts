@@ -16,6 +16,8 @@ export const channelOptions = {
   'grpc.enable_channelz': 0,
   // Otherwise each dial asks the DNS for a TXT record with settings of retries and balancing.
   'grpc.service_config_disable_resolution': 1,
+  // Proxies are the way's, which knows both cases of the variables, https proxies and passwords with any character.
+  'grpc.enable_http_proxy': 0,
   // One connection a link, which nobody shares.
   'grpc.use_local_subchannel_pool': 1,
   // grpc-js heeds it on the child's side; server-window.ts does the parent's.

@@ -2,34 +2,26 @@
 import { Client, type ClientDuplexStream, Metadata, type ServiceError } from '@grpc/grpc-js';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import type { Dialer, Link, LinkEvents, PeerIdentity } from '../link.ts';
+import type { Way } from '../dialer/way.ts';
+import { FrameLink } from '../frame-link.ts';
+import type { Dialer, Link, LinkEvents } from '../link.ts';
 import { errorOfCall } from './call-status.ts';
 import { channelOptions } from './channel-options.ts';
-import { GrpcLink } from './grpc-link.ts';
-import type { NodeCredentials } from './grpc-listener.ts';
 import { linkKey, StreamDialer } from './grpc-streams.ts';
 import { asBytes, sessionMethod } from './session-method.ts';
-import { secureContextOf, TlsChannel } from './tls-channel.ts';
-
-export interface DialOptions {
-  /** host:port */
-  readonly address: string;
-  /** Empty: the center. */
-  readonly parentPath: string;
-  readonly credentials: NodeCredentials;
-  readonly clock: Clock;
-}
+import { TlsChannel } from './tls-channel.ts';
 
 type Call = ClientDuplexStream<Buffer, Buffer>;
 
-export function grpcDialer({ address, parentPath, credentials, clock }: DialOptions): Dialer {
-  const context = secureContextOf(credentials);
-  const host = address.slice(0, address.lastIndexOf(':')).replace(/^\[|\]$/g, '');
+export function grpcDialer(way: Way): Dialer {
+  const { shown: address, clock } = way;
+  // What a gateway on the way looks at; the way itself begins at the proxy, if there is one.
+  const options = { ...channelOptions, 'grpc.default_authority': way.address };
   return {
     async dial(events, timeoutMs) {
-      const newChannel = () => new TlsChannel(context, host, (peer) => notTheParent(peer, parentPath, address));
+      const newChannel = () => new TlsChannel(way);
       const channel = newChannel();
-      const client = new Client(address, channel, channelOptions);
+      const client = new Client(way.tcpAddress, channel, options);
       const call: Call = client.makeBidiStreamRequest(sessionMethod, asBytes, asBytes, new Metadata());
       // Stays, since a call that is broken off emits an error too, and one may come before the link is made.
       let failure: Error | undefined;
@@ -49,13 +41,23 @@ export function grpcDialer({ address, parentPath, credentials, clock }: DialOpti
         const [name] = answer.get(linkKey);
         // A parent of an older version gives the session no name and takes no streams.
         if (typeof name === 'string') {
-          streams = new StreamDialer({ address, clock, link: name, peer: channel.peer!, client, channel: newChannel });
+          streams = new StreamDialer({
+            address,
+            clock,
+            link: name,
+            peer: channel.peer!,
+            client,
+            newClient: () => {
+              const apart = newChannel();
+              return { client: new Client(way.tcpAddress, apart, options), channel: apart };
+            },
+          });
         }
       } catch (error) {
         hangUp();
         throw channel.refusal ?? (error instanceof BanyanError ? error : errorOfCall(address, error as ServiceError));
       }
-      return linkOf({ call, channel, address, clock, failure, streams, hangUp }, events);
+      return linkOf({ call, channel, way, failure, streams, hangUp }, events);
     },
   };
 }
@@ -63,18 +65,18 @@ export function grpcDialer({ address, parentPath, credentials, clock }: DialOpti
 interface Connected {
   readonly call: Call;
   readonly channel: TlsChannel;
-  readonly address: string;
-  readonly clock: Clock;
+  readonly way: Way;
   readonly failure: Error | undefined;
   readonly streams: StreamDialer | undefined;
   hangUp(): void;
 }
 
-function linkOf({ call, channel, address, clock, failure, streams, hangUp }: Connected, events: LinkEvents): Link {
-  const link = new GrpcLink({
+function linkOf({ call, channel, way, failure, streams, hangUp }: Connected, events: LinkEvents): Link {
+  const link = new FrameLink({
+    transport: `grpc${way.suffix}`,
     ...(streams ? { openStream: (id, apart, streamEvents) => streams.open(id, apart, streamEvents) } : {}),
     peer: channel.peer!,
-    clock,
+    clock: way.clock,
     call: {
       write: (bytes, taken) => call.write(bytes, taken),
       end: () => call.end(),
@@ -84,7 +86,7 @@ function linkOf({ call, channel, address, clock, failure, streams, hangUp }: Con
     },
   });
   const broke = (error: Error) => {
-    link.failed(errorOfCall(address, error as ServiceError));
+    link.failed(errorOfCall(way.shown, error as ServiceError));
     hangUp();
   };
   // An error comes before the end, and leaves nothing to tell there.
@@ -117,13 +119,4 @@ function accepted(call: Call, address: string, clock: Clock, timeoutMs: number):
       reject(error);
     });
   });
-}
-
-function notTheParent({ path, role }: PeerIdentity, parentPath: string, address: string): BanyanError | undefined {
-  if (path === parentPath && role !== 'agent') return undefined;
-  const meant = parentPath === '' ? 'the center' : `the relay "${parentPath}"`;
-  return new BanyanError(
-    'Unauthorized',
-    `${address} is the ${role} "${path}", not ${meant}: check the parent's address and path in the configuration`,
-  );
 }

@@ -3,13 +3,12 @@
  * queue. The parent names each session by a random word in its answer; a call says which session it belongs to and which stream it is for,
  * so the same child can't reach into another of its sessions, and nobody else into any.
  */
-import { Client, type ClientDuplexStream, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { type Client, type ClientDuplexStream, Metadata, type ServiceError } from '@grpc/grpc-js';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import { FrameLink } from '../frame-link.ts';
 import type { Link, LinkEvents, PeerIdentity } from '../link.ts';
 import { errorOfCall } from './call-status.ts';
-import { channelOptions } from './channel-options.ts';
-import { GrpcLink } from './grpc-link.ts';
 import { asBytes, streamMethod } from './session-method.ts';
 import type { TlsChannel } from './tls-channel.ts';
 
@@ -52,7 +51,7 @@ export interface StreamDialerOptions {
   /** Of the session's connection. */
   readonly client: Client;
   /** For another connection, made like the first. */
-  channel(): TlsChannel;
+  newClient(): { readonly client: Client; readonly channel: TlsChannel };
 }
 
 /** The child's calls of one session. */
@@ -69,8 +68,8 @@ export class StreamDialer {
   async open(id: number, apart: boolean, events: LinkEvents): Promise<Link> {
     if (this.#closed) throw new BanyanError('Unavailable', 'the session is over');
     if (!apart) return this.#call(this.#options.client, id, events, () => {});
-    const { address, clock, channel } = this.#options;
-    this.#apart ??= new Apart(address, clock, channel(), () => {
+    const { clock, newClient } = this.#options;
+    this.#apart ??= new Apart(newClient(), clock, () => {
       this.#apart = undefined;
     });
     const connection = this.#apart;
@@ -97,8 +96,9 @@ export class StreamDialer {
       metadata,
     );
     const cancel = () => call.cancel();
-    const link = new GrpcLink({
+    const link = new FrameLink({
       peer,
+      transport: 'grpc',
       clock,
       call: {
         write: (bytes, taken) => call.write(bytes, taken),
@@ -136,11 +136,11 @@ class Apart {
   #calls = 0;
   #timer: Timer | undefined;
 
-  constructor(address: string, clock: Clock, channel: TlsChannel, forget: () => void) {
+  constructor({ client, channel }: { client: Client; channel: TlsChannel }, clock: Clock, forget: () => void) {
     this.#clock = clock;
     this.#channel = channel;
     this.#forget = forget;
-    this.client = new Client(address, channel, channelOptions);
+    this.client = client;
   }
 
   begin(): void {

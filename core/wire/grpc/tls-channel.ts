@@ -1,43 +1,31 @@
 /**
- * The child's end of TLS below a gRPC channel. Ours, since grpc-js knows the parent by its host name, and tells of a certificate that it
- * does not trust only by a message in the end.
+ * The child's end of a connection below a gRPC channel. Ours, since grpc-js knows the parent by its host name, reads proxies from the
+ * environment by rules of its own, and tells of a certificate that it does not trust only by a message in the end. It makes the TCP
+ * connection, to where the way begins, and is given back what stands at the way's end.
  */
-import { isIP, type Socket } from 'node:net';
-import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import type { Socket } from 'node:net';
 import { CallCredentials, ChannelCredentials } from '@grpc/grpc-js';
-import { identityOfPeer } from '../../identity/peer-identity.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import type { Way } from '../dialer/way.ts';
 import type { PeerIdentity } from '../link.ts';
-import type { NodeCredentials } from './grpc-listener.ts';
 
-/** Both ends are nodes of Banyan: there is no older one to be kind to. */
-export const tlsVersionMin = 'TLSv1.3';
-export const alpnProtocols = ['h2'];
+export const grpcProtocol = 'h2';
 
 type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
-export function secureContextOf({ caPem, certPem, keyPem }: NodeCredentials): SecureContext {
-  return createSecureContext({ ca: caPem, cert: certPem, key: keyPem, minVersion: tlsVersionMin });
-}
-
 /** For one dial: what became of its handshake is found here. */
 export class TlsChannel extends ChannelCredentials {
-  readonly #context: SecureContext;
-  readonly #host: string;
-  readonly #check: (peer: PeerIdentity) => BanyanError | undefined;
+  readonly #way: Way;
   /** More than one where a name has several addresses, which are tried one after the other. */
-  readonly #sockets: TLSSocket[] = [];
+  readonly #sockets: Socket[] = [];
   #closed = false;
   peer: PeerIdentity | undefined;
-  /** Why the parent was not trusted, if that is what failed. */
+  /** Why the parent was not trusted, or a proxy did not let it be reached, if that is what failed. */
   refusal: BanyanError | undefined;
 
-  /** `check` returns why a node of the tree is not the one that was meant. */
-  constructor(context: SecureContext, host: string, check: (peer: PeerIdentity) => BanyanError | undefined) {
+  constructor(way: Way) {
     super();
-    this.#context = context;
-    this.#host = host;
-    this.#check = check;
+    this.#way = way;
   }
 
   bytesRead(): number {
@@ -60,48 +48,33 @@ export class TlsChannel extends ChannelCredentials {
 
   override _createSecureConnector(): SecureConnector {
     return {
-      connect: async (socket) => ({ socket: await this.#handshake(socket), secure: true }),
+      connect: async (socket) => ({ socket: await this.#open(socket), secure: true }),
       waitForReady: () => Promise.resolve(),
       getCallCredentials: () => CallCredentials.createEmpty(),
       destroy: () => {},
     };
   }
 
-  async #handshake(tcp: Socket): Promise<TLSSocket> {
+  async #open(tcp: Socket): Promise<Socket> {
     if (this.#closed) {
       tcp.destroy();
       throw new BanyanError('Unavailable', 'the dial was given up');
     }
-    const socket = connect({
-      socket: tcp,
-      secureContext: this.#context,
-      ALPNProtocols: alpnProtocols,
-      // SNI takes no addresses (RFC 6066, section 3).
-      ...(isIP(this.#host) ? {} : { servername: this.#host }),
-      // Checked below, in words, before a byte is sent over it.
-      rejectUnauthorized: false,
-      checkServerIdentity: () => undefined,
-    });
-    this.#sockets.push(socket);
-    await new Promise<void>((resolve, reject) => {
-      const closed = () => reject(new BanyanError('Unavailable', 'the connection was closed during the TLS handshake'));
-      socket.once('secureConnect', resolve);
-      socket.once('error', reject);
-      socket.once('close', closed);
-    });
-    this.refusal = this.#refusalOf(socket);
-    if (!this.refusal) return socket;
-    socket.destroy();
-    throw this.refusal;
-  }
-
-  #refusalOf(socket: TLSSocket): BanyanError | undefined {
+    this.#sockets.push(tcp);
     try {
-      this.peer = identityOfPeer(socket);
-      return this.#check(this.peer);
-    } catch (cause) {
-      if (!(cause instanceof BanyanError)) throw cause;
-      return new BanyanError(cause.code, `the parent's certificate is not accepted: ${cause.message}`, {}, { cause });
+      const { socket, peer } = await this.#way.open(tcp, [grpcProtocol]);
+      if (socket.alpnProtocol !== grpcProtocol) {
+        socket.destroy();
+        throw new BanyanError('Protocol', `${this.#way.shown} speaks no HTTP/2: use the transport websocket or auto`);
+      }
+      // Bytes are counted once: of the connection that carries frames.
+      this.#sockets.splice(this.#sockets.indexOf(tcp), 1, socket);
+      if (this.#closed) socket.destroy();
+      this.peer = peer;
+      return socket;
+    } catch (error) {
+      if (error instanceof BanyanError) this.refusal = error;
+      throw error;
     }
   }
 }

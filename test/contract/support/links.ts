@@ -1,12 +1,17 @@
 /** The makers of links, for the suite that runs on each of them. */
 import { systemClock } from '../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../core/runtime/logger.ts';
+import type { LinkOptions } from '../../../core/wire/dialer/link-options.ts';
+import type { Way } from '../../../core/wire/dialer/way.ts';
 import { grpcDialer } from '../../../core/wire/grpc/grpc-dialer.ts';
-import { listenGrpc } from '../../../core/wire/grpc/grpc-listener.ts';
 import type { Accept, Dialer, PeerIdentity } from '../../../core/wire/link.ts';
 import { memoryDialer } from '../../../core/wire/memory/memory-link.ts';
+import { listenMesh } from '../../../core/wire/mesh-listener.ts';
+import { webSocketDialer } from '../../../core/wire/websocket/websocket-dialer.ts';
+import { connectProxy } from '../../support/connect-proxy.ts';
 import { tcpProxy } from '../../support/tcp-proxy.ts';
 import { TestTree } from '../../support/test-tree.ts';
+import { wayTo } from '../../support/ways.ts';
 
 export const parent: PeerIdentity = { path: 'eu', role: 'relay' };
 export const child: PeerIdentity = { path: 'eu:kid', role: 'agent' };
@@ -25,7 +30,10 @@ export interface LinkMaker {
 
 export const makers: readonly LinkMaker[] = [
   { name: 'memory', open: openMemory },
-  { name: 'gRPC and TLS', open: openGrpc },
+  { name: 'gRPC and TLS', open: (accept) => openTls(accept, grpcDialer) },
+  { name: 'gRPC through a proxy', open: (accept) => openProxied(accept, grpcDialer) },
+  { name: 'WebSocket and TLS', open: (accept) => openTls(accept, webSocketDialer) },
+  { name: 'WebSocket through a proxy', open: (accept) => openProxied(accept, webSocketDialer) },
 ];
 
 async function openMemory(accept: Accept): Promise<TestLine> {
@@ -42,31 +50,45 @@ async function openMemory(accept: Accept): Promise<TestLine> {
   };
 }
 
-/** With a proxy in between, which cuts as a line does. */
-async function openGrpc(accept: Accept): Promise<TestLine> {
+type MakeDialer = (way: Way) => Dialer;
+
+/** With a relay of bytes in between, which cuts as a line does. */
+async function openTls(accept: Accept, makeDialer: MakeDialer): Promise<TestLine> {
+  const { tree, listener, dialerBy } = await listening(accept, makeDialer);
+  const line = await tcpProxy(listener.address);
+  return { ...(await dialerBy(tree, line.address, {})), cut: () => line.cut(), ...disposing(listener, line) };
+}
+
+async function openProxied(accept: Accept, makeDialer: MakeDialer): Promise<TestLine> {
+  const { tree, listener, dialerBy } = await listening(accept, makeDialer);
+  const proxy = await connectProxy();
+  const dialed = await dialerBy(tree, listener.address, { proxy: proxy.url });
+  return { ...dialed, cut: () => proxy.cut(), ...disposing(listener, proxy) };
+}
+
+async function listening(accept: Accept, makeDialer: MakeDialer) {
   const tree = await TestTree.create();
   const credentials = await tree.credentials(parent.path, parent.role);
-  const listener = await listenGrpc({ host: '127.0.0.1', port: 0, credentials, accept, log: silentLogger });
-  const proxy = await tcpProxy(listener.address);
-  const dialer = grpcDialer({
-    address: proxy.address,
-    parentPath: parent.path,
-    credentials: await tree.credentials(child.path, child.role),
-    clock: systemClock,
-  });
-  let disposed: Promise<void> | undefined;
+  const listener = await listenMesh({ host: '127.0.0.1', port: 0, credentials, accept, log: silentLogger });
+  const dialerBy = async (own: TestTree, address: string, link: Partial<LinkOptions>) => {
+    const childCredentials = await own.credentials(child.path, child.role);
+    const to = { address, parentPath: parent.path, credentials: childCredentials, clock: systemClock, link };
+    return { dialer: makeDialer(wayTo(to)) };
+  };
+  return { tree, listener, dialerBy };
+}
+
+function disposing(...disposed: AsyncDisposable[]): AsyncDisposable {
+  let done: Promise<void> | undefined;
   const dispose = async () => {
-    await listener[Symbol.asyncDispose]();
-    await proxy[Symbol.asyncDispose]();
+    for (const one of disposed) await one[Symbol.asyncDispose]();
     // What the last connection told is told in the turn after.
     await new Promise(setImmediate);
   };
   return {
-    dialer,
-    cut: () => proxy.cut(),
     [Symbol.asyncDispose]() {
-      disposed ??= dispose();
-      return disposed;
+      done ??= dispose();
+      return done;
     },
   };
 }

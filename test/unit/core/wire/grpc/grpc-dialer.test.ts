@@ -8,11 +8,13 @@ import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { encodeFrame, maxFrameBytes } from '../../../../../core/wire/frames.ts';
 import { grpcDialer } from '../../../../../core/wire/grpc/grpc-dialer.ts';
-import { listenGrpc, type NodeCredentials } from '../../../../../core/wire/grpc/grpc-listener.ts';
 import type { Accept } from '../../../../../core/wire/link.ts';
+import { listenMesh } from '../../../../../core/wire/mesh-listener.ts';
+import type { NodeCredentials } from '../../../../../core/wire/node-credentials.ts';
 import { beat, LinkLog } from '../../../../support/link-log.ts';
 import { SessionPair } from '../../../../support/session-pair.ts';
 import { TestTree } from '../../../../support/test-tree.ts';
+import { wayTo } from '../../../../support/ways.ts';
 
 const dialWithinMs = 10_000;
 
@@ -32,7 +34,7 @@ describe('a dialer', () => {
   });
 
   async function parent(credentials: NodeCredentials, accept: Accept = () => new LinkLog()): Promise<string> {
-    const listener = await listenGrpc({ host: '127.0.0.1', port: 0, credentials, accept, log: silentLogger });
+    const listener = await listenMesh({ host: '127.0.0.1', port: 0, credentials, accept, log: silentLogger });
     open.push(() => listener[Symbol.asyncDispose]());
     return listener.address;
   }
@@ -57,7 +59,7 @@ describe('a dialer', () => {
     log = new LinkLog(),
   ) {
     const { parentPath = 'eu', credentials = child } = options;
-    return grpcDialer({ address, parentPath, credentials, clock: systemClock }).dial(log, dialWithinMs);
+    return grpcDialer(wayTo({ address, parentPath, credentials, clock: systemClock })).dial(log, dialWithinMs);
   }
 
   async function refusal(dialed: Promise<unknown>): Promise<{ code: string; message: string }> {
@@ -142,9 +144,9 @@ describe('a dialer', () => {
 
   it('is not made with a key that is not the one of its certificate', async () => {
     const credentials = { ...child, keyPem: relay.keyPem };
-    expect(() => grpcDialer({ address: '127.0.0.1:1', parentPath: 'eu', credentials, clock: systemClock })).toThrow(
-      'key values mismatch',
-    );
+    expect(() =>
+      grpcDialer(wayTo({ address: '127.0.0.1:1', parentPath: 'eu', credentials, clock: systemClock })),
+    ).toThrow('key values mismatch');
   });
 
   // ---------------------------------------------------------------------------------------------- what is no parent
@@ -164,7 +166,7 @@ describe('a dialer', () => {
     const server = createServer();
     const address = await listening(server);
     const taken = once(server, 'connection');
-    const dialer = grpcDialer({ address, parentPath: 'eu', credentials: child, clock });
+    const dialer = grpcDialer(wayTo({ address, parentPath: 'eu', credentials: child, clock }));
     const refused = refusal(dialer.dial(new LinkLog(), 5_000));
     const [socket] = (await taken) as [Socket];
     socket.on('error', () => {}).resume();

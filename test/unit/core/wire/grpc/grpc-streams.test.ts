@@ -6,12 +6,14 @@ import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { channelOptions } from '../../../../../core/wire/grpc/channel-options.ts';
 import { grpcDialer } from '../../../../../core/wire/grpc/grpc-dialer.ts';
-import { listenGrpc, type NodeCredentials } from '../../../../../core/wire/grpc/grpc-listener.ts';
 import { asBytes, sessionMethod, streamMethod } from '../../../../../core/wire/grpc/session-method.ts';
-import { secureContextOf, TlsChannel } from '../../../../../core/wire/grpc/tls-channel.ts';
+import { TlsChannel } from '../../../../../core/wire/grpc/tls-channel.ts';
 import type { Link, LinkEvents, Listener } from '../../../../../core/wire/link.ts';
+import { listenMesh } from '../../../../../core/wire/mesh-listener.ts';
+import type { NodeCredentials } from '../../../../../core/wire/node-credentials.ts';
 import { beat, LinkLog } from '../../../../support/link-log.ts';
 import { TestTree } from '../../../../support/test-tree.ts';
+import { wayTo } from '../../../../support/ways.ts';
 
 let tree: TestTree;
 let parent: NodeCredentials;
@@ -41,7 +43,7 @@ describe('calls for streams', () => {
 
   beforeEach(async () => {
     parents = [];
-    listener = await listenGrpc({
+    listener = await listenMesh({
       host: '127.0.0.1',
       port: 0,
       credentials: parent,
@@ -61,7 +63,9 @@ describe('calls for streams', () => {
 
   /** A client that holds a certificate of the tree and keeps to no rules. */
   function client(by: NodeCredentials): Client {
-    const channel = new TlsChannel(secureContextOf(by), '127.0.0.1', () => undefined);
+    const channel = new TlsChannel(
+      wayTo({ address: listener.address, parentPath: 'eu', credentials: by, clock: systemClock }),
+    );
     const made = new Client(listener.address, channel, channelOptions);
     open.push(() => {
       made.close();
@@ -183,7 +187,7 @@ describe('a dialer with large streams', () => {
   }
 
   it('has one other connection for all of them, gives it up when they are over for a minute, and makes it anew', async () => {
-    const listener = await listenGrpc({
+    const listener = await listenMesh({
       host: '127.0.0.1',
       port: 0,
       credentials: parent,
@@ -192,7 +196,9 @@ describe('a dialer with large streams', () => {
       clock: systemClock,
     });
     const clock = new VirtualClock();
-    const dialer = grpcDialer({ address: await counting(listener.address), parentPath: 'eu', credentials: kid, clock });
+    const dialer = grpcDialer(
+      wayTo({ address: await counting(listener.address), parentPath: 'eu', credentials: kid, clock }),
+    );
     const link = await dialer.dial(new LinkLog(), 10_000);
     const opened = async (id: number) => {
       const log = new LinkLog();

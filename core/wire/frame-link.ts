@@ -1,26 +1,27 @@
-/** A link on one bidirectional call, of either side: frames as bytes, back-pressure in bytes, signs of life, one close. */
-import type { Clock, Timer } from '../../runtime/clock.ts';
-import { BanyanError } from '../../runtime/errors.ts';
-import { decodeFrame, encodeFrame } from '../frames.ts';
-import type { Frame } from '../generated/mesh.ts';
-import type { Link, LinkEvents, PeerIdentity } from '../link.ts';
+/** A link on one call that carries messages, of either side and any transport: frames as bytes, back-pressure in bytes, signs of life, one close. */
+import type { Clock, Timer } from '../runtime/clock.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import { decodeFrame, encodeFrame } from './frames.ts';
+import type { Frame } from './generated/mesh.ts';
+import type { Link, LinkEvents, PeerIdentity } from './link.ts';
 
 /** The link's own end of a call; what comes from the other end is given to `received`, `ended` and `failed` of the link. */
 export interface FrameCall {
   /** `taken` is called when the bytes have left this process's queue. */
   write(bytes: Buffer, taken: () => void): void;
-  /** Ends this side after what is queued. gRPC has no place for a reason there: the session says goodbye before. */
-  end(): void;
+  /** Ends this side after what is queued. gRPC has no place for the reason: the session says goodbye before. */
+  end(reason: string): void;
   /** Breaks the call off; the error reaches the peer if the side can tell it. */
   abort(error: BanyanError): void;
   /** Bytes that came over the connection so far, of whatever kind. */
   bytesRead(): number;
 }
 
-export interface GrpcLinkOptions {
+export interface FrameLinkOptions {
   readonly peer: PeerIdentity;
   readonly call: FrameCall;
   readonly clock: Clock;
+  readonly transport: string;
   /** At the child. */
   readonly openStream?: NonNullable<Link['openStream']>;
 }
@@ -39,9 +40,9 @@ const lookEveryMs = 2_000;
  */
 const lifeBytes = 512;
 
-export class GrpcLink implements Link {
+export class FrameLink implements Link {
   readonly peer: PeerIdentity;
-  readonly transport = 'grpc';
+  readonly transport: string;
   readonly openStream?: NonNullable<Link['openStream']>;
   readonly #call: FrameCall;
   readonly #clock: Clock;
@@ -55,8 +56,9 @@ export class GrpcLink implements Link {
   #readBytes = 0;
   #framedBytes = 0;
 
-  constructor({ peer, call, clock, openStream }: GrpcLinkOptions) {
+  constructor({ peer, call, clock, openStream, transport }: FrameLinkOptions) {
     this.peer = peer;
+    this.transport = transport;
     if (openStream) this.openStream = openStream;
     this.#call = call;
     this.#clock = clock;
@@ -80,13 +82,13 @@ export class GrpcLink implements Link {
       bytes = encodeFrame(frame);
     } catch (error) {
       if (!(error instanceof BanyanError)) throw error;
-      this.#abort(error);
+      this.abort(error);
       return false;
     }
     this.#queuedBytes += bytes.length;
     this.#call.write(bytes, () => this.#taken(bytes.length));
     if (this.#queuedBytes > sendQueueBytesMax) {
-      this.#abort(new BanyanError('Unavailable', `the peer takes nothing: ${this.#queuedBytes} bytes wait to be sent`));
+      this.abort(new BanyanError('Unavailable', `the peer takes nothing: ${this.#queuedBytes} bytes wait to be sent`));
       return false;
     }
     this.#full ||= this.#queuedBytes >= sendBufferBytes;
@@ -97,7 +99,7 @@ export class GrpcLink implements Link {
     if (this.#state !== 'open') return;
     this.#state = 'closing';
     this.#timer?.stop();
-    this.#call.end();
+    this.#call.end(reason);
     this.#timer = this.#clock.after(closeWithinMs, () => {
       this.#call.abort(new BanyanError('Unavailable', `${reason}; not ended by the peer within ${closeWithinMs} ms`));
       this.#closed();
@@ -107,6 +109,12 @@ export class GrpcLink implements Link {
   /** Neither side has ended it, and nothing has broken it. */
   get isOpen(): boolean {
     return this.#state === 'open';
+  }
+
+  /** Breaks the call off, with the reason for both sides. */
+  abort(error: BanyanError): void {
+    this.#call.abort(error);
+    this.#closed(error);
   }
 
   queuedBytes(): number {
@@ -124,7 +132,7 @@ export class GrpcLink implements Link {
       frame = decodeFrame(bytes);
     } catch (error) {
       if (!(error instanceof BanyanError)) throw error;
-      this.#abort(error);
+      this.abort(error);
       return;
     }
     this.#events?.onFrame(frame);
@@ -132,7 +140,7 @@ export class GrpcLink implements Link {
 
   /** The peer has ended in order. */
   ended(): void {
-    if (this.#state === 'open') this.#call.end();
+    if (this.#state === 'open') this.#call.end('ended by the other side');
     this.#closed();
   }
 
@@ -152,11 +160,6 @@ export class GrpcLink implements Link {
     if (!this.#full || this.#queuedBytes > sendBufferBytes / 2) return;
     this.#full = false;
     this.#events?.onDrain();
-  }
-
-  #abort(error: BanyanError): void {
-    this.#call.abort(error);
-    this.#closed(error);
   }
 
   #closed(error?: Error): void {

@@ -3,14 +3,15 @@ import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp
 import { type Socket, connect as tcpConnect } from 'node:net';
 import { type ConnectionOptions, type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../../../../core/runtime/clock.ts';
-import type { Logger } from '../../../../../core/runtime/logger.ts';
-import { encodeFrame, maxFrameBytes } from '../../../../../core/wire/frames.ts';
-import { listenGrpc, type NodeCredentials } from '../../../../../core/wire/grpc/grpc-listener.ts';
-import { sessionMethod } from '../../../../../core/wire/grpc/session-method.ts';
-import type { Link, Listener } from '../../../../../core/wire/link.ts';
-import { beat, data, LinkLog } from '../../../../support/link-log.ts';
-import { TestTree } from '../../../../support/test-tree.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import type { Logger } from '../../../../core/runtime/logger.ts';
+import { encodeFrame, maxFrameBytes } from '../../../../core/wire/frames.ts';
+import { sessionMethod } from '../../../../core/wire/grpc/session-method.ts';
+import type { Link, Listener } from '../../../../core/wire/link.ts';
+import { listenMesh } from '../../../../core/wire/mesh-listener.ts';
+import type { NodeCredentials } from '../../../../core/wire/node-credentials.ts';
+import { beat, data, LinkLog } from '../../../support/link-log.ts';
+import { TestTree } from '../../../support/test-tree.ts';
 
 class LogLines implements Logger {
   readonly lines: { readonly message: string; readonly fields: object }[] = [];
@@ -60,7 +61,7 @@ describe('a listener for children', () => {
     log = new LogLines();
     accepted = [];
     open = [];
-    listener = await listenGrpc({
+    listener = await listenMesh({
       host: '127.0.0.1',
       port: 0,
       credentials: parentCredentials,
@@ -212,10 +213,11 @@ describe('a listener for children', () => {
     await goesOn();
   });
 
-  it('refuses who does not ask for HTTP/2 in the handshake', async () => {
+  it('tells who asks for a page what the port is, without HTTP/2', async () => {
     const socket = overTls(tlsOptions(childCredentials));
+    socket.write('GET / HTTP/1.1\r\nHost: eu\r\n\r\n');
     const [answered] = (await once(socket, 'data')) as [Buffer];
-    expect(answered.toString()).toContain('Missing ALPN Protocol');
+    expect(answered.toString()).toMatch(/^HTTP\/1\.1 404 .*where its children attach/s);
     socket.destroy();
     expect((await log.first()).message).toBe('a child was refused');
   });
@@ -383,7 +385,7 @@ describe('a listener for children', () => {
 
   it('says which port is taken', async () => {
     const { host, port } = place();
-    const second = listenGrpc({ host, port, credentials: parentCredentials, log, accept: () => new LinkLog() });
+    const second = listenMesh({ host, port, credentials: parentCredentials, log, accept: () => new LinkLog() });
     await expect(second).rejects.toMatchObject({
       code: 'Unavailable',
       message: expect.stringMatching(

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { VirtualClock } from '../../../../../core/runtime/clock.ts';
-import type { BanyanError } from '../../../../../core/runtime/errors.ts';
-import { encodeFrame, maxFrameBytes } from '../../../../../core/wire/frames.ts';
-import { type FrameCall, GrpcLink } from '../../../../../core/wire/grpc/grpc-link.ts';
-import { beat, data, dataOfFrameBytes, LinkLog } from '../../../../support/link-log.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import type { BanyanError } from '../../../../core/runtime/errors.ts';
+import { type FrameCall, FrameLink } from '../../../../core/wire/frame-link.ts';
+import { encodeFrame, maxFrameBytes } from '../../../../core/wire/frames.ts';
+import { beat, data, dataOfFrameBytes, LinkLog } from '../../../support/link-log.ts';
 
 /** The own end of a call whose queue moves when the test says so. */
 class SlowCall implements FrameCall {
@@ -37,13 +37,13 @@ const nextTurn = () => new Promise(setImmediate);
 
 let clock: VirtualClock;
 let call: SlowCall;
-let link: GrpcLink;
+let link: FrameLink;
 let log: LinkLog;
 beforeEach(() => {
   clock = new VirtualClock();
   call = new SlowCall();
   log = new LinkLog();
-  link = new GrpcLink({ peer: { path: 'eu', role: 'relay' }, call, clock });
+  link = new FrameLink({ peer: { path: 'eu', role: 'relay' }, transport: 'grpc', call, clock });
 });
 
 describe('the buffer of a link', () => {
@@ -74,7 +74,7 @@ describe('the buffer of a link', () => {
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const slow = new SlowCall();
         const told = new LinkLog();
-        const tried = new GrpcLink({ peer: link.peer, call: slow, clock: new VirtualClock() });
+        const tried = new FrameLink({ peer: link.peer, transport: 'grpc', call: slow, clock: new VirtualClock() });
         tried.start(told);
         let fills = 0;
         let room = true;
@@ -195,7 +195,7 @@ describe('closing a link', () => {
       fc.asyncProperty(fc.array(fc.constantFrom(...ways), { minLength: 1, maxLength: 6 }), async (steps) => {
         const told = new LinkLog();
         const time = new VirtualClock();
-        const tried = new GrpcLink({ peer: link.peer, call: new SlowCall(), clock: time });
+        const tried = new FrameLink({ peer: link.peer, transport: 'grpc', call: new SlowCall(), clock: time });
         tried.start(told);
         for (const way of [...steps, 'ended' as const]) {
           if (way === 'close') tried.close('enough');

@@ -1,0 +1,56 @@
+/** The parent's end of one transport: is given finished TLS connections and makes links of them. */
+import type { TLSSocket } from 'node:tls';
+import { identityOfPeer } from '../identity/peer-identity.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Accept, Link, PeerIdentity } from './link.ts';
+
+export interface Acceptor {
+  /** From now on the connection is the acceptor's. */
+  take(socket: TLSSocket): void;
+  /** Those that are open. */
+  links(): Link[];
+  /** When no connection is left. */
+  end(): void;
+}
+
+/** What an acceptor asks about the connections that it is given. */
+export interface Accepting {
+  readonly accept: Accept;
+  /** For links whose peer has yet to prove who it is; it is done before `accept` is asked. */
+  readonly acceptUnproven: Accept;
+  /** The connection comes without a certificate, and may, since TLS is terminated on the way. */
+  isTerminated(socket: TLSSocket): boolean;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** The peer of a link whose child has not said yet who it is; nobody is attached by it. */
+export const unproven: PeerIdentity = { path: '', role: 'agent' };
+
+/** A connection that is still in its handshake, or on which no session was begun, after this is closed. */
+export const sessionWithinMs = 10_000;
+/** How long the other side has to read why its call ended, and to hang up. */
+export const lingerMs = 2_000;
+/** Of a session's name. Nobody guesses it, though only its own child could make use of it. */
+export const sessionNameBytes = 16;
+
+export function remoteOf({ remoteAddress, remotePort }: Pick<TLSSocket, 'remoteAddress' | 'remotePort'>): string {
+  return remoteAddress === undefined ? 'gone already' : `${remoteAddress}:${remotePort}`;
+}
+
+/** For the log: why a connection was closed that never carried a session. */
+export function whyUnused(socket: TLSSocket, error: Error | undefined): Error {
+  if (error) return error;
+  try {
+    identityOfPeer(socket);
+  } catch (refusal) {
+    if (refusal instanceof BanyanError) return refusal;
+    throw refusal;
+  }
+  // Usually a child of another tree, whose own certificate this node would have refused as well.
+  return new Error('it closed the connection without opening a session: it may not trust the certificate of this node');
+}

@@ -1,0 +1,110 @@
+/**
+ * Tries the transports in their order and remembers what worked, which it begins with the next time. A transport has worked when a frame
+ * of the parent came over it: a gateway may take a connection and then hold back what it does not understand.
+ */
+import type { Clock } from '../runtime/clock.ts';
+import { BanyanError, describeError } from '../runtime/errors.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Dialer, Link, LinkEvents } from './link.ts';
+
+export interface TransportMemory {
+  /** The name that was kept last. */
+  read(): string | undefined;
+  keep(transport: string): void;
+}
+
+export interface AutoDialerOptions {
+  /** By name, in the order in which they are tried. */
+  readonly dialers: Readonly<Record<string, Dialer>>;
+  readonly memory: TransportMemory;
+  readonly log: Logger;
+  readonly clock: Clock;
+}
+
+export function autoDialer(options: AutoDialerOptions): Dialer {
+  return new AutoDialer(options);
+}
+
+class AutoDialer implements Dialer {
+  readonly #options: AutoDialerOptions;
+  /** Went over it, and nothing came: the others are tried before. */
+  #silent: string | undefined;
+
+  constructor(options: AutoDialerOptions) {
+    this.#options = options;
+  }
+
+  /** One attempt with each at most, all of them together within the time. */
+  async dial(events: LinkEvents, timeoutMs: number): Promise<Link> {
+    const { dialers, log, clock } = this.#options;
+    const order = this.#order();
+    const untilMs = clock.monotonicMs() + timeoutMs;
+    const failures: BanyanError[] = [];
+    for (const [i, transport] of order.entries()) {
+      // What is left is shared out, so that one that is silent leaves the others their part.
+      const withinMs = (untilMs - clock.monotonicMs()) / (order.length - i);
+      if (withinMs < 1) break;
+      try {
+        return await dialers[transport]!.dial(this.#watched(transport, events), withinMs);
+      } catch (error) {
+        const failure = asBanyanError(error);
+        failures.push(failure);
+        if (!otherMayHelp(failure)) break;
+        log.debug({ transport, reason: failure.message }, 'a transport did not reach the parent');
+      }
+    }
+    throw together(failures);
+  }
+
+  #order(): string[] {
+    const all = Object.keys(this.#options.dialers);
+    const kept = this.#options.memory.read();
+    const rank = (name: string) => (name === this.#silent ? 2 : name === kept ? 0 : 1);
+    return all.sort((a, b) => rank(a) - rank(b));
+  }
+
+  #watched(transport: string, events: LinkEvents): LinkEvents {
+    let worked = false;
+    const { onStream } = events;
+    return {
+      onFrame: (frame) => {
+        if (!worked) this.#worked(transport);
+        worked = true;
+        events.onFrame(frame);
+      },
+      onBytes: (count) => events.onBytes(count),
+      onDrain: () => events.onDrain(),
+      onClose: (error) => {
+        if (!worked) this.#silent = transport;
+        events.onClose(error);
+      },
+      ...(onStream ? { onStream: (id, link) => onStream.call(events, id, link) } : {}),
+    };
+  }
+
+  #worked(transport: string): void {
+    const { memory, log } = this.#options;
+    if (this.#silent === transport) this.#silent = undefined;
+    if (memory.read() === transport) return;
+    log.info({ transport }, 'this transport reaches the parent, and is tried first from now on');
+    memory.keep(transport);
+  }
+}
+
+/** Who was refused by the parent itself, or by a proxy that all transports go through, is refused over any of them. */
+function otherMayHelp({ code }: BanyanError): boolean {
+  return code === 'Unavailable' || code === 'Protocol' || code === 'TooLarge';
+}
+
+function asBanyanError(error: unknown): BanyanError {
+  if (error instanceof BanyanError) return error;
+  return new BanyanError('Unavailable', describeError(error), {}, { cause: error });
+}
+
+/** The words of all that was tried, with the code of what was tried last. */
+function together(failures: readonly BanyanError[]): BanyanError {
+  const last = failures.at(-1);
+  if (!last) return new BanyanError('Unavailable', 'no transport was tried in time');
+  const words = [...new Set(failures.map(({ message }) => message))];
+  return new BanyanError(last.code, words.join('; '), last.details, { cause: last });
+}

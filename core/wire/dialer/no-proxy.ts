@@ -1,0 +1,65 @@
+/**
+ * The list of hosts that are reached without a proxy, as the variable NO_PROXY is written: hosts with all that is below them, `.suffix`
+ * for only what is below, `*`, `host:port`, addresses and CIDR ranges, between commas or spaces. The rules are those of Go's
+ * golang.org/x/net/http/httpproxy, which most programs beside this one follow; an empty element matches nothing.
+ */
+import { BlockList, isIP } from 'node:net';
+
+export type HostMatcher = (host: string, port: number) => boolean;
+
+export function parseNoProxy(list: string): HostMatcher {
+  const matchers = list
+    .split(/[\s,]+/)
+    .map((element) => element.trim().toLowerCase())
+    .filter((element) => element !== '')
+    .flatMap((element) => matcherOf(element) ?? []);
+  return (host, port) => {
+    const plain = normalHost(host);
+    return matchers.some((matches) => matches(plain, port));
+  };
+}
+
+/** Lower case, without brackets and the root's dot; IPv4 in IPv6 as IPv4. */
+function normalHost(host: string): string {
+  const plain = host
+    .toLowerCase()
+    .replace(/^\[|\]$/g, '')
+    .replace(/\.$/, '');
+  return /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(plain)?.[1] ?? plain;
+}
+
+/** Undefined: the element means nothing, and matches nothing. */
+function matcherOf(element: string): HostMatcher | undefined {
+  if (element === '*') return () => true;
+  const [, range, bits] = /^([^/]+)\/(\d{1,3})$/.exec(element) ?? [];
+  if (range !== undefined) return rangeMatcher(normalHost(range), Number(bits));
+  const { host, port } = splitPort(element);
+  const samePort = (other: number) => port === undefined || port === other;
+  if (isIP(host)) {
+    const address = new BlockList();
+    address.addAddress(host, family(host));
+    return (other, otherPort) => samePort(otherPort) && isIP(other) !== 0 && address.check(other, family(other));
+  }
+  const name = host.replace(/^\*\./, '.').replace(/\.$/, '');
+  if (name.replace(/^\./, '') === '') return undefined;
+  if (name.startsWith('.')) return (other, otherPort) => samePort(otherPort) && other.endsWith(name);
+  return (other, otherPort) => samePort(otherPort) && (other === name || other.endsWith(`.${name}`));
+}
+
+function rangeMatcher(address: string, bits: number): HostMatcher | undefined {
+  if (!isIP(address) || bits > (isIP(address) === 4 ? 32 : 128)) return undefined;
+  const range = new BlockList();
+  range.addSubnet(address, bits, family(address));
+  return (host) => isIP(host) !== 0 && range.check(host, family(host));
+}
+
+/** A colon of an IPv6 address without brackets separates no port. */
+function splitPort(element: string): { host: string; port?: number } {
+  const [, host, port] = /^(\[[^\]]*\]|[^:]*):(\d{1,5})$/.exec(element) ?? [];
+  if (host === undefined) return { host: normalHost(element) };
+  return { host: normalHost(host), port: Number(port) };
+}
+
+function family(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 4 ? 'ipv4' : 'ipv6';
+}

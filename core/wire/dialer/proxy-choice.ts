@@ -1,0 +1,49 @@
+/** Which proxy a parent is reached by: what the configuration names, otherwise what the environment does, otherwise none. */
+import { BlockList, isIP } from 'node:net';
+import { parseNoProxy } from './no-proxy.ts';
+import { type ProxyAddress, parseProxy } from './proxy-url.ts';
+
+/** What was found in the environment, by whoever may read it. */
+export interface EnvironmentProxies {
+  readonly proxy?: string;
+  readonly noProxy?: string;
+}
+
+/** In the configuration: the parent is dialed directly, whatever the environment says. */
+export const noProxyWord = 'none';
+
+/** In the order in which they are looked at; lower case wins, as in curl. Links are TLS, so HTTP_PROXY does not concern them. */
+const proxyVariables = ['https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'];
+const noProxyVariables = ['no_proxy', 'NO_PROXY'];
+
+/** A variable that is set and empty counts as not set. */
+export function proxiesOf(environment: Readonly<Record<string, string | undefined>>): EnvironmentProxies {
+  const first = (names: readonly string[]) => names.map((name) => environment[name]?.trim()).find((value) => value);
+  const proxy = first(proxyVariables);
+  const noProxy = first(noProxyVariables);
+  return { ...(proxy ? { proxy } : {}), ...(noProxy ? { noProxy } : {}) };
+}
+
+/** `configured`: a URL, `none`, or nothing said. Throws Invalid. */
+export function chooseProxy(
+  target: { readonly host: string; readonly port: number },
+  configured: string | undefined,
+  environment: EnvironmentProxies,
+): ProxyAddress | undefined {
+  if (configured === noProxyWord) return undefined;
+  if (configured !== undefined) return parseProxy(configured);
+  if (environment.proxy === undefined || isLoopback(target.host)) return undefined;
+  if (parseNoProxy(environment.noProxy ?? '')(target.host, target.port)) return undefined;
+  return parseProxy(environment.proxy);
+}
+
+const loopback = new BlockList();
+loopback.addSubnet('127.0.0.0', 8, 'ipv4');
+loopback.addAddress('::1', 'ipv6');
+
+/** This machine is never meant by a proxy of the environment, which could not reach it. */
+function isLoopback(host: string): boolean {
+  const plain = host.toLowerCase().replace(/\.$/, '');
+  if (plain === 'localhost' || plain.endsWith('.localhost')) return true;
+  return isIP(host) !== 0 && loopback.check(host, isIP(host) === 4 ? 'ipv4' : 'ipv6');
+}

@@ -1,0 +1,67 @@
+/** A proxy as it is written: `http://user:password@proxy.example:3128`. Its password never gets into a message or a log. */
+import { isIP } from 'node:net';
+import { BanyanError } from '../../runtime/errors.ts';
+
+export interface ProxyAddress {
+  /** TLS to the proxy itself. */
+  readonly secure: boolean;
+  /** Without the brackets of IPv6. */
+  readonly host: string;
+  readonly port: number;
+  /** Value of Proxy-Authorization. */
+  readonly authorization?: string;
+  /** For messages: without name and password. */
+  readonly shown: string;
+}
+
+const defaultPorts: Record<string, number> = { 'http:': 80, 'https:': 443 };
+
+/** Without a scheme it is `http`, as the variables of the environment are often written. Throws Invalid, which never repeats the text. */
+export function parseProxy(text: string): ProxyAddress {
+  const trimmed = text.trim();
+  const url = urlOf(/^[a-z][a-z0-9+.-]*:\/\//i.test(trimmed) ? trimmed : `http://${trimmed}`);
+  const { protocol, hostname, port, username, password, pathname, search, hash } = url;
+  const defaultPort = defaultPorts[protocol];
+  if (defaultPort === undefined) throw invalid(`its scheme is ${protocol.slice(0, -1)}; http and https are supported`);
+  if (hostname === '') throw invalid('it names no host');
+  if (!/^\/?$/.test(pathname) || search !== '' || hash !== '') throw invalid('something follows the host and port');
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const effectivePort = port === '' ? defaultPort : Number(port);
+  const shown = `${protocol}//${hostPort(host, effectivePort)}`;
+  const proxy = { secure: protocol === 'https:', host, port: effectivePort, shown };
+  if (username === '' && password === '') return proxy;
+  return { ...proxy, authorization: basic(decode(username), decode(password)) };
+}
+
+/** An authority, with the brackets that IPv6 needs. */
+export function hostPort(host: string, port: number): string {
+  return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
+}
+
+/** https://www.rfc-editor.org/rfc/rfc7617#section-2: the name has no colon, and neither has control characters. */
+function basic(user: string, password: string): string {
+  if (user.includes(':')) throw invalid("the user's name has a colon, which Basic authentication can't carry");
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+  if (/[\u0000-\u001f\u007f]/.test(user + password)) throw invalid('name or password has a control character');
+  return `Basic ${Buffer.from(`${user}:${password}`, 'utf8').toString('base64')}`;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw invalid('name or password is not percent-encoded UTF-8: write % as %25, @ as %40');
+  }
+}
+
+function urlOf(text: string): URL {
+  try {
+    return new URL(text);
+  } catch {
+    throw invalid('it is no URL: write http://host:port or http://user:password@host:port');
+  }
+}
+
+function invalid(what: string): BanyanError {
+  return new BanyanError('Invalid', `the proxy's address can't be used: ${what}`);
+}

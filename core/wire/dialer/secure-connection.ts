@@ -1,0 +1,102 @@
+/**
+ * TLS from the child to its parent, checked in words before a byte is sent over it: mutual, where the parent is known by the path in its
+ * certificate and not by its host name; or up to whoever terminates TLS on the way, who is known by its host name as everywhere.
+ */
+import { isIP, type Socket } from 'node:net';
+import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import { identityOfPeer } from '../../identity/peer-identity.ts';
+import { BanyanError } from '../../runtime/errors.ts';
+import type { PeerIdentity } from '../link.ts';
+import type { NodeCredentials } from '../node-credentials.ts';
+
+/** Both ends are nodes of Banyan: there is no older one to be kind to. */
+export const tlsVersionMin = 'TLSv1.3';
+/** Load balancers and interceptors are often older. */
+const terminatorVersionMin = 'TLSv1.2';
+
+export interface SecureConnection {
+  readonly socket: TLSSocket;
+  readonly peer: PeerIdentity;
+}
+
+/** What is trusted, made once for all dials of a node. */
+export interface Trust {
+  readonly context: SecureContext;
+  /** The certificate has to name the host that was dialed; those of the tree name nodes. */
+  readonly byHost: boolean;
+  /** Throws Unauthorized. */
+  peerOf(socket: TLSSocket): PeerIdentity;
+}
+
+/** `check` returns why a node of the tree is not the one that was meant. */
+export function trustInTree(
+  { caPem, certPem, keyPem }: NodeCredentials,
+  check: (peer: PeerIdentity) => BanyanError | undefined,
+): Trust {
+  return {
+    context: createSecureContext({ ca: caPem, cert: certPem, key: keyPem, minVersion: tlsVersionMin }),
+    byHost: false,
+    peerOf(socket) {
+      const peer = treeIdentity(socket);
+      const refusal = check(peer);
+      if (refusal) throw refusal;
+      return peer;
+    },
+  };
+}
+
+/** The child shows no certificate there, since it could prove nothing by it. `parent`: whom it will have to prove to be behind it. */
+export function trustInTerminator(caPem: Buffer | undefined, parent: PeerIdentity, shown: string): Trust {
+  return {
+    context: createSecureContext({ ...(caPem ? { ca: caPem } : {}), minVersion: terminatorVersionMin }),
+    byHost: true,
+    peerOf(socket) {
+      if (socket.authorized) return parent;
+      const why = `the certificate of who terminates TLS at ${shown} is not accepted (${String(socket.authorizationError)})`;
+      throw new BanyanError(
+        'Unauthorized',
+        `${why}: name its authority in link.ca, and the host that it was issued for`,
+      );
+    },
+  };
+}
+
+export async function secureConnection(
+  tcp: Socket,
+  host: string,
+  trust: Trust,
+  alpnProtocols: readonly string[],
+): Promise<SecureConnection> {
+  const socket = connect({
+    socket: tcp,
+    host,
+    secureContext: trust.context,
+    ALPNProtocols: [...alpnProtocols],
+    // SNI takes no addresses (RFC 6066, section 3).
+    ...(isIP(host) ? {} : { servername: host }),
+    // Looked at below, so that a refusal can be told in words.
+    rejectUnauthorized: false,
+    ...(trust.byHost ? {} : { checkServerIdentity: () => undefined }),
+  });
+  await new Promise<void>((resolve, reject) => {
+    const closed = () => reject(new BanyanError('Unavailable', 'the connection was closed during the TLS handshake'));
+    socket.once('secureConnect', resolve);
+    socket.once('error', reject);
+    socket.once('close', closed);
+  });
+  try {
+    return { socket, peer: trust.peerOf(socket) };
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+function treeIdentity(socket: TLSSocket): PeerIdentity {
+  try {
+    return identityOfPeer(socket);
+  } catch (cause) {
+    if (!(cause instanceof BanyanError)) throw cause;
+    throw new BanyanError(cause.code, `the parent's certificate is not accepted: ${cause.message}`, {}, { cause });
+  }
+}

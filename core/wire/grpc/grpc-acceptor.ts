@@ -1,0 +1,292 @@
+/** The parent's end of gRPC: the calls of children, each on a connection that was given in, with a certificate of this tree or without. */
+import type { TLSSocket } from 'node:tls';
+import { type ConnectionInjector, Metadata, Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
+import { identityOfCertificate, identityOfPeer } from '../../identity/peer-identity.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { BanyanError, describeError } from '../../runtime/errors.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import type { Random } from '../../runtime/random.ts';
+import {
+  type Accepting,
+  type Acceptor,
+  lingerMs,
+  remoteOf,
+  sessionNameBytes,
+  sessionWithinMs,
+  unproven,
+  whyUnused,
+} from '../acceptor.ts';
+import { FrameLink } from '../frame-link.ts';
+import { maxFrameBytes } from '../frames.ts';
+import type { Link, LinkEvents, PeerIdentity } from '../link.ts';
+import { statusOf } from './call-status.ts';
+import { channelOptions } from './channel-options.ts';
+import { linkKey, streamAddressOf } from './grpc-streams.ts';
+import { openServerWindows } from './server-window.ts';
+import { meshService } from './session-method.ts';
+
+type Call = ServerDuplexStream<Buffer, Buffer>;
+
+interface Connection {
+  readonly socket: TLSSocket;
+  readonly remote: string;
+  /**
+   * From a gateway that terminates TLS, which sends over it the calls of whomever it likes, one after the other or together. Otherwise a
+   * connection is one child's and carries one session, or one refusal.
+   */
+  readonly shared: boolean;
+  /** Its first call has come. */
+  used: boolean;
+  ending: boolean;
+  /** On one that is not shared: the session it carries, also as a connection for large streams alone. */
+  session?: Session;
+  error?: Error;
+}
+
+interface Session {
+  /** What calls for its streams call it. */
+  readonly name: string;
+  readonly link: FrameLink;
+  readonly events: LinkEvents;
+  readonly connection: Connection;
+  /** Connections for large streams. */
+  readonly apart: Set<Connection>;
+  /** Open streams, where they do not end with a connection. */
+  readonly streams: Set<FrameLink>;
+}
+
+export class GrpcAcceptor implements Acceptor {
+  readonly #accepting: Accepting;
+  readonly #log: Logger;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #grpc = new Server(channelOptions);
+  readonly #injector: ConnectionInjector;
+  /** By remote address and port, which is what a call says of its connection. */
+  readonly #connections = new Map<string, Connection>();
+  /** By name. */
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(accepting: Accepting) {
+    this.#accepting = accepting;
+    this.#log = accepting.log;
+    this.#clock = accepting.clock;
+    this.#random = accepting.random;
+    openServerWindows();
+    this.#grpc.addService(meshService, {
+      session: (call: Call) => this.#session(call),
+      stream: (call: Call) => this.#stream(call),
+    });
+    this.#injector = this.#grpc.createConnectionInjector(ServerCredentials.createInsecure());
+  }
+
+  links(): Link[] {
+    return [...this.#sessions.values()].map(({ link }) => link);
+  }
+
+  end(): void {
+    this.#injector.destroy();
+    this.#grpc.forceShutdown();
+  }
+
+  take(socket: TLSSocket): void {
+    const remote = remoteOf(socket);
+    // A translator of addresses may use a port twice for two addresses of this node; calls could not be told apart.
+    if (this.#connections.has(remote)) {
+      socket.destroy();
+      return this.#refused(remote, new Error('another connection comes from the same address and port'));
+    }
+    const shared = this.#accepting.isTerminated(socket);
+    const connection: Connection = { socket, remote, shared, used: false, ending: false };
+    this.#connections.set(remote, connection);
+    const timer = this.#clock.after(sessionWithinMs, () => {
+      if (shared ? connection.used : connection.session) return;
+      socket.destroy(new Error(`no session was begun within ${sessionWithinMs} ms`));
+    });
+    socket.once('error', (error) => {
+      connection.error = error;
+    });
+    socket.once('close', () => {
+      timer.stop();
+      this.#connections.delete(remote);
+      if (connection.session?.connection === connection) this.#sessionOver(connection.session);
+      if (!connection.used) this.#refused(remote, whyUnused(socket, connection.error));
+    });
+    this.#injector.injectConnection(socket);
+  }
+
+  // ------------------------------------------------------------------------------------------------------- a session
+
+  #session(call: Call): void {
+    const connection = this.#connections.get(call.getPeer());
+    // Who was refused may not go on asking; who has a session has said all it may say outside of it.
+    if (!connection || (connection.used && !connection.shared)) {
+      call.emit('error', statusOf(new BanyanError('Protocol', 'a second session on one connection')));
+      connection?.socket.destroy();
+      return;
+    }
+    connection.used = true;
+    const name = Buffer.from(this.#random.bytes(sessionNameBytes)).toString('hex');
+    try {
+      const { shared, socket } = connection;
+      const link = this.#linkOf(call, connection, name, shared ? unproven : identityOfCall(call, socket));
+      const events = shared ? this.#accepting.acceptUnproven(link) : this.#accepting.accept(link);
+      const session: Session = { name, link, events, connection, apart: new Set(), streams: new Set() };
+      if (!shared) connection.session = session;
+      this.#sessions.set(name, session);
+      const answer = new Metadata();
+      answer.set(linkKey, name);
+      call.sendMetadata(answer);
+      link.start(events);
+      call.on('data', (bytes: Buffer) => link.received(bytes));
+    } catch (error) {
+      this.#refused(connection.remote, error);
+      call.emit('error', statusOf(error));
+      this.#endLater(connection, name);
+    }
+  }
+
+  #linkOf(call: Call, connection: Connection, name: string, peer: PeerIdentity): FrameLink {
+    const { socket, remote, shared } = connection;
+    const whose = shared ? {} : { child: peer.path };
+    const link = new FrameLink({
+      peer,
+      transport: 'grpc',
+      clock: this.#clock,
+      call: {
+        write: (bytes, taken) => call.write(bytes, taken),
+        end: () => call.end(),
+        abort: (error) => {
+          this.#log.warn({ ...whose, remote, code: error.code, reason: error.message }, 'a link is broken off');
+          call.emit('error', statusOf(error));
+          this.#endLater(connection, name);
+        },
+        // What came over a shared connection says nothing of this child.
+        bytesRead: () => (shared ? 0 : socket.bytesRead),
+      },
+    });
+    const broke = () => {
+      const reason = whyCancelled(socket);
+      if (link.isOpen && !socket.destroyed) this.#log.warn({ ...whose, remote, reason }, 'a link is over');
+      link.failed(new BanyanError('Unavailable', reason));
+      this.#endLater(connection, name);
+    };
+    call.on('cancelled', broke);
+    // A stream that is torn off ends too, and is told to be cancelled some turns later; at once when something is to be sent on it.
+    call.on('end', () => {
+      call.sendMetadata(new Metadata());
+      setImmediate(() => {
+        if (call.cancelled) return broke();
+        link.ended();
+        this.#endLater(connection, name);
+      });
+    });
+    return link;
+  }
+
+  /** A connection of one child has nothing more to carry; one that is shared has the calls of others. */
+  #endLater(connection: Connection, name: string): void {
+    if (connection.shared) {
+      const session = this.#sessions.get(name);
+      if (session) this.#sessionOver(session);
+      return;
+    }
+    if (connection.ending) return;
+    connection.ending = true;
+    this.#clock.after(lingerMs, () => connection.socket.destroy());
+  }
+
+  #sessionOver({ name, apart, streams }: Session): void {
+    this.#sessions.delete(name);
+    for (const { socket } of apart) socket.destroy();
+    for (const stream of [...streams]) stream.abort(new BanyanError('Unavailable', 'the session is over'));
+  }
+
+  // -------------------------------------------------------------------------------------------------------- a stream
+
+  /** Beside a session: on its connection, or on another one that the same child made for large streams. */
+  #stream(call: Call): void {
+    const connection = this.#connections.get(call.getPeer());
+    try {
+      const { link: name, id } = streamAddressOf(call.metadata);
+      const session = this.#sessions.get(name);
+      if (!connection || !session?.link.isOpen || !session.events.onStream) {
+        throw new BanyanError('NotFound', `stream ${id}: there is no such session here`);
+      }
+      this.#belongs(connection, session, call);
+      const link = streamLinkOf(call, session, this.#clock);
+      const events = session.events.onStream(id, link);
+      call.sendMetadata(new Metadata());
+      link.start(events);
+      call.on('data', (bytes: Buffer) => link.received(bytes));
+    } catch (error) {
+      call.emit('error', statusOf(error));
+      if (connection && !connection.shared && !connection.session && !connection.ending) {
+        connection.used = true;
+        this.#refused(connection.remote, error);
+        this.#endLater(connection, '');
+      }
+    }
+  }
+
+  /** A connection without a session carries the streams of one session of the same child, for as long as that lasts. */
+  #belongs(connection: Connection, session: Session, call: Call): void {
+    if (connection === session.connection) return;
+    connection.used ||= connection.shared;
+    // Behind a gateway nothing says whose a call is but the session's name, which the child alone was told.
+    if (connection.shared && session.connection.shared) return;
+    const { path, role } = identityOfCall(call, connection.socket);
+    const { peer } = session.link;
+    const isFree = !connection.session || connection.session === session;
+    if (session.connection.shared || path !== peer.path || role !== peer.role || !isFree) {
+      throw new BanyanError('Forbidden', `the ${role} "${path}" has no such session on another connection`);
+    }
+    connection.used = true;
+    connection.session = session;
+    session.apart.add(connection);
+    connection.socket.once('close', () => session.apart.delete(connection));
+  }
+
+  #refused(remote: string, error: unknown): void {
+    this.#log.warn({ remote, reason: describeError(error) }, 'a child was refused');
+  }
+}
+
+function streamLinkOf(call: Call, { link: { peer }, streams, connection }: Session, clock: Clock): FrameLink {
+  const link = new FrameLink({
+    peer,
+    transport: 'grpc',
+    clock,
+    call: {
+      write: (bytes, taken) => call.write(bytes, taken),
+      end: () => call.end(),
+      abort: (error) => call.emit('error', statusOf(error)),
+      bytesRead: () => 0,
+    },
+  });
+  if (connection.shared) streams.add(link);
+  const broke = () => {
+    streams.delete(link);
+    link.failed(new BanyanError('Unavailable', 'the call of the stream broke'));
+  };
+  const ended = () => {
+    streams.delete(link);
+    link.ended();
+  };
+  call.on('cancelled', broke);
+  // As with a session: a call that is torn off ends too, and is told to be cancelled some turns later.
+  call.on('end', () => setImmediate(() => (call.cancelled ? broke() : ended())));
+  return link;
+}
+
+/** From the connection of the call itself. grpc-js gives no certificate that does not belong to the tree: then it is asked why. */
+function identityOfCall(call: Call, socket: TLSSocket): PeerIdentity {
+  const certificate = call.getAuthContext().sslPeerCertificate;
+  return certificate ? identityOfCertificate(certificate.raw) : identityOfPeer(socket);
+}
+
+/** grpc-js says no more than that the call is over. */
+function whyCancelled(socket: TLSSocket): string {
+  if (socket.destroyed) return 'the connection broke';
+  return `the child broke the call off, or sent a frame far over the limit of ${maxFrameBytes} bytes`;
+}

@@ -1,0 +1,194 @@
+/** The parent's end of WebSocket: a request on a connection that was given in becomes a session, or a stream beside one, or is refused. */
+import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import { WebSocketServer } from 'ws';
+import { identityOfPeer } from '../../identity/peer-identity.ts';
+import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
+import {
+  type Accepting,
+  type Acceptor,
+  remoteOf,
+  sessionNameBytes,
+  sessionWithinMs,
+  unproven,
+  whyUnused,
+} from '../acceptor.ts';
+import type { FrameLink } from '../frame-link.ts';
+import type { Link, LinkEvents, PeerIdentity } from '../link.ts';
+import { WebSocketCall } from './websocket-call.ts';
+import {
+  codeHeader,
+  linkHeader,
+  sessionPath,
+  socketOptions,
+  streamHeader,
+  streamPath,
+  subprotocol,
+} from './websocket-words.ts';
+
+interface Connection {
+  readonly socket: TLSSocket;
+  readonly remote: string;
+  /** Its request has come: a connection is one WebSocket, or one refusal. */
+  used: boolean;
+  error?: Error;
+}
+
+interface Session {
+  readonly link: FrameLink;
+  readonly events: LinkEvents;
+  readonly isProven: boolean;
+  readonly streams: Set<FrameLink>;
+}
+
+/** Many requests may come over one connection from a gateway, one after the other; only an upgrade makes a link. */
+const nobodyHere = 'This is the port of a Banyan node where its children attach, by gRPC or by WebSocket.\n';
+
+export class WebSocketAcceptor implements Acceptor {
+  readonly #accepting: Accepting;
+  readonly #http: Server;
+  readonly #upgrades = new WebSocketServer({
+    ...socketOptions,
+    noServer: true,
+    clientTracking: false,
+    handleProtocols: (offered) => (offered.has(subprotocol) ? subprotocol : false),
+  });
+  readonly #connections = new WeakMap<Duplex, Connection>();
+  /** What the answer to an upgrade says beside what it must. */
+  readonly #answers = new WeakMap<IncomingMessage, readonly string[]>();
+  /** By name. */
+  readonly #sessions = new Map<string, Session>();
+
+  constructor(accepting: Accepting) {
+    this.#accepting = accepting;
+    this.#http = createServer({ headersTimeout: sessionWithinMs, requestTimeout: sessionWithinMs });
+    this.#http.on('request', (_request, response) => {
+      response.writeHead(404, { 'content-type': 'text/plain' }).end(nobodyHere);
+    });
+    this.#upgrades.on('headers', (lines, request) => lines.push(...(this.#answers.get(request) ?? [])));
+    this.#http.on('upgrade', (request, socket, head) => this.#upgrade(request, socket as TLSSocket, head));
+  }
+
+  take(socket: TLSSocket): void {
+    const { clock } = this.#accepting;
+    const connection: Connection = { socket, remote: remoteOf(socket), used: false };
+    this.#connections.set(socket, connection);
+    const timer = clock.after(sessionWithinMs, () => {
+      if (!connection.used) socket.destroy(new Error(`no session was begun within ${sessionWithinMs} ms`));
+    });
+    socket.once('error', (error) => {
+      connection.error = error;
+    });
+    socket.once('close', () => {
+      timer.stop();
+      if (!connection.used) this.#refused(connection.remote, whyUnused(socket, connection.error));
+    });
+    this.#http.emit('connection', socket);
+  }
+
+  links(): Link[] {
+    return [...this.#sessions.values()].map(({ link }) => link);
+  }
+
+  end(): void {
+    this.#http.closeAllConnections();
+    this.#upgrades.close();
+  }
+
+  #upgrade(request: IncomingMessage, socket: TLSSocket, head: Buffer): void {
+    const connection = this.#connections.get(socket);
+    if (!connection) throw new Error('an upgrade on a connection that was not given in');
+    connection.used = true;
+    try {
+      const path = request.url?.split('?')[0];
+      if (path === sessionPath) return this.#session(request, connection, head);
+      if (path === streamPath) return this.#stream(request, connection, head);
+      throw new BanyanError('NotFound', `there is no WebSocket at ${path}; sessions are at ${sessionPath}`);
+    } catch (error) {
+      this.#refused(connection.remote, error);
+      refuse(socket, error);
+    }
+  }
+
+  #session(request: IncomingMessage, connection: Connection, head: Buffer): void {
+    const { accept, acceptUnproven, isTerminated, random, clock } = this.#accepting;
+    const { socket } = connection;
+    const isProven = !isTerminated(socket);
+    const peer = isProven ? identityOfPeer(socket) : unproven;
+    const name = Buffer.from(random.bytes(sessionNameBytes)).toString('hex');
+    const call = new WebSocketCall({ peer, transport: 'websocket', clock, socket });
+    const events = isProven ? accept(call.link) : acceptUnproven(call.link);
+    const session: Session = { link: call.link, events, isProven, streams: new Set() };
+    this.#sessions.set(name, session);
+    socket.once('close', () => {
+      this.#sessions.delete(name);
+      for (const stream of session.streams) stream.abort(new BanyanError('Unavailable', 'the session is over'));
+    });
+    this.#open(request, connection, head, { call, events, headers: [`${linkHeader}: ${name}`] });
+  }
+
+  /** The session's name alone would do where TLS is terminated on the way; otherwise it has to be the same child as well. */
+  #stream(request: IncomingMessage, connection: Connection, head: Buffer): void {
+    const { clock, isTerminated } = this.#accepting;
+    const { socket } = connection;
+    const id = streamIdOf(request);
+    const session = this.#sessions.get(String(request.headers[linkHeader]));
+    if (!session?.link.isOpen || !session.events.onStream) {
+      throw new BanyanError('NotFound', `stream ${id}: there is no such session here`);
+    }
+    const { peer } = session.link;
+    if (session.isProven || !isTerminated(socket)) sameChild(identityOfPeer(socket), peer, session.isProven);
+    const call = new WebSocketCall({ peer, transport: 'websocket', clock, socket });
+    const events = session.events.onStream(id, call.link);
+    session.streams.add(call.link);
+    socket.once('close', () => session.streams.delete(call.link));
+    this.#open(request, connection, head, { call, events, headers: [] });
+  }
+
+  #open(
+    request: IncomingMessage,
+    { socket }: Connection,
+    head: Buffer,
+    { call, events, headers }: { call: WebSocketCall; events: LinkEvents; headers: readonly string[] },
+  ): void {
+    this.#answers.set(request, headers);
+    let opened = false;
+    this.#upgrades.handleUpgrade(request, socket, head, (webSocket) => {
+      opened = true;
+      call.opened(webSocket);
+    });
+    // Called back in this turn, or not at all: then what is wrong with the request has been answered.
+    if (!opened) call.link.failed(new BanyanError('Protocol', 'the request was no proper one for a WebSocket'));
+    call.link.start(events);
+  }
+
+  #refused(remote: string, error: unknown): void {
+    this.#accepting.log.warn({ remote, reason: describeError(error) }, 'a child was refused');
+  }
+}
+
+function sameChild(own: PeerIdentity, peer: PeerIdentity, isProven: boolean): void {
+  if (isProven && own.path === peer.path && own.role === peer.role) return;
+  throw new BanyanError('Forbidden', `the ${own.role} "${own.path}" has no such session on another connection`);
+}
+
+function streamIdOf({ headers }: IncomingMessage): number {
+  const id = headers[streamHeader];
+  if (typeof id === 'string' && /^[1-9]\d{0,15}$/.test(id) && Number.isSafeInteger(Number(id))) return Number(id);
+  throw new BanyanError('Protocol', `a stream names its session in ${linkHeader} and its number in ${streamHeader}`);
+}
+
+function refuse(socket: TLSSocket, error: unknown): void {
+  const code = error instanceof BanyanError ? error.code : 'Internal';
+  const { http } = errorTable[code];
+  const body = `${describeError(error)}\n`;
+  const head = [
+    `HTTP/1.1 ${http} ${STATUS_CODES[http]}`,
+    'Connection: close',
+    'Content-Type: text/plain; charset=utf-8',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `${codeHeader}: ${code}`,
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+}

@@ -1,0 +1,206 @@
+/** The child's side: one connection to the parent, and a WebSocket on it. */
+import type { IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { WebSocket } from 'ws';
+import { BanyanError, describeError, type ErrorCode, isErrorCode } from '../../runtime/errors.ts';
+import type { Way } from '../dialer/way.ts';
+import type { FrameLink } from '../frame-link.ts';
+import type { Dialer, Link, LinkEvents, PeerIdentity } from '../link.ts';
+import { WebSocketCall } from './websocket-call.ts';
+import {
+  codeHeader,
+  linkHeader,
+  sessionPath,
+  socketOptions,
+  streamHeader,
+  streamPath,
+  subprotocol,
+  webSocketProtocol,
+} from './websocket-words.ts';
+
+/** Of what someone answers who opens no WebSocket. */
+const refusalBytesMax = 2_000;
+/** A stream's connection is made within this; its opener has a deadline of its own. */
+const streamWithinMs = 10_000;
+
+export function webSocketDialer(way: Way): Dialer {
+  return {
+    async dial(events, timeoutMs) {
+      const opened = await open(way, timeoutMs, sessionPath, {});
+      const [name] = [opened.answer.headers[linkHeader]].flat();
+      const streams = new Streams(way, name);
+      const link = linkOf(way, opened, (id, _apart, streamEvents) => streams.open(id, streamEvents));
+      opened.webSocket.once('close', () => streams.close());
+      startLater(link, opened, events);
+      return link;
+    },
+  };
+}
+
+interface Opened {
+  readonly webSocket: WebSocket;
+  /** The parent's answer to the upgrade. */
+  readonly answer: IncomingMessage;
+  readonly socket: TLSSocket;
+  readonly peer: PeerIdentity;
+}
+
+function linkOf(
+  way: Way,
+  { webSocket, socket, peer }: Opened,
+  openStream?: NonNullable<Link['openStream']>,
+): FrameLink {
+  const call = new WebSocketCall({
+    peer,
+    transport: `websocket${way.suffix}`,
+    clock: way.clock,
+    socket,
+    shown: way.shown,
+    ...(openStream ? { openStream } : {}),
+  });
+  call.opened(webSocket);
+  return call.link;
+}
+
+/** Not in this turn: the caller has the link before its first frame. */
+function startLater(link: FrameLink, { webSocket }: Opened, events: LinkEvents): void {
+  setImmediate(() => {
+    link.start(events);
+    webSocket.resume();
+  });
+}
+
+/** The streams of a session: a connection each, which names the session. */
+class Streams {
+  readonly #way: Way;
+  readonly #session: string | undefined;
+  readonly #open = new Set<WebSocket>();
+  #closed = false;
+
+  constructor(way: Way, session: string | undefined) {
+    this.#way = way;
+    this.#session = session;
+  }
+
+  async open(id: number, events: LinkEvents): Promise<Link> {
+    if (this.#closed || this.#session === undefined) throw new BanyanError('Unavailable', 'the session is over');
+    const headers = { [linkHeader]: this.#session, [streamHeader]: String(id) };
+    let opened: Opened;
+    try {
+      opened = await open(this.#way, streamWithinMs, streamPath, headers);
+    } catch (error) {
+      if (!(error instanceof RefusedByParent)) throw error;
+      return refusedLink(this.#way, error, events);
+    }
+    const { webSocket } = opened;
+    this.#open.add(webSocket);
+    webSocket.once('close', () => this.#open.delete(webSocket));
+    if (this.#closed) webSocket.terminate();
+    const link = linkOf(this.#way, opened);
+    startLater(link, opened, events);
+    return link;
+  }
+
+  /** The session is over: its streams end with it. */
+  close(): void {
+    this.#closed = true;
+    for (const webSocket of this.#open) webSocket.terminate();
+  }
+}
+
+/** A stream's refusal is told as its end, as over other transports. */
+function refusedLink({ parent: peer, clock }: Way, error: RefusedByParent, events: LinkEvents): Link {
+  const { link } = new WebSocketCall({ peer, transport: 'websocket', clock, socket: { bytesRead: 0 } });
+  link.failed(error);
+  setImmediate(() => link.start(events));
+  return link;
+}
+
+class RefusedByParent extends BanyanError {}
+
+/** Resolves when the parent has accepted, with a WebSocket that is paused. */
+async function open(
+  way: Way,
+  timeoutMs: number,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+): Promise<Opened> {
+  let socket: Socket | undefined;
+  const silence = new BanyanError('Unavailable', `${way.shown}: no answer within ${timeoutMs} ms`);
+  let giveUp: (error: Error) => void = () => {};
+  const givenUp = new Promise<never>((_, reject) => {
+    giveUp = reject;
+  });
+  const timer = way.clock.after(timeoutMs, () => {
+    giveUp(silence);
+    socket?.destroy(silence);
+  });
+  try {
+    const tcp = connect({ host: way.host, port: way.port, noDelay: true });
+    socket = tcp;
+    return await Promise.race([givenUp, openOn(way, tcp, path, headers)]);
+  } catch (error) {
+    socket?.destroy();
+    if (error instanceof BanyanError) throw error;
+    throw new BanyanError('Unavailable', `${way.shown}: ${describeError(error)}`, {}, { cause: error });
+  } finally {
+    timer.stop();
+  }
+}
+
+async function openOn(way: Way, tcp: Socket, path: string, headers: Readonly<Record<string, string>>): Promise<Opened> {
+  await connected(tcp);
+  const { socket, peer } = await way.open(tcp, [webSocketProtocol]);
+  // Over a connection that is secure already, hence no `wss`.
+  const webSocket = new WebSocket(`ws://${way.address}${path}`, [subprotocol], {
+    ...socketOptions,
+    headers,
+    createConnection: () => socket,
+  });
+  return new Promise((resolve, reject) => {
+    let answer: IncomingMessage | undefined;
+    webSocket.once('upgrade', (response) => {
+      answer = response;
+    });
+    webSocket.once('open', () => {
+      // Frames that came with the answer wait for who wants the link.
+      webSocket.pause();
+      webSocket.removeListener('error', failed);
+      resolve({ webSocket, answer: answer!, socket, peer });
+    });
+    webSocket.once('unexpected-response', (_request, response) => {
+      refusal(way, response).then(reject, reject);
+    });
+    const failed = (error: Error) => reject(error);
+    webSocket.once('error', failed);
+  });
+}
+
+function connected(tcp: Socket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    tcp.once('connect', () => {
+      tcp.removeListener('error', reject);
+      resolve();
+    });
+    tcp.once('error', reject);
+  });
+}
+
+/** By the parent, in its own words and with its code; or by somebody on the way. */
+async function refusal(way: Way, response: IncomingMessage): Promise<BanyanError> {
+  let body = '';
+  response.setEncoding('utf8');
+  for await (const chunk of response) {
+    body += String(chunk);
+    if (body.length > refusalBytesMax) break;
+  }
+  const told = response.headers[codeHeader];
+  if (typeof told === 'string' && isErrorCode(told)) {
+    return new RefusedByParent(told, `${way.shown}: ${body.slice(0, refusalBytesMax).trim()}`);
+  }
+  const status = response.statusCode ?? 0;
+  const code: ErrorCode = status >= 500 || status === 429 ? 'Unavailable' : 'Protocol';
+  const words = `answers ${status} ${response.statusMessage ?? ''}`.trim();
+  return new BanyanError(code, `${way.shown} opens no WebSocket, it ${words}: does it pass them on to the parent?`);
+}

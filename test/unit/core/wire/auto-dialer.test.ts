@@ -1,0 +1,135 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { BanyanError, type ErrorCode } from '../../../../core/runtime/errors.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { autoDialer, type TransportMemory } from '../../../../core/wire/auto-dialer.ts';
+import type { Dialer, Link, LinkEvents } from '../../../../core/wire/link.ts';
+import { beat, LinkLog } from '../../../support/link-log.ts';
+
+/** A transport that does as the test says. */
+class ScriptedDialer implements Dialer {
+  fails: ErrorCode | undefined;
+  takesMs = 0;
+  readonly withinMs: number[] = [];
+  events: LinkEvents | undefined;
+  readonly #name: string;
+  readonly #clock: VirtualClock;
+  readonly #tried: string[];
+
+  constructor(name: string, clock: VirtualClock, tried: string[]) {
+    this.#name = name;
+    this.#clock = clock;
+    this.#tried = tried;
+  }
+
+  async dial(events: LinkEvents, timeoutMs: number): Promise<Link> {
+    this.#tried.push(this.#name);
+    this.withinMs.push(timeoutMs);
+    this.#clock.advance(this.takesMs);
+    if (this.fails) throw new BanyanError(this.fails, `${this.#name} fails`);
+    this.events = events;
+    return {
+      peer: { path: '', role: 'center' },
+      transport: this.#name,
+      send: () => true,
+      close: () => {},
+      queuedBytes: () => 0,
+    };
+  }
+}
+
+let tried: string[];
+let grpc: ScriptedDialer;
+let websocket: ScriptedDialer;
+let kept: string[];
+let memory: TransportMemory;
+let dialer: Dialer;
+let clock: VirtualClock;
+const make = () => autoDialer({ dialers: { grpc, websocket }, memory, log: silentLogger, clock });
+
+beforeEach(() => {
+  tried = [];
+  kept = [];
+  clock = new VirtualClock();
+  grpc = new ScriptedDialer('grpc', clock, tried);
+  websocket = new ScriptedDialer('websocket', clock, tried);
+  memory = { read: () => kept.at(-1), keep: (transport) => kept.push(transport) };
+  dialer = make();
+});
+
+describe('a dialer that finds its transport', () => {
+  it('takes the first that connects', async () => {
+    expect((await dialer.dial(new LinkLog(), 10_000)).transport).toBe('grpc');
+    expect(tried).toEqual(['grpc']);
+  });
+
+  it.each(['Unavailable', 'Protocol'] as const)('tries the next one after %s, once each', async (code) => {
+    grpc.fails = code;
+    expect((await dialer.dial(new LinkLog(), 10_000)).transport).toBe('websocket');
+    websocket.fails = 'Unavailable';
+    tried.length = 0;
+    await expect(dialer.dial(new LinkLog(), 10_000)).rejects.toThrow('grpc fails; websocket fails');
+    expect(tried).toEqual(['grpc', 'websocket']);
+  });
+
+  it.each(['Unauthorized', 'Forbidden'] as const)(
+    'does not go on after %s, which no transport changes',
+    async (code) => {
+      grpc.fails = code;
+      await expect(dialer.dial(new LinkLog(), 10_000)).rejects.toMatchObject({ code, message: 'grpc fails' });
+      expect(tried).toEqual(['grpc']);
+    },
+  );
+
+  it('keeps what a frame came over, once, and begins with it the next time, also after a start', async () => {
+    grpc.fails = 'Unavailable';
+    const log = new LinkLog();
+    await dialer.dial(log, 10_000);
+    expect(kept).toEqual([]);
+    websocket.events!.onFrame(beat(1));
+    websocket.events!.onFrame(beat(2));
+    expect(kept).toEqual(['websocket']);
+    expect(log.frames).toEqual([beat(1), beat(2)]);
+    grpc.fails = undefined;
+    tried.length = 0;
+    expect((await make().dial(new LinkLog(), 10_000)).transport).toBe('websocket');
+    expect(tried).toEqual(['websocket']);
+  });
+
+  it('tries the others again when what was kept fails', async () => {
+    kept.push('websocket');
+    websocket.fails = 'Unavailable';
+    expect((await dialer.dial(new LinkLog(), 10_000)).transport).toBe('grpc');
+    grpc.events!.onFrame(beat(1));
+    expect(kept).toEqual(['websocket', 'grpc']);
+  });
+
+  it('takes one that connects and then carries nothing for the last choice, until it carries something', async () => {
+    await dialer.dial(new LinkLog(), 10_000);
+    const first = grpc.events!;
+    first.onClose(new BanyanError('Unavailable', 'cut'));
+    expect((await dialer.dial(new LinkLog(), 10_000)).transport).toBe('websocket');
+    websocket.fails = 'Unavailable';
+    expect((await dialer.dial(new LinkLog(), 10_000)).transport).toBe('grpc');
+    grpc.events!.onFrame(beat(1));
+    grpc.events!.onClose();
+    tried.length = 0;
+    await dialer.dial(new LinkLog(), 10_000);
+    expect(tried).toEqual(['grpc']);
+  });
+
+  it('does not read what an older version has kept under another name', async () => {
+    kept.push('pigeon');
+    expect((await dialer.dial(new LinkLog(), 10_000)).transport).toBe('grpc');
+  });
+
+  it('leaves the second its half of the time, and what the first did not use', async () => {
+    grpc.fails = 'Unavailable';
+    grpc.takesMs = 5_000;
+    await dialer.dial(new LinkLog(), 10_000);
+    expect([grpc.withinMs, websocket.withinMs]).toEqual([[5_000], [5_000]]);
+    grpc.takesMs = 1_000;
+    await dialer.dial(new LinkLog(), 10_000);
+    expect(websocket.withinMs.at(-1)).toBe(9_000);
+  });
+});
