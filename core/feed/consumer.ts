@@ -6,6 +6,7 @@ import { asText, concat, equalBytes, text, u32 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { recordOf, releaseContent, storeContent } from './content.ts';
+import { type Digest, decodeDigest, encodeDigest, moved } from './digest.ts';
 import type { AppliedChange, Batch, Consumer, ResumeTuple, Row, WireEntry } from './feed.ts';
 import { withPieces } from './pieces.ts';
 import { checkSameKey, openTable, removeRow, TableRows, writeRow } from './table.ts';
@@ -77,18 +78,33 @@ export class FeedConsumer extends TableRows implements Consumer {
 
   /** Entries without their place in the feed: the body of a batch, or what a reconciliation fetched. */
   applyEntries(t: Transaction, entries: readonly WireEntry[]): AppliedChange[] {
-    return entries.flatMap((entry) => {
-      const change = this.#applyEntry(t, entry);
+    const tally = new Tally(t, this.id);
+    const changes = entries.flatMap((entry) => {
+      const change = this.#applyEntry(t, entry, tally);
       if (!change) return [];
-      const kept = change.after ? undefined : this.#released(t, change.key);
+      const kept = change.after ? undefined : this.#released(t, change.key, tally);
       return kept ? [change, kept] : [change];
     });
+    tally.write();
+    return changes;
+  }
+
+  /** Of the live rows. */
+  digest(reader: Reader): Digest {
+    return decodeDigest(reader.get(digestKey(this.id)));
   }
 
   /** Removes a key that a ready producer has proven to be gone. */
   removeKey(t: Transaction, keyHash: Uint8Array): AppliedChange | undefined {
+    const tally = new Tally(t, this.id);
+    const change = this.#remove(t, keyHash, tally);
+    tally.write();
+    return change;
+  }
+
+  #remove(t: Transaction, keyHash: Uint8Array, tally: Tally): AppliedChange | undefined {
     const row = this.get(t, keyHash);
-    return row && this.#applyEntry(t, { keyHash, revision: row.revision, originRevision: row.originRevision });
+    return row && this.#applyEntry(t, { keyHash, revision: row.revision, originRevision: row.originRevision }, tally);
   }
 
   /** Keeps a key that a ready producer has proven not to have, if an entry here says so; `keeperHash` is of that entry's key. */
@@ -108,17 +124,17 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   /** The keeper has gone, and the producer has not put anything in the place of what it kept. */
-  #released(t: Transaction, keeper: string): AppliedChange | undefined {
+  #released(t: Transaction, keeper: string, tally: Tally): AppliedChange | undefined {
     const key = this.#keeping?.keptBy(keeper);
     const row = key === undefined ? undefined : this.get(t, hash128(key));
-    return row?.revision === keptRevision ? this.removeKey(t, row.keyHash) : undefined;
+    return row?.revision === keptRevision ? this.#remove(t, row.keyHash, tally) : undefined;
   }
 
   setResume(t: Transaction, tuple: ResumeTuple): void {
     t.put(stateKey(this.id), text(JSON.stringify(tuple)));
   }
 
-  #applyEntry(t: Transaction, entry: WireEntry): AppliedChange | undefined {
+  #applyEntry(t: Transaction, entry: WireEntry, tally: Tally): AppliedChange | undefined {
     const { content, revision, originRevision } = entry;
     if (entry.pieces) throw new Error('an entry whose content was not put together');
     const keyHash = entry.keyHash.slice(0, hashBytes);
@@ -128,6 +144,7 @@ export class FeedConsumer extends TableRows implements Consumer {
     if (!content) {
       if (!row) return undefined;
       removeRow(t, this.id, keyHash);
+      tally.moved(row.content?.hash, undefined);
       if (row.content) releaseContent(t, row.content);
       return before && { keyHash, key: before.key, originRevision, before };
     }
@@ -140,9 +157,36 @@ export class FeedConsumer extends TableRows implements Consumer {
     const reference = same && row?.content ? row.content : storeContent(t, record);
     writeRow(t, this.id, { keyHash, revision, originRevision, content: reference });
     if (same) return undefined;
+    tally.moved(row?.content?.hash, record.hash);
     if (row?.content) releaseContent(t, row.content);
     return { keyHash, key: content.key, originRevision, after: content, ...(before ? { before } : {}) };
   }
+}
+
+/** The digest while entries are applied: read once, written once. */
+class Tally {
+  readonly #t: Transaction;
+  readonly #key: Uint8Array;
+  #before: Digest | undefined;
+  #digest: Digest | undefined;
+
+  constructor(t: Transaction, id: number) {
+    this.#t = t;
+    this.#key = digestKey(id);
+  }
+
+  moved(before: Uint8Array | undefined, after: Uint8Array | undefined): void {
+    this.#before ??= decodeDigest(this.#t.get(this.#key));
+    this.#digest = moved(this.#digest ?? this.#before, before, after);
+  }
+
+  write(): void {
+    if (this.#digest) this.#t.put(this.#key, encodeDigest(this.#digest));
+  }
+}
+
+function digestKey(id: number): Uint8Array {
+  return concat(prefixOf('consumerState'), u32(id), text('digest'));
 }
 
 function stateKey(id: number): Uint8Array {

@@ -7,6 +7,7 @@ import { asText, concat, equalBytes, readU48, text, u32, u48, u48Bytes } from '.
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { readContent, recordOf, releaseContent } from './content.ts';
+import { type Digest, decodeDigest, encodeDigest, moved } from './digest.ts';
 import {
   type Batch,
   type BatchLimits,
@@ -82,6 +83,11 @@ export class FeedProducer extends TableRows implements Producer {
 
   head(reader: Reader): number {
     return readHead(reader, this.id);
+  }
+
+  /** Of the live rows at the head. */
+  digest(reader: Reader): Digest {
+    return decodeDigest(reader.get(headKey(this.id))?.subarray(u48Bytes));
   }
 
   purgeRevision(reader: Reader): number {
@@ -219,7 +225,8 @@ export class FeedProducer extends TableRows implements Producer {
     const headAt = headKey(this.id);
     const head = t.get(headAt);
     const revision = (head ? readU48(head) : 0) + 1;
-    t.put(headAt, u48(revision));
+    const digest = moved(decodeDigest(head?.subarray(u48Bytes)), before?.content?.hash, next.content?.hash);
+    t.put(headAt, concat(u48(revision), encodeDigest(digest)));
     if (before) t.remove(revisionKey(this.id, before.revision));
     if (before?.content) releaseContent(t, before.content);
     writeRow(t, this.id, { ...next, revision });

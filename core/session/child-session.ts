@@ -15,6 +15,7 @@ import type { Dialer, Link, LinkEvents } from '../wire/link.ts';
 import { type Backoff, healthyMs, nextWait, noBackoff, waitForReturn } from './backoff.ts';
 import { windowMaxBytes } from './flow.ts';
 import { piecesVersion, versionMax, versionMin } from './handshake.ts';
+import { Mismatch } from './mismatch.ts';
 import { markAttached, type NodeIdentity, readNodeIdentity } from './node-identity.ts';
 import { SessionRunner } from './runner.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
@@ -56,6 +57,7 @@ export class ChildSession {
   #timer: Timer | undefined;
   #runner: SessionRunner | undefined;
   #stopped = false;
+  readonly #mismatch = new Mismatch();
   #heardOfRoot: { readonly ageMs: number; readonly atMs: number } | undefined;
   readonly #startedAtMs: number;
   #flushing = false;
@@ -99,11 +101,15 @@ export class ChildSession {
 
   async #dial(): Promise<void> {
     const { dialer, log } = this.#ports;
-    const attempt = new Attempt(this.#ports, {
-      began: (runner) => this.#began(runner),
-      ended: (reason, askedMs) => this.#again(reason, askedMs),
-      away: (returnAfterMs) => this.#awayFor(returnAfterMs),
-    });
+    const attempt = new Attempt(
+      this.#ports,
+      {
+        began: (runner) => this.#began(runner),
+        ended: (reason, askedMs) => this.#again(reason, askedMs),
+        away: (returnAfterMs) => this.#awayFor(returnAfterMs),
+      },
+      this.#mismatch,
+    );
     try {
       // What is said in the hello is durable: the boot counter, and the cursors.
       await this.#ports.store.flushed();
@@ -191,13 +197,15 @@ interface AttemptEvents {
 class Attempt {
   readonly #ports: ChildSessionPorts;
   readonly #told: AttemptEvents;
+  readonly #mismatch: Mismatch;
   #link: Link | undefined;
   #runner: SessionRunner | undefined;
   #timer: Timer | undefined;
   #over = false;
 
-  constructor(ports: ChildSessionPorts, told: AttemptEvents) {
+  constructor(ports: ChildSessionPorts, told: AttemptEvents, mismatch: Mismatch) {
     this.#ports = ports;
+    this.#mismatch = mismatch;
     this.#told = told;
   }
 
@@ -309,6 +317,9 @@ class Attempt {
         caughtUp: () => this.#ports.caughtUp(),
         // Of the way up it says nothing: the root is not there.
         rootAgeMs: () => 0,
+        mismatch: this.#mismatch,
+        differs: (what) =>
+          log.error({ reason: what }, 'the feed from the parent differs from what the parent has: it is reconciled'),
         ended: (error, returnAfterMs) =>
           returnAfterMs === undefined
             ? this.#end(error ? describeError(error) : 'ended in order')

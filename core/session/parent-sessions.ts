@@ -14,6 +14,7 @@ import type { Link, LinkEvents } from '../wire/link.ts';
 import { HelloTurns } from './admission.ts';
 import { windowMaxBytes } from './flow.ts';
 import { admit, fenceOf, piecesVersion, readSession, type SessionRecord, writeSession } from './handshake.ts';
+import { Mismatch } from './mismatch.ts';
 import { ReconcileSlots } from './reconcile-slots.ts';
 import { SessionRunner } from './runner.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
@@ -94,6 +95,8 @@ export class ParentSessions {
   readonly #awake = new Set<string>();
   readonly #turns = new HelloTurns();
   readonly #slots: ReconcileSlots;
+  /** By child; as many as have ever come. */
+  readonly #mismatches = new Map<string, Mismatch>();
   #flushing = false;
 
   constructor(ports: ParentSessionsPorts) {
@@ -290,6 +293,10 @@ export class ParentSessions {
         caughtUp: () => {},
         slots: this.#slots,
         rootAgeMs: () => this.#ports.rootAgeMs(),
+        mismatch: this.#mismatchOf(child),
+        differs: (what) => {
+          log.error({ child, reason: what }, 'the feed from a child differs from what the child has: it is reconciled');
+        },
         ended: (error) => this.#ended(child, attached, error),
       },
       {
@@ -310,6 +317,12 @@ export class ParentSessions {
     this.wake(child);
     if (this.#ports.ready(child) !== ready) runner.ready(!ready);
     return runner;
+  }
+
+  #mismatchOf(child: string): Mismatch {
+    const known = this.#mismatches.get(child) ?? new Mismatch();
+    this.#mismatches.set(child, known);
+    return known;
   }
 
   #welcome(opened: Opened, up: ResumeTuple, downResumes: boolean): Omit<Welcome, 'held'> {

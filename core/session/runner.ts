@@ -1,17 +1,20 @@
 /** Carries out what an established session decides: the machine (session.ts) on a store, a clock and a link. */
 import type { FeedConsumer } from '../feed/consumer.ts';
+import { difference, sumBytes, sumOf } from '../feed/digest.ts';
 import type { AppliedChange, Batch, ReconcileReply } from '../feed/feed.ts';
 import { dropPieces, heldPieces, type Piece, storePiece } from '../feed/pieces.ts';
 import type { FeedProducer } from '../feed/producer.ts';
 import { Reconciliation } from '../feed/reconcile.ts';
+import { hashBytes } from '../object/hash.ts';
 import type { Clock, Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Reader, Store, Transaction } from '../store/store.ts';
 import type { SessionStreams } from '../stream/streams.ts';
-import type { Frame } from '../wire/generated/mesh.ts';
+import type { Frame, Digest as WireDigest } from '../wire/generated/mesh.ts';
 import type { Link } from '../wire/link.ts';
 import { Acknowledgements } from './acknowledgements.ts';
+import type { Mismatch } from './mismatch.ts';
 import type { Send } from './outgoing.ts';
 import type { ReconcileSlots } from './reconcile-slots.ts';
 import { make } from './sending.ts';
@@ -64,6 +67,10 @@ export interface RunnerPorts {
   ended(error?: Error, returnAfterMs?: number): void;
   /** Absent: a reconciliation waits for nobody. */
   readonly slots?: ReconcileSlots;
+  /** Remembers differences over the sessions with one peer. */
+  readonly mismatch: Mismatch;
+  /** The two ends of the consumed feed differ where they must not. */
+  differs(what: string): void;
   /** Ms since this side last heard of the root, over all hops. */
   rootAgeMs(): number;
 }
@@ -224,10 +231,15 @@ export class SessionRunner {
 
   #sendBeat(head: number, ready: boolean): void {
     const { store, producer, rootAgeMs } = this.#ports;
+    const { purgeRevision, digest } = store.read((reader) => ({
+      purgeRevision: producer.purgeRevision(reader),
+      digest: this.#digestAt(reader, head),
+    }));
     const value = {
       sequence: ++this.#beats,
       head,
-      purgeRevision: store.read((reader) => producer.purgeRevision(reader)),
+      purgeRevision,
+      digest,
       rootWatermark: 0,
       rootAgeMs: Math.round(rootAgeMs()),
       ready,
@@ -235,8 +247,37 @@ export class SessionRunner {
     this.#send({ frame: { $case: 'beat', value } });
   }
 
+  /** Only when the consumer has all there is: at any other revision there is nothing to compare with. */
+  #digestAt(reader: Reader, head: number): WireDigest | undefined {
+    const { producer } = this.#ports;
+    const { outgoing, flow } = this.#state;
+    if (outgoing.sent !== head || flow.inFlight.length > 0 || producer.head(reader) !== head) return undefined;
+    const { count, sum } = producer.digest(reader);
+    return { revision: head, count, sum: sumBytes(sum) };
+  }
+
+  /** A difference costs a reconciliation: the tuple names no incarnation any more, so the next session can't go on. */
+  #compare(peer: WireDigest): void {
+    const { store, consumer, mismatch, fence, differs } = this.#ports;
+    const { tuple, digest } = store.read((reader) => ({
+      tuple: consumer.resume(reader),
+      digest: consumer.digest(reader),
+    }));
+    if (this.#state.mode !== 'resumed' || tuple.cursor !== peer.revision || peer.sum.length !== hashBytes) return;
+    const theirs = { count: peer.count, sum: sumOf(peer.sum) };
+    if (!mismatch.isOne(difference(digest, theirs))) return;
+    store.write((t) => {
+      fence(t);
+      consumer.setResume(t, { ...tuple, incarnation: '' });
+    });
+    const what = `${consumer.name}: at revision ${peer.revision} there are ${digest.count} rows here and ${peer.count} at the other end, or others`;
+    differs(what);
+    throw new BanyanError('Protocol', what, {}, { retry: 'resync' });
+  }
+
   #heardBeat({ frame }: Frame): void {
     if (frame?.$case !== 'beat') return;
+    if (frame.value.digest) this.#compare(frame.value.digest);
     this.#heardOfRoot = { ageMs: frame.value.rootAgeMs, atMs: this.#ports.clock.monotonicMs() };
   }
 

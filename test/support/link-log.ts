@@ -59,7 +59,7 @@ export class LinkLog implements LinkEvents {
 }
 
 export function beat(sequence: number): Frame {
-  const value = { sequence, head: 0, purgeRevision: 0, rootWatermark: 0, rootAgeMs: 0, ready: true };
+  const value = { sequence, head: 0, purgeRevision: 0, rootWatermark: 0, rootAgeMs: 0, ready: true, digest: undefined };
   return { frame: { $case: 'beat', value } };
 }
 

@@ -56,8 +56,10 @@ export class FrameWords {
         return `credit ${feedName(frame.value.feed)} ${frame.value.bytes}`;
       case 'ack':
         return `ack ${feedName(frame.value.feed)} ${frame.value.cursor}`;
-      case 'beat':
-        return `beat head ${frame.value.head}, ${readiness(frame.value.ready)}`;
+      case 'beat': {
+        const { head, ready, digest } = frame.value;
+        return `beat head ${head}, ${readiness(ready)}${digest ? `, ${digest.count} rows ${this.name('D', digest.sum)}` : ''}`;
+      }
       case 'reconcileRequest': {
         const { feed, round, ranges, wanted } = frame.value;
         const counted = ranges.map(({ count }) => count).join(' ');

@@ -51,6 +51,7 @@ const commands: { readonly [word: string]: Command } = {
     for (let i = 1; i <= Number(count); i++) world.put(name!, `${key}${i}`, 'x'.repeat(Number(bytes)));
   },
   remove: (world, name, key) => world.remove(name!, key!),
+  'lose-row': (world, name, key) => world.loseRow(name!, key!),
   ready: (world, name, word) => world.setReady(name!, word === 'yes'),
   show: (world, name) => world.show(name!),
   empty: (world, name) => world.empty(name!),

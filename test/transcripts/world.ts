@@ -136,6 +136,12 @@ export class World {
     this.#wake(name);
   }
 
+  /** A row that a node has from the other side is gone, as by a fault of a disk. */
+  loseRow(name: string, key: string): void {
+    const { consumer } = this.#running(name);
+    this.store(name).write((t) => consumer.removeKey(t, hash128(key)));
+  }
+
   setReady(name: string, ready: boolean): void {
     this.#ready.set(name, ready);
     if (name === 'parent') this.#parent?.session.readyChanged();

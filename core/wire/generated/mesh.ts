@@ -247,6 +247,12 @@ export interface Census {
   streams: number[];
 }
 
+export interface Digest {
+  revision: number;
+  count: number;
+  sum: Buffer;
+}
+
 export interface Beat {
   sequence: number;
   /** Durable heads of the feed that the sender produces. */
@@ -257,6 +263,8 @@ export interface Beat {
   /** Ms since the sender last heard from the root, summed over the hops. */
   rootAgeMs: number;
   ready: boolean;
+  /** Of the live rows of the sender's feed at its head, if all of it is acknowledged: see docs/protocol.md, "Digests". */
+  digest: Digest | undefined;
 }
 
 export interface Goodbye {
@@ -2364,8 +2372,76 @@ export const Census: MessageFns<Census> = {
   },
 };
 
+function createBaseDigest(): Digest {
+  return { revision: 0, count: 0, sum: Buffer.alloc(0) };
+}
+
+export const Digest: MessageFns<Digest> = {
+  encode(message: Digest, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.revision !== 0) {
+      writer.uint32(8).uint64(message.revision);
+    }
+    if (message.count !== 0) {
+      writer.uint32(16).uint64(message.count);
+    }
+    if (message.sum.length !== 0) {
+      writer.uint32(26).bytes(message.sum);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Digest {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseDigest();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.revision = longToNumber(reader.uint64());
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.count = longToNumber(reader.uint64());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.sum = viewOf(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseBeat(): Beat {
-  return { sequence: 0, head: 0, purgeRevision: 0, rootWatermark: 0, rootAgeMs: 0, ready: false };
+  return { sequence: 0, head: 0, purgeRevision: 0, rootWatermark: 0, rootAgeMs: 0, ready: false, digest: undefined };
 }
 
 export const Beat: MessageFns<Beat> = {
@@ -2387,6 +2463,9 @@ export const Beat: MessageFns<Beat> = {
     }
     if (message.ready !== false) {
       writer.uint32(48).bool(message.ready);
+    }
+    if (message.digest !== undefined) {
+      Digest.encode(message.digest, writer.uint32(82).fork()).join();
     }
     return writer;
   },
@@ -2450,6 +2529,14 @@ export const Beat: MessageFns<Beat> = {
             }
 
             message.ready = reader.bool();
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.digest = Digest.decode(reader, reader.uint32());
             continue;
           }
         }

@@ -1,0 +1,50 @@
+/**
+ * The digest of a table: how many live rows it has, and the sum modulo 2^128 of their content hashes. A content holds its key, so the sum names the
+ * set; it is kept with the rows, by the transaction that changes them, so that comparing two ends of a feed costs nothing.
+ */
+import { hashBytes } from '../object/hash.ts';
+import { asBuffer, concat, readU48, u48, u48Bytes } from '../store/bytes.ts';
+
+export interface Digest {
+  readonly count: number;
+  readonly sum: bigint;
+}
+
+export const emptyDigest: Digest = { count: 0, sum: 0n };
+const modulus = 1n << 128n;
+
+/** After one row was changed: the hash of its content before and after, if there was one. */
+export function moved(digest: Digest, before: Uint8Array | undefined, after: Uint8Array | undefined): Digest {
+  const count = digest.count - (before ? 1 : 0) + (after ? 1 : 0);
+  const sum = digest.sum - (before ? sumOf(before) : 0n) + (after ? sumOf(after) : 0n);
+  return { count, sum: ((sum % modulus) + modulus) % modulus };
+}
+
+/** `u48 count, 16 bytes sum`. */
+export function encodeDigest({ count, sum }: Digest): Uint8Array {
+  return concat(u48(count), sumBytes(sum));
+}
+
+export function decodeDigest(bytes: Uint8Array | undefined): Digest {
+  if (!bytes || bytes.length === 0) return emptyDigest;
+  return { count: readU48(bytes), sum: sumOf(bytes.subarray(u48Bytes, u48Bytes + hashBytes)) };
+}
+
+export function sumBytes(sum: bigint): Buffer {
+  const bytes = Buffer.allocUnsafe(hashBytes);
+  bytes.writeBigUInt64BE(sum >> 64n, 0);
+  bytes.writeBigUInt64BE(sum & 0xffff_ffff_ffff_ffffn, 8);
+  return bytes;
+}
+
+/** What one has and the other has not, as a word: empty if nothing; else the same word as long as the same rows differ. */
+export function difference(own: Digest, peer: Digest): string {
+  const sum = (own.sum - peer.sum + modulus) % modulus;
+  return own.count === peer.count && sum === 0n ? '' : `${own.count - peer.count}/${sum.toString(16)}`;
+}
+
+/** A hash, or a sum of hashes, as a number. */
+export function sumOf(hash: Uint8Array): bigint {
+  const bytes = asBuffer(hash);
+  return (bytes.readBigUInt64BE(0) << 64n) | bytes.readBigUInt64BE(8);
+}

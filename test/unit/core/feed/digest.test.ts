@@ -1,0 +1,66 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FeedConsumer } from '../../../../core/feed/consumer.ts';
+import { type Digest, difference, emptyDigest, moved } from '../../../../core/feed/digest.ts';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import type { TableRows } from '../../../../core/feed/table.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import type { Reader } from '../../../../core/store/store.ts';
+
+const content = (key: string, body: string) => ({ key, attributes: Buffer.from('{}'), body: Buffer.from(body) });
+
+/** By a scan of the rows. */
+function scanned(reader: Reader, table: TableRows): Digest {
+  return [...table.rows(reader)].reduce((digest, row) => moved(digest, undefined, row.content!.hash), emptyDigest);
+}
+
+describe('the digest of a table', () => {
+  it('is what a scan of its rows gives, after any changes, at both ends of a feed', () => {
+    const change = fc.record({
+      key: fc.constantFrom('a', 'b', 'c', 'd'),
+      body: fc.option(fc.constantFrom('1', '2', '3')),
+      origin: fc.nat(3),
+      deliver: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 60 }), (changes) => {
+        const store = new MemoryStore();
+        const random = new SeededRandom(1);
+        const { producer, consumer } = store.write((t) => ({
+          producer: FeedProducer.open(t, { name: 'p', bootNonce: '00'.repeat(16), random }),
+          consumer: FeedConsumer.open(t, { name: 'c' }),
+        }));
+        for (const { key, body, origin, deliver } of changes) {
+          store.write((t) => {
+            if (body === null) producer.remove(t, hash128(key), origin);
+            else producer.put(t, content(key, body), origin);
+            if (!deliver) return;
+            const { cursor } = consumer.resume(t);
+            const batch = producer.batch(t, cursor, producer.head(t), { maxBytes: 200, maxEntries: 3 });
+            if (!batch) return;
+            consumer.apply(t, batch);
+            producer.acknowledge(t, batch.to);
+          });
+          store.read((reader) => {
+            expect(producer.digest(reader)).toEqual(scanned(reader, producer));
+            expect(consumer.digest(reader)).toEqual(scanned(reader, consumer));
+          });
+        }
+      }),
+      { seed: 4 },
+    );
+  });
+
+  it('differs by the same word as long as the same rows differ', () => {
+    const [a, b, c] = ['a', 'b', 'c'].map((key) => hash128(key));
+    const own = moved(moved(emptyDigest, undefined, a), undefined, b);
+    const peer = moved(emptyDigest, undefined, a);
+    expect(difference(own, own)).toBe('');
+    const word = difference(own, peer);
+    expect(word).not.toBe('');
+    expect(difference(moved(own, undefined, c), moved(peer, undefined, c))).toBe(word);
+    expect(difference(moved(own, b, c), peer)).not.toBe(word);
+  });
+});
