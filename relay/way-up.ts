@@ -72,6 +72,7 @@ export class WayUp {
       unresolved: (id) => this.summaries.unresolved(id),
       rolloutOf: (id) => this.rollouts.outcome(id),
       isRolledBack: (id) => down.exposures.isRolledBack(id),
+      rolloutBelow: (reader, id) => down.exposures.below(reader, id),
     });
     this.reporter = new Reporter({ clock, soon, report: (ids) => events.report(ids) });
     this.summaries = this.#makeSummaries(config.path, events, down);

@@ -1,12 +1,13 @@
 /** `banyan why OBJECT --at PATH`: follows one object from its space to one cluster, and stops at the hop where the answer lies. */
+import { formatGroupResource } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { type LabelSelector, matchesSelector } from '../../core/object/selector.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { type DownsyncItem, selectingItems } from '../../relay/spaces/downsync.ts';
-import { inheritedBelow } from '../../relay/tree/inherited-labels.ts';
 import { ancestors } from '../topology/plan.ts';
 import type { ApiClient } from './api-client.ts';
 import { type FoundResource, findResource, objectPath } from './resources.ts';
+import { inventoryLines, reaching } from './why-destination.ts';
+import { heldBack } from './why-held.ts';
 
 export interface WhyQuestion {
   /** `deployment/till` */
@@ -18,96 +19,97 @@ export interface WhyQuestion {
   readonly at: string;
 }
 
-interface Placement {
-  readonly name: string;
-  readonly selectors: readonly LabelSelector[];
+/** What is looked for, once it is found. */
+interface Sought {
+  readonly question: WhyQuestion;
+  /** Of the object, in any of the APIs. */
+  readonly path: string;
+  /** As failures name it: `configmaps shop/greeting`. */
+  readonly named: string;
+  readonly object: KubeObject;
+  readonly placements: readonly KubeObject[];
 }
 
-const placements = '/apis/edge.banyan.io/v1alpha1/edgeplacements';
+const placementsPath = '/apis/edge.banyan.io/v1alpha1/edgeplacements';
 
 export async function why(api: ApiClient, question: WhyQuestion): Promise<string[]> {
+  const { space, namespace } = question;
   const [word, name] = question.object.split('/');
   if (!word || !name)
     throw new BanyanError(
       'BadRequest',
       `"${question.object}" is not of the form KIND/NAME, for example deployment/till`,
     );
-  const resource = await findResource(api, question.space, word);
-  const path = objectPath(resource, question.namespace, name);
-  const lines: string[] = [];
-  const object = await api.get(question.space, path);
-  if (!object)
-    return [
-      `${question.space}: there is no ${question.object}${resource.namespaced ? ` in namespace ${question.namespace}` : ''}`,
-    ];
-  lines.push(`${question.space}: it is here, generation ${object.metadata.generation ?? 0}`);
-  const selecting = await selectingPlacements(api, question.space, resource, object, name);
-  if (selecting.length === 0)
-    return [...lines, `${question.space}: no EdgePlacement selects it (spec.downsync), so it goes nowhere`];
-  lines.push(`${question.space}: selected by ${selecting.map((p) => p.name).join(', ')}`);
-  return [...lines, ...(await followDown(api, question, path, selecting))];
+  const resource = await findResource(api, space, word);
+  const path = objectPath(resource, namespace, name);
+  const object = await api.get(space, path);
+  if (!object) {
+    return [`${space}: there is no ${question.object}${resource.namespaced ? ` in namespace ${namespace}` : ''}`];
+  }
+  const here = `${space}: it is here, generation ${object.metadata.generation ?? 0}`;
+  const placements = await selectingPlacements(api, space, resource, object, name);
+  if (placements.length === 0)
+    return [here, `${space}: no EdgePlacement selects it (spec.downsync), so it goes nowhere`];
+  const named = `${formatGroupResource(resource)} ${resource.namespaced ? `${namespace}/` : ''}${name}`;
+  const selected = `${space}: selected by ${placements.map(({ metadata }) => metadata.name).join(', ')}`;
+  return [here, selected, ...(await followDown(api, { question, path, named, object, placements }))];
 }
 
-async function followDown(
-  api: ApiClient,
-  question: WhyQuestion,
-  path: string,
-  selecting: readonly Placement[],
-): Promise<string[]> {
+async function followDown(api: ApiClient, sought: Sought): Promise<string[]> {
+  const { question, path, placements } = sought;
   const lines: string[] = [];
   const [, origin, space] = question.space.split('/') as [string, string, string];
   const originPath = origin === 'center' ? '' : origin;
   const source = `${origin.replaceAll(':', '.')}.${space}`;
+  let lastHop = question.space;
   for (const relay of ancestors(question.at)) {
     if (relay === originPath || !relay.startsWith(originPath)) continue;
-    const context = `space/${relay}/${source}`;
-    if (!(await api.get(context, path))) {
-      lines.push(`${context}: it did not come here`);
-      const came = await Promise.all(selecting.map((p) => api.get(context, `${placements}/${p.name}`)));
-      lines.push(
-        came.some((placement) => placement !== undefined)
-          ? `${context}: the placement came, so the object is on its way; see the lag in "banyan tree"`
-          : `${context}: nothing below matches the placement's locationSelectors`,
+    lastHop = `space/${relay}/${source}`;
+    if (!(await api.get(lastHop, path))) {
+      lines.push(`${lastHop}: it did not come here`);
+      const came = await Promise.all(
+        placements.map(({ metadata }) => api.get(lastHop, `${placementsPath}/${metadata.name}`)),
       );
-      return lines;
+      if (came.some((placement) => placement !== undefined)) {
+        return [...lines, `${lastHop}: the placement came, so the object is on its way; see the lag in "banyan tree"`];
+      }
+      lines.push(`${lastHop}: nothing below matches the placement's locationSelectors and locationExpression`);
+      return [...lines, ...(await inventoryLines(api, question.at))];
     }
-    lines.push(`${context}: it is cached here`);
+    lines.push(`${lastHop}: it is cached here`);
   }
-  return [...lines, ...(await atCluster(api, question, path, selecting))];
+  return [...lines, ...(await atLastHop(api, sought, lastHop))];
 }
 
-async function atCluster(
-  api: ApiClient,
-  question: WhyQuestion,
-  path: string,
-  selecting: readonly Placement[],
-): Promise<string[]> {
+async function atLastHop(api: ApiClient, sought: Sought, lastHop: string): Promise<string[]> {
+  const { question, path, named, object, placements } = sought;
+  const { at } = question;
+  const [inMailbox, byPlacement] = await Promise.all([api.get(`mailbox/${at}`, path), reaching(api, lastHop, at)]);
   const lines: string[] = [];
-  const inMailbox = await api.get(`mailbox/${question.at}`, path);
-  if (!inMailbox) {
-    const parent = ancestors(question.at).at(-1) ?? '';
-    const context = `node/${parent === '' ? 'center' : parent}`;
-    const location = await api.get(
-      context,
-      `/apis/inventory.banyan.io/v1alpha1/locations/${question.at.split(':').at(-1)}`,
+  const held: string[] = [];
+  for (const origin of placements) {
+    const name = origin.metadata.name ?? '';
+    const isHere = lastHop === question.space;
+    const below = isHere ? origin : await api.get(lastHop, `${placementsPath}/${name}`);
+    const locations = byPlacement.get(name);
+    lines.push(
+      `${name}: ${locations ? `matches the Location ${locations.join(', ')}` : 'matches none of its Locations'}`,
     );
-    lines.push(`mailbox/${question.at}: it is not meant for this cluster`);
-    if (!location) return [...lines, `${context}: there is no Location for it`];
-    const labels = { ...inheritedBelow(parent, {}, {}), ...location.metadata.labels };
-    for (const { name, selectors } of selecting) {
-      const own = selectors.some((selector) => matchesSelector(selector, labels));
-      lines.push(
-        `${name}: ${own ? 'matches the Location' : `does not match the Location's labels ${JSON.stringify(labels)}`}`,
-      );
-    }
-    return lines;
+    held.push(...heldBack({ name, origin, lastHop: below }, at, named));
   }
-  lines.push(`mailbox/${question.at}: it is in the mailbox${inMailbox.status ? ', and its status has come back' : ''}`);
-  const onCluster = await api.get(`cluster/${question.at}`, path);
-  lines.push(
-    `cluster/${question.at}: ${onCluster ? `it is there, uid ${onCluster.metadata.uid}` : "it is not there yet; the agent's log says why"}`,
-  );
-  return lines;
+  if (!inMailbox) {
+    const meant = placements.some(({ metadata }) => byPlacement.has(metadata.name ?? ''));
+    lines.unshift(
+      `mailbox/${at}: ${meant ? 'it is meant for this cluster, and not in its mailbox' : 'it is not meant for this cluster'}`,
+    );
+    return [...lines, ...held, ...(meant ? [] : await inventoryLines(api, at))];
+  }
+  const [is, was] = [object, inMailbox].map(({ metadata }) => metadata.generation ?? 0) as [number, number];
+  const form = was < is ? ` as of generation ${was}` : '';
+  lines.push(`mailbox/${at}: it is in the mailbox${form}${inMailbox.status ? ', and its status has come back' : ''}`);
+  const onCluster = await api.get(`cluster/${at}`, path);
+  const uid = onCluster && `it is there, uid ${onCluster.metadata.uid}`;
+  return [...lines, ...held, `cluster/${at}: ${uid ?? "it is not there yet; the agent's log says why"}`];
 }
 
 async function selectingPlacements(
@@ -116,7 +118,7 @@ async function selectingPlacements(
   resource: FoundResource,
   object: KubeObject,
   name: string,
-): Promise<Placement[]> {
+): Promise<KubeObject[]> {
   const namespace = object.metadata.namespace ?? '';
   const namespaceObject = namespace === '' ? undefined : await api.get(context, `/api/v1/namespaces/${namespace}`);
   const candidate = {
@@ -124,11 +126,8 @@ async function selectingPlacements(
     labels: object.metadata.labels ?? {},
     ...(namespace === '' ? {} : { namespaceLabels: namespaceObject?.metadata.labels ?? {} }),
   };
-  return (await api.list(context, placements))
-    .map((placement) => ({
-      name: placement.metadata.name ?? '',
-      spec: (placement.spec ?? {}) as { downsync?: DownsyncItem[]; locationSelectors?: LabelSelector[] },
-    }))
-    .filter(({ spec }) => selectingItems(spec.downsync ?? [], candidate).length > 0)
-    .map((placement) => ({ name: placement.name, selectors: placement.spec.locationSelectors ?? [] }));
+  return (await api.list(context, placementsPath)).filter(
+    ({ spec }) =>
+      selectingItems((spec as { downsync?: DownsyncItem[] } | undefined)?.downsync ?? [], candidate).length > 0,
+  );
 }

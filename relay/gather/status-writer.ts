@@ -11,6 +11,7 @@ import { text } from '../../core/store/bytes.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
 import { encodePartial, type Partial } from '../../core/summary/partial.ts';
 import { type PlacementId, partialKey } from '../../core/wire/entries.ts';
+import type { RolloutStatus } from '../rollout/status.ts';
 import { isBeingScheduled } from '../schedule/dirty.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import { placementResource } from '../spaces/selection.ts';
@@ -38,6 +39,8 @@ export interface StatusWriterPorts {
   rolloutOf(id: PlacementId): Outcome | undefined;
   /** Its last release was taken back; also of a placement from above. */
   isRolledBack(id: PlacementId): boolean;
+  /** Of a placement from above: what is known here of its release. */
+  rolloutBelow(reader: Reader, id: PlacementId): RolloutStatus | undefined;
 }
 
 export class StatusWriter {
@@ -57,7 +60,10 @@ export class StatusWriter {
   /** JSON of the status of a placement from above, as this subtree has it. */
   statusOf(reader: Reader, id: PlacementId): Uint8Array | undefined {
     const partial = this.#ports.gather.total(reader, id);
-    return partial && text(JSON.stringify(this.#status(id, partial, this.#conditions.get(id) ?? [])));
+    if (!partial) return undefined;
+    const rollout = this.#ports.rolloutBelow(reader, id);
+    const status = this.#status(id, partial, this.#conditions.get(id) ?? []);
+    return text(JSON.stringify({ ...status, ...(rollout ? { rollout } : {}) }));
   }
 
   #writeOne(id: PlacementId): boolean {

@@ -35,6 +35,7 @@ import { readRelease } from './baseline.ts';
 import { digestsOf, ensureDigests, forgetDigests } from './digest.ts';
 import { holders, type Promoted, promotedOf } from './held-back.ts';
 import { isHeldCustomizer } from './held-customizers.ts';
+import { type RolloutStatus, rolloutBelow } from './status.ts';
 
 export interface ExposurePorts {
   readonly store: Store;
@@ -224,6 +225,15 @@ export class Exposures implements OutgoingStage {
     }
     if (this.#hasCandidate(placement.id, child)) return target;
     return { ...target, target: this.#known.get(placement.id)!.release.promotedTarget };
+  }
+
+  /** What a node below the origin knows of a release: told in the status that it shows of the placement. */
+  below(reader: Reader, id: PlacementId): RolloutStatus | undefined {
+    const known = this.#ports.placements.get(id)?.staged && this.#known.get(id);
+    if (!known) return undefined;
+    const { release, renewedAtMs } = known;
+    const ageMs = renewedAtMs === undefined ? undefined : this.#ports.clock.monotonicMs() - renewedAtMs;
+    return rolloutBelow(release, { isWhole: this.#isKnown(reader, id), exposed: known.exposed.size, ageMs });
   }
 
   /** What counts are of. Whoever has a release that was taken back is on its way to what was promoted. */

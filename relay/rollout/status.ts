@@ -1,6 +1,7 @@
 /** What the status of an EdgePlacement says of its rollout. */
 import type { NewCondition } from '../../core/object/conditions.ts';
 import type { Outcome } from '../../core/rollout/controller.ts';
+import { isPromoted, type ReleaseAttributes } from '../../core/rollout/release.ts';
 import type { Phase } from '../../core/rollout/state.ts';
 
 export interface RolloutStatus {
@@ -21,6 +22,33 @@ export function rolloutStatus({ state, message, wave, counts }: Outcome): Rollou
   if (!wave) return { release, phase, message };
   const { fresh: expected, exposed, available, failed } = counts;
   return { release, phase, wave: wave.name, message, expected, exposed, available, failed };
+}
+
+/** What a node below the origin knows: whom it may hand the release to, and how old the word is by which it may. */
+export function rolloutBelow(
+  release: ReleaseAttributes,
+  here: { readonly isWhole: boolean; readonly exposed: number; readonly ageMs: number | undefined },
+): RolloutStatus {
+  const { release: number, wave } = release;
+  const of = { release: number, exposed: here.exposed };
+  if (isPromoted(release)) return { ...of, phase: 'Promoted', message: `release ${number} is promoted` };
+  if (release.rolledBack) {
+    return { ...of, phase: 'RolledBack', message: 'rolled back: everything has what was promoted before' };
+  }
+  if (!here.isWhole) {
+    return { ...of, phase: 'Progressing', message: 'waits for the rest of the release: what is here stays as it is' };
+  }
+  const handed = `handed to ${here.exposed} agents of this node`;
+  if (release.halted) return { ...of, phase: 'Paused', message: `${handed}; halted by the origin` };
+  if (wave < 0) return { ...of, phase: 'Progressing', message: 'no wave is authorised yet' };
+  const upTo = `${handed}; authorised up to wave ${wave + 1}`;
+  const limitMs = release.authorizationSeconds * 1000;
+  if (here.ageMs === undefined || here.ageMs >= limitMs) {
+    const since = here.ageMs === undefined ? 'since the start of this node' : `for ${Math.round(here.ageMs / 1000)} s`;
+    const message = `${upTo}, and no further: not heard of the origin ${since} (spec.rollout.authorizationSeconds is ${release.authorizationSeconds})`;
+    return { ...of, phase: 'Progressing', message };
+  }
+  return { ...of, phase: 'Progressing', message: upTo };
 }
 
 /** As of a Deployment: True while it gets on and when it has, Unknown while somebody has paused it, False when it has failed. */

@@ -1,7 +1,7 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { banyan, LocalTree, until, withoutKubectl } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const [retail, fleet, cluster] = ['space/center/retail', 'space/center/fleet', 'cluster/eu:paris:store-17'];
@@ -70,6 +70,10 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
     tree.ok(fleet, 'delete', 'location', 'cafes');
     await until('it is gone', () => got() === undefined);
     await until('nobody is expected', () => summary()?.expected === 0);
+    const asked = ['why', 'configmap/menu', '-n', 'default', '--at', 'eu:paris:store-17'];
+    const told = banyan(...asked, '--space', retail, '--data', tree.data).out;
+    expect(told).toContain("nothing below matches the placement's locationSelectors");
+    expect(told).toContain('space/center/fleet: SyncTarget cafe stands for it: no Location selects it');
     locate({ kind: 'cafe' });
     await until('it is back', () => summary()?.available === 1);
   }, 60_000);

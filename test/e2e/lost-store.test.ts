@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { banyan, fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const space = 'space/center/retail';
@@ -63,6 +63,20 @@ describe.skipIf(withoutKubectl)(`a relay that has lost its store while a customi
       () => tree.json(market, 'configmap', 'later', '-n', 'shopfront') !== undefined,
     );
     expect(map()).toMatchObject({ metadata: { uid: before.metadata.uid }, data: { text: 'Welcome to Market' } });
+    const told = banyan(
+      'why',
+      'configmap/greeting',
+      '-n',
+      'shopfront',
+      '--at',
+      'us:market',
+      '--space',
+      space,
+      '--data',
+      tree.data,
+    );
+    expect(told.out).toContain('mailbox/us:market: it is meant for this cluster, and not in its mailbox');
+    expect(told.out).toContain('shopfront: CustomizationFailed: Customizer shopfront/greeting');
     tree.ok('node/us', 'label', 'location', 'market', 'zone=manhattan');
     await until('it can be made', () => map()?.data?.text === 'In manhattan');
     expect(map()?.metadata.uid).toBe(before.metadata.uid);

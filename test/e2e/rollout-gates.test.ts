@@ -145,6 +145,21 @@ describe.skipIf(withoutKubectl)(`what holds a release up${why}`, () => {
       summary: { expected: 2, fresh: 2, exposed: 2, available: 2, failed: 0 },
     });
     expect(await texts()).toEqual(clusters.map((path) => `${paris.includes(path) ? 'Bonjour' : 'Hello'} from ${path}`));
+    const asked = banyan(
+      'why',
+      'configmap/greeting',
+      '-n',
+      'shop',
+      '--at',
+      'us:market',
+      '--space',
+      retail,
+      '--data',
+      tree.data,
+    );
+    expect(asked.out).toContain('shop: matches the Location market');
+    expect(asked.out).toMatch(/shop: release 1 is not promoted \(WaitingForGate\): .*the freezer is being defrosted/);
+    expect(asked.out).toMatch(/shop: release 1 at the parent of the agent: handed to 0 agents of this node/);
     gatekeeper.answers = [{ passed: true }];
     await until('it is promoted', at('Promoted'));
     tree.ok(retail, 'wait', 'epl/shop', '--for=condition=Ready', '--timeout=30s');

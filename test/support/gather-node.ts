@@ -135,6 +135,7 @@ export class GatherNode {
       unresolved: (id) => this.summaries.unresolved(id),
       rolloutOf: () => undefined,
       isRolledBack: () => false,
+      rolloutBelow: () => undefined,
     });
     this.#reporter = new Reporter({
       clock,

@@ -36,6 +36,7 @@ class Bench {
     unresolved: () => undefined,
     rolloutOf: () => undefined,
     isRolledBack: () => false,
+    rolloutBelow: () => undefined,
   });
 
   constructor() {

@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Outcome } from '../../../../core/rollout/controller.ts';
 import { noCounts } from '../../../../core/rollout/part.ts';
+import type { ReleaseAttributes } from '../../../../core/rollout/release.ts';
 import { initialState } from '../../../../core/rollout/state.ts';
 import { emptyPartial } from '../../../../core/summary/partial.ts';
 import { placementStatus } from '../../../../relay/gather/placement-status.ts';
-import { progressing, rolloutStatus } from '../../../../relay/rollout/status.ts';
+import { progressing, rolloutBelow, rolloutStatus } from '../../../../relay/rollout/status.ts';
 
 const state = { ...initialState(1, '[]', 0), release: 3, held: 1, wave: 0 };
 const outcome = (some: Partial<Outcome>): Outcome => ({ state, message: 'words', counts: noCounts, asks: [], ...some });
@@ -45,5 +46,58 @@ describe('the status of a rollout', () => {
     const after = placementStatus(emptyPartial(2, 2), before, 'now');
     expect(after.conditions.map(({ type }) => type)).not.toContain('Progressing');
     expect(after.rollout).toBeUndefined();
+  });
+});
+
+describe('a release below its origin', () => {
+  const release: ReleaseAttributes = {
+    refs: ['shop'],
+    release: 3,
+    salt: 'uid/3',
+    wave: 1,
+    halted: false,
+    waves: [],
+    drawn: null,
+    errorBudget: '10%',
+    lease: 1,
+    authorizationSeconds: 60,
+    expected: 9,
+    target: 7,
+    promotedTarget: 5,
+    held: 1,
+    digest: '',
+  };
+  const here = { isWhole: true, exposed: 2, ageMs: 1_000 };
+
+  it.each([
+    ['promoted', { held: 0 }, {}, 'Promoted', 'release 3 is promoted'],
+    ['taken back', { rolledBack: true }, {}, 'RolledBack', 'rolled back: everything has what was promoted before'],
+    ['stopped', { halted: true }, {}, 'Paused', 'handed to 2 agents of this node; halted by the origin'],
+    ['not begun', { wave: -1 }, {}, 'Progressing', 'no wave is authorised yet'],
+    ['under way', {}, {}, 'Progressing', 'handed to 2 agents of this node; authorised up to wave 2'],
+    [
+      'not all here',
+      {},
+      { isWhole: false },
+      'Progressing',
+      'waits for the rest of the release: what is here stays as it is',
+    ],
+    [
+      'no longer authorised',
+      {},
+      { ageMs: 61_400 },
+      'Progressing',
+      'handed to 2 agents of this node; authorised up to wave 2, and no further: not heard of the origin for 61 s (spec.rollout.authorizationSeconds is 60)',
+    ],
+    [
+      'not authorised since a start',
+      {},
+      { ageMs: undefined },
+      'Progressing',
+      'handed to 2 agents of this node; authorised up to wave 2, and no further: not heard of the origin since the start of this node (spec.rollout.authorizationSeconds is 60)',
+    ],
+  ] as const)('that is %s says so', (_, of, at, phase, message) => {
+    const exposed = 2;
+    expect(rolloutBelow({ ...release, ...of }, { ...here, ...at })).toEqual({ release: 3, exposed, phase, message });
   });
 });

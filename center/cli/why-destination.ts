@@ -1,0 +1,81 @@
+/** For `banyan why`: whether a cluster is a destination of a placement, and what the inventories say of it. */
+import type { KubeObject } from '../../core/object/meta.ts';
+import { ancestors } from '../topology/plan.ts';
+import type { ApiClient } from './api-client.ts';
+
+const inventory = '/apis/inventory.banyan.io/v1alpha1';
+const slices = '/apis/edge.banyan.io/v1alpha1/singleplacementslices';
+const spaces = '/apis/mesh.banyan.io/v1alpha1/spaces';
+
+interface Slice extends KubeObject {
+  readonly destinations?: readonly { readonly path: string; readonly locationName: string }[];
+}
+
+/** Locations by which each placement reaches the cluster, as the parent of its agent matches them. */
+export async function reaching(api: ApiClient, context: string, at: string): Promise<Map<string, string[]>> {
+  const found = new Map<string, string[]>();
+  for (const slice of (await api.list(context, slices)) as Slice[]) {
+    const placement = slice.metadata.labels?.['edge.banyan.io/placement'] ?? ownerOf(slice);
+    const here = (slice.destinations ?? []).filter(({ path }) => path === at).map(({ locationName }) => locationName);
+    if (here.length > 0) found.set(placement, [...(found.get(placement) ?? []), ...here]);
+  }
+  return found;
+}
+
+/** What the inventories of the nodes above say of the cluster, one line each. */
+export async function inventoryLines(api: ApiClient, at: string): Promise<string[]> {
+  const above = ancestors(at);
+  const parent = above.at(-1) ?? '';
+  const own = await systemLine(api, `node/${nodeName(parent)}`, at);
+  const others = await Promise.all(above.map((node) => spaceLines(api, nodeName(node), at)));
+  return [own, ...others.flat()];
+}
+
+async function systemLine(api: ApiClient, context: string, at: string): Promise<string> {
+  const name = at.split(':').at(-1)!;
+  const [location, target] = await Promise.all([
+    api.get(context, `${inventory}/locations/${name}`),
+    api.get(context, `${inventory}/synctargets/${name}`),
+  ]);
+  if (!location) return `${context}: there is no Location for it`;
+  return `${context}: ${locationWords(location, target)}`;
+}
+
+async function spaceLines(api: ApiClient, node: string, at: string): Promise<string[]> {
+  const all = await api.list(`node/${node}`, spaces);
+  const named = all.filter(({ spec }) => (spec as { type?: string } | undefined)?.type === 'Inventory');
+  const lines = await Promise.all(named.map(({ metadata }) => spaceLine(api, `space/${node}/${metadata.name}`, at)));
+  return lines.flat();
+}
+
+async function spaceLine(api: ApiClient, context: string, at: string): Promise<string[]> {
+  const [targets, locations] = await Promise.all([
+    api.list(context, `${inventory}/synctargets`),
+    api.list(context, `${inventory}/locations`),
+  ]);
+  const its = targets.filter(({ spec }) => (spec as { attachTo?: string } | undefined)?.attachTo === at);
+  return its.map((target) => {
+    const namesake = locations.find(({ metadata }) => metadata.name === target.metadata.name);
+    const others = locations.some(({ spec }) => (spec as { instanceSelector?: object } | undefined)?.instanceSelector);
+    const none = others ? 'selected by a Location with an instanceSelector, or by none' : 'no Location selects it';
+    const words = namesake ? locationWords(namesake, target) : none;
+    return `${context}: SyncTarget ${target.metadata.name} stands for it: ${words}`;
+  });
+}
+
+/** Labels, and what keeps placements away whatever they select. */
+function locationWords(location: KubeObject, target: KubeObject | undefined): string {
+  const { unschedulable, evictAfter } = (target?.spec ?? {}) as { unschedulable?: boolean; evictAfter?: string };
+  const labels = `its Location ${location.metadata.name} has the labels ${JSON.stringify(location.metadata.labels ?? {})}`;
+  const cordon = unschedulable ? '; spec.unschedulable of its SyncTarget lets nothing new come' : '';
+  const eviction = evictAfter === undefined ? '' : `; spec.evictAfter of its SyncTarget is ${evictAfter}`;
+  return `${labels}, beside those that it inherits from the relays above${cordon}${eviction}`;
+}
+
+function ownerOf({ metadata }: KubeObject): string {
+  return metadata.ownerReferences?.[0]?.name ?? '';
+}
+
+function nodeName(path: string): string {
+  return path === '' ? 'center' : path;
+}

@@ -1,0 +1,42 @@
+/** For `banyan why`: what holds an object back from a cluster that it is meant for, as the placements say at their origin and at the last hop. */
+import type { KubeObject } from '../../core/object/meta.ts';
+
+/** One placement, as its origin and as the parent of the agent show it. */
+export interface Shown {
+  readonly name: string;
+  readonly origin: KubeObject | undefined;
+  readonly lastHop: KubeObject | undefined;
+}
+
+interface PlacementStatus {
+  readonly rollout?: { readonly release: number; readonly phase: string; readonly message: string };
+  readonly failures?: readonly { path: string; object: string; reason: string; message: string }[];
+  readonly conditions?: readonly { type: string; status: string; message: string }[];
+}
+
+/** `object` is as failures name it: `configmaps shop/greeting`. */
+export function heldBack({ name, origin, lastHop }: Shown, at: string, object: string): string[] {
+  return [...releaseOf(name, origin, lastHop), ...moveOf(name, lastHop), ...failuresOf(name, lastHop, at, object)];
+}
+
+function releaseOf(name: string, origin: KubeObject | undefined, lastHop: KubeObject | undefined): string[] {
+  const [above, below] = [statusOf(origin).rollout, statusOf(lastHop).rollout];
+  if (!above || above.phase === 'Promoted') return [];
+  const line = `${name}: release ${above.release} is not promoted (${above.phase}): ${above.message}`;
+  const isOther = lastHop !== origin && below !== undefined && below.message !== above.message;
+  return isOther ? [line, `${name}: release ${below.release} at the parent of the agent: ${below.message}`] : [line];
+}
+
+function moveOf(name: string, lastHop: KubeObject | undefined): string[] {
+  const moving = statusOf(lastHop).conditions?.find(({ type, status }) => type === 'Moving' && status === 'True');
+  return moving ? [`${name}: a move is under way: ${moving.message}`] : [];
+}
+
+function failuresOf(name: string, lastHop: KubeObject | undefined, at: string, object: string): string[] {
+  const failures = (statusOf(lastHop).failures ?? []).filter((one) => one.path === at && one.object === object);
+  return failures.map(({ reason, message }) => `${name}: ${reason}: ${message}`);
+}
+
+function statusOf(placement: KubeObject | undefined): PlacementStatus {
+  return (placement?.status ?? {}) as PlacementStatus;
+}
