@@ -108,9 +108,9 @@ export class StreamTree {
   }
 
   /** Lets virtual time and the microtasks between its steps go on. */
-  async run(ms: number): Promise<void> {
-    for (let done = 0; done < ms; done++) {
-      this.clock.advance(1);
+  async run(ms: number, stepMs = 1): Promise<void> {
+    for (let done = 0; done < ms; done += stepMs) {
+      this.clock.advance(stepMs);
       for (let i = 0; i < 8; i++) await Promise.resolve();
     }
   }
