@@ -17,8 +17,12 @@ const agentConfigSchema = z.strictObject({
   logLevel: z.enum(['debug', 'info', 'warn', 'error']).default('info'),
   /** Written whole once the agent serves: {url, pid}. */
   statusFile: z.string().optional(),
-  /** Where the parent listens for its children, and its path. */
-  parent: z.strictObject({ address: z.string().min(1), path: z.string() }),
+  /** Where the parent listens for its children, its path, and the addresses of its siblings, in the order in which they are tried when it does not answer. */
+  parent: z.strictObject({
+    address: z.string().min(1),
+    path: z.string(),
+    siblings: z.array(z.string().min(1)).optional(),
+  }),
   /** How the parent is reached. */
   link: linkOptionsSchema.prefault({}),
   /** PEM files: the tree's authority, and this agent's certificate and key. */

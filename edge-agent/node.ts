@@ -9,6 +9,7 @@ import type { Clock } from '../core/runtime/clock.ts';
 import { BanyanError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
+import { failoverDialer } from '../core/session/failover-dialer.ts';
 import { LmdbStore } from '../core/store/lmdb/lmdb-store.ts';
 import type { EnvironmentProxies } from '../core/wire/dialer/proxy-choice.ts';
 import type { NodeCredentials } from '../core/wire/node-credentials.ts';
@@ -50,12 +51,15 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     version,
     pace: config.cluster.embedded,
     store,
-    dialer: dialerTo(config.parent, {
-      ...options,
-      link: config.link,
-      memory: storedTransport(store),
-      log: logger,
-    }),
+    dialer: failoverDialer(
+      { clock, random },
+      [config.parent.address, ...(config.parent.siblings ?? [])].map((address) =>
+        dialerTo(
+          { address, path: config.parent.path },
+          { ...options, link: config.link, memory: storedTransport(store), log: logger },
+        ),
+      ),
+    ),
     clock,
     random,
     logger,

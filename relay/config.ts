@@ -1,5 +1,6 @@
 /** The configuration of a relay or the center: one YAML file, checked whole before anything starts. */
 import { z } from 'zod';
+import { replicasMax } from '../core/identity/replica.ts';
 import { linkOptionsSchema } from '../core/wire/dialer/link-options.ts';
 
 const labels = z.record(z.string(), z.string());
@@ -23,7 +24,13 @@ export const nodeConfigSchema = z.strictObject({
   statusFile: z.string().optional(),
   /** What Locations below inherit from this node. */
   labels: labels.default({}),
-  parent: z.strictObject({ address: z.string(), path: z.string() }).optional(),
+  /** `siblings`: addresses of further processes with the parent's path, in the order in which they are tried when it does not answer. */
+  parent: z
+    .strictObject({ address: z.string(), path: z.string(), siblings: z.array(z.string()).optional() })
+    .optional(),
+  /** Of a relay with siblings: which of them this is, as its certificate says, and how many there are. */
+  replica: z.number().int().min(0).optional(),
+  replicas: z.number().int().min(1).max(replicasMax).optional(),
   /** How the parent is reached. */
   link: linkOptionsSchema.prefault({}),
   pki: z.strictObject({ ca: z.string(), cert: z.string(), key: z.string() }),
@@ -43,7 +50,7 @@ export const nodeConfigSchema = z.strictObject({
   spaces: z
     .array(z.strictObject({ name: z.string(), type: z.enum(['Workload', 'Inventory', 'System']).default('Workload') }))
     .default([]),
-  /** Names of the relays right below, as far as they are known beforehand: a node that lost its store waits for their word. */
+  /** Names of the relays right below, each sibling with its number, as far as they are known beforehand: a node that lost its store waits for their word. */
   relays: z.array(z.string()).default([]),
   /** Destinations that this node knows from the start; the inventory itself is objects of the system space. */
   inventory: z.array(inventoryEntrySchema).default([]),

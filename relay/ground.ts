@@ -18,8 +18,11 @@ import { Evictions } from './schedule/evictions.ts';
 import { InventoryBelow } from './schedule/inventory-below.ts';
 import { Placements } from './schedule/placements.ts';
 import { NodeSpaces } from './spaces/node-spaces.ts';
+import type { Counting } from './tree/counting.ts';
 import { inheritedBelow } from './tree/inherited-labels.ts';
 import { childPath } from './tree/node-objects.ts';
+import { SiblingGroups } from './tree/sibling-groups.ts';
+import { SiblingPlace } from './tree/sibling-place.ts';
 
 /** What the rooms tell and ask the node that holds them. */
 export interface NodeEvents {
@@ -41,6 +44,11 @@ export interface NodeEvents {
   /** The child was taken from the inventory: its mailbox is gone. */
   childLeft(name: string): void;
   connection(child: string): { connected: boolean; silentMs: number };
+  /** What these siblings told counts from now on, or does no more. */
+  siblingsChanged(children: readonly string[]): void;
+  /** The same of children of this node, one of several siblings; false: not all of it could be told anew yet. */
+  retell(children: readonly string[]): boolean;
+  endSession(child: string, reason: string): void;
 }
 
 /** What most rooms ask, ready to be spread into their ports. */
@@ -65,6 +73,10 @@ export class Ground {
   readonly placements = new Placements();
   readonly inventory: InventoryBelow;
   readonly book: ChildBook;
+  /** Siblings among the children, and this node as one of several. */
+  readonly groups: SiblingGroups;
+  readonly place: SiblingPlace;
+  readonly counting: Counting;
   readonly lookups: Lookups;
 
   constructor(config: NodeConfig, ports: NodePorts, events: NodeEvents) {
@@ -84,12 +96,17 @@ export class Ground {
       path,
       tableOf,
       mailboxOf: (child) => this.mailboxes.get(child),
+      siblingsOf: (child) => this.mailboxes.siblingsOf(child),
       wrote: (children) => events.mailboxesChanged(children),
     });
     this.book = new ChildBook({
       rowsAt: (reader, child) => this.inventory.rowsAt(reader, child),
-      relayCame: (t, child) => this.inventory.relayCame(t, child),
+      relayCame: (t, child) => {
+        this.inventory.relayCame(t, child);
+        this.groups.relayCame(t, child);
+      },
       inventory: this.spaces.inventory,
+      counting: { isSibling: (config.replicas ?? 1) > 1, counts: (child) => this.counting.counts(child) },
       mailboxes: this.mailboxes,
       outbox: this.outbox,
       clock,
@@ -102,6 +119,21 @@ export class Ground {
       inherited: () => this.#inherited(config, ports),
       path,
     });
+    this.groups = new SiblingGroups({
+      clock,
+      mailboxes: this.mailboxes,
+      wrote: (children) => events.mailboxesChanged(children),
+      changed: (children) => events.siblingsChanged(children),
+      isConnected: (child) => events.connection(child).connected,
+      write: (act) => events.later(act),
+    });
+    this.place = this.#makePlace(config, ports, events);
+    this.counting = {
+      counts: (child) => this.place.owns(child) && this.groups.counts(child),
+      isFrozen: (child) => this.groups.isFrozen(child),
+      membersOf: (child) => this.groups.membersOf(child),
+      wasAttached: (child) => this.place.wasAttached(child),
+    };
     this.lookups = {
       placements: this.placements,
       children: this.book.children,
@@ -111,6 +143,20 @@ export class Ground {
       ownSpace: (source) => this.spaces.own(source),
       pathOf: (child) => childPath(path, child),
     };
+  }
+
+  #makePlace({ replica = 0, replicas = 1 }: NodeConfig, { store }: NodePorts, events: NodeEvents): SiblingPlace {
+    return new SiblingPlace({
+      store,
+      upstream: this.upstream,
+      outbox: this.outbox,
+      replica,
+      replicas,
+      children: () => this.book.children.keys(),
+      retell: (children) => events.retell(children),
+      end: (child, reason) => events.endSession(child, reason),
+      told: () => events.told(),
+    });
   }
 
   isOrigin(source: string): boolean {

@@ -9,18 +9,19 @@ import type { Clock } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import { ChildSession } from '../core/session/child-session.ts';
+import { failoverDialer } from '../core/session/failover-dialer.ts';
 import { markCaughtUp } from '../core/session/node-identity.ts';
 import { ParentSessions } from '../core/session/parent-sessions.ts';
 import type { Store, Transaction } from '../core/store/store.ts';
 import type { StreamRouter } from '../core/stream/router.ts';
 import { StreamCounts } from '../core/stream/stream-counts.ts';
-import { type PlacementId, parseEntryKey, treeKey } from '../core/wire/entries.ts';
+import { countedKey, labelsKey, type PlacementId, parseEntryKey, treeKey } from '../core/wire/entries.ts';
 import type { Listener } from '../core/wire/link.ts';
 import type { MeshNetwork } from '../core/wire/network.ts';
 import type { NodeConfig } from './config.ts';
 import { Ground, type NodeEvents } from './ground.ts';
 import { checkReported } from './mailbox/reported-check.ts';
-import { markDirty } from './schedule/dirty.ts';
+import { isBeingScheduled, markDirty } from './schedule/dirty.ts';
 import { ScheduleLoop } from './schedule/loop.ts';
 import { seedInventory } from './schedule/seed-inventory.ts';
 import { noteSourceChange } from './schedule/source-changes.ts';
@@ -88,6 +89,7 @@ export class Node implements AsyncDisposable {
         children: this.#ground.book.children,
         relays: config.relays,
         quiet: () => this.#loop.quiet,
+        isElsewhere: (relay) => this.#ground.place.isElsewhere(relay),
         downChanged: (children) => this.#sessions.readyChanged(children),
         upChanged: () => this.#uplink?.readyChanged(),
       },
@@ -106,7 +108,11 @@ export class Node implements AsyncDisposable {
     const { path, inventory } = this.#config;
     const { book, spaces } = this.#ground;
     store.write((t) => book.load(t));
-    store.read((reader) => this.#down.load(reader));
+    store.read((reader) => {
+      this.#ground.groups.load(reader);
+      this.#ground.place.load(reader);
+      this.#down.load(reader);
+    });
     seedInventory(spaces.system, inventory);
     await store.flushed();
     this.#listener = await network.listen((link) => this.#sessions.accept(link));
@@ -123,6 +129,7 @@ export class Node implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#loop.stop();
     this.#ground.book.stop();
+    this.#ground.groups.stop();
     this.#down.stop();
     this.#up.stop();
     this.#reports.stop();
@@ -156,7 +163,34 @@ export class Node implements AsyncDisposable {
       failed: (error) => this.#ports.fatal(error),
       childLeft: (child) => this.#sessions.disconnect(child, 'it was removed from the inventory'),
       connection: (child) => this.#sessions.status(child),
+      siblingsChanged: (children) => {
+        this.#recount(children);
+        this.#uplink?.wake();
+      },
+      retell: (children) => this.#retell(children),
+      endSession: (child, reason) => this.#sessions.disconnect(child, reason),
     };
+  }
+
+  /** What these tell counts from now on, or does no more; the placements concerned. */
+  #recount(children: readonly string[]): PlacementId[] {
+    const ids = this.#ports.store.write((t) => {
+      this.#ground.book.recount(t, children);
+      return children.map((child) => {
+        this.#reports.recount(t, child);
+        return { child, ids: this.#up.recount(t, child) };
+      });
+    });
+    this.#up.childrenChanged(ids.flatMap(({ child, ids: concerned }) => concerned.map((id) => ({ id, child }))));
+    return [...new Set(ids.flatMap(({ ids: concerned }) => concerned))];
+  }
+
+  /** What is not worked off yet is told when it is: false, and this is asked again. */
+  #retell(children: readonly string[]): boolean {
+    const ids = this.#recount(children);
+    if (this.#ports.store.read((reader) => ids.some((id) => isBeingScheduled(reader, id)))) return false;
+    this.#up.tell(ids);
+    return true;
   }
 
   /** What has fallen due, or was decided outside a transaction. */
@@ -190,13 +224,17 @@ export class Node implements AsyncDisposable {
         this.#uplink?.wake();
         events.mailboxesChanged(touched);
       },
-      idle: () => this.#readiness.idle(),
+      idle: () => {
+        this.#readiness.idle();
+        this.#ground.place.say();
+      },
       failed: (error) => this.#ports.fatal(error),
     });
   }
 
   /** What the parent sends, in the transaction that applies it. */
   #fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
+    this.#ground.place.fromAbove(t, changes);
     for (const change of changes) {
       noteSourceChange(t, change);
       if (change.key === treeKey) this.#ground.book.inheritedChanged(t);
@@ -208,10 +246,12 @@ export class Node implements AsyncDisposable {
   #fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     const { lookups, book } = this.#ground;
     for (const change of changes) checkReported(lookups.pathOf(child), change);
-    if (changes.some(({ key }) => parseEntryKey(key)?.type === 'labels')) {
-      markDirty(t, 'child', child);
+    if (changes.some(({ key }) => key === labelsKey || key === countedKey)) {
+      // Siblings get what any of them needs.
+      for (const sibling of this.#ground.mailboxes.siblingsOf(child)) markDirty(t, 'child', sibling);
       book.widen(t, child);
     }
+    this.#ground.groups.pass(t, child, changes);
     this.#reports.pass(t, child, changes);
     this.#up.pass(t, child, changes);
   }
@@ -219,7 +259,7 @@ export class Node implements AsyncDisposable {
   #reportedChanged(child: string, changes: readonly AppliedChange[]): void {
     for (const { key } of changes) {
       const entry = parseEntryKey(key);
-      if (entry?.type === 'labels') this.#loop.poke();
+      if (entry?.type === 'labels' || entry?.type === 'counted') this.#loop.poke();
       if (entry?.type === 'gone') this.#down.mover.letGo(entry.id, child);
     }
     for (const id of this.#up.reported(child, changes)) this.#down.mover.reported(id, child);
@@ -228,6 +268,7 @@ export class Node implements AsyncDisposable {
   }
 
   #connectionChanged(child: string): void {
+    this.#ground.groups.connectionChanged(child, this.#sessions.status(child).connected);
     const ids = [...this.#ground.placements.ofChild(child)];
     this.#up.childrenChanged(ids.map((id) => ({ id, child })));
     for (const id of ids) this.#down.mover.decide(id);
@@ -262,6 +303,7 @@ export class Node implements AsyncDisposable {
       ready: (child) => this.#readiness.down(child),
       applied: (t, child, changes) => this.#fromBelow(t, child, changes),
       committed: (child, changes) => this.#reportedChanged(child, changes),
+      siblings: this.#ground.place,
       acknowledged: (child) => this.#reports.poke(child),
       connected: (child) => this.#connectionChanged(child),
       disconnected: (child) => this.#connectionChanged(child),
@@ -300,7 +342,10 @@ export class Node implements AsyncDisposable {
       path,
       role: 'relay',
       identity: this.#ground.identity,
-      dialer: network.dialer(parent),
+      dialer: failoverDialer(
+        { clock, random },
+        [parent.address, ...(parent.siblings ?? [])].map((address) => network.dialer({ address, path: parent.path })),
+      ),
       producer: this.#ground.outbox,
       consumer: this.#ground.upstream,
       applied: (t, changes) => this.#fromAbove(t, changes),
@@ -313,6 +358,7 @@ export class Node implements AsyncDisposable {
       caughtUp: () => {
         store.write((t) => markCaughtUp(t));
         this.#readiness.caughtUp();
+        this.#ground.place.say();
         this.#loop.poke();
       },
       ready: () => this.#readiness.up,
@@ -333,6 +379,7 @@ export class Node implements AsyncDisposable {
       store,
       outbox,
       connection: (child) => this.#sessions.status(child),
+      counting: this.#ground.counting,
       attached: () => this.#uplink?.connected,
       told: () => this.#uplink?.wake(),
     });

@@ -6,6 +6,7 @@ import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { parse } from 'yaml';
 import { ApiServer } from '../core/apiserver/http/api-server.ts';
+import { withReplica } from '../core/identity/replica.ts';
 import { systemClock } from '../core/runtime/clock.ts';
 import { describeError } from '../core/runtime/errors.ts';
 import { systemRandom } from '../core/runtime/random.ts';
@@ -27,7 +28,10 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
       ? pino.destination(1)
       : pino.destination({ dest: config.logFile, mkdir: true, sync: true });
   const log = pino(
-    { level: config.logLevel, base: { node: config.path === '' ? 'center' : config.path, pid: process.pid } },
+    {
+      level: config.logLevel,
+      base: { node: config.path === '' ? 'center' : withReplica(config.path, config.replica ?? 0), pid: process.pid },
+    },
     destination,
   );
   const fatal = (error: unknown) => {

@@ -12,7 +12,7 @@ import { StatusWriter } from './gather/status-writer.ts';
 import { SubtreeSlices } from './gather/subtree-slices.ts';
 import { SummaryRoom } from './gather/summary-room.ts';
 import type { Ground, NodeEvents } from './ground.ts';
-import { passUpsynced } from './mailbox/upsynced.ts';
+import { passUpsynced, recountUpsynced, type UpsyncedPorts } from './mailbox/upsynced.ts';
 import type { NodePorts } from './node.ts';
 import { Controllers } from './rollout/controllers.ts';
 import { askWebhook } from './rollout/webhook.ts';
@@ -40,6 +40,7 @@ export class WayUp {
       ...lookups,
       connection: (child) => events.connection(child),
       moves: down.moves,
+      counting: ground.counting,
       heldBack: (id, child) => down.customization.failures(id, child),
       rollouts: down.exposures,
     });
@@ -132,8 +133,19 @@ export class WayUp {
 
   /** In the transaction that applies what a child reported. */
   pass(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
-    const { lookups, outbox } = this.#ground;
-    passUpsynced(t, { ...lookups, outbox, isOwn: (source) => this.#ground.isOrigin(source) }, child, changes);
+    passUpsynced(t, this.#upsynced, child, changes);
+  }
+
+  /** What the child tells counts from now on, or does no more. The placements concerned. */
+  recount(t: Transaction, child: string): PlacementId[] {
+    recountUpsynced(t, this.#upsynced, child, this.#ground.lookups.pathOf(child));
+    t.afterCommit(() => this.summaries.recount(child));
+    return [...this.#ground.placements.ofChild(child)];
+  }
+
+  get #upsynced(): UpsyncedPorts {
+    const { lookups, outbox, counting } = this.#ground;
+    return { ...lookups, outbox, counting, isOwn: (source) => this.#ground.isOrigin(source) };
   }
 
   /** After it; the placements concerned. */
@@ -188,6 +200,7 @@ export class WayUp {
       resolved: (id) => this.reporter.mark(id),
       told: () => events.told(),
       failed: (error) => events.failed(error),
+      counting: this.#ground.counting,
     });
   }
 

@@ -1,5 +1,6 @@
 /** The kubeconfig of a running tree: a context for every node, space, cluster and mailbox, as docs/reference/cli.md lists them. */
 import { stringify } from 'yaml';
+import { withReplica } from '../../core/identity/replica.ts';
 import { ancestors, type PlannedNode, sourceName } from '../topology/plan.ts';
 
 export interface KubeconfigUser {
@@ -8,47 +9,54 @@ export interface KubeconfigUser {
   readonly keyPem: string;
 }
 
-export function contextsOf(
-  nodes: readonly PlannedNode[],
-  urlOf: (path: string) => string,
-): { name: string; url: string }[] {
-  const byPath = new Map(nodes.map((node) => [node.path, node]));
-  const contexts: { name: string; url: string }[] = [];
-  for (const node of nodes) {
-    const url = urlOf(node.path);
-    const shown = node.path === '' ? 'center' : node.path;
-    if (node.role === 'agent') {
-      const name = node.path.slice(node.path.lastIndexOf(':') + 1);
-      contexts.push({ name: `cluster/${node.path}`, url });
-      contexts.push({ name: `mailbox/${node.path}`, url: `${urlOf(node.parent ?? '')}/mailboxes/${name}` });
-      for (const above of ancestors(node.path)) {
-        const holder = above === '' ? 'center' : above;
-        contexts.push({ name: `reported/${holder}/${node.path}`, url: `${urlOf(above)}/reported/${node.path}` });
-      }
-      continue;
-    }
-    contexts.push({ name: `node/${shown}`, url });
-    for (const space of node.spaces)
-      contexts.push({ name: `space/${shown}/${space.name}`, url: `${url}/spaces/${space.name}` });
-    for (const above of ancestors(node.path)) {
-      for (const space of byPath.get(above)?.spaces ?? []) {
-        const source = sourceName(above, space.name);
-        contexts.push({ name: `space/${shown}/${source}`, url: `${url}/spaces/${source}` });
-      }
-    }
-    if (node.role === 'relay') {
-      const name = node.path.slice(node.path.lastIndexOf(':') + 1);
-      contexts.push({ name: `mailbox/${node.path}`, url: `${urlOf(node.parent ?? '')}/mailboxes/${name}` });
-    }
-  }
-  return contexts;
+export interface Context {
+  readonly name: string;
+  readonly url: string;
 }
 
-export function kubeconfig(
-  contexts: readonly { name: string; url: string }[],
-  user: KubeconfigUser,
-  current?: string,
-): string {
+/** `urlOf` is asked by a node's id. Siblings have their contexts each, those after the first with their number behind the name. */
+export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) => string): Context[] {
+  const siblings = new Map<string, PlannedNode[]>();
+  for (const node of nodes) siblings.set(node.path, [...(siblings.get(node.path) ?? []), node]);
+  const idsAt = (path: string) => (siblings.get(path) ?? []).map(({ id }) => id);
+  return nodes.flatMap((node): Context[] => {
+    const url = urlOf(node.id);
+    const shown = nameOf(node.id);
+    const holders = idsAt(node.parent ?? '');
+    if (node.role === 'agent') {
+      const mailboxes = holders.map((holder, replica) =>
+        mailboxOf(node, withReplica(node.path, replica), urlOf(holder)),
+      );
+      const reported = ancestors(node.path)
+        .flatMap(idsAt)
+        .map((above) => {
+          return { name: `reported/${nameOf(above)}/${node.path}`, url: `${urlOf(above)}/reported/${node.path}` };
+        });
+      return [{ name: `cluster/${node.path}`, url }, ...mailboxes, ...reported];
+    }
+    const sources = [
+      ...node.spaces.map(({ name }) => name),
+      ...ancestors(node.path).flatMap((above) =>
+        (siblings.get(above)?.[0]?.spaces ?? []).map(({ name }) => sourceName(above, name)),
+      ),
+    ];
+    return [
+      { name: `node/${shown}`, url },
+      ...sources.map((space) => ({ name: `space/${shown}/${space}`, url: `${url}/spaces/${space}` })),
+      ...(node.role === 'relay' && holders[0] !== undefined ? [mailboxOf(node, node.id, urlOf(holders[0]))] : []),
+    ];
+  });
+}
+
+function nameOf(id: string): string {
+  return id === '' ? 'center' : id;
+}
+
+function mailboxOf({ id }: PlannedNode, shown: string, holder: string): Context {
+  return { name: `mailbox/${shown}`, url: `${holder}/mailboxes/${id.slice(id.lastIndexOf(':') + 1)}` };
+}
+
+export function kubeconfig(contexts: readonly Context[], user: KubeconfigUser, current?: string): string {
   const base64 = (pem: string) => Buffer.from(pem).toString('base64');
   return stringify(
     {

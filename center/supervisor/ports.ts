@@ -25,7 +25,7 @@ export async function assignPorts(nodes: readonly PlannedNode[], data: DataDirec
   const held: Server[] = [];
   const assigned = new Map<string, { host: string; api: number; mesh: number }>();
   try {
-    for (const wish of nodes.flatMap((node) => wishes(node, before[node.path]))) {
+    for (const wish of nodes.flatMap((node) => wishes(node, before[node.id]))) {
       const server = await hold(wish);
       held.push(server);
       const address = server.address();
@@ -42,9 +42,9 @@ export async function assignPorts(nodes: readonly PlannedNode[], data: DataDirec
 
 function wishes(node: PlannedNode, before: NodePorts | undefined): Wish[] {
   const host = node.listen?.host ?? '127.0.0.1';
-  const api: Wish = { path: node.path, what: 'api', host, fixed: node.listen?.apiPort, remembered: before?.api };
+  const api: Wish = { path: node.id, what: 'api', host, fixed: node.listen?.apiPort, remembered: before?.api };
   if (node.role === 'agent') return [api];
-  return [api, { path: node.path, what: 'mesh', host, fixed: node.listen?.meshPort, remembered: before?.mesh }];
+  return [api, { path: node.id, what: 'mesh', host, fixed: node.listen?.meshPort, remembered: before?.mesh }];
 }
 
 async function hold(wish: Wish): Promise<Server> {

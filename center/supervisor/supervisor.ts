@@ -21,7 +21,7 @@ export interface TreePki {
   readonly caPem: string;
   readonly admin: { readonly certPem: string; readonly keyPem: string };
   /** Files of a node's certificate and key. */
-  nodeFiles(path: string, role: PlannedNode['role']): { readonly cert: string; readonly key: string };
+  nodeFiles(id: string): { readonly cert: string; readonly key: string };
 }
 
 export interface SupervisorOptions {
@@ -57,7 +57,7 @@ export class Supervisor {
 
   start(): void {
     const { nodes, data, pki } = this.#options;
-    const contexts = contextsOf(nodes, (path) => this.#url(path));
+    const contexts = contextsOf(nodes, (id) => this.#url(id));
     writeWhole(data.kubeconfig, kubeconfig(contexts, { caPem: pki.caPem, ...pki.admin }, this.#firstContext()));
     for (const node of nodes) this.#startNode(node);
   }
@@ -66,16 +66,16 @@ export class Supervisor {
   async ready(timeoutMs: number): Promise<void> {
     const { nodes, clock } = this.#options;
     const deadline = clock.monotonicMs() + timeoutMs;
-    const waiting = new Map(nodes.map((node) => [node.path, 'has not answered yet']));
+    const waiting = new Map(nodes.map((node) => [node.id, 'has not answered yet']));
     while (waiting.size > 0 && !this.#ended) {
-      for (const path of [...waiting.keys()]) {
-        const wrong = await this.#ask(path);
-        if (wrong === undefined) waiting.delete(path);
-        else waiting.set(path, wrong);
+      for (const id of [...waiting.keys()]) {
+        const wrong = await this.#ask(id);
+        if (wrong === undefined) waiting.delete(id);
+        else waiting.set(id, wrong);
       }
       if (waiting.size === 0) break;
       if (clock.monotonicMs() > deadline) {
-        const list = [...waiting].map(([path, wrong]) => `${fileName(path)}: ${wrong}`).slice(0, 5);
+        const list = [...waiting].map(([id, wrong]) => `${fileName(id)}: ${wrong}`).slice(0, 5);
         throw new BanyanError(
           'Timeout',
           `not ready after ${Math.round(timeoutMs / 1000)} s: ${list.join('; ')}; see the logs`,
@@ -87,32 +87,32 @@ export class Supervisor {
     this.#writeReadyFile();
   }
 
-  pid(path: string): number | undefined {
-    return this.#processes.get(path)?.pid;
+  pid(id: string): number | undefined {
+    return this.#processes.get(id)?.pid;
   }
 
   /** Ends the children first, so that nobody reports a parent's end as a fault. */
   async end(): Promise<void> {
     this.#ended = true;
     const deepestFirst = [...this.#options.nodes].reverse();
-    await Promise.all(deepestFirst.map((node) => this.#processes.get(node.path)?.end()));
+    await Promise.all(deepestFirst.map((node) => this.#processes.get(node.id)?.end()));
   }
 
   // ----------------------------------------------------------------------------------------------------------
 
   #startNode(node: PlannedNode): void {
     const { data, clock, restart, say } = this.#options;
-    const shown = fileName(node.path);
+    const shown = fileName(node.id);
     const process = new NodeProcess(
       {
-        path: node.path,
+        path: node.id,
         program: programOf(node.role),
-        args: ['--config', data.config(node.path)],
-        logFile: data.log(node.path),
+        args: ['--config', data.config(node.id)],
+        logFile: data.log(node.id),
         compileCache: data.compileCache,
         prepare: () => {
-          writeWhole(data.config(node.path), stringify(this.#config(node)));
-          mkdirSync(dirname(data.status(node.path)), { recursive: true });
+          writeWhole(data.config(node.id), stringify(this.#config(node)));
+          mkdirSync(dirname(data.status(node.id)), { recursive: true });
         },
       },
       {
@@ -129,22 +129,27 @@ export class Supervisor {
         },
       },
     );
-    this.#processes.set(node.path, process);
+    this.#processes.set(node.id, process);
     process.start();
   }
 
   #config(node: PlannedNode): object {
     const { data, pki, ports } = this.#options;
-    const own = ports.get(node.path)!;
-    const parent = node.parent === undefined ? undefined : ports.get(node.parent)!;
-    const files = pki.nodeFiles(node.path, node.role);
+    const own = ports.get(node.id)!;
+    const [home, ...others] = node.parents.map((id) => {
+      const { host, mesh } = ports.get(id)!;
+      return hostPort(host, mesh);
+    });
+    const files = pki.nodeFiles(node.id);
     const { endpoint, ...link } = node.link ?? {};
+    // What stands before the parents chooses among them itself.
+    const parent = endpoint === undefined ? { address: home, siblings: others } : { address: endpoint };
     const common = {
       path: node.path,
-      data: data.store(node.path),
-      logFile: data.log(node.path),
-      statusFile: data.status(node.path),
-      ...(parent ? { parent: { address: endpoint ?? hostPort(parent.host, parent.mesh), path: node.parent } } : {}),
+      data: data.store(node.id),
+      logFile: data.log(node.id),
+      statusFile: data.status(node.id),
+      ...(home === undefined ? {} : { parent: { ...parent, path: node.parent } }),
       ...(node.link ? { link } : {}),
       pki: { ca: pki.caFile, cert: files.cert, key: files.key },
       api: { host: own.host, port: own.api },
@@ -153,6 +158,7 @@ export class Supervisor {
     return {
       ...common,
       mesh: { host: own.host, port: own.mesh, terminatedTls: node.listen?.terminatedTls ?? false },
+      ...(node.replicas > 1 ? { replica: node.replica, replicas: node.replicas } : {}),
       labels: node.labels,
       spaces: node.spaces,
       relays: node.relays,
@@ -165,8 +171,8 @@ export class Supervisor {
     };
   }
 
-  #url(path: string): string {
-    const { host, api } = this.#options.ports.get(path)!;
+  #url(id: string): string {
+    const { host, api } = this.#options.ports.get(id)!;
     return `https://${host}:${api}`;
   }
 
@@ -177,11 +183,11 @@ export class Supervisor {
   }
 
   /** Undefined when the node is ready, otherwise what is wrong. */
-  #ask(path: string): Promise<string | undefined> {
-    if (this.#processes.get(path)?.pid === undefined) return Promise.resolve('its process is not running');
+  #ask(id: string): Promise<string | undefined> {
+    if (this.#processes.get(id)?.pid === undefined) return Promise.resolve('its process is not running');
     return new Promise((resolve) => {
       const asked = request(
-        `${this.#url(path)}/readyz`,
+        `${this.#url(id)}/readyz`,
         { ca: this.#options.pki.caPem, timeout: askTimeoutMs, agent: false },
         (response) => {
           let body = '';
@@ -206,11 +212,11 @@ export class Supervisor {
     const content: ReadyFile = {
       kubeconfig: data.kubeconfig,
       nodes: nodes.map((node) => ({
-        path: node.path === '' ? 'center' : node.path,
+        path: node.id === '' ? 'center' : node.id,
         role: node.role,
-        pid: this.pid(node.path) ?? 0,
-        url: this.#url(node.path),
-        metricsUrl: `${this.#url(node.path)}/metrics`,
+        pid: this.pid(node.id) ?? 0,
+        url: this.#url(node.id),
+        metricsUrl: `${this.#url(node.id)}/metrics`,
       })),
     };
     writeWhole(readyFile, JSON.stringify(content, null, 2));

@@ -29,8 +29,9 @@ export async function ensureTreePki(
   await Promise.all(
     nodes.map((node) => {
       const hosts = [...new Set(['127.0.0.1', 'localhost', node.listen?.host ?? '127.0.0.1'])];
-      const { path, role } = node;
-      return ensure(base(fileName(path)), clock, () => issueNode(authority, { tree, path, role, hosts }, issuing));
+      const { path, id, role, replica } = node;
+      const named = { tree, path, role, replica, hosts };
+      return ensure(base(fileName(id)), clock, () => issueNode(authority, named, issuing));
     }),
   );
   const admin = await ensure(base('user-admin'), clock, () =>
@@ -40,7 +41,7 @@ export async function ensureTreePki(
     caFile: `${base('ca')}.crt`,
     caPem: authority.certPem,
     admin,
-    nodeFiles: (path) => ({ cert: `${base(fileName(path))}.crt`, key: `${base(fileName(path))}.key` }),
+    nodeFiles: (id) => ({ cert: `${base(fileName(id))}.crt`, key: `${base(fileName(id))}.key` }),
   };
 }
 

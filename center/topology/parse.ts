@@ -1,6 +1,7 @@
 /** From the text of a topology file to a Topology, or to all its problems with their lines. */
 import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import { z } from 'zod';
+import { replicasMax } from '../../core/identity/replica.ts';
 import { suggest } from '../../core/runtime/suggest.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
 import { checkTopology, type Problem, type Topology } from './topology.ts';
@@ -35,8 +36,12 @@ const relay = z.strictObject({
   labels: strings.default({}).describe('Inherited by the Locations below, unless they set the key themselves.'),
   spaces: z.array(space).default([]).describe('Kubernetes API endpoints of their own at this relay.'),
   replicas: z
-    .literal(1, { error: 'siblings are not supported by this version: use 1 or leave the key out' })
-    .default(1),
+    .number()
+    .int()
+    .min(1)
+    .max(replicasMax)
+    .default(1)
+    .describe('Processes that share this path, each a whole copy; when one ends, its children go on with another.'),
   link: link.optional(),
   listen: listen.optional(),
 });

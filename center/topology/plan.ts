@@ -1,18 +1,28 @@
 /** A topology as the list of its nodes, each with what its configuration needs, parents before children. */
+import { withReplica } from '../../core/identity/replica.ts';
+import { hash128 } from '../../core/object/hash.ts';
 import {
   childPath,
   type Listen,
   type Topology,
   type TopologyCluster,
   type TopologyLink,
+  type TopologyRelay,
   type TopologySpace,
 } from './topology.ts';
 
 export interface PlannedNode {
-  /** Empty at the center. */
+  /** Empty at the center; siblings share one. */
   readonly path: string;
+  /** What tells it from all others: the path, with the number behind it that a sibling has. */
+  readonly id: string;
   readonly role: 'center' | 'relay' | 'agent';
+  /** Of the siblings of its path this one, of so many. */
+  readonly replica: number;
+  readonly replicas: number;
   readonly parent?: string;
+  /** Ids of the nodes with the parent's path, in the order in which they are tried. */
+  readonly parents: readonly string[];
   readonly labels: Record<string, string>;
   readonly spaces: readonly TopologySpace[];
   /** Names of the relays right below this node. */
@@ -27,46 +37,62 @@ export interface PlannedNode {
 export function planOf(topology: Topology): PlannedNode[] {
   const { center, relays, clusters } = topology;
   const below = (path: string) => clusters.filter((cluster) => cluster.parent === path);
-  const relaysBelow = (path: string) => relays.filter((relay) => relay.parent === path).map((relay) => relay.name);
+  const relaysBelow = (path: string) =>
+    relays.filter((relay) => relay.parent === path).flatMap((relay) => siblingsOf(relay.name, relay.replicas));
   const depth = (path: string) => (path === '' ? 0 : path.split(':').length);
-  const relayNodes = relays.map((relay): PlannedNode => {
+  const replicasAt = new Map(relays.map((relay) => [childPath(relay.parent, relay.name), relay.replicas]));
+  const parentsOf = (parent: string, id: string) => inOrderFor(id, siblingsOf(parent, replicasAt.get(parent) ?? 1));
+  const sibling = (relay: TopologyRelay, replica: number): PlannedNode => {
     const path = childPath(relay.parent, relay.name);
+    const id = withReplica(path, replica);
+    const { parent, labels, spaces, replicas, listen, link } = relay;
+    const given = { parent, labels, spaces, replicas, listen, link };
+    const [relaysHere, inventory] = [relaysBelow(path), below(path)];
     return {
+      ...given,
       path,
+      id,
       role: 'relay',
-      parent: relay.parent,
-      labels: relay.labels,
-      spaces: relay.spaces,
-      relays: relaysBelow(path),
-      inventory: below(path),
-      listen: relay.listen,
-      link: relay.link,
+      replica,
+      parents: parentsOf(parent, id),
+      relays: relaysHere,
+      inventory,
     };
-  });
+  };
+  const alone = { replica: 0, replicas: 1 };
   return [
     {
+      ...alone,
       path: '',
+      id: '',
       role: 'center',
+      parents: [],
       labels: center.labels,
       spaces: center.spaces,
       relays: relaysBelow(''),
       inventory: below(''),
       listen: center.listen,
     },
-    ...relayNodes.sort((a, b) => depth(a.path) - depth(b.path)),
-    ...clusters.map(
-      (cluster): PlannedNode => ({
-        path: childPath(cluster.parent, cluster.name),
-        role: 'agent',
-        parent: cluster.parent,
-        labels: {},
-        spaces: [],
-        relays: [],
-        inventory: [],
-        link: cluster.link,
-      }),
-    ),
+    ...relays
+      .flatMap((relay) => Array.from({ length: relay.replicas }, (_, replica) => sibling(relay, replica)))
+      .sort((a, b) => depth(a.path) - depth(b.path)),
+    ...clusters.map((cluster): PlannedNode => {
+      const path = childPath(cluster.parent, cluster.name);
+      const none = { labels: {}, spaces: [], relays: [], inventory: [] };
+      const parents = parentsOf(cluster.parent, path);
+      return { ...alone, ...none, path, id: path, role: 'agent', parent: cluster.parent, parents, link: cluster.link };
+    }),
   ];
+}
+
+function siblingsOf(name: string, replicas: number): string[] {
+  return Array.from({ length: replicas }, (_, replica) => withReplica(name, replica));
+}
+
+/** Each child has a home of its own among the siblings, by hash, so that they share the load; it tries the others after it. */
+function inOrderFor(id: string, siblings: readonly string[]): string[] {
+  const home = hash128(id)[0]! % siblings.length;
+  return [...siblings.slice(home), ...siblings.slice(0, home)];
 }
 
 /** A node's name in files and logs: `eu.paris`, `center`. */

@@ -41,6 +41,8 @@ export interface TopologyRelay {
   readonly labels: Record<string, string>;
   readonly spaces: readonly TopologySpace[];
   readonly link?: TopologyLink | undefined;
+  /** Processes with this path: each a whole copy, a child is attached to one of them. */
+  readonly replicas: number;
   readonly listen?: Listen | undefined;
 }
 
@@ -67,7 +69,7 @@ export function childPath(parent: string, name: string): string {
 
 /** What no schema can say: who is whose parent, and the syntax of names and labels. */
 export function checkTopology(topology: Topology): Problem[] {
-  return [...checkNames(topology), ...checkParents(topology), ...checkAllLabels(topology)];
+  return [...checkNames(topology), ...checkParents(topology), ...checkAllLabels(topology), ...checkSiblings(topology)];
 }
 
 function checkNames({ name: tree, center, relays, clusters }: Topology): Problem[] {
@@ -137,6 +139,44 @@ function isCycle(relays: readonly TopologyRelay[], start: string): boolean {
     if (at === start) return true;
   }
   return false;
+}
+
+/** What is one thing for a path can't be at each of its siblings, who share nothing. */
+function checkSiblings({ relays }: Topology): Problem[] {
+  const withSiblings = new Set(
+    relays.filter(({ replicas }) => replicas > 1).map(({ parent, name }) => childPath(parent, name)),
+  );
+  return relays.flatMap(({ name, parent, replicas, spaces, listen }, i): Problem[] => {
+    if (replicas === 1) return [];
+    const field = `spec.relays[${i}]`;
+    const port = listen?.apiPort ?? listen?.meshPort;
+    return [
+      ...(spaces.length > 0
+        ? [
+            {
+              field: `${field}.spaces`,
+              message: `"${name}" has ${replicas} replicas, and each would have a space "${spaces[0]!.name}" of its own: give the space to a relay above, or use replicas: 1`,
+            },
+          ]
+        : []),
+      ...(withSiblings.has(parent)
+        ? [
+            {
+              field: `${field}.replicas`,
+              message: `"${name}" and its parent "${parent}" both have siblings, which one node above them has to tell apart: put a relay without siblings between them, or use replicas: 1 for one of them`,
+            },
+          ]
+        : []),
+      ...(port === undefined
+        ? []
+        : [
+            {
+              field: `${field}.listen`,
+              message: `${replicas} replicas can't listen on one port (${port}): leave the ports out, or use replicas: 1`,
+            },
+          ]),
+    ];
+  });
 }
 
 function checkAllLabels({ center, relays, clusters }: Topology): Problem[] {

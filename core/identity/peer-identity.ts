@@ -1,9 +1,13 @@
-/** Who a certificate of the tree says its holder is: `spiffe://TREE/node/ROLE/a/b/c`; the center has no path behind its role. */
+/**
+ * Who a certificate of the tree says its holder is: `spiffe://TREE/node/ROLE/a/b/c`; the center has no path behind its role. A relay's sibling has
+ * its number behind the role: `spiffe://TREE/node/relay.1/a/b/c`.
+ */
 import { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import { checkDnsLabel } from '../object/names.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { PeerIdentity } from '../wire/link.ts';
+import { replicasMax } from './replica.ts';
 
 const roles = ['center', 'relay', 'agent'] as const;
 const scheme = 'spiffe://';
@@ -12,8 +16,9 @@ const scheme = 'spiffe://';
 const trustDomain = /^[a-z0-9._-]+$/;
 
 /** Throws Invalid for a tree or a node whose name can't be told from its identity. */
-export function spiffeId(tree: string, { role, path }: PeerIdentity): string {
-  const id = `${scheme}${tree}/node/${role}${path === '' ? '' : `/${path.replaceAll(':', '/')}`}`;
+export function spiffeId(tree: string, { role, path, replica = 0 }: PeerIdentity): string {
+  const number = replica === 0 ? '' : `.${replica}`;
+  const id = `${scheme}${tree}/node/${role}${number}${path === '' ? '' : `/${path.replaceAll(':', '/')}`}`;
   const read = readSpiffeId(id);
   const wrong = typeof read === 'string' ? read : read.role !== role || read.path !== path ? 'a slash in a name' : '';
   if (wrong) throw new BanyanError('Invalid', `${role} "${path}" of tree "${tree}": ${wrong}`);
@@ -44,15 +49,22 @@ function readSpiffeId(id: string): PeerIdentity | string {
   const [tree, node, named, ...names] = id.slice(scheme.length).split('/');
   if (!trustDomain.test(tree!)) return `"${tree}" is no name of a tree: it may have a-z, 0-9, '.', '_' and '-'`;
   if (node !== 'node') return 'its path does not begin with /node/';
-  const role = roles.find((known) => known === named);
+  const [roleName, number] = (named ?? '').split(/\.(?=[^.]*$)/);
+  const role = roles.find((known) => known === roleName);
   if (!role) return `"${named ?? ''}" is none of the roles ${roles.join(', ')}`;
   if (role === 'center' && names.length > 0) return 'the center has no path';
   if (role !== 'center' && names.length === 0) return `a path has to follow the role ${role}`;
+  if (number !== undefined && (role !== 'relay' || !isReplica(number)))
+    return `".${number}" behind the role ${role}: only relays have siblings, with numbers from 1 to ${replicasMax - 1}`;
   for (const name of names) {
     const reason = checkDnsLabel(name);
     if (reason) return `"${name}" in its path: ${reason}`;
   }
-  return { role, path: names.join(':') };
+  return { role, path: names.join(':'), ...(number === undefined ? {} : { replica: Number(number) }) };
+}
+
+function isReplica(number: string): boolean {
+  return /^[1-9]$/.test(number) && Number(number) < replicasMax;
 }
 
 function unauthorized(message: string): BanyanError {

@@ -12,6 +12,7 @@ import type { SessionStreams } from '../stream/streams.ts';
 import { maxFrameBytes } from '../wire/frames.ts';
 import { Feed, type Frame, type Welcome } from '../wire/generated/mesh.ts';
 import type { Dialer, Link, LinkEvents } from '../wire/link.ts';
+import { beginAttach } from './attach.ts';
 import { type Backoff, healthyMs, nextWait, noBackoff, waitForReturn } from './backoff.ts';
 import { windowMaxBytes } from './flow.ts';
 import { piecesVersion, versionMax, versionMin } from './handshake.ts';
@@ -113,7 +114,11 @@ export class ChildSession {
     try {
       // What is said in the hello is durable: the boot counter, and the cursors.
       await this.#ports.store.flushed();
-      attempt.hello(await dialer.dial(attempt.events, dialTimeoutMs));
+      const link = await dialer.dial(attempt.events, dialTimeoutMs);
+      const { store, clock } = this.#ports;
+      const { sequence, moved } = store.write((t) => beginAttach(t, link.peer, clock));
+      if (moved) await store.flushed();
+      attempt.hello(link, sequence);
     } catch (error) {
       log.info({ reason: describeError(error) }, 'the parent was not reached');
       this.#again(describeError(error));
@@ -217,7 +222,8 @@ class Attempt {
       this.#runner ? this.#runner.end(error) : this.#end(error ? describeError(error) : 'closed by the parent'),
   };
 
-  hello(link: Link): void {
+  hello(link: Link, attachSequence: number): void {
+    if (this.#over) return;
     this.#link = link;
     const { store, consumer, identity, path, role, software, clock } = this.#ports;
     const { tuple, held, attachedNonce } = store.read((reader) => ({
@@ -232,7 +238,7 @@ class Attempt {
       role,
       bootCounter: identity.bootCounter,
       bootNonce: Buffer.from(identity.bootNonce, 'hex'),
-      attachSequence: 0,
+      attachSequence,
       down: tupleToWire(tuple),
       downCreditBytes: windowMaxBytes,
       maxFrameBytes,

@@ -3,6 +3,7 @@ import type { FeedConsumer } from '../feed/consumer.ts';
 import type { AppliedChange, ResumeTuple } from '../feed/feed.ts';
 import { heldPieces } from '../feed/pieces.ts';
 import type { FeedProducer } from '../feed/producer.ts';
+import { withReplica } from '../identity/replica.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -24,6 +25,14 @@ export interface ChildFeeds {
   readonly consumer: FeedConsumer;
 }
 
+/** Whose attachments are compared with those to siblings of this node. */
+export interface AttachWatch {
+  /** Why a child that says this attach sequence may not come: it is attached elsewhere with a higher one. */
+  superseded(child: string, attachSequence: number): string | undefined;
+  /** In the transaction that opens a session of a child that may come. */
+  attached(t: Transaction, child: string, role: 'relay' | 'agent', attachSequence: number): void;
+}
+
 export interface ParentSessionsPorts {
   readonly store: Store;
   readonly clock: Clock;
@@ -37,6 +46,8 @@ export interface ParentSessionsPorts {
   ready(child: string): boolean;
   applied(t: Transaction, child: string, changes: readonly AppliedChange[]): void;
   committed(child: string, changes: readonly AppliedChange[]): void;
+  /** Of a node with siblings. */
+  readonly siblings?: AttachWatch;
   acknowledged(child: string, cursor: number): void;
   connected(child: string): void;
   disconnected(child: string, reason: string): void;
@@ -188,7 +199,7 @@ export class ParentSessions {
   // --------------------------------------------------------------------------------------------------------
 
   #childOf(link: Link): string {
-    const { path, role } = link.peer;
+    const { path, role, replica = 0 } = link.peer;
     const cut = path.lastIndexOf(':');
     const parent = cut < 0 ? '' : path.slice(0, cut);
     if (role === 'center' || parent !== this.#ports.path || path === '') {
@@ -197,7 +208,7 @@ export class ParentSessions {
         `the certificate is for ${role} "${path}", which is no child of "${this.#ports.path}"`,
       );
     }
-    return path.slice(cut + 1);
+    return withReplica(path.slice(cut + 1), replica);
   }
 
   #hello(link: Link, child: string, { frame }: Frame, begun: (runner: SessionRunner) => void): void {
@@ -239,13 +250,19 @@ export class ParentSessions {
 
   #open(link: Link, child: string, hello: Hello): Opened | undefined {
     const role = link.peer.role === 'agent' ? 'agent' : 'relay';
+    const elsewhere = this.#ports.siblings?.superseded(child, hello.attachSequence);
+    if (elsewhere !== undefined) {
+      this.#refuse(link, { afterMs: refusedAfterMs, reason: 'superseded', message: elsewhere });
+      return undefined;
+    }
     this.#attached.get(child)?.runner.settle();
     const { admission, feeds } = this.#ports.store.write((t) => {
       const live = this.#attached.has(child);
-      const decision = admit(hello, link.peer.path, readSession(t, link.peer.path), live);
+      const decision = admit(hello, link.peer.path, readSession(t, recordOf(link)), live);
       if (!decision.admitted) return { admission: decision };
       const opened = this.#ports.feedsOf(t, child, role);
-      writeSession(t, link.peer.path, decision.record);
+      writeSession(t, recordOf(link), decision.record);
+      this.#ports.siblings?.attached(t, child, role, hello.attachSequence);
       return { admission: decision, feeds: opened };
     });
     if (!admission.admitted) {
@@ -286,7 +303,7 @@ export class ParentSessions {
         consumer,
         pieces: opened.version >= piecesVersion,
         streams: this.#ports.streamsOf?.(child, link),
-        fence: fenceOf(link.peer.path, record),
+        fence: fenceOf(recordOf(link), record),
         applied: (t, changes) => this.#ports.applied(t, child, changes),
         committed: (changes) => this.#ports.committed(child, changes),
         acknowledged: (cursor) => this.#ports.acknowledged(child, cursor),
@@ -393,4 +410,9 @@ export class ParentSessions {
       },
     );
   }
+}
+
+/** Under which a session is remembered: each of several siblings is a child of its own. */
+function recordOf({ peer }: Link): string {
+  return withReplica(peer.path, peer.replica ?? 0);
 }

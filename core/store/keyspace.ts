@@ -71,6 +71,12 @@ export const keyspace = {
   inventoryAt: 50,
   /** 4 tableId, h contentHash, # offset -> bytes of a content that comes in pieces (see feed/pieces.ts) */
   piece: 70,
+  /** -> JSON Attachment: to which parent this node attached last, as a child (see core/session/attach.ts) */
+  attachment: 75,
+  /** … name of siblings below -> JSON: what their parent has decided of them all (see relay/tree/ownership.ts) */
+  siblings: 76,
+  /** … name of siblings below, NUL, … child of theirs -> JSON Held: to which of them it belongs */
+  siblingChild: 77,
   /** … placement id -> h: the same as releaseDigest, of the Customizers that the placement's objects are made with */
   customizerDigest: 60,
   /** … placement id, NUL, … `namespace/name` of a Customizer -> nothing: those of which the promoted form is kept */

@@ -39,16 +39,23 @@ export type EntryKey =
   | { readonly type: 'inventory'; readonly source: string; readonly syncTarget: string }
   | { readonly type: 'keep'; readonly source: string; readonly object: ObjectKey }
   | { readonly type: 'labels' }
+  | { readonly type: 'counted' }
   | { readonly type: 'partial'; readonly id: PlacementId }
   | { readonly type: 'summary'; readonly id: PlacementId; readonly summarizer: string }
   | { readonly type: 'state'; readonly source: string; readonly object: ObjectKey }
   | { readonly type: 'associated'; readonly source: string; readonly object: ObjectKey }
   | { readonly type: 'upsynced'; readonly source: string; readonly path: string; readonly object: ObjectKey }
   | { readonly type: 'status'; readonly id: PlacementId; readonly object: ObjectKey }
-  | { readonly type: 'node'; readonly path: string };
+  | { readonly type: 'node'; readonly path: string }
+  | { readonly type: 'siblings' }
+  | { readonly type: 'owner' | 'attach'; readonly child: string };
 
 export const treeKey = 'tree';
 export const labelsKey = 'labels';
+export const countedKey = 'counted';
+export const siblingsKey = 'siblings';
+export const ownerKey = (child: string) => `owner/${child}`;
+export const attachKey = (child: string) => `attach/${child}`;
 export const placementKey = (id: PlacementId) => `p/${id}`;
 export const targetKey = (id: PlacementId) => `t/${id}`;
 export const rulesKey = (id: PlacementId) => `u/${id}`;
@@ -72,10 +79,13 @@ export const upsyncedKey = (source: string, path: string, key: ObjectKey) => `up
 export const statusKey = (id: PlacementId, key: ObjectKey) => `status/${id}/${formatKey(key)}`;
 export const nodeKey = (path: string) => `node/${path}`;
 
+/** Of which there is one in a feed. */
+const wholeKeys = [{ type: treeKey }, { type: labelsKey }, { type: countedKey }, { type: siblingsKey }] as const;
+
 /** Undefined for a key that this version does not know: it is kept and passed over. */
 export function parseEntryKey(key: string): EntryKey | undefined {
   const slash = key.indexOf('/');
-  if (slash < 0) return key === treeKey ? { type: 'tree' } : key === labelsKey ? { type: 'labels' } : undefined;
+  if (slash < 0) return wholeKeys.find(({ type }) => type === key);
   const rest = key.slice(slash + 1);
   switch (key.slice(0, slash)) {
     case 'p':
@@ -98,6 +108,10 @@ export function parseEntryKey(key: string): EntryKey | undefined {
     }
     case 'node':
       return { type: 'node', path: rest };
+    case 'owner':
+      return { type: 'owner', child: rest };
+    case 'attach':
+      return { type: 'attach', child: rest };
     case 'o':
       return { type: 'object', ...sourceAndObject(rest) };
     case 'k':
@@ -252,6 +266,30 @@ export interface TreeAttributes {
   readonly path: string;
   /** What Locations below inherit from the relays above the receiver and from the receiver itself. */
   readonly labels: Readonly<Record<string, string>>;
+}
+
+/** To siblings: the number of what their parent has decided so far, and the replica that counts the children of which nothing was heard. */
+export interface SiblingsAttributes {
+  readonly term: number;
+  readonly lead: number;
+}
+
+/** To all siblings: to which of them a child belongs, and whether that one may count it yet. */
+export interface OwnerAttributes {
+  readonly owner: number;
+  readonly granted: boolean;
+  readonly sequence: number;
+}
+
+/** From a sibling: a child has attached to it with this sequence. */
+export interface AttachAttributes {
+  readonly sequence: number;
+  readonly role: 'relay' | 'agent';
+}
+
+/** From a sibling: what it told before leaves out what is not its own by this term. */
+export interface SaidAttributes {
+  readonly term: number;
 }
 
 export interface StateAttributes {

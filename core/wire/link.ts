@@ -8,6 +8,8 @@ export interface PeerIdentity {
   /** The path in the peer's certificate; the empty path is the center. */
   readonly path: string;
   readonly role: 'center' | 'relay' | 'agent';
+  /** Of a relay with siblings; absent: 0, the first. */
+  readonly replica?: number;
 }
 
 export interface Link {

@@ -12,6 +12,8 @@ export interface ChildView {
   readonly silentMs: number;
   /** Destinations at or below the child by this node's own knowledge; undefined when it is only "maybe". */
   readonly expected: number | undefined;
+  /** It has reported nothing here, and was attached to a sibling of this node: what it said there is not known. */
+  readonly wasAttached?: boolean;
   /** Of an agent: objects that this node could not make for it, so that it has an older form of them, or none. */
   readonly heldBack?: readonly Failure[];
 }
@@ -37,7 +39,13 @@ function withHeldBack(partial: Partial, heldBack: readonly Failure[]): Partial {
 function reportedBy(wanted: Wanted, child: ChildView): Partial {
   const { reported } = child;
   const base = emptyPartial(wanted.generation, wanted.target);
-  if (!reported) return counted(base, { expected: child.expected ?? 0, never: child.expected ?? 0 });
+  if (!reported) {
+    const expected = child.expected ?? 0;
+    return counted(
+      base,
+      child.wasAttached && !child.connected ? { expected, stale: expected } : { expected, never: expected },
+    );
+  }
   const current = reported.generation === wanted.generation && reported.target === wanted.target;
   const sameSelection = reported.generation === wanted.generation;
   const counts = current || sameSelection ? reported.counts : reselected(reported.counts, child.expected);

@@ -16,6 +16,7 @@ import type { MoveBook } from '../moves/move-book.ts';
 import { withMove, withOwnCounter } from '../moves/move-contribution.ts';
 import { type Child, matchChild } from '../schedule/children.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
+import { type Counting, withoutSiblings } from '../tree/counting.ts';
 import { contribution, type Wanted } from './contribution.ts';
 
 export interface GatherPorts {
@@ -30,6 +31,8 @@ export interface GatherPorts {
   readonly moves: MoveBook;
   pathOf(child: string): string;
   mailboxOf(child: string): Producer | undefined;
+  /** Absent: nobody has siblings. */
+  readonly counting?: Counting;
 }
 
 /** What partials say of unfinished releases: relay/rollout/exposure.ts. */
@@ -48,10 +51,12 @@ export interface RolloutParts {
 
 export class Gather {
   readonly #ports: GatherPorts;
+  readonly #counting: Counting;
   readonly #trees = new Map<PlacementId, SegmentTree<Partial>>();
 
   constructor(ports: GatherPorts) {
     this.#ports = ports;
+    this.#counting = ports.counting ?? withoutSiblings;
   }
 
   /** The node's own partial of a placement; undefined when the placement is unknown. */
@@ -115,11 +120,16 @@ export class Gather {
     const row = this.#ports.moves.row(placement.id, name);
     const wanted = this.#ports.rollouts.wanted(placement);
     if ((!child && !row) || !wanted) return;
+    if (this.#counting.isFrozen(name) && isOf(wanted, tree.get(name))) return;
+    if (!this.#counting.counts(name)) {
+      this.#drop(tree, placement.id, name);
+      return;
+    }
     const reported = this.#reported(reader, name, placement.id);
     const view = {
       ...this.#ports.connection(name),
       expected: child ? matchChild(placement, child).expected : 0,
-      ...(reported ? { reported } : {}),
+      ...(reported ? { reported } : { wasAttached: this.#counting.wasAttached(name) }),
       heldBack: child?.role === 'agent' ? this.#ports.heldBack(placement.id, name) : [],
     };
     // What is not attached, or known no more, has no part in a release.
@@ -143,6 +153,10 @@ export class Gather {
     const row = table?.get(reader, hash128(partialKey(id)));
     return row?.content && table ? decodePartial(table.content(reader, row.content).body) : undefined;
   }
+}
+
+function isOf(target: Wanted, partial: Partial | undefined): boolean {
+  return partial?.generation === target.generation && partial.target === target.target;
 }
 
 function withRollout(partial: Partial, rollout: RolloutPart | undefined): Partial {

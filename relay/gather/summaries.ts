@@ -54,6 +54,8 @@ export interface SummariesPorts extends RowSourcePorts {
   /** Which summarizers of the placement are there has changed. */
   resolved(id: PlacementId): void;
   failed(error: unknown): void;
+  /** What is known of the child is part of what this node tells. */
+  counts(child: string): boolean;
 }
 
 /** Of a placement: the names in its specification that there is a summarizer for, and those that there is none for, with the reason. */
@@ -194,6 +196,14 @@ export class Summaries {
     if (!summary || !placement?.children.has(child) || this.#ports.children.get(child)?.role !== 'relay') return;
     this.#ports.store.read((reader) => this.#placeRelay(reader, id, name, summary, child));
     this.#ports.changed(id, name);
+  }
+
+  /** What the child tells counts from now on, or does no more. */
+  recount(child: string): void {
+    for (const [id, { summaries }] of this.#byPlacement) {
+      if (!this.#ports.placements.get(id)?.children.has(child)) continue;
+      for (const [name, summary] of summaries) this.#load(id, name, summary, child);
+    }
   }
 
   /** The agent's place in the inventory may have changed. */
@@ -377,9 +387,10 @@ export class Summaries {
 
   #setRow(row: DirtyRow, read: ReadRow | undefined, placement: Placement, name: string, summary: UserSummary): void {
     const heldBack = this.#ports.heldBack(placement.id, row.child);
-    const partial = read?.isWanted(placement, name)
-      ? summary.summarizer.evaluate(read.row(this.#place(row.child, placement), heldBack))
-      : undefined;
+    const partial =
+      read?.isWanted(placement, name) && this.#ports.counts(row.child)
+        ? summary.summarizer.evaluate(read.row(this.#place(row.child, placement), heldBack))
+        : undefined;
     summary.setRow(row.child, nameOf(row.keyHash), partial);
   }
 
@@ -398,7 +409,7 @@ export class Summaries {
     const partial = content && readUserPartial(content);
     const { fingerprint, empty } = summary.summarizer;
     const isOurs = partial !== undefined && partial.spec === fingerprint && sameShape(partial, empty);
-    summary.setRelay(child, isOurs ? partial : undefined);
+    summary.setRelay(child, isOurs && this.#ports.counts(child) ? partial : undefined);
   }
 }
 

@@ -16,6 +16,7 @@ import { upsyncedOf } from '../mailbox/upsynced.ts';
 import { type Child, matchingDestinations } from '../schedule/children.ts';
 import type { OutgoingStage } from '../schedule/outgoing.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
+import { type Counting, withoutSiblings } from '../tree/counting.ts';
 import { childPath } from '../tree/node-objects.ts';
 import type { Gather } from './gather.ts';
 import { Reporter } from './reporter.ts';
@@ -46,6 +47,8 @@ export interface SummaryRoomPorts {
   /** The outbox has something new. */
   told(): void;
   failed(error: unknown): void;
+  /** Absent: nobody has siblings. */
+  readonly counting?: Counting;
 }
 
 export class SummaryRoom {
@@ -63,7 +66,7 @@ export class SummaryRoom {
 
   constructor(ports: SummaryRoomPorts) {
     this.#ports = ports;
-    const { clock, soon, gather, ownSpace } = ports;
+    const { clock, soon, gather, ownSpace, counting = withoutSiblings } = ports;
     this.#summaries = new Summaries({
       ...ports,
       pathOf: (child) => childPath(ports.path, child),
@@ -71,6 +74,7 @@ export class SummaryRoom {
       placeOf: (child, placement) => this.#placeOf(child, placement),
       specOf: (reader, source, name) => this.#specOf(reader, source, name),
       changed: (id, name) => this.#mark(id, name),
+      counts: (child) => counting.counts(child),
     });
     this.writer = new SummaryWriter({
       ...ports,
@@ -105,6 +109,11 @@ export class SummaryRoom {
   /** In the transaction that finds it out. */
   summarizerChanged(t: Transaction, source: string, key: ObjectKey): void {
     this.#summaries.summarizerChanged(t, source, key);
+  }
+
+  /** What the child tells counts from now on, or does no more. */
+  recount(child: string): void {
+    this.#summaries.recount(child);
   }
 
   placeChanged(child: string): void {

@@ -3,6 +3,7 @@ import { FeedConsumer } from '../../core/feed/consumer.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
 import { SharedContents } from '../../core/feed/shared-contents.ts';
 import { dropTable } from '../../core/feed/table.ts';
+import { splitReplica } from '../../core/identity/replica.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import { type ChildRole, forgetChild, storeChild, storedChildren } from '../schedule/children.ts';
@@ -20,6 +21,8 @@ export class Mailboxes {
   readonly #bootNonce: string;
   readonly #byChild = new Map<string, Mailbox>();
   readonly #contents = new SharedContents();
+  /** By the name that they share: relays with siblings, and without. */
+  readonly #siblings = new Map<string, string[]>();
 
   /** Opens the mailboxes of all known children; nothing of their rows is read. */
   constructor(store: Store, random: Random, bootNonce: string) {
@@ -38,6 +41,11 @@ export class Mailboxes {
     return this.#byChild.values();
   }
 
+  /** All that share the name of a child, itself among them if it has a mailbox. */
+  siblingsOf(child: string): readonly string[] {
+    return this.#siblings.get(splitReplica(child).name) ?? [];
+  }
+
   /** The child's mailbox, made when it is not there. */
   ensure(t: Transaction, child: string, role: ChildRole): Mailbox {
     const known = this.#byChild.get(child);
@@ -49,6 +57,11 @@ export class Mailboxes {
   /** The child has left for good: both tables go. */
   drop(t: Transaction, child: string): void {
     if (!this.#byChild.delete(child)) return;
+    const { name } = splitReplica(child);
+    this.#siblings.set(
+      name,
+      this.siblingsOf(name).filter((sibling) => sibling !== child),
+    );
     forgetChild(t, child);
     forgetKept(t, child);
     dropTable(t, mailboxTable(child));
@@ -65,6 +78,8 @@ export class Mailboxes {
     const reported = FeedConsumer.open(t, { name: reportedTable(child) });
     const mailbox = { child, role, producer, reported };
     this.#byChild.set(child, mailbox);
+    const { name } = splitReplica(child);
+    this.#siblings.set(name, [...this.siblingsOf(name), child].sort());
     return mailbox;
   }
 }

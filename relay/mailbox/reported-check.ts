@@ -20,6 +20,8 @@ const state = z.object({
   local: count.optional(),
 });
 const gone = z.object({ asked: count });
+const attach = z.object({ sequence: count, role: z.enum(['relay', 'agent']) });
+const said = z.object({ term: count });
 const node = z.object({
   role: z.enum(['relay', 'agent']),
   version: z.string(),
@@ -52,6 +54,7 @@ export function checkReported(path: string, { key, after }: AppliedChange): void
     case 'status':
       return;
     case 'labels':
+    case 'counted':
       if (after) decodeLabelSummary(after.attributes);
       return;
     case 'partial':
@@ -62,6 +65,12 @@ export function checkReported(path: string, { key, after }: AppliedChange): void
       return;
     case 'gone':
       if (after) decodeChecked(`the entry ${key}`, gone, after.attributes);
+      return;
+    case 'attach':
+      if (after) decodeChecked(`the entry ${key}`, attach, after.attributes);
+      return;
+    case 'siblings':
+      if (after) decodeChecked(`the entry ${key}`, said, after.attributes);
       return;
     case 'state':
       if (after) decodeChecked(`the state of ${key}`, state, after.attributes);

@@ -8,10 +8,13 @@ import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { parseEntryKey, type UpsyncedAttributes } from '../../core/wire/entries.ts';
+import { type Counting, withoutSiblings } from '../tree/counting.ts';
 
 export interface UpsyncedPorts {
   readonly outbox: Producer;
   reportedOf(child: string): Table | undefined;
+  /** Absent: nobody has siblings. */
+  readonly counting?: Counting;
   /** A space of this node: its objects have arrived. */
   isOwn(source: string): boolean;
 }
@@ -30,30 +33,61 @@ export function passUpsynced(
     if (entry?.type !== 'upsynced') continue;
     const at = rowKey(entry.path, keyHash);
     if (after) t.put(at, new Uint8Array(0));
-    else t.remove(at);
-    const before = ports.outbox.get(t, keyHash);
-    const newest = Math.max(originRevision, before?.originRevision ?? 0);
-    const row = ports.reportedOf(child)?.get(t, keyHash);
-    if (after && row?.content && goesOn(after) && !ports.isOwn(entry.source)) {
-      ports.outbox.putReference(t, keyHash, row.content, newest);
-    } else {
-      ports.outbox.remove(t, keyHash, newest);
-    }
+    else if (holdersOf(ports, child).every((holder) => !ports.reportedOf(holder)?.get(t, keyHash)?.content))
+      t.remove(at);
+    if (!ports.isOwn(entry.source)) handOn(t, ports, child, keyHash, originRevision);
   }
+}
+
+/** What the child tells counts from now on, or does no more: the same for all that is here of it and from below it. */
+export function recountUpsynced(t: Transaction, ports: UpsyncedPorts, child: string, path: string): void {
+  for (const at of rowsBelow(t, path)) {
+    const keyHash = at.subarray(at.length - hashBytes);
+    const row = ports.reportedOf(child)?.get(t, keyHash);
+    const content = row?.content && ports.reportedOf(child)?.content(t, row.content);
+    const entry = content && parseEntryKey(content.key);
+    if (entry?.type === 'upsynced' && !ports.isOwn(entry.source)) handOn(t, ports, child, keyHash, row!.originRevision);
+  }
+}
+
+/** Siblings may both have told of it, one before the child went to the other: that of one that counts goes on. */
+function handOn(
+  t: Transaction,
+  ports: UpsyncedPorts,
+  child: string,
+  keyHash: Uint8Array,
+  originRevision: number,
+): void {
+  const { outbox, counting = withoutSiblings } = ports;
+  const newest = Math.max(originRevision, outbox.get(t, keyHash)?.originRevision ?? 0);
+  for (const holder of holdersOf(ports, child)) {
+    const table = ports.reportedOf(holder);
+    const row = counting.counts(holder) ? table?.get(t, keyHash) : undefined;
+    if (!table || !row?.content || !goesOn(table.content(t, row.content))) continue;
+    outbox.putReference(t, keyHash, row.content, newest);
+    return;
+  }
+  outbox.remove(t, keyHash, newest);
+}
+
+/** The child itself first. */
+function holdersOf({ counting = withoutSiblings }: UpsyncedPorts, child: string): string[] {
+  return [...new Set([child, ...(counting.membersOf(child) ?? [])])];
 }
 
 /** A child has left for good: what came from it or from below goes with it. */
 export function dropUpsynced(t: Transaction, outbox: Producer, path: string): void {
-  for (const prefix of [
-    concat(prefixOf('upsynced'), text(path), nul),
-    concat(prefixOf('upsynced'), text(`${path}:`)),
-  ]) {
-    for (const [at] of [...t.scan(prefixRange(prefix))]) {
-      const keyHash = at.subarray(at.length - hashBytes);
-      outbox.remove(t, keyHash, outbox.get(t, keyHash)?.originRevision ?? 0);
-      t.remove(at);
-    }
+  for (const at of rowsBelow(t, path)) {
+    const keyHash = at.subarray(at.length - hashBytes);
+    outbox.remove(t, keyHash, outbox.get(t, keyHash)?.originRevision ?? 0);
+    t.remove(at);
   }
+}
+
+/** Of the node at the path, and of those below it. */
+function rowsBelow(reader: Reader, path: string): Uint8Array[] {
+  const prefixes = [concat(prefixOf('upsynced'), text(path), nul), concat(prefixOf('upsynced'), text(`${path}:`))];
+  return prefixes.flatMap((prefix) => [...reader.scan(prefixRange(prefix))].map(([at]) => at));
 }
 
 /** Key hashes of what is here of one cluster. */

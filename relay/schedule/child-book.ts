@@ -1,5 +1,6 @@
 /** The children of this node with what the scheduler needs of them, read from the inventory and from what they report. */
 
+import { splitReplica } from '../../core/identity/replica.ts';
 import {
   decodeLabelSummary,
   emptyLabelSummary,
@@ -18,11 +19,12 @@ import type { ChildFeeds } from '../../core/session/parent-sessions.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
-import { labelsKey, treeKey } from '../../core/wire/entries.ts';
+import { countedKey, labelsKey, treeKey } from '../../core/wire/entries.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import { inheritedBelow } from '../tree/inherited-labels.ts';
 import { childPath } from '../tree/node-objects.ts';
 import type { Child, ChildRole, Destination } from './children.ts';
+import { CountedLabels } from './counted-labels.ts';
 import { markDirty } from './dirty.ts';
 import type { Evictions } from './evictions.ts';
 import { type Inventory, type InventoryLocation, type Schedulability, schedulabilityOf } from './inventory.ts';
@@ -38,6 +40,8 @@ export interface ChildBookPorts extends ToldLabelsPorts {
   rowsAt(reader: Reader, child: string): readonly InventoryRow[];
   /** A relay is a child from now on. */
   relayCame(t: Transaction, child: string): void;
+  /** Whose children count, where siblings are about. */
+  readonly counting: { readonly isSibling: boolean; counts(child: string): boolean };
   /** What Locations of this node inherit. */
   inherited(): Labels;
   readonly path: string;
@@ -47,6 +51,7 @@ export class ChildBook {
   readonly children = new Map<string, Child>();
   readonly #ports: ChildBookPorts;
   readonly #told: ToldLabels;
+  readonly #counted: CountedLabels;
   /** Children whose part of the summary is of a transaction that may have failed. */
   readonly #unsure = new Set<string>();
   #settling: Timer | undefined;
@@ -55,6 +60,7 @@ export class ChildBook {
   constructor(ports: ChildBookPorts) {
     this.#ports = ports;
     this.#told = new ToldLabels(ports);
+    this.#counted = new CountedLabels(ports.outbox);
   }
 
   /** At start: all known children, and the agents that the inventory names. */
@@ -66,7 +72,10 @@ export class ChildBook {
       this.#read(t, name);
     }
     // Labels of this node, or the time, have changed since the last start: all that was matched is matched anew.
-    if (this.#told.begin(t, this.#summary())) for (const name of this.children.keys()) markDirty(t, 'child', name);
+    this.#count(t, [...this.children.keys()]);
+    const summary = this.#summary();
+    this.#counted.tell(t, summary);
+    if (this.#told.begin(t, summary)) for (const name of this.children.keys()) markDirty(t, 'child', name);
   }
 
   /** One child anew; false when it is gone for good: its mailbox is dropped. */
@@ -76,24 +85,27 @@ export class ChildBook {
     if (mailbox?.role !== 'relay' && !this.#isNamed(t, name)) {
       this.children.delete(name);
       this.#labels.delete(name);
+      this.#counted.set(name, undefined);
       this.#ports.evictions.forget(name);
       mailboxes.drop(t, name);
-      this.#told.tell(t, this.#summary());
+      this.#tell(t);
       return false;
     }
     if (!mailbox) mailboxes.ensure(t, name, 'agent');
     this.#read(t, name);
-    this.#told.tell(t, this.#summary());
+    this.#count(t, [name]);
+    this.#tell(t);
     return true;
   }
 
   /** In the transaction in which the inventory or the report of a child changes, before `refresh`: the parent hears of it with this write. */
   widen(t: Transaction, name: string): void {
     this.#contribute(name, this.#labelsOf(t, name));
+    this.#count(t, [name]);
     this.#unsure.add(name);
     t.afterCommit(() => this.#unsure.delete(name));
     this.#settling ??= this.#ports.clock.after(0, () => this.#settle());
-    this.#told.tell(t, this.#summary());
+    this.#tell(t);
   }
 
   /** By now every transaction has ended: what is unsure still was of one that failed. */
@@ -103,8 +115,37 @@ export class ChildBook {
     this.#ports.write((t) => {
       for (const name of this.#unsure) this.#contribute(name, this.#labelsOf(t, name));
       this.#unsure.clear();
-      this.#told.tell(t, this.#summary());
+      this.#tell(t);
     });
+  }
+
+  /** Some are counted from now on, or are so no more. */
+  recount(t: Transaction, names: readonly string[]): void {
+    this.#count(t, names);
+    this.#counted.tell(t, this.#summary());
+  }
+
+  #count(t: Transaction, names: readonly string[]): void {
+    const { counting, mailboxes } = this.#ports;
+    let concerned = names;
+    if (!this.#counted.isNeeded) {
+      const isNeeded = (name: string) =>
+        this.children.get(name)?.counted !== undefined || mailboxes.siblingsOf(name).length > 1;
+      if (!counting.isSibling && !names.some(isNeeded)) return;
+      this.#counted.need();
+      concerned = [...this.children.keys()];
+    }
+    for (const name of concerned) {
+      const mailbox = mailboxes.get(name);
+      const labels = mailbox?.role === 'relay' ? this.#countedOf(t, mailbox) : undefined;
+      this.#counted.set(name, counting.counts(name) ? (labels ?? this.#labelsOf(t, name)) : undefined);
+    }
+  }
+
+  #tell(t: Transaction): void {
+    const summary = this.#summary();
+    this.#counted.tell(t, summary);
+    this.#told.tell(t, summary);
   }
 
   stop(): void {
@@ -154,8 +195,11 @@ export class ChildBook {
       this.#contribute(name, labels);
       return;
     }
-    const labels = this.#reportedLabels(t, mailbox);
-    this.children.set(name, { name, role: 'relay', destinations: [], ...(labels ? { labels } : {}) });
+    const labels = this.#groupLabels(t, name);
+    const hasSpoken = this.#reportedLabels(t, mailbox) !== undefined;
+    const counted = this.#countedOf(t, mailbox);
+    const said = { ...(labels ? { labels } : {}), ...(counted && counted !== labels ? { counted } : {}) };
+    this.children.set(name, { name, role: 'relay', destinations: [], hasSpoken, ...said });
     this.#contribute(name, labels ?? emptyLabelSummary);
     const path = childPath(this.#ports.path, name);
     const tree = { path, labels: inheritedBelow(path, this.#ports.inherited(), {}) };
@@ -190,19 +234,44 @@ export class ChildBook {
     };
   }
 
+  /**
+   * Siblings get the same, what any of them needs: a child of theirs finds it wherever it attaches next. Most of them say the same, and that is
+   * taken once; otherwise a place is counted by each that knows it, which only numbers that are no more than expected are made of.
+   */
+  #groupLabels(reader: Reader, name: string): LabelSummary | undefined {
+    const said = this.#ports.mailboxes.siblingsOf(name).flatMap((sibling) => {
+      const labels = this.#reportedLabels(reader, this.#ports.mailboxes.get(sibling)!);
+      return labels ? [labels] : [];
+    });
+    const different = new Map(
+      said.map((labels) => [Buffer.from(encodeLabelSummary(labels)).toString('latin1'), labels]),
+    );
+    const [first, ...others] = different.values();
+    return first && others.length > 0 ? mergeLabelSummaries([first, ...others]) : first;
+  }
+
   #reportedLabels(reader: Reader, { reported }: Mailbox): LabelSummary | undefined {
     const row = reported.get(reader, hash128(labelsKey));
     return row?.content && decodeLabelSummary(reported.content(reader, row.content).attributes);
   }
 
+  /** Of a relay: the places that it counts; those of its siblings are theirs. */
+  #countedOf(reader: Reader, { child, reported }: Mailbox): LabelSummary | undefined {
+    const row = reported.get(reader, hash128(countedKey));
+    if (row?.content) return decodeLabelSummary(reported.content(reader, row.content).attributes);
+    const { mailboxes } = this.#ports;
+    return mailboxes.siblingsOf(child).length > 1 ? this.#reportedLabels(reader, mailboxes.get(child)!) : undefined;
+  }
+
   #labelsOf(reader: Reader, name: string): LabelSummary {
     const mailbox = this.#ports.mailboxes.get(name);
-    if (mailbox?.role === 'relay') return this.#reportedLabels(reader, mailbox) ?? emptyLabelSummary;
+    if (mailbox?.role === 'relay') return this.#groupLabels(reader, name) ?? emptyLabelSummary;
     return this.#agentOf(reader, name).labels;
   }
 
   /** What says the same as before costs no merge. */
-  #contribute(name: string, labels: LabelSummary): void {
+  #contribute(child: string, labels: LabelSummary): void {
+    const { name } = splitReplica(child);
     const before = this.#labels.get(name);
     if (before && Buffer.compare(encodeLabelSummary(before), encodeLabelSummary(labels)) === 0) return;
     this.#labels.set(name, labels);

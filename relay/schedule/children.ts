@@ -42,8 +42,12 @@ export interface Child {
   readonly role: ChildRole;
   /** Of an agent: empty until an inventory names it; those of a SyncTarget go when its `spec.evictAfter` has come. */
   readonly destinations: readonly Destination[];
-  /** Of a relay: undefined until it has reported, and then nothing can be pruned. */
+  /** Of a relay: it has reported itself; `labels` may be of a sibling. */
+  readonly hasSpoken?: boolean;
+  /** Of a relay: undefined until it or a sibling has reported, and then nothing can be pruned. */
   readonly labels?: LabelSummary;
+  /** Of a relay: of these the places that it counts, unless they are all of its own. */
+  readonly counted?: LabelSummary;
 }
 
 /**
@@ -58,14 +62,17 @@ export function matchChild(placement: Placement, child: Child): Match {
     return { matches, expected: matches ? 1 : 0 };
   }
   if (!child.labels) return { matches: false, expected: 0 };
-  return matchSummary(ruleOf(placement), child.labels);
+  const match = matchSummary(ruleOf(placement), child.labels);
+  if (!child.counted) return match;
+  return { matches: match.matches, expected: matchSummary(ruleOf(placement), child.counted).expected };
 }
 
 /** How many destinations at or below the child would be selected if the expression did not fail there, as far as that is certain. */
 export function failingAt(placement: Placement, child: Child): { leaves: number; message?: string } {
   const { locationExpression: expression } = placement;
   if (expression === undefined) return { leaves: 0 };
-  if (child.role === 'relay') return child.labels ? failuresBelow(ruleOf(placement), child.labels) : { leaves: 0 };
+  const labels = child.counted ?? child.labels;
+  if (child.role === 'relay') return labels ? failuresBelow(ruleOf(placement), labels) : { leaves: 0 };
   const selected = child.destinations.filter((one) => isSelected(placement, one));
   if (selected.some((one) => one.evaluate(expression))) return { leaves: 0 };
   const message = selected.map((one) => one.failureOf?.(expression)).find((one) => one !== undefined);

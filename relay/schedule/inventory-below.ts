@@ -23,6 +23,8 @@ export interface InventoryBelowPorts {
   readonly path: string;
   tableOf(source: string): Table | undefined;
   mailboxOf(child: string): Mailbox | undefined;
+  /** All that share the child's name and have a mailbox. */
+  siblingsOf(child: string): readonly string[];
   /** After the commit of a change of these children's mailboxes. */
   wrote(children: ReadonlySet<string>): void;
 }
@@ -90,7 +92,7 @@ export class InventoryBelow {
   }
 
   #row(t: Transaction, { key, refs, originRevision }: Work, touched: Set<string>): void {
-    const { path: own, tableOf, mailboxOf } = this.#ports;
+    const { path: own, tableOf, mailboxOf, siblingsOf } = this.#ports;
     const entry = parseEntryKey(key);
     if (entry?.type !== 'inventory') return;
     const keyHash = hash128(key);
@@ -102,14 +104,16 @@ export class InventoryBelow {
       const child = childOf(own, at);
       if (child === undefined) continue;
       if (at === childPath(own, child)) markDirty(t, 'child', child);
-      const mailbox = mailboxOf(child);
-      if (mailbox?.role !== 'relay') continue;
-      const has = row?.content && child === to && path !== childPath(own, child) ? row.content : undefined;
-      const known = mailbox.producer.get(t, keyHash);
-      const changed = has
-        ? mailbox.producer.putReference(t, keyHash, has, row!.originRevision)
-        : known?.content && mailbox.producer.remove(t, keyHash, Math.max(originRevision, known.originRevision));
-      if (changed) touched.add(child);
+      for (const sibling of siblingsOf(child)) {
+        const mailbox = mailboxOf(sibling);
+        if (mailbox?.role !== 'relay') continue;
+        const has = row?.content && child === to && path !== childPath(own, child) ? row.content : undefined;
+        const known = mailbox.producer.get(t, keyHash);
+        const changed = has
+          ? mailbox.producer.putReference(t, keyHash, has, row!.originRevision)
+          : known?.content && mailbox.producer.remove(t, keyHash, Math.max(originRevision, known.originRevision));
+        if (changed) touched.add(sibling);
+      }
     }
   }
 }

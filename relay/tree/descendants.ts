@@ -2,12 +2,16 @@
  * Relays deeper than the own children, as `node/PATH` entries tell of them: handed on to the parent in the transaction that brought
  * them, and shown as Node objects. A child speaks for its own subtree only.
  */
+
 import type { Space } from '../../core/apiserver/space.ts';
 import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
+import { replicasMax, withReplica } from '../../core/identity/replica.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import { asText } from '../../core/store/bytes.ts';
+import { asText, text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { type NodeAttributes, nodeKey, parseEntryKey } from '../../core/wire/entries.ts';
+import type { Counting } from './counting.ts';
 import { childPath, hide, objectName, type SessionState, showNode } from './node-objects.ts';
 
 export interface DescendantsPorts {
@@ -17,6 +21,7 @@ export interface DescendantsPorts {
   readonly outbox: Producer;
   reportedOf(child: string): Table | undefined;
   isConnected(child: string): boolean;
+  readonly counting: Counting;
 }
 
 const nodeResource = { group: 'mesh.banyan.io', resource: 'nodes' } as const;
@@ -53,11 +58,26 @@ export class Descendants {
   /** In the transaction that applies what a child said. */
   pass(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     const { path, outbox } = this.#ports;
-    if (path === '') return;
+    if (path === '' || !this.#ports.counting.counts(child)) return;
     for (const { key, keyHash, after } of this.#deeper(child, changes)) {
       // Of one revision always: a tombstone with the child's own would keep out what comes after it.
       if (after) outbox.put(t, { ...after, key }, 0);
       else outbox.remove(t, keyHash, 0);
+    }
+  }
+
+  /** What the child tells counts from now on, or does no more: what a sibling of it tells of the same nodes stands in for it. */
+  recount(t: Transaction, child: string): void {
+    const { path, outbox, counting } = this.#ports;
+    if (path === '') return;
+    const below = `${childPath(path, child)}:`;
+    const holders = [child, ...(counting.membersOf(child) ?? [])].filter((holder) => counting.counts(holder));
+    for (const known of this.#known.keys()) {
+      if (!known.startsWith(below)) continue;
+      const told = holders.map((holder) => this.told(t, holder, known)).find((node) => node !== undefined);
+      const attributes = told && text(stableStringify(told));
+      if (attributes) outbox.put(t, { key: nodeKey(known), attributes, body: new Uint8Array(0) }, 0);
+      else outbox.remove(t, hash128(nodeKey(known)), 0);
     }
   }
 
@@ -105,9 +125,17 @@ export class Descendants {
     const child = childOf(own, path);
     if (child === undefined || !isConnected(child)) return 'Unknown';
     for (let above = parentOf(path); above !== childPath(own, child); above = parentOf(above)) {
-      if (this.#known.get(above)?.session?.state !== 'Connected') return 'Unknown';
+      if (!this.#isReached(above)) return 'Unknown';
     }
     return this.#known.get(path)?.session?.state ?? 'Unknown';
+  }
+
+  /** Of siblings, one that is connected is enough. */
+  #isReached(path: string): boolean {
+    for (let replica = 0; replica < replicasMax; replica++) {
+      if (this.#known.get(withReplica(path, replica))?.session?.state === 'Connected') return true;
+    }
+    return false;
   }
 
   #touchBelow(path: string): void {

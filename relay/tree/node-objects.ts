@@ -3,6 +3,7 @@
  * nothing in the mesh depends on them.
  */
 import type { Space } from '../../core/apiserver/space.ts';
+import { splitReplica } from '../../core/identity/replica.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
 import type { Condition, KubeObject } from '../../core/object/meta.ts';
@@ -32,10 +33,16 @@ const apiVersion = 'mesh.banyan.io/v1alpha1';
 
 /** A name of Kubernetes for a path: `eu.paris`, `center`. */
 export function objectName(path: string): string {
-  return path === '' ? 'center' : path.replaceAll(':', '.');
+  return path === '' ? 'center' : path.replaceAll(':', '.').replaceAll('~', '--');
 }
 
+/** Siblings share one path. */
 export function childPath(path: string, child: string): string {
+  return siblingPath(path, splitReplica(child).name);
+}
+
+/** With the number that tells a sibling from the others, for what is shown of each. */
+export function siblingPath(path: string, child: string): string {
   return path === '' ? child : `${path}:${child}`;
 }
 
@@ -45,7 +52,7 @@ export function showNode(space: Space, path: string, role: NodeRole, status: Nod
 }
 
 export function showMailbox(space: Space, child: string, path: string, status: MailboxStatus): void {
-  show(space, { apiVersion, kind: 'Mailbox', metadata: { name: child }, spec: { path }, status });
+  show(space, { apiVersion, kind: 'Mailbox', metadata: { name: objectName(child) }, spec: { path }, status });
 }
 
 export function hide(space: Space, kind: 'Node' | 'Mailbox', name: string): void {

@@ -6,6 +6,7 @@ import type { Space } from '../../core/apiserver/space.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
+import { hash128 } from '../../core/object/hash.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { SessionStatus } from '../../core/session/parent-sessions.ts';
 import { text } from '../../core/store/bytes.ts';
@@ -13,8 +14,9 @@ import type { Store, Transaction } from '../../core/store/store.ts';
 import { type NodeAttributes, nodeKey } from '../../core/wire/entries.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import type { Child } from '../schedule/children.ts';
+import { type Counting, withoutSiblings } from './counting.ts';
 import { Descendants } from './descendants.ts';
-import { childPath, hide, objectName, showMailbox, showNode } from './node-objects.ts';
+import { childPath, hide, objectName, showMailbox, showNode, siblingPath } from './node-objects.ts';
 import { showLocations, showSyncTarget } from './sync-target-status.ts';
 
 export interface NodeReportsPorts {
@@ -29,6 +31,8 @@ export interface NodeReportsPorts {
   connection(child: string): SessionStatus;
   /** Whether the node is attached to its parent; undefined for the root. */
   attached(): boolean | undefined;
+  /** Absent: nobody has siblings. */
+  readonly counting?: Counting;
   /** The outbox has something new. */
   told(): void;
 }
@@ -43,6 +47,7 @@ const lagEveryMs = 30_000;
 export class NodeReports {
   readonly #ports: NodeReportsPorts;
   readonly #descendants: Descendants;
+  readonly #counting: Counting;
   readonly #dirty = new Set<string>();
   readonly #toldLag = new Map<string, { entries: number; atMs: number }>();
   #timer: Timer | undefined;
@@ -51,13 +56,15 @@ export class NodeReports {
 
   constructor(ports: NodeReportsPorts) {
     this.#ports = ports;
-    const { space, path, outbox, mailboxes } = ports;
+    const { space, path, outbox, mailboxes, counting = withoutSiblings } = ports;
+    this.#counting = counting;
     this.#descendants = new Descendants({
       space,
       path,
       outbox,
       reportedOf: (child) => mailboxes.get(child)?.reported,
-      isConnected: (child) => ports.connection(child).connected,
+      isConnected: (child) => (counting.membersOf(child) ?? [child]).some((one) => ports.connection(one).connected),
+      counting,
     });
   }
 
@@ -79,6 +86,12 @@ export class NodeReports {
   connectionChanged(child: string): void {
     this.#descendants.connectionChanged(child);
     this.poke(child);
+  }
+
+  /** What the child tells counts from now on, or does no more. */
+  recount(t: Transaction, child: string): void {
+    this.#descendants.recount(t, child);
+    t.afterCommit(() => this.poke(child));
   }
 
   /** In the transaction that applies what a child said. */
@@ -131,7 +144,7 @@ export class NodeReports {
     const { space, path, children, mailboxes, store } = this.#ports;
     const child = children.get(name);
     const mailbox = mailboxes.get(name);
-    const at = childPath(path, name);
+    const at = siblingPath(path, name);
     if (!child || !mailbox) {
       hide(space, 'Mailbox', name);
       hide(space, 'Node', objectName(at));
@@ -141,7 +154,7 @@ export class NodeReports {
       head: mailbox.producer.head(reader),
       acknowledged: mailbox.producer.acknowledged(reader),
       backlog: mailbox.producer.backlog(reader),
-      said: this.#descendants.told(reader, name, at),
+      said: this.#descendants.told(reader, name, childPath(path, name)),
     }));
     const { entries: backlogEntries, bytes: backlogBytes } = backlog;
     showMailbox(space, name, at, { head, acknowledged, backlogEntries, backlogBytes });
@@ -154,7 +167,7 @@ export class NodeReports {
     const wallMs = clock.wallMs();
     const since = connectedSinceMs === undefined ? {} : { since: timestamp(Math.min(connectedSinceMs, wallMs)) };
     const session = { state: connected ? ('Connected' as const) : ('Disconnected' as const), ...since };
-    const at = childPath(path, child.name);
+    const at = siblingPath(path, child.name);
     const version = said?.version ?? '';
     const lag = { entries: lagEntries };
     if (child.role === 'agent') {
@@ -164,9 +177,14 @@ export class NodeReports {
       return;
     }
     const { children = 0, relays = 0 } = said ?? {};
-    const counts = { children, relays, agents: child.labels?.leaves ?? 0 };
+    const counts = { children, relays, agents: agentsOf(child) };
     showNode(space, at, 'Relay', { version, session, lag, ...counts }, wallMs);
     if (path === '') return;
+    if (!this.#counting.counts(child.name)) {
+      // A sibling of this node tells of it, or the child's own sibling tells of what it had.
+      if (store.write((t) => outbox.remove(t, hash128(nodeKey(at)), 0))) this.#ports.told();
+      return;
+    }
     const above = {
       role: mailbox.role,
       version,
@@ -196,18 +214,25 @@ export class NodeReports {
     const { children, path, mailboxes, store } = this.#ports;
     let [relays, agents] = [0, 0];
     store.read((reader) => {
-      for (const { name, role, labels } of children.values()) {
+      for (const child of children.values()) {
+        const { name, role } = child;
+        if (!this.#counting.counts(name)) continue;
         if (role === 'agent') {
           agents++;
           continue;
         }
-        agents += labels?.leaves ?? 0;
         const said = mailboxes.get(name) && this.#descendants.told(reader, name, childPath(path, name));
+        agents += agentsOf(child);
         relays += 1 + (said?.relays ?? 0);
       }
     });
     return { children: children.size, relays, agents };
   }
+}
+
+/** Siblings match the same places, and each says of how many it is the owner. */
+function agentsOf({ labels, counted = labels }: Child): number {
+  return counted?.leaves ?? 0;
 }
 
 function entryOf(path: string, node: NodeAttributes) {

@@ -9,6 +9,8 @@ export interface ReadinessPorts {
   readonly children: ReadonlyMap<string, Child>;
   /** Names of the relays right below that the configuration knows. */
   readonly relays: readonly string[];
+  /** A sibling of this node has the relay: its word is not waited for. */
+  isElsewhere(relay: string): boolean;
   /** Nothing is left to schedule. */
   quiet(): boolean;
   /** Of these children. */
@@ -58,17 +60,17 @@ export class Readiness {
 
   idle(): void {
     this.#everQuiet = true;
-    const { children, relays, quiet, downChanged, upChanged } = this.#ports;
+    const { children, relays, quiet, isElsewhere, downChanged, upChanged } = this.#ports;
     if (!this.#caughtUp || !quiet()) return;
     const now: string[] = [];
     for (const name of this.#unseen ?? children.keys()) {
       const child = children.get(name);
-      if (child && (child.role === 'agent' || child.labels) && !this.#readyChildren.has(name)) now.push(name);
+      if (child && (child.role === 'agent' || child.hasSpoken) && !this.#readyChildren.has(name)) now.push(name);
     }
     this.#unseen = new Set();
     for (const name of now) this.#readyChildren.add(name);
     if (now.length > 0) downChanged(now);
-    if (this.#heardAll || !relays.every((name) => this.#readyChildren.has(name))) return;
+    if (this.#heardAll || !relays.every((name) => this.#readyChildren.has(name) || isElsewhere(name))) return;
     this.#heardAll = true;
     upChanged();
   }

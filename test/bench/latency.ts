@@ -152,7 +152,7 @@ async function openEnd(scratch: Scratch, nodes: LocalNodes, { parent, child }: (
     store,
     path,
     parent: { address: nodes.meshAddress(parent), path: parent },
-    credentials: nodes.credentials(path, 'agent'),
+    credentials: nodes.credentials(path),
     committed(changes) {
       void store.flushed().then(() => {
         for (const change of changes) note(arrived, change, performance.now());

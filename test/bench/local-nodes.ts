@@ -72,9 +72,9 @@ export class LocalNodes implements AsyncDisposable {
   }
 
   /** Of a node of the topology, also of one that does not run. */
-  credentials(path: string, role: PlannedNode['role']): NodeCredentials {
+  credentials(path: string): NodeCredentials {
     const { pki } = this.#started;
-    const { cert, key } = pki.nodeFiles(path, role);
+    const { cert, key } = pki.nodeFiles(path);
     return { caPem: Buffer.from(pki.caPem), certPem: readFileSync(cert), keyPem: readFileSync(key) };
   }
 
@@ -91,7 +91,7 @@ export class LocalNodes implements AsyncDisposable {
 }
 
 export function relayOf(parent: string, name: string): TopologyRelay {
-  return { parent, name, labels: {}, spaces: [] };
+  return { parent, name, labels: {}, spaces: [], replicas: 1 };
 }
 
 export function clusterOf(parent: string, name: string, labels: Record<string, string> = {}): TopologyCluster {

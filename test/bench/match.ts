@@ -154,6 +154,7 @@ function openNode(store: LmdbStore) {
   const outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random }));
   const table = store.write((t) => LocalTable.open(t, `source/${source}`));
   const openBook = new ChildBook({
+    counting: { isSibling: false, counts: () => true },
     inventory,
     mailboxes,
     outbox,

@@ -67,6 +67,7 @@ describe('the children of a node', () => {
         for (const name of names) markDirty(t, 'child', name);
       });
     book = new ChildBook({
+      counting: { isSibling: false, counts: () => true },
       inventory,
       mailboxes: new Mailboxes(store, random, 'boot'),
       outbox,

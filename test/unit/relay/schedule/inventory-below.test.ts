@@ -39,6 +39,7 @@ describe('inventory on its way down', () => {
       path,
       tableOf: (name) => (name === source ? table : undefined),
       mailboxOf: (child) => mailboxes.get(child),
+      siblingsOf: (child) => mailboxes.siblingsOf(child),
       wrote: (children) => wrote.push(...children),
     });
   }

@@ -13,6 +13,7 @@ import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { type NodeAttributes, nodeKey } from '../../../../core/wire/entries.ts';
+import { withoutSiblings } from '../../../../relay/tree/counting.ts';
 import { Descendants } from '../../../../relay/tree/descendants.ts';
 
 function node(path: string) {
@@ -39,6 +40,7 @@ function node(path: string) {
       outbox,
       reportedOf: (child) => (child === 'eu' ? reported : undefined),
       isConnected: (child) => connected.has(child),
+      counting: withoutSiblings,
     });
   const descendants = open();
   let revision = 0;

@@ -6,12 +6,13 @@ import { Readiness } from '../../../../relay/tree/readiness.ts';
 function readiness({ relays = [] as string[], caughtUp = true } = {}) {
   const children = new Map<string, Child>();
   const told: string[] = [];
-  const state = { quiet: true };
+  const state = { quiet: true, elsewhere: new Set<string>() };
   const made = new Readiness(
     {
       children,
       relays,
       quiet: () => state.quiet,
+      isElsewhere: (name) => state.elsewhere.has(name),
       downChanged: (names) => told.push(`down ${names.join()}`),
       upChanged: () => told.push('up'),
     },
@@ -23,7 +24,13 @@ function readiness({ relays = [] as string[], caughtUp = true } = {}) {
   };
   const agent = (name: string) => child({ name, role: 'agent', destinations: [] });
   const relay = (name: string, spoken: boolean) =>
-    child({ name, role: 'relay', destinations: [], ...(spoken ? { labels: emptyLabelSummary } : {}) });
+    child({
+      name,
+      role: 'relay',
+      destinations: [],
+      hasSpoken: spoken,
+      ...(spoken ? { labels: emptyLabelSummary } : {}),
+    });
   return { made, children, told, state, agent, relay };
 }
 

@@ -1,0 +1,39 @@
+/**
+ * Attach sequences. A child counts how often it has changed the parent to which it attaches, and says the number in every hello: of two attachments the
+ * one with the higher number is the present one, wherever in the tree they are compared.
+ */
+import { withReplica } from '../identity/replica.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { asText, text } from '../store/bytes.ts';
+import { prefixOf } from '../store/keyspace.ts';
+import type { Reader, Transaction } from '../store/store.ts';
+import type { PeerIdentity } from '../wire/link.ts';
+
+/** What a child remembers of its attachments. */
+export interface Attachment {
+  readonly sequence: number;
+  /** The parent that it attached to last, with its number among siblings. */
+  readonly parent: string;
+}
+
+/** What to say to this parent. A new store begins at the milliseconds since 1970: beyond all that an emptied one has said. */
+export function attachTo(before: Attachment | undefined, parent: string, wallMs: number): Attachment {
+  if (before?.parent === parent) return before;
+  return { sequence: before ? before.sequence + 1 : Math.floor(wallMs), parent };
+}
+
+/**
+ * Before the hello. `moved`: what it says has to be durable first, or a crash would have the child say the same number to two parents; the number that a
+ * store begins with is of the time, which goes on without it.
+ */
+export function beginAttach(t: Transaction, peer: PeerIdentity, clock: Clock): { sequence: number; moved: boolean } {
+  const before = readAttachment(t);
+  const now = attachTo(before, withReplica(peer.path, peer.replica ?? 0), clock.wallMs());
+  if (now !== before) t.put(prefixOf('attachment'), text(JSON.stringify(now)));
+  return { sequence: now.sequence, moved: before !== undefined && now !== before };
+}
+
+export function readAttachment(reader: Reader): Attachment | undefined {
+  const bytes = reader.get(prefixOf('attachment'));
+  return bytes && (JSON.parse(asText(bytes)) as Attachment);
+}

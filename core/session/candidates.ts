@@ -1,0 +1,34 @@
+/**
+ * Which of several parents a child dials next: its home first, the others after it. Pure; failover-dialer.ts carries it out.
+ *
+ * A session that ends is tried again at the same parent once, since a line that blinks is no reason to move; then at the next, and so on round. A
+ * child that lives elsewhere goes home when its session there ends, or when it has lived there for long: sooner, two siblings that come and go would
+ * have it move each time.
+ */
+
+export interface Candidates {
+  readonly count: number;
+  /** Index of the one to dial next; 0 is home. */
+  readonly next: number;
+}
+
+/** A session that was elsewhere for so long has proven that it is good there: going home costs one reconciliation. Jittered to twice as much. */
+export const returnAfterMs = 600_000;
+/** One that ended sooner was refused, or died at once: the next parent is tried. */
+export const livedMs = 2_000;
+
+export function candidates(count: number): Candidates {
+  return { count, next: 0 };
+}
+
+/** The parent did not answer. */
+export function notReached({ count, next }: Candidates): Candidates {
+  return { count, next: (next + 1) % count };
+}
+
+/** A connection to `next` has ended. `home`: the child itself ended it, to go there. */
+export function ended(state: Candidates, afterMs: number, home = false): Candidates {
+  const { count, next } = state;
+  if (home || (next !== 0 && afterMs >= returnAfterMs)) return { count, next: 0 };
+  return afterMs >= livedMs ? state : notReached(state);
+}

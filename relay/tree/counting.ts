@@ -1,0 +1,19 @@
+/** Whose word counts where siblings are about: asked by the rooms that add up what children tell. */
+export interface Counting {
+  /** What is known of the child is part of what this node tells: it is its own, and the child itself counts here. */
+  counts(child: string): boolean;
+  /** What the child adds stays as it is. */
+  isFrozen(child: string): boolean;
+  /** The siblings of a child that has some, itself among them. */
+  membersOf(child: string): readonly string[] | undefined;
+  /** It was attached to this node or to a sibling of it. */
+  wasAttached(child: string): boolean;
+}
+
+/** Nobody has siblings. */
+export const withoutSiblings: Counting = {
+  counts: () => true,
+  isFrozen: () => false,
+  membersOf: () => undefined,
+  wasAttached: () => false,
+};

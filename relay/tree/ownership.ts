@@ -1,0 +1,174 @@
+/**
+ * To which of several siblings each of their children belongs, so that what lies below is counted once: decided by the parent of the siblings, which
+ * is the lowest common ancestor of all that a child of theirs may attach to. Pure state; sibling-groups.ts keeps it and tells it.
+ *
+ * A child is counted by its owner alone. It gets another one in two steps: the present owner is told, leaves the child out of all that it tells, and
+ * says so by the term of the change; then the new one is told that it may count. In between nobody counts the child, and never two do. An owner
+ * that is away can't answer: then all that it told is left out, its other children go to the sibling that leads, and when it comes back it counts again
+ * only after it has said the term of that.
+ */
+
+/** Where a child belongs. */
+export interface Held {
+  /** The highest attach sequence that was heard of the child. */
+  readonly sequence: number;
+  readonly role: 'relay' | 'agent';
+  readonly owner: number;
+  /** The owner may count it. Otherwise `from` may still do so, until it has said `term`. */
+  readonly granted: boolean;
+  readonly from?: number;
+  readonly term?: number;
+}
+
+export interface Member {
+  readonly connected: boolean;
+  /** The last term that it said. */
+  readonly said: number;
+  /** The term that it has to say before anything of it is counted. */
+  readonly wanted: number;
+}
+
+export interface GroupState {
+  readonly term: number;
+  /** Owner of the children that nobody has heard of. */
+  readonly lead: number;
+  readonly wanted: readonly number[];
+}
+
+export const newGroup: GroupState = { term: 0, lead: 0, wanted: [] };
+
+export class Ownership {
+  readonly children: Map<string, Held>;
+  readonly #members = new Map<number, Member>();
+  /** Children that change their owner. */
+  readonly #moving = new Set<string>();
+  readonly #changed = new Set<string>();
+  #term: number;
+  #lead: number;
+
+  constructor(state: GroupState = newGroup, children: ReadonlyMap<string, Held> = new Map()) {
+    this.children = new Map(children);
+    this.#term = state.term;
+    this.#lead = state.lead;
+    for (const [replica, wanted] of state.wanted.entries()) this.#member(replica, { wanted });
+    for (const [name, { granted }] of children) if (!granted) this.#moving.add(name);
+  }
+
+  get state(): GroupState {
+    const wanted = Array.from({ length: Math.max(-1, ...this.#members.keys()) + 1 }, (_, replica) => {
+      return this.#members.get(replica)?.wanted ?? 0;
+    });
+    return { term: this.#term, lead: this.#lead, wanted };
+  }
+
+  /** What it told is part of the sums. */
+  counts(replica: number): boolean {
+    const member = this.#members.get(replica);
+    return member !== undefined && member.said >= member.wanted;
+  }
+
+  /** Nobody is about to take a child over, and all that are there have said what was decided. */
+  get isSettled(): boolean {
+    if (this.#moving.size > 0) return false;
+    return [...this.#members.values()].every(({ connected, said }) => !connected || said >= this.#term);
+  }
+
+  /** Children whose place is another one since the last call. */
+  takeChanged(): string[] {
+    const changed = [...this.#changed];
+    this.#changed.clear();
+    return changed;
+  }
+
+  // ------------------------------------------------------------------------------------------------------ inputs
+
+  /** A sibling says that a child has attached to it. Older words, and words that come twice, change nothing. */
+  attached(replica: number, child: string, sequence: number, role: 'relay' | 'agent'): void {
+    const held = this.children.get(child);
+    if (held && sequence <= held.sequence) return;
+    const counting = held ? (held.granted ? held.owner : held.from!) : this.#lead;
+    // Also back to the one that may still count it: it has not been taken away yet.
+    if (counting === replica) {
+      this.#place(child, { sequence, role, owner: replica, granted: true });
+      return;
+    }
+    const term = held?.granted === false ? held.term! : ++this.#term;
+    this.#place(child, { sequence, role, owner: replica, granted: false, from: counting, term });
+    this.#settle(counting);
+  }
+
+  /** A sibling has left out what it does not own by this term, in all that it told before. */
+  said(replica: number, term: number): void {
+    this.#member(replica, { said: term });
+    this.#settle(replica);
+  }
+
+  connection(replica: number, connected: boolean): void {
+    this.#member(replica, { connected });
+    if (!connected) this.#settle(replica);
+  }
+
+  // ----------------------------------------------------------------------------------------------------- decisions
+
+  /** Children that are to leave `from`: which of them it does not count any more. */
+  #settle(from: number): void {
+    const leaving = [...this.#moving].filter((child) => this.children.get(child)?.from === from);
+    if (leaving.length === 0) return;
+    const { connected, said } = this.#members.get(from) ?? this.#member(from, {});
+    if (!this.counts(from)) {
+      // Nothing of it is counted now; before it is again, it has to know of these as well.
+      this.#member(from, { wanted: this.#term });
+      for (const child of leaving) this.#grant(child);
+      return;
+    }
+    for (const child of leaving) if (said >= this.children.get(child)!.term!) this.#grant(child);
+    if (!connected && this.#mayReplace(from)) this.#leaveOut(from);
+  }
+
+  /**
+   * Agents are known to all siblings by the inventory, relays only to those to which they have attached: as long as one of these is nowhere, what its owner
+   * said last is all that is known of the places below it.
+   */
+  #mayReplace(replica: number): boolean {
+    const isMoving = [...this.#moving].some((child) => this.children.get(child)!.from === replica);
+    if (!isMoving) return false;
+    for (const { role, owner, granted } of this.children.values()) {
+      if (role === 'relay' && granted && owner === replica) return false;
+    }
+    return [...this.#members].some(([other, { connected }]) => other !== replica && connected && this.counts(other));
+  }
+
+  #leaveOut(replica: number): void {
+    this.#member(replica, { wanted: ++this.#term });
+    if (this.#lead === replica) this.#lead = this.#nextLead(replica);
+    for (const [child, held] of this.children) {
+      if (held.granted && held.owner === replica) this.#place(child, { ...held, owner: this.#lead });
+      else if (!held.granted && held.from === replica) this.#grant(child);
+    }
+  }
+
+  #nextLead(replica: number): number {
+    const others = [...this.#members].filter(([other, { connected }]) => {
+      return other !== replica && connected && this.counts(other);
+    });
+    return Math.min(...others.map(([other]) => other));
+  }
+
+  #grant(child: string): void {
+    const { sequence, role, owner } = this.children.get(child)!;
+    this.#place(child, { sequence, role, owner, granted: true });
+  }
+
+  #place(child: string, held: Held): void {
+    this.children.set(child, held);
+    if (held.granted) this.#moving.delete(child);
+    else this.#moving.add(child);
+    this.#changed.add(child);
+  }
+
+  #member(replica: number, change: Partial<Member>): Member {
+    const member = { connected: false, said: 0, wanted: 0, ...this.#members.get(replica), ...change };
+    this.#members.set(replica, member);
+    return member;
+  }
+}

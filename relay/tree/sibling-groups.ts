@@ -1,0 +1,219 @@
+/**
+ * The parent's side of siblings: it hears from each of them which children attach to it, decides by ownership.ts to whom each belongs, and tells all of
+ * them in their mailboxes. A group begins with the first word of one of its members; children without siblings are in none.
+ *
+ * While a group changes, what its members add to sums here stays as it was, for a bounded time: the old owner leaves a child out before the new one takes
+ * it in, and a sum between the two would be of too few.
+ */
+
+import type { AppliedChange } from '../../core/feed/feed.ts';
+import { splitReplica } from '../../core/identity/replica.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+import {
+  type AttachAttributes,
+  attributesOf,
+  type OwnerAttributes,
+  ownerKey,
+  parseEntryKey,
+  type SaidAttributes,
+  type SiblingsAttributes,
+  siblingsKey,
+} from '../../core/wire/entries.ts';
+import type { Mailboxes } from '../mailbox/mailboxes.ts';
+import { type GroupState, type Held, Ownership } from './ownership.ts';
+
+export interface SiblingGroupsPorts {
+  readonly clock: Clock;
+  readonly mailboxes: Mailboxes;
+  /** After the commit of new rows in these mailboxes. */
+  wrote(children: ReadonlySet<string>): void;
+  /** What these siblings told counts from now on, or does no more, or is to be looked at again. */
+  changed(siblings: readonly string[]): void;
+  isConnected(child: string): boolean;
+  /** A transaction of the node's store. */
+  write(act: (t: Transaction) => void): void;
+}
+
+interface Group {
+  readonly name: string;
+  readonly ownership: Ownership;
+  /** Since when what its members add stays as it was. */
+  frozenSinceMs: number | undefined;
+  thaw: Timer | undefined;
+}
+
+const nul = Buffer.of(0);
+/** As long as a change among siblings may take; a member that is connected and does not answer holds the sums back for no longer. */
+const frozenMaxMs = 10_000;
+
+export class SiblingGroups {
+  readonly #ports: SiblingGroupsPorts;
+  readonly #groups = new Map<string, Group>();
+
+  constructor(ports: SiblingGroupsPorts) {
+    this.#ports = ports;
+  }
+
+  /** At start. */
+  load(reader: Reader): void {
+    const prefix = prefixOf('siblings');
+    for (const [key, value] of reader.scan(prefixRange(prefix))) {
+      const name = asText(key.subarray(prefix.length));
+      const at = childKey(name, '');
+      const children = [...reader.scan(prefixRange(at))].map(([childAt, held]): [string, Held] => [
+        asText(childAt.subarray(at.length)),
+        JSON.parse(asText(held)) as Held,
+      ]);
+      const ownership = new Ownership(JSON.parse(asText(value)) as GroupState, new Map(children));
+      for (const member of this.#ports.mailboxes.siblingsOf(name)) {
+        ownership.said(splitReplica(member).replica, this.#saidBy(reader, member));
+      }
+      this.#groups.set(name, { name, ownership, frozenSinceMs: undefined, thaw: undefined });
+    }
+  }
+
+  stop(): void {
+    for (const { thaw } of this.#groups.values()) thaw?.stop();
+  }
+
+  /** What a child told is part of the sums of this node. */
+  counts(child: string): boolean {
+    const { name, replica } = splitReplica(child);
+    return this.#groups.get(name)?.ownership.counts(replica) ?? true;
+  }
+
+  /** What a child adds to sums stays as it was. */
+  isFrozen(child: string): boolean {
+    return this.#groups.get(splitReplica(child).name)?.frozenSinceMs !== undefined;
+  }
+
+  /** The siblings of a child, itself among them; undefined for one that has none. */
+  membersOf(child: string): readonly string[] | undefined {
+    const { name } = splitReplica(child);
+    return this.#groups.has(name) ? this.#ports.mailboxes.siblingsOf(name) : undefined;
+  }
+
+  // -------------------------------------------------------------------------------------------------------- inputs
+
+  /** In the transaction that applies what a child said. */
+  pass(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
+    const { name, replica } = splitReplica(child);
+    for (const { key, after } of changes) {
+      const entry = parseEntryKey(key);
+      if (!after) continue;
+      if (entry?.type === 'attach') {
+        const { sequence, role } = attributesOf<AttachAttributes>(after);
+        this.#decide(t, name, (ownership) => ownership.attached(replica, entry.child, sequence, role));
+      } else if (entry?.type === 'siblings') {
+        const { term } = attributesOf<SaidAttributes>(after);
+        this.#decide(t, name, (ownership) => ownership.said(replica, term));
+      }
+    }
+  }
+
+  connectionChanged(child: string, connected: boolean): void {
+    const { name, replica } = splitReplica(child);
+    if (!this.#groups.has(name)) return;
+    this.#ports.write((t) => this.#decide(t, name, (ownership) => ownership.connection(replica, connected)));
+  }
+
+  /** A relay has a mailbox from now on: if it has siblings, it has to hear of all that was decided. */
+  relayCame(t: Transaction, child: string): void {
+    const { name } = splitReplica(child);
+    const group = this.#groups.get(name);
+    if (!group) return;
+    for (const [held, place] of group.ownership.children) this.#tell(t, child, ownerKey(held), ownerRow(place));
+    this.#tell(t, child, siblingsKey, stateRow(group.ownership));
+  }
+
+  // ----------------------------------------------------------------------------------------------------- decisions
+
+  #decide(t: Transaction, name: string, act: (ownership: Ownership) => void): void {
+    const group = this.#groupOf(name);
+    const { ownership } = group;
+    const members = this.#ports.mailboxes.siblingsOf(name);
+    const counted = members.filter((member) => this.counts(member));
+    const before = stableStringify(ownership.state);
+    act(ownership);
+    const changed = ownership.takeChanged();
+    const state = stableStringify(ownership.state);
+    if (state !== before || changed.length > 0) t.put(groupKey(name), text(state));
+    for (const child of changed) {
+      const held = ownership.children.get(child)!;
+      t.put(childKey(name, child), text(JSON.stringify(held)));
+      for (const member of members) this.#tell(t, member, ownerKey(child), ownerRow(held));
+    }
+    // Last: who has it has all that was decided by then.
+    if (state !== before) for (const member of members) this.#tell(t, member, siblingsKey, stateRow(ownership));
+    const others = members.filter((member) => counted.includes(member) !== this.counts(member));
+    t.afterCommit(() => {
+      if (changed.length > 0 || state !== before) this.#ports.wrote(new Set(members));
+      this.#settled(group, others.length > 0);
+    });
+  }
+
+  #groupOf(name: string): Group {
+    const known = this.#groups.get(name);
+    if (known) return known;
+    const group: Group = { name, ownership: new Ownership(), frozenSinceMs: undefined, thaw: undefined };
+    this.#groups.set(name, group);
+    for (const member of this.#ports.mailboxes.siblingsOf(name)) {
+      group.ownership.connection(splitReplica(member).replica, this.#ports.isConnected(member));
+    }
+    return group;
+  }
+
+  /** Sums stay as they were from the first step of a change to its last. */
+  #settled(group: Group, countsChanged: boolean): void {
+    const { clock, mailboxes, changed } = this.#ports;
+    const nowMs = clock.monotonicMs();
+    const sinceMs = group.frozenSinceMs ?? nowMs;
+    const frozen = !group.ownership.isSettled && nowMs - sinceMs < frozenMaxMs;
+    const was = group.frozenSinceMs !== undefined;
+    if (frozen) {
+      group.frozenSinceMs = sinceMs;
+      group.thaw ??= clock.after(frozenMaxMs, () => {
+        group.thaw = undefined;
+        group.frozenSinceMs = undefined;
+        changed(mailboxes.siblingsOf(group.name));
+      });
+      return;
+    }
+    group.thaw?.stop();
+    group.thaw = undefined;
+    group.frozenSinceMs = undefined;
+    if (was || countsChanged) changed(mailboxes.siblingsOf(group.name));
+  }
+
+  #tell(t: Transaction, member: string, key: string, row: OwnerAttributes | SiblingsAttributes): void {
+    const attributes = text(stableStringify(row));
+    this.#ports.mailboxes.get(member)?.producer.put(t, { key, attributes, body: new Uint8Array(0) }, 0);
+  }
+
+  #saidBy(reader: Reader, member: string): number {
+    const table = this.#ports.mailboxes.get(member)?.reported;
+    const row = table?.get(reader, hash128(siblingsKey));
+    return row?.content && table ? attributesOf<SaidAttributes>(table.content(reader, row.content)).term : 0;
+  }
+}
+
+function ownerRow({ owner, granted, sequence }: Held): OwnerAttributes {
+  return { owner, granted, sequence };
+}
+
+function stateRow({ state: { term, lead } }: Ownership): SiblingsAttributes {
+  return { term, lead };
+}
+
+function groupKey(name: string): Uint8Array {
+  return concat(prefixOf('siblings'), text(name));
+}
+
+function childKey(name: string, child: string): Uint8Array {
+  return concat(prefixOf('siblingChild'), text(name), nul, text(child));
+}

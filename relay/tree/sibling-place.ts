@@ -1,0 +1,176 @@
+/**
+ * A sibling's own side: it tells the parent who attaches here, hears to whom each child belongs, and leaves what is not its own out of all that it tells.
+ * A node without siblings owns all of its children. What was decided lies in the table of the parent's feed; here is only what was read of it.
+ */
+
+import type { FeedConsumer } from '../../core/feed/consumer.ts';
+import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import { text } from '../../core/store/bytes.ts';
+import type { Reader, Store, Transaction } from '../../core/store/store.ts';
+import {
+  type AttachAttributes,
+  attachKey,
+  attributesOf,
+  type OwnerAttributes,
+  ownerKey,
+  parseEntryKey,
+  type SaidAttributes,
+  type SiblingsAttributes,
+  siblingsKey,
+} from '../../core/wire/entries.ts';
+
+export interface SiblingPlacePorts {
+  readonly store: Store;
+  readonly upstream: FeedConsumer;
+  readonly outbox: Producer;
+  readonly replica: number;
+  readonly replicas: number;
+  children(): Iterable<string>;
+  /** These are this node's own now, or are so no more: what it tells of them is to be told anew, as far as it can be now. False: not all of it. */
+  retell(children: readonly string[]): boolean;
+  /** A session that the child has left without a word. */
+  end(child: string, reason: string): void;
+  told(): void;
+}
+
+export class SiblingPlace {
+  readonly #ports: SiblingPlacePorts;
+  readonly #read = new Map<string, OwnerAttributes | undefined>();
+  #state: SiblingsAttributes = { term: 0, lead: 0 };
+  #said = 0;
+  /** Children of which it is yet to be told that they are own, or are not. */
+  readonly #unsaid = new Set<string>();
+
+  constructor(ports: SiblingPlacePorts) {
+    this.#ports = ports;
+  }
+
+  get hasSiblings(): boolean {
+    return this.#ports.replicas > 1;
+  }
+
+  /** At start. What was decided and not said before the end is told anew, all of it: nobody knows how far that had come. */
+  load(reader: Reader): void {
+    if (!this.hasSiblings) return;
+    this.#state = this.#stateOf(reader);
+    const { outbox, children } = this.#ports;
+    const row = outbox.get(reader, hash128(siblingsKey));
+    if (row?.content) this.#said = attributesOf<SaidAttributes>(outbox.content(reader, row.content)).term;
+    if (this.#said !== this.#state.term) for (const child of children()) this.#unsaid.add(child);
+  }
+
+  /** What this node tells of the child is counted. */
+  owns(child: string): boolean {
+    if (!this.hasSiblings) return true;
+    const held = this.#held(child);
+    return held ? held.owner === this.#ports.replica && held.granted : this.#state.lead === this.#ports.replica;
+  }
+
+  /** Another sibling has the child, or is about to: nobody has to wait for its word here. */
+  isElsewhere(child: string): boolean {
+    const held = this.hasSiblings ? this.#held(child) : undefined;
+    return held !== undefined && held.owner !== this.#ports.replica;
+  }
+
+  /** It was attached to some sibling once, here or elsewhere. */
+  wasAttached(child: string): boolean {
+    return this.hasSiblings && this.#held(child) !== undefined;
+  }
+
+  superseded(child: string, sequence: number): string | undefined {
+    const held = this.hasSiblings ? this.#held(child) : undefined;
+    if (!held || sequence >= held.sequence) return undefined;
+    return `the child has attached with sequence ${held.sequence} to sibling ${held.owner} of this node, and says ${sequence} here: it is an older copy of the one that is there; end it, or empty its store`;
+  }
+
+  /** In the transaction that opens a session of the child. */
+  attached(t: Transaction, child: string, role: 'relay' | 'agent', sequence: number): void {
+    if (!this.hasSiblings) return;
+    const row: AttachAttributes = { sequence, role };
+    this.#tell(t, attachKey(child), row);
+    t.afterCommit(() => this.#ports.told());
+  }
+
+  /** In the transaction that applies what the parent said. */
+  fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
+    if (!this.hasSiblings) return;
+    const owners = changes.flatMap(({ key }) => {
+      const entry = parseEntryKey(key);
+      return entry?.type === 'owner' ? [entry.child] : [];
+    });
+    if (owners.length === 0 && !changes.some(({ key }) => key === siblingsKey)) return;
+    const state = this.#stateOf(t);
+    const rows = owners.map((child): [string, OwnerAttributes | undefined] => [child, this.#ownerOf(t, child)]);
+    t.afterCommit(() => this.#learn(state, rows));
+  }
+
+  /** Says the term of what is known, once all that it changes is told. Called again whenever more can have been told. */
+  say(): void {
+    if (!this.hasSiblings || this.#said === this.#state.term) return;
+    const { store, upstream, retell } = this.#ports;
+    // In the middle of a reconciliation rows come in any order: the term may be here and what it speaks of not yet.
+    if (store.read((reader) => upstream.resume(reader).epoch) === '') return;
+    if (!retell([...this.#unsaid])) return;
+    this.#unsaid.clear();
+    const { term } = this.#state;
+    store.write((t) => this.#tell(t, siblingsKey, { term }));
+    this.#said = term;
+    this.#ports.told();
+  }
+
+  #learn(state: SiblingsAttributes, rows: readonly [string, OwnerAttributes | undefined][]): void {
+    const { children, replica, end } = this.#ports;
+    const concerned = new Set(rows.map(([child]) => child));
+    // Another one leads: that concerns all of whom nothing is said.
+    if (state.lead !== this.#state.lead) for (const child of children()) concerned.add(child);
+    const before = new Map([...concerned].map((child) => [child, this.owns(child)]));
+    this.#state = state;
+    for (const [child, held] of rows) this.#read.set(child, held);
+    for (const child of concerned) if (this.owns(child) !== before.get(child)) this.#unsaid.add(child);
+    for (const [child, held] of rows) {
+      if (held && held.owner !== replica && this.#attachedHere(child) < held.sequence) {
+        end(child, `it has attached to sibling ${held.owner}`);
+      }
+    }
+    this.say();
+  }
+
+  /** The sequence with which the child was here last. */
+  #attachedHere(child: string): number {
+    const { store, outbox } = this.#ports;
+    return store.read((reader) => {
+      const row = outbox.get(reader, hash128(attachKey(child)));
+      return row?.content ? attributesOf<AttachAttributes>(outbox.content(reader, row.content)).sequence : -1;
+    });
+  }
+
+  #held(child: string): OwnerAttributes | undefined {
+    if (!this.#read.has(child)) {
+      this.#read.set(
+        child,
+        this.#ports.store.read((reader) => this.#ownerOf(reader, child)),
+      );
+    }
+    return this.#read.get(child);
+  }
+
+  #ownerOf(reader: Reader, child: string): OwnerAttributes | undefined {
+    return this.#row<OwnerAttributes>(reader, ownerKey(child));
+  }
+
+  #stateOf(reader: Reader): SiblingsAttributes {
+    return this.#row<SiblingsAttributes>(reader, siblingsKey) ?? { term: 0, lead: 0 };
+  }
+
+  #row<T>(reader: Reader, key: string): T | undefined {
+    const { upstream } = this.#ports;
+    const row = upstream.get(reader, hash128(key));
+    return row?.content && attributesOf<T>(upstream.content(reader, row.content));
+  }
+
+  #tell(t: Transaction, key: string, row: AttachAttributes | SaidAttributes): void {
+    this.#ports.outbox.put(t, { key, attributes: text(stableStringify(row)), body: new Uint8Array(0) }, 0);
+  }
+}

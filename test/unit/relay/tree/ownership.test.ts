@@ -1,0 +1,250 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Held, Ownership } from '../../../../relay/tree/ownership.ts';
+
+function settled(...connected: number[]): Ownership {
+  const ownership = new Ownership();
+  for (const replica of connected) ownership.connection(replica, true);
+  return ownership;
+}
+
+describe('ownership of the children of siblings', () => {
+  it('lets a child that has attached elsewhere be counted there only once its owner has said that it leaves it out', () => {
+    const ownership = settled(0, 1);
+    ownership.attached(1, 'till', 5, 'agent');
+    expect(ownership.children.get('till')).toMatchObject({ owner: 1, granted: false, from: 0, term: 1 });
+    ownership.said(0, 1);
+    expect(ownership.children.get('till')).toEqual({ sequence: 5, role: 'agent', owner: 1, granted: true });
+  });
+
+  it('believes the highest attach sequence, in whichever order it hears them', () => {
+    for (const order of [
+      [5, 6],
+      [6, 5],
+    ]) {
+      const ownership = settled(0, 1);
+      for (const sequence of order) ownership.attached(sequence === 6 ? 1 : 0, 'till', sequence, 'agent');
+      expect(ownership.children.get('till')).toMatchObject({ owner: 1, sequence: 6 });
+    }
+  });
+
+  it('leaves out what an owner told that is away, gives its other agents to the one that leads, and counts it again when it has heard', () => {
+    const ownership = settled(0, 1);
+    ownership.attached(0, 'other', 4, 'agent');
+    ownership.connection(0, false);
+    expect(ownership.counts(0)).toBe(true);
+    ownership.attached(1, 'till', 5, 'agent');
+    expect(ownership.counts(0)).toBe(false);
+    expect([...ownership.children.values()].map(({ owner, granted }) => [owner, granted])).toEqual([
+      [1, true],
+      [1, true],
+    ]);
+    expect(ownership.state.lead).toBe(1);
+    ownership.connection(0, true);
+    expect(ownership.counts(0)).toBe(false);
+    ownership.said(0, ownership.state.term);
+    expect(ownership.counts(0)).toBe(true);
+  });
+
+  it('keeps what an owner told that is away as long as one of its relays is nowhere else: nobody else knows what is below it', () => {
+    const ownership = settled(0, 1);
+    ownership.attached(0, 'paris', 4, 'relay');
+    ownership.attached(0, 'lyon', 4, 'relay');
+    ownership.connection(0, false);
+    ownership.attached(1, 'paris', 5, 'relay');
+    expect(ownership.counts(0)).toBe(true);
+    expect(ownership.children.get('paris')?.granted).toBe(false);
+    ownership.attached(1, 'lyon', 5, 'relay');
+    expect(ownership.counts(0)).toBe(false);
+    expect([...ownership.children.values()].every(({ owner, granted }) => owner === 1 && granted)).toBe(true);
+  });
+
+  it('gives a child that comes back before it was handed over back at once', () => {
+    const ownership = settled(0, 1);
+    ownership.attached(1, 'till', 5, 'agent');
+    ownership.attached(0, 'till', 6, 'agent');
+    expect(ownership.children.get('till')).toEqual({ sequence: 6, role: 'agent', owner: 0, granted: true });
+  });
+
+  it('goes on after a restart where it was', () => {
+    const ownership = settled(0, 1);
+    ownership.attached(1, 'till', 5, 'agent');
+    const again = new Ownership(ownership.state, ownership.children);
+    for (const replica of [0, 1]) again.connection(replica, true);
+    again.said(0, 1);
+    expect(again.children.get('till')).toMatchObject({ owner: 1, granted: true });
+  });
+
+  it('counts no child twice, and in the end each where it attached last, whatever is delayed, cut or started again', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 80, size: 'max' }), (steps) => {
+        const mesh = new Mesh();
+        for (const one of steps) {
+          mesh.act(one);
+          expect(mesh.countedTwice()).toEqual([]);
+        }
+        mesh.heal();
+        expect(mesh.countedTwice()).toEqual([]);
+        expect(mesh.counted()).toEqual(mesh.expected());
+        expect(mesh.parent.isSettled).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+// ---------------------------------------------------------------------------------------------------------------- the model
+
+const roles = { a: 'agent', b: 'agent', p: 'relay', q: 'relay' } as const;
+type Name = keyof typeof roles;
+const names = Object.keys(roles) as Name[];
+const replicas = [0, 1, 2];
+
+const replica = fc.constantFrom(...replicas);
+const step = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.record({ type: fc.constant('attach' as const), replica, child: fc.constantFrom(...names) }),
+  },
+  { weight: 4, arbitrary: fc.record({ type: fc.constantFrom('down' as const, 'up' as const), replica }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constantFrom('cut' as const, 'join' as const), replica }) },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('restart' as const), replica }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+interface Decided {
+  readonly children: ReadonlyMap<string, Held>;
+  readonly term: number;
+  readonly lead: number;
+}
+
+type Word =
+  | { readonly type: 'attach'; readonly child: Name; readonly sequence: number }
+  | { readonly type: 'told'; readonly counted: ReadonlySet<string>; readonly term: number };
+
+/** A sibling as its parent sees it: words that are under way in both directions, delivered in order while it is connected. */
+class Sibling {
+  readonly #replica: number;
+  readonly attachedEver = new Set<string>();
+  decided: Decided = { children: new Map(), term: 0, lead: 0 };
+  connected = false;
+  readonly down: Decided[] = [];
+  readonly up: Word[] = [];
+
+  constructor(own: number) {
+    this.#replica = own;
+    this.tell();
+  }
+
+  tell(): void {
+    this.up.push({
+      type: 'told',
+      counted: new Set(names.filter((child) => this.#owns(child))),
+      term: this.decided.term,
+    });
+  }
+
+  #owns(child: Name): boolean {
+    if (roles[child] === 'relay' && !this.attachedEver.has(child)) return false;
+    const held = this.decided.children.get(child);
+    return held ? held.owner === this.#replica && held.granted : this.decided.lead === this.#replica;
+  }
+}
+
+class Mesh {
+  parent = new Ownership();
+  readonly #siblings = replicas.map((own) => new Sibling(own));
+  readonly #reported = replicas.map((): { counted: ReadonlySet<string>; term: number } => ({
+    counted: new Set(),
+    term: 0,
+  }));
+  readonly #last = new Map<Name, number>();
+  #sequence = 0;
+
+  act(one: Step): void {
+    const sibling = this.#siblings[one.replica]!;
+    switch (one.type) {
+      case 'attach':
+        sibling.attachedEver.add(one.child);
+        this.#last.set(one.child, one.replica);
+        sibling.up.push({ type: 'attach', child: one.child, sequence: ++this.#sequence });
+        sibling.tell();
+        return;
+      case 'down': {
+        const decided = sibling.connected ? sibling.down.shift() : undefined;
+        if (decided) sibling.decided = decided;
+        if (decided) sibling.tell();
+        return;
+      }
+      case 'up': {
+        const word = sibling.connected ? sibling.up.shift() : undefined;
+        if (word) this.#hear(one.replica, word);
+        return;
+      }
+      case 'cut':
+      case 'join':
+        sibling.connected = one.type === 'join';
+        this.parent.connection(one.replica, sibling.connected);
+        return this.#publish();
+      case 'restart':
+        // Of the parent: it has what is durable, and nobody is connected.
+        this.parent = new Ownership(this.parent.state, this.parent.children);
+        for (const own of replicas) {
+          this.#siblings[own]!.connected = false;
+          this.parent.said(own, this.#reported[own]!.term);
+        }
+    }
+  }
+
+  #hear(own: number, word: Word): void {
+    if (word.type === 'attach') {
+      this.parent.attached(own, word.child, word.sequence, roles[word.child]);
+    } else {
+      this.#reported[own] = word;
+      this.parent.said(own, word.term);
+    }
+    this.#publish();
+  }
+
+  #publish(): void {
+    if (this.parent.takeChanged().length === 0) return;
+    const { term, lead } = this.parent.state;
+    for (const { down } of this.#siblings) down.push({ children: new Map(this.parent.children), term, lead });
+  }
+
+  heal(): void {
+    for (const own of replicas) this.act({ type: 'join', replica: own });
+    for (let more = true; more; ) {
+      more = false;
+      for (const own of replicas) {
+        const { down, up } = this.#siblings[own]!;
+        more ||= down.length + up.length > 0;
+        this.act({ type: 'down', replica: own });
+        this.act({ type: 'up', replica: own });
+      }
+    }
+  }
+
+  #countersOf(child: Name): number[] {
+    return replicas.filter((own) => this.parent.counts(own) && this.#reported[own]!.counted.has(child));
+  }
+
+  countedTwice(): Name[] {
+    return names.filter((child) => this.#countersOf(child).length > 1);
+  }
+
+  counted(): Record<string, number[]> {
+    return Object.fromEntries(names.map((child) => [child, this.#countersOf(child)]));
+  }
+
+  expected(): Record<string, number[]> {
+    return Object.fromEntries(
+      names.map((child) => {
+        const last = this.#last.get(child);
+        // Of whom nothing was heard: agents are with the one that leads, relays with nobody.
+        const unheard = roles[child] === 'agent' ? [this.parent.state.lead] : [];
+        return [child, last === undefined ? unheard : [last]];
+      }),
+    );
+  }
+}
