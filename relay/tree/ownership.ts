@@ -13,6 +13,8 @@ export interface Held {
   /** The highest attach sequence that was heard of the child. */
   readonly sequence: number;
   readonly role: 'relay' | 'agent';
+  /** Where it attached with that. The owner is another one while this one is away, and for as long as it takes to hand it back. */
+  readonly at: number;
   readonly owner: number;
   /** The owner may count it. Otherwise `from` may still do so, until it has said `term`. */
   readonly granted: boolean;
@@ -42,6 +44,8 @@ export class Ownership {
   readonly #members = new Map<number, Member>();
   /** Children that change their owner. */
   readonly #moving = new Set<string>();
+  /** Children that another one counts than the one where they are. */
+  readonly #astray = new Set<string>();
   readonly #changed = new Set<string>();
   #term: number;
   #lead: number;
@@ -51,7 +55,7 @@ export class Ownership {
     this.#term = state.term;
     this.#lead = state.lead;
     for (const [replica, wanted] of state.wanted.entries()) this.#member(replica, { wanted });
-    for (const [name, { granted }] of children) if (!granted) this.#moving.add(name);
+    for (const [name, held] of children) this.#index(name, held);
   }
 
   get state(): GroupState {
@@ -89,11 +93,11 @@ export class Ownership {
     const counting = held ? (held.granted ? held.owner : held.from!) : this.#lead;
     // Also back to the one that may still count it: it has not been taken away yet.
     if (counting === replica) {
-      this.#place(child, { sequence, role, owner: replica, granted: true });
+      this.#place(child, { sequence, role, at: replica, owner: replica, granted: true });
       return;
     }
     const term = held?.granted === false ? held.term! : ++this.#term;
-    this.#place(child, { sequence, role, owner: replica, granted: false, from: counting, term });
+    this.#place(child, { sequence, role, at: replica, owner: replica, granted: false, from: counting, term });
     this.#settle(counting);
   }
 
@@ -101,11 +105,13 @@ export class Ownership {
   said(replica: number, term: number): void {
     this.#member(replica, { said: term });
     this.#settle(replica);
+    this.#handBack(replica);
   }
 
   connection(replica: number, connected: boolean): void {
     this.#member(replica, { connected });
-    if (!connected) this.#settle(replica);
+    if (connected) this.#handBack(replica);
+    else this.#settle(replica);
   }
 
   // ----------------------------------------------------------------------------------------------------- decisions
@@ -123,6 +129,19 @@ export class Ownership {
     }
     for (const child of leaving) if (said >= this.children.get(child)!.term!) this.#grant(child);
     if (!connected && this.#mayReplace(from)) this.#leaveOut(from);
+  }
+
+  /** To one that is there again: children that have been with it all the time. */
+  #handBack(replica: number): void {
+    if (this.#astray.size === 0 || !this.#members.get(replica)?.connected || !this.counts(replica)) return;
+    const owners = new Set<number>();
+    for (const child of [...this.#astray]) {
+      const { sequence, role, at, owner } = this.children.get(child)!;
+      if (at !== replica) continue;
+      owners.add(owner);
+      this.#place(child, { sequence, role, at, owner: at, granted: false, from: owner, term: ++this.#term });
+    }
+    for (const owner of owners) this.#settle(owner);
   }
 
   /**
@@ -155,15 +174,21 @@ export class Ownership {
   }
 
   #grant(child: string): void {
-    const { sequence, role, owner } = this.children.get(child)!;
-    this.#place(child, { sequence, role, owner, granted: true });
+    const { sequence, role, at, owner } = this.children.get(child)!;
+    this.#place(child, { sequence, role, at, owner, granted: true });
   }
 
   #place(child: string, held: Held): void {
     this.children.set(child, held);
-    if (held.granted) this.#moving.delete(child);
-    else this.#moving.add(child);
+    this.#index(child, held);
     this.#changed.add(child);
+  }
+
+  #index(child: string, { granted, owner, at }: Held): void {
+    if (granted) this.#moving.delete(child);
+    else this.#moving.add(child);
+    if (granted && owner !== at) this.#astray.add(child);
+    else this.#astray.delete(child);
   }
 
   #member(replica: number, change: Partial<Member>): Member {
