@@ -85,7 +85,10 @@ export function identityOfPeer(
 }
 
 /** `reason` is one of OpenSSL's names of verification errors: https://docs.openssl.org/master/man3/X509_STORE_CTX_get_error/ */
-function describeMistrust({ subjectAltName, subject, validFrom, validTo }: X509Certificate, reason: string): string {
+export function describeMistrust(
+  { subjectAltName, subject, validFrom, validTo }: X509Certificate,
+  reason: string,
+): string {
   const uri = subjectAltName?.split(', ').find((name) => name.startsWith('URI:'));
   const whose = `the certificate ${uri?.slice(4) ?? subject}`;
   if (reason === 'CERT_HAS_EXPIRED') return `${whose} expired on ${validTo}: issue a new one`;

@@ -5,7 +5,8 @@ import type { Clock } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Random } from '../runtime/random.ts';
-import type { Accept, Link, PeerIdentity } from './link.ts';
+import type { FrameLink } from './frame-link.ts';
+import type { Accept, Link, LinkEvents, PeerIdentity } from './link.ts';
 
 export interface Acceptor {
   /** From now on the connection is the acceptor's. */
@@ -20,7 +21,7 @@ export interface Acceptor {
 export interface Accepting {
   readonly accept: Accept;
   /** For links whose peer has yet to prove who it is; it is done before `accept` is asked. */
-  readonly acceptUnproven: Accept;
+  readonly acceptUnproven: (link: FrameLink) => LinkEvents;
   /** The connection comes without a certificate, and may, since TLS is terminated on the way. */
   isTerminated(socket: TLSSocket): boolean;
   readonly log: Logger;

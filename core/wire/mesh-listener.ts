@@ -16,6 +16,7 @@ import { GrpcAcceptor } from './grpc/grpc-acceptor.ts';
 import { grpcProtocol } from './grpc/tls-channel.ts';
 import type { Accept, Listener } from './link.ts';
 import type { NodeCredentials } from './node-credentials.ts';
+import { acceptProven } from './proof/parent-proof.ts';
 import { WebSocketAcceptor } from './websocket/websocket-acceptor.ts';
 import { webSocketProtocol } from './websocket/websocket-words.ts';
 
@@ -25,6 +26,8 @@ export interface ListenOptions {
   readonly port: number;
   readonly credentials: NodeCredentials;
   readonly accept: Accept;
+  /** Takes children without a certificate as well, who prove who they are by signature. */
+  readonly terminatedTls?: boolean;
   readonly log: Logger;
   readonly clock?: Clock;
   readonly random?: Random;
@@ -52,13 +55,20 @@ class MeshListener implements Listener {
   readonly #sockets = new Set<Socket>();
   address = '';
 
-  constructor({ credentials, accept, log, clock = systemClock, random = systemRandom }: ListenOptions) {
+  constructor({
+    credentials,
+    accept,
+    terminatedTls = false,
+    log,
+    clock = systemClock,
+    random = systemRandom,
+  }: ListenOptions) {
     this.#log = log;
     this.#clock = clock;
     const accepting: Accepting = {
       accept,
-      acceptUnproven: accept,
-      isTerminated: () => false,
+      acceptUnproven: acceptProven(accept, { credentials, clock, random }),
+      isTerminated: (socket) => terminatedTls && socket.getPeerX509Certificate() === undefined,
       log,
       clock,
       random,

@@ -11,6 +11,7 @@ import type { Dialer } from './link.ts';
 import { listenMesh } from './mesh-listener.ts';
 import type { MeshNetwork, ParentAddress } from './network.ts';
 import type { NodeCredentials } from './node-credentials.ts';
+import { provingDialer } from './proof/child-proof.ts';
 import { webSocketDialer } from './websocket/websocket-dialer.ts';
 
 export interface UplinkOptions {
@@ -30,6 +31,7 @@ export interface TlsNetworkOptions extends UplinkOptions {
   /** Where children reach this node. Port 0 takes a free one. */
   readonly host: string;
   readonly port: number;
+  readonly terminatedTls: boolean;
 }
 
 export function tlsNetwork(options: TlsNetworkOptions): MeshNetwork {
@@ -43,8 +45,9 @@ export function tlsNetwork(options: TlsNetworkOptions): MeshNetwork {
 export function dialerTo(parent: ParentAddress, options: UplinkOptions): Dialer {
   const { link, log, memory } = options;
   const way = new Way({ ...options, parent });
-  const grpc = grpcDialer(way);
-  const webSocket = webSocketDialer(way);
+  const proven = (dialer: Dialer) => (way.terminated ? provingDialer(dialer, way, options.random) : dialer);
+  const grpc = proven(grpcDialer(way));
+  const webSocket = proven(webSocketDialer(way));
   switch (link.transport) {
     case 'grpc':
       return grpc;

@@ -63,7 +63,7 @@ export class Way {
     this.credentials = credentials;
     this.#trust = link.terminatedTls
       ? trustInTerminator(linkCaPem, this.parent, this.shown)
-      : trustInTree(credentials, (peer) => notTheParent(peer, parent.path, parent.address));
+      : trustInTree(credentials, (peer) => this.notMeant(peer));
   }
 
   /** Authority of `host` and `port`. */
@@ -75,6 +75,11 @@ export class Way {
   async open(tcp: Socket, alpnProtocols: readonly string[]): Promise<SecureConnection> {
     const through = this.#proxy ? await this.#tunnel(tcp, this.#proxy) : tcp;
     return secureConnection(through, this.#target.host, this.#trust, alpnProtocols);
+  }
+
+  /** Why a node of the tree is not the parent. */
+  notMeant(peer: PeerIdentity): BanyanError | undefined {
+    return notTheParent(peer, this.parent.path, this.address);
   }
 
   #tunnel(tcp: Socket, proxy: ProxyAddress): Promise<Socket> {

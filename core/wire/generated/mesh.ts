@@ -42,6 +42,7 @@ export interface Frame {
     | { $case: "beat"; value: Beat }
     | { $case: "goodbye"; value: Goodbye }
     | { $case: "resume"; value: Resume }
+    | { $case: "proof"; value: Proof }
     | { $case: "piece"; value: Piece }
     | undefined;
 }
@@ -51,6 +52,25 @@ export interface ResumeTuple {
   incarnation: Buffer;
   cursor: number;
   seenHead: number;
+}
+
+/** Where TLS is terminated on the way: the parent's challenge, then hello and welcome, each with the proof of who says it. One of the three. */
+export interface Proof {
+  /** 32 random bytes. */
+  challenge: Buffer;
+  hello: Sealed | undefined;
+  welcome: Sealed | undefined;
+}
+
+export interface Sealed {
+  /** The encoded Hello or Welcome. */
+  body: Buffer;
+  /** Of the child: 32 random bytes. In a welcome it is empty, since the child knows it. */
+  nonce: Buffer;
+  /** DER, the sender's own first, then those between it and the tree's authority. */
+  certificates: Buffer[];
+  /** ECDSA with SHA-256, ASN.1; docs/protocol.md says over what. */
+  signature: Buffer;
 }
 
 export interface Hello {
@@ -335,6 +355,9 @@ export const Frame: MessageFns<Frame> = {
       case "resume":
         Resume.encode(message.frame.value, writer.uint32(130).fork()).join();
         break;
+      case "proof":
+        Proof.encode(message.frame.value, writer.uint32(138).fork()).join();
+        break;
       case "piece":
         Piece.encode(message.frame.value, writer.uint32(146).fork()).join();
         break;
@@ -483,6 +506,14 @@ export const Frame: MessageFns<Frame> = {
             message.frame = { $case: "resume", value: Resume.decode(reader, reader.uint32()) };
             continue;
           }
+          case 17: {
+            if (tag !== 138) {
+              break;
+            }
+
+            message.frame = { $case: "proof", value: Proof.decode(reader, reader.uint32()) };
+            continue;
+          }
           case 18: {
             if (tag !== 146) {
               break;
@@ -568,6 +599,153 @@ export const ResumeTuple: MessageFns<ResumeTuple> = {
             }
 
             message.seenHead = longToNumber(reader.uint64());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseProof(): Proof {
+  return { challenge: Buffer.alloc(0), hello: undefined, welcome: undefined };
+}
+
+export const Proof: MessageFns<Proof> = {
+  encode(message: Proof, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.challenge.length !== 0) {
+      writer.uint32(10).bytes(message.challenge);
+    }
+    if (message.hello !== undefined) {
+      Sealed.encode(message.hello, writer.uint32(18).fork()).join();
+    }
+    if (message.welcome !== undefined) {
+      Sealed.encode(message.welcome, writer.uint32(26).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Proof {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseProof();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.challenge = viewOf(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.hello = Sealed.decode(reader, reader.uint32());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.welcome = Sealed.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseSealed(): Sealed {
+  return { body: Buffer.alloc(0), nonce: Buffer.alloc(0), certificates: [], signature: Buffer.alloc(0) };
+}
+
+export const Sealed: MessageFns<Sealed> = {
+  encode(message: Sealed, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.body.length !== 0) {
+      writer.uint32(10).bytes(message.body);
+    }
+    if (message.nonce.length !== 0) {
+      writer.uint32(18).bytes(message.nonce);
+    }
+    for (const v of message.certificates) {
+      writer.uint32(26).bytes(v!);
+    }
+    if (message.signature.length !== 0) {
+      writer.uint32(34).bytes(message.signature);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Sealed {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseSealed();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.body = viewOf(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.nonce = viewOf(reader.bytes());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.certificates.push(viewOf(reader.bytes()));
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.signature = viewOf(reader.bytes());
             continue;
           }
         }

@@ -129,14 +129,16 @@ export class GrpcAcceptor implements Acceptor {
     const name = Buffer.from(this.#random.bytes(sessionNameBytes)).toString('hex');
     try {
       const { shared, socket } = connection;
+      const answer = new Metadata();
+      answer.set(linkKey, name);
+      // The challenge is sent on acceptance, and who fails to answer it is refused only after that.
+      if (shared) call.sendMetadata(answer);
       const link = this.#linkOf(call, connection, name, shared ? unproven : identityOfCall(call, socket));
       const events = shared ? this.#accepting.acceptUnproven(link) : this.#accepting.accept(link);
       const session: Session = { name, link, events, connection, apart: new Set(), streams: new Set() };
       if (!shared) connection.session = session;
       this.#sessions.set(name, session);
-      const answer = new Metadata();
-      answer.set(linkKey, name);
-      call.sendMetadata(answer);
+      if (!shared) call.sendMetadata(answer);
       link.start(events);
       call.on('data', (bytes: Buffer) => link.received(bytes));
     } catch (error) {

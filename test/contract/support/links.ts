@@ -1,17 +1,21 @@
 /** The makers of links, for the suite that runs on each of them. */
 import { systemClock } from '../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../core/runtime/logger.ts';
+import { systemRandom } from '../../../core/runtime/random.ts';
 import type { LinkOptions } from '../../../core/wire/dialer/link-options.ts';
 import type { Way } from '../../../core/wire/dialer/way.ts';
 import { grpcDialer } from '../../../core/wire/grpc/grpc-dialer.ts';
 import type { Accept, Dialer, PeerIdentity } from '../../../core/wire/link.ts';
 import { memoryDialer } from '../../../core/wire/memory/memory-link.ts';
 import { listenMesh } from '../../../core/wire/mesh-listener.ts';
+import { provingDialer } from '../../../core/wire/proof/child-proof.ts';
 import { webSocketDialer } from '../../../core/wire/websocket/websocket-dialer.ts';
 import { connectProxy } from '../../support/connect-proxy.ts';
 import { tcpProxy } from '../../support/tcp-proxy.ts';
 import { TestTree } from '../../support/test-tree.ts';
+import { tlsTerminator } from '../../support/tls-terminator.ts';
 import { wayTo } from '../../support/ways.ts';
+import { greeting, greetingDialer } from './greeted.ts';
 
 export const parent: PeerIdentity = { path: 'eu', role: 'relay' };
 export const child: PeerIdentity = { path: 'eu:kid', role: 'agent' };
@@ -34,6 +38,8 @@ export const makers: readonly LinkMaker[] = [
   { name: 'gRPC through a proxy', open: (accept) => openProxied(accept, grpcDialer) },
   { name: 'WebSocket and TLS', open: (accept) => openTls(accept, webSocketDialer) },
   { name: 'WebSocket through a proxy', open: (accept) => openProxied(accept, webSocketDialer) },
+  { name: 'gRPC where TLS is terminated', open: (accept) => openTerminated(accept, grpcDialer) },
+  { name: 'WebSocket where TLS is terminated', open: (accept) => openTerminated(accept, webSocketDialer) },
 ];
 
 async function openMemory(accept: Accept): Promise<TestLine> {
@@ -64,6 +70,31 @@ async function openProxied(accept: Accept, makeDialer: MakeDialer): Promise<Test
   const proxy = await connectProxy();
   const dialed = await dialerBy(tree, listener.address, { proxy: proxy.url });
   return { ...dialed, cut: () => proxy.cut(), ...disposing(listener, proxy) };
+}
+
+/** The certificate that the child sees is of another authority; who its parent is comes out in Hello and Welcome. */
+async function openTerminated(accept: Accept, makeDialer: MakeDialer): Promise<TestLine> {
+  const [tree, others] = [await TestTree.create(), await TestTree.create()];
+  const listener = await listenMesh({
+    host: '127.0.0.1',
+    port: 0,
+    credentials: await tree.credentials(parent.path, parent.role),
+    accept: greeting(accept),
+    terminatedTls: true,
+    log: silentLogger,
+  });
+  const balancer = await others.credentials('balancer', 'relay');
+  const terminator = await tlsTerminator(listener.address, balancer);
+  const way = wayTo({
+    address: terminator.address,
+    parentPath: parent.path,
+    credentials: await tree.credentials(child.path, child.role),
+    clock: systemClock,
+    link: { terminatedTls: true },
+    linkCaPem: balancer.caPem,
+  });
+  const dialer = greetingDialer(provingDialer(makeDialer(way), way, systemRandom));
+  return { dialer, cut: () => terminator.cut(), ...disposing(listener, terminator) };
 }
 
 async function listening(accept: Accept, makeDialer: MakeDialer) {

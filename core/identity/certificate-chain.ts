@@ -1,0 +1,79 @@
+/** A chain of certificates that came outside of TLS, judged as TLS judges one: up to an authority that is trusted, at a time, for a use. */
+import { X509Certificate } from 'node:crypto';
+import { BanyanError, describeError } from '../runtime/errors.ts';
+import { describeMistrust } from './peer-identity.ts';
+
+/** https://www.rfc-editor.org/rfc/rfc5280#section-4.2.1.12 */
+export const usages = { client: '1.3.6.1.5.5.7.3.2', server: '1.3.6.1.5.5.7.3.1' } as const;
+
+/** The leaf and those between it and the authority; a tree has none of these by itself. */
+const chainMax = 5;
+/** A certificate of a tree has less than one kilobyte, one of a company's authority some more. */
+const certificateBytesMax = 16 * 1024;
+
+const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
+
+/** `ders`: the holder's own first. Returns that. Throws Unauthorized, with what is wrong. */
+export function trustedLeaf(
+  ders: readonly Uint8Array[],
+  { caPem, wallMs, usage }: { readonly caPem: Buffer; readonly wallMs: number; readonly usage: keyof typeof usages },
+): X509Certificate {
+  if (ders.length === 0) throw unauthorized('no certificate was presented; a node needs one of this tree');
+  if (ders.length > chainMax)
+    throw unauthorized(`${ders.length} certificates were presented; at most ${chainMax} are read`);
+  const [leaf, ...between] = ders.map(certificateOf) as [X509Certificate, ...X509Certificate[]];
+  const authorities = (caPem.toString('latin1').match(pemBlock) ?? []).map((pem) => new X509Certificate(pem));
+  const chain = [leaf, ...pathUp(leaf, between, authorities)];
+  for (const certificate of chain) {
+    if (wallMs > certificate.validToDate.getTime())
+      throw unauthorized(describeMistrust(certificate, 'CERT_HAS_EXPIRED'));
+    if (wallMs < certificate.validFromDate.getTime()) {
+      throw unauthorized(describeMistrust(certificate, 'CERT_NOT_YET_VALID'));
+    }
+  }
+  // Node's types do not know that it may be absent.
+  const allowed: readonly string[] | undefined = leaf.keyUsage;
+  if (!allowed?.includes(usages[usage])) {
+    throw unauthorized(`the certificate ${leaf.subjectAltName ?? leaf.subject} is not for the use as a ${usage}`);
+  }
+  return leaf;
+}
+
+/** The certificates from the leaf's issuer to the authority. Each step uses one up, so it ends. */
+function pathUp(
+  leaf: X509Certificate,
+  between: readonly X509Certificate[],
+  authorities: readonly X509Certificate[],
+): X509Certificate[] {
+  const path: X509Certificate[] = [];
+  let left = between;
+  for (let at = leaf; ; ) {
+    const authority = authorities.find((one) => isIssuedBy(at, one));
+    if (authority) return [...path, authority];
+    const next = left.find((one) => one.ca && isIssuedBy(at, one));
+    if (!next) throw unauthorized(describeMistrust(leaf, 'UNABLE_TO_VERIFY_LEAF_SIGNATURE'));
+    left = left.filter((one) => one !== next);
+    path.push(next);
+    at = next;
+  }
+}
+
+function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
+  return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+}
+
+function certificateOf(der: Uint8Array): X509Certificate {
+  if (der.length > certificateBytesMax) {
+    throw unauthorized(`a certificate of ${der.length} bytes; at most ${certificateBytesMax} are read`);
+  }
+  try {
+    return new X509Certificate(der);
+  } catch (cause) {
+    const message = `what was presented is no certificate: ${describeError(cause)}`;
+    throw new BanyanError('Unauthorized', message, {}, { cause });
+  }
+}
+
+function unauthorized(message: string): BanyanError {
+  return new BanyanError('Unauthorized', message);
+}

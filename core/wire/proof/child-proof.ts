@@ -1,0 +1,145 @@
+/**
+ * The child's side: answers the parent's challenge in its Hello, and hands on no Welcome that its parent has not signed for this session. A
+ * Retry is handed on unproven: who terminates TLS could as well cut the line.
+ */
+import type { Clock } from '../../runtime/clock.ts';
+import { BanyanError, describeError } from '../../runtime/errors.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { Way } from '../dialer/way.ts';
+import { type Frame, Hello, type Sealed, Welcome } from '../generated/mesh.ts';
+import type { Dialer, Link, LinkEvents } from '../link.ts';
+import { PassedLink } from './passed-link.ts';
+import { nonceBytes, proofFrame, proven, type SessionNonces, Signer } from './seal.ts';
+
+export function provingDialer(dialer: Dialer, way: Way, random: Random): Dialer {
+  const signer = new Signer(way.credentials);
+  return {
+    async dial(events, timeoutMs) {
+      const untilMs = way.clock.monotonicMs() + timeoutMs;
+      const proof = new ChildProof(events, way, signer, random);
+      const link = await dialer.dial(proof, timeoutMs);
+      return proof.challenged(link, untilMs - way.clock.monotonicMs());
+    },
+  };
+}
+
+type State = 'challenge' | 'welcome' | 'proven' | 'over';
+
+class ChildProof implements LinkEvents {
+  readonly #events: LinkEvents;
+  readonly #way: Way;
+  readonly #clock: Clock;
+  readonly #signer: Signer;
+  readonly #nonce: Buffer;
+  #state: State = 'challenge';
+  #link: Link | undefined;
+  #nonces: SessionNonces | undefined;
+  /** Settles the dial. */
+  #settle: ((error?: Error) => void) | undefined;
+
+  constructor(events: LinkEvents, way: Way, signer: Signer, random: Random) {
+    this.#events = events;
+    this.#way = way;
+    this.#clock = way.clock;
+    this.#signer = signer;
+    this.#nonce = Buffer.from(random.bytes(nonceBytes));
+  }
+
+  /** The link for the session, when the parent's challenge is there. */
+  async challenged(link: Link, withinMs: number): Promise<Link> {
+    this.#link = link;
+    const silent = new BanyanError('Unavailable', `${this.#way.shown}: no challenge came within the time of the dial`);
+    const timer = this.#clock.after(Math.max(0, withinMs), () => this.#fail(silent));
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.#settle = (error) => (error ? reject(error) : resolve());
+      });
+    } finally {
+      timer.stop();
+      this.#settle = undefined;
+    }
+    return new PassedLink(link, this.#way.parent, (frame) => this.#outgoing(frame));
+  }
+
+  onFrame(frame: Frame): void {
+    switch (this.#state) {
+      case 'challenge':
+        return this.#onChallenge(frame);
+      case 'welcome':
+        return this.#onWelcome(frame);
+      case 'proven':
+        return this.#events.onFrame(frame);
+      case 'over':
+        return;
+    }
+  }
+
+  onBytes(count: number): void {
+    if (this.#state === 'welcome' || this.#state === 'proven') this.#events.onBytes(count);
+  }
+
+  onDrain(): void {
+    if (this.#state === 'welcome' || this.#state === 'proven') this.#events.onDrain();
+  }
+
+  onClose(error?: Error): void {
+    if (this.#state === 'over') return;
+    const before = this.#state;
+    this.#state = 'over';
+    if (before !== 'challenge') return this.#events.onClose(error);
+    this.#settle?.(error ?? new BanyanError('Unavailable', `${this.#way.shown}: closed before a challenge came`));
+  }
+
+  #onChallenge({ frame }: Frame): void {
+    const challenge = frame?.$case === 'proof' ? frame.value.challenge : undefined;
+    if (challenge?.length !== nonceBytes) {
+      const words = 'the parent sends no challenge: with link.terminatedTls it has to be one that takes such children';
+      return this.#fail(new BanyanError('Protocol', `${this.#way.shown}: ${words}`));
+    }
+    this.#nonces = { challenge, nonce: this.#nonce };
+    this.#state = 'welcome';
+    this.#settle?.();
+  }
+
+  #onWelcome(frame: Frame): void {
+    if (frame.frame?.$case === 'retry') return this.#events.onFrame(frame);
+    try {
+      const sealed = frame.frame?.$case === 'proof' ? frame.frame.value.welcome : undefined;
+      if (!sealed) throw new BanyanError('Unauthorized', 'the parent answers without a proof of who it is');
+      const value = this.#welcomeOf(sealed);
+      this.#state = 'proven';
+      this.#events.onFrame({ frame: { $case: 'welcome', value } });
+    } catch (error) {
+      if (!(error instanceof BanyanError)) throw error;
+      this.#fail(new BanyanError(error.code, `${this.#way.shown}: ${error.message}`, {}, { cause: error }));
+    }
+  }
+
+  #welcomeOf(sealed: Sealed): Welcome {
+    const { caPem } = this.#way.credentials;
+    const peer = proven('parent', sealed, this.#nonces!, { caPem, wallMs: this.#clock.wallMs() });
+    const refusal = this.#way.notMeant(peer);
+    if (refusal) throw refusal;
+    try {
+      return Welcome.decode(sealed.body);
+    } catch (error) {
+      throw new BanyanError('Protocol', `what was sealed is no welcome: ${describeError(error)}`, {}, { cause: error });
+    }
+  }
+
+  #outgoing(frame: Frame): Frame {
+    if (frame.frame?.$case !== 'hello') return frame;
+    const sealed = this.#signer.seal('child', Hello.encode(frame.frame.value).finish(), this.#nonces!);
+    return proofFrame({ hello: sealed });
+  }
+
+  /** Tells the end itself, with the reason; what the link tells after that is passed over. */
+  #fail(error: BanyanError): void {
+    const before = this.#state;
+    if (before === 'over') return;
+    this.#state = 'over';
+    this.#link?.close(error.message);
+    if (before === 'challenge') this.#settle?.(error);
+    else setImmediate(() => this.#events.onClose(error));
+  }
+}

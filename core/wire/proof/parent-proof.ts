@@ -1,0 +1,111 @@
+/** The parent's side: challenges a child that has shown no certificate, and takes nothing of it but a Hello that answers the challenge. */
+import type { Clock, Timer } from '../../runtime/clock.ts';
+import { BanyanError, describeError } from '../../runtime/errors.ts';
+import type { Random } from '../../runtime/random.ts';
+import type { FrameLink } from '../frame-link.ts';
+import { type Frame, Hello, Welcome } from '../generated/mesh.ts';
+import type { Accept, Link, LinkEvents, PeerIdentity } from '../link.ts';
+import type { NodeCredentials } from '../node-credentials.ts';
+import { PassedLink } from './passed-link.ts';
+import { nonceBytes, proofFrame, proven, type SessionNonces, Signer } from './seal.ts';
+
+export interface ParentProofOptions {
+  readonly credentials: NodeCredentials;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+/** As long as the session waits for it elsewhere. */
+const helloWithinMs = 10_000;
+
+/** Of links without a proven peer; `accept` is asked once it is. */
+export function acceptProven(accept: Accept, options: ParentProofOptions): (link: FrameLink) => LinkEvents {
+  const signer = new Signer(options.credentials);
+  return (link) => new ParentProof(link, accept, signer, options);
+}
+
+class ParentProof implements LinkEvents {
+  readonly #link: FrameLink;
+  readonly #accept: Accept;
+  readonly #signer: Signer;
+  readonly #options: ParentProofOptions;
+  readonly #challenge: Buffer;
+  readonly #timer: Timer;
+  #peer: PeerIdentity | undefined;
+  /** The session's, once the peer is proven. */
+  #events: LinkEvents | undefined;
+
+  constructor(link: FrameLink, accept: Accept, signer: Signer, options: ParentProofOptions) {
+    this.#link = link;
+    this.#accept = accept;
+    this.#signer = signer;
+    this.#options = options;
+    this.#challenge = Buffer.from(options.random.bytes(nonceBytes));
+    this.#timer = options.clock.after(helloWithinMs, () => {
+      link.abort(new BanyanError('Unavailable', `no hello came within ${helloWithinMs} ms`));
+    });
+    link.send(proofFrame({ challenge: this.#challenge }));
+  }
+
+  onFrame(frame: Frame): void {
+    if (this.#events) return this.#events.onFrame(frame);
+    this.#timer.stop();
+    try {
+      this.#begin(frame);
+    } catch (error) {
+      if (!(error instanceof BanyanError)) throw error;
+      this.#link.abort(error);
+    }
+  }
+
+  onBytes(count: number): void {
+    this.#events?.onBytes(count);
+  }
+
+  onDrain(): void {
+    this.#events?.onDrain();
+  }
+
+  onClose(error?: Error): void {
+    this.#timer.stop();
+    this.#events?.onClose(error);
+  }
+
+  onStream(id: number, link: Link): LinkEvents {
+    if (!this.#events?.onStream) throw new BanyanError('NotFound', `stream ${id}: nobody here takes streams`);
+    return this.#events.onStream(id, new PassedLink(link, this.#peer!, (frame) => frame));
+  }
+
+  #begin({ frame }: Frame): void {
+    const sealed = frame?.$case === 'proof' ? frame.value.hello : undefined;
+    if (!sealed) {
+      const message =
+        'the first frame is no sealed hello: set link.terminatedTls at the child, or give it a way without termination';
+      throw new BanyanError('Unauthorized', message);
+    }
+    if (sealed.nonce.length !== nonceBytes) {
+      throw new BanyanError('Unauthorized', `a nonce of ${sealed.nonce.length} bytes instead of ${nonceBytes}`);
+    }
+    const nonces: SessionNonces = { challenge: this.#challenge, nonce: sealed.nonce };
+    const { credentials, clock } = this.#options;
+    const peer = proven('child', sealed, nonces, { caPem: credentials.caPem, wallMs: clock.wallMs() });
+    this.#peer = peer;
+    const hello = decodeHello(sealed.body);
+    this.#events = this.#accept(new PassedLink(this.#link, peer, (out) => this.#sealed(out, nonces)));
+    this.#events.onFrame({ frame: { $case: 'hello', value: hello } });
+  }
+
+  #sealed(frame: Frame, nonces: SessionNonces): Frame {
+    if (frame.frame?.$case !== 'welcome') return frame;
+    const sealed = this.#signer.seal('parent', Welcome.encode(frame.frame.value).finish(), nonces);
+    return proofFrame({ welcome: sealed });
+  }
+}
+
+function decodeHello(body: Uint8Array): Hello {
+  try {
+    return Hello.decode(body);
+  } catch (error) {
+    throw new BanyanError('Protocol', `what was sealed is no hello: ${describeError(error)}`, {}, { cause: error });
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * A Hello or Welcome with the proof of who says it. What is signed has the nonces of both ends, so that nothing of another session, and
+ * nothing of the other direction, can be played back; and a hash of the message as it was encoded, so that nothing in it can be changed.
+ */
+import { createHash, createPrivateKey, type KeyObject, sign, verify, X509Certificate } from 'node:crypto';
+import { trustedLeaf, type usages } from '../../identity/certificate-chain.ts';
+import { identityOfCertificate } from '../../identity/peer-identity.ts';
+import { BanyanError } from '../../runtime/errors.ts';
+import type { Frame, Proof, Sealed } from '../generated/mesh.ts';
+import type { PeerIdentity } from '../link.ts';
+import type { NodeCredentials } from '../node-credentials.ts';
+
+/** As long as the hash: nobody guesses or repeats one. */
+export const nonceBytes = 32;
+
+export interface SessionNonces {
+  /** Of the parent. */
+  readonly challenge: Uint8Array;
+  /** Of the child. */
+  readonly nonce: Uint8Array;
+}
+
+type Speaker = 'child' | 'parent';
+
+/** They begin what is signed, and end with a zero byte, so that none is the beginning of another. */
+const contexts: Record<Speaker, string> = {
+  child: 'banyan.mesh.v1 hello\0',
+  parent: 'banyan.mesh.v1 welcome\0',
+};
+
+const usageOf: Record<Speaker, keyof typeof usages> = { child: 'client', parent: 'server' };
+
+const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
+
+/** Who signs: read once. */
+export class Signer {
+  readonly #key: KeyObject;
+  readonly #certificates: readonly Buffer[];
+
+  /** Throws Invalid for a key that is none of ECDSA. */
+  constructor({ certPem, keyPem }: NodeCredentials) {
+    this.#key = createPrivateKey(keyPem);
+    if (this.#key.asymmetricKeyType !== 'ec') {
+      const type = this.#key.asymmetricKeyType ?? 'unknown';
+      throw new BanyanError(
+        'Invalid',
+        `the node's key is of type ${type}: where TLS is terminated on the way it has to be ECDSA`,
+      );
+    }
+    this.#certificates = (certPem.toString('latin1').match(pemBlock) ?? []).map((pem) => new X509Certificate(pem).raw);
+  }
+
+  seal(speaker: Speaker, body: Uint8Array, nonces: SessionNonces): Sealed {
+    return {
+      body: Buffer.from(body),
+      nonce: speaker === 'child' ? Buffer.from(nonces.nonce) : Buffer.alloc(0),
+      certificates: [...this.#certificates],
+      signature: sign('sha256', signedBytes(speaker, body, nonces), this.#key),
+    };
+  }
+}
+
+/** Whose message it is. Throws Unauthorized, with what is wrong. */
+export function proven(
+  speaker: Speaker,
+  { body, certificates, signature }: Sealed,
+  nonces: SessionNonces,
+  trust: { readonly caPem: Buffer; readonly wallMs: number },
+): PeerIdentity {
+  const leaf = trustedLeaf(certificates, { ...trust, usage: usageOf[speaker] });
+  const { publicKey } = leaf;
+  if (publicKey.asymmetricKeyType !== 'ec') {
+    throw new BanyanError('Unauthorized', `the certificate ${leaf.subject} has a key that is none of ECDSA`);
+  }
+  if (!verify('sha256', signedBytes(speaker, body, nonces), publicKey, signature)) {
+    const whose = leaf.subjectAltName ?? leaf.subject;
+    throw new BanyanError('Unauthorized', `the signature is not the one of ${whose} for this session`);
+  }
+  return identityOfCertificate(leaf.raw);
+}
+
+export function proofFrame(proof: Partial<Proof>): Frame {
+  const value: Proof = { challenge: Buffer.alloc(0), hello: undefined, welcome: undefined, ...proof };
+  return { frame: { $case: 'proof', value } };
+}
+
+/** Each part but the context has one length. */
+function signedBytes(speaker: Speaker, body: Uint8Array, { challenge, nonce }: SessionNonces): Buffer {
+  const hash = createHash('sha256').update(body).digest();
+  const order = speaker === 'child' ? [challenge, nonce] : [nonce, challenge];
+  return Buffer.concat([Buffer.from(contexts[speaker], 'latin1'), ...order, hash]);
+}

@@ -1,0 +1,69 @@
+/** Links that begin with Hello and Welcome, as those with a proof inside of these have to, and are theirs alone after that. */
+import { BanyanError } from '../../../core/runtime/errors.ts';
+import { type Frame, Hello, Welcome } from '../../../core/wire/generated/mesh.ts';
+import type { Accept, Dialer, Link, LinkEvents } from '../../../core/wire/link.ts';
+
+const hello: Frame = { frame: { $case: 'hello', value: Hello.decode(new Uint8Array()) } };
+const welcome: Frame = { frame: { $case: 'welcome', value: Welcome.decode(new Uint8Array()) } };
+
+/** Answers the hello with a welcome, before anything else is told. */
+export function greeting(accept: Accept): Accept {
+  return (link) => {
+    let events: LinkEvents | undefined;
+    return {
+      onFrame(frame) {
+        if (events) return events.onFrame(frame);
+        if (frame.frame?.$case !== 'hello') throw new Error('the first frame is no hello');
+        // What is sent on being accepted comes behind the welcome, which comes only then.
+        const early: Frame[] = [];
+        let isGreeted = false;
+        events = accept({
+          peer: link.peer,
+          transport: link.transport,
+          send: (out) => (isGreeted ? link.send(out) : early.push(out) > 0),
+          close: (reason) => link.close(reason),
+          queuedBytes: () => link.queuedBytes(),
+        });
+        isGreeted = true;
+        for (const out of [welcome, ...early]) link.send(out);
+      },
+      onBytes: (count) => events?.onBytes(count),
+      onDrain: () => events?.onDrain(),
+      onClose: (error) => events?.onClose(error),
+      onStream(id, stream) {
+        if (!events?.onStream) throw new BanyanError('NotFound', 'no streams');
+        return events.onStream(id, stream);
+      },
+    };
+  };
+}
+
+/** Says hello and waits for the welcome; what comes then is told when the dial has returned. */
+export function greetingDialer(dialer: Dialer): Dialer {
+  return {
+    async dial(events, timeoutMs) {
+      let told: LinkEvents | undefined;
+      let settle: (error?: Error) => void = () => {};
+      const greeted = new Promise<void>((resolve, reject) => {
+        settle = (error) => (error ? reject(error) : resolve());
+      });
+      const link: Link = await dialer.dial(
+        {
+          onFrame(frame) {
+            if (told) return told.onFrame(frame);
+            if (frame.frame?.$case !== 'welcome') return settle(new Error('the first frame is no welcome'));
+            settle();
+            told = events;
+          },
+          onBytes: (count) => told?.onBytes(count),
+          onDrain: () => told?.onDrain(),
+          onClose: (error) => (told ? told.onClose(error) : settle(error ?? new Error('closed before the welcome'))),
+        },
+        timeoutMs,
+      );
+      link.send(hello);
+      await greeted;
+      return link;
+    },
+  };
+}

@@ -1,0 +1,145 @@
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../../../core/runtime/clock.ts';
+import { systemRandom } from '../../../../../core/runtime/random.ts';
+import { type Frame, Hello, Welcome } from '../../../../../core/wire/generated/mesh.ts';
+import type { Dialer, Link, LinkEvents } from '../../../../../core/wire/link.ts';
+import type { NodeCredentials } from '../../../../../core/wire/node-credentials.ts';
+import { provingDialer } from '../../../../../core/wire/proof/child-proof.ts';
+import { nonceBytes, proofFrame, Signer } from '../../../../../core/wire/proof/seal.ts';
+import { beat, LinkLog } from '../../../../support/link-log.ts';
+import { TestTree } from '../../../../support/test-tree.ts';
+import { wayTo } from '../../../../support/ways.ts';
+
+const address = 'balancer.example:443';
+const hello: Frame = { frame: { $case: 'hello', value: { ...Hello.decode(new Uint8Array()), path: 'eu:kid' } } };
+const welcome: Frame = { frame: { $case: 'welcome', value: { ...Welcome.decode(new Uint8Array()), version: 7 } } };
+const challenge = Buffer.alloc(nonceBytes, 9);
+
+let tree: TestTree;
+let kid: NodeCredentials;
+beforeAll(async () => {
+  tree = await TestTree.create();
+  kid = await tree.credentials('eu:kid', 'agent');
+});
+
+/** What the child sent, and the events by which the test plays its parent. */
+let sent: Frame[];
+let closes: string[];
+let parent: LinkEvents;
+let log: LinkLog;
+const inner: Dialer = {
+  async dial(events) {
+    parent = events;
+    const link: Link = {
+      peer: { path: 'eu', role: 'relay' },
+      transport: 'grpc',
+      send: (frame) => sent.push(frame) > 0,
+      close: (reason) => void closes.push(reason),
+      queuedBytes: () => 0,
+    };
+    return link;
+  },
+};
+
+beforeEach(() => {
+  sent = [];
+  closes = [];
+  log = new LinkLog();
+});
+
+function dial(): Promise<Link> {
+  const link = { terminatedTls: true };
+  const way = wayTo({ address, parentPath: 'eu', credentials: kid, clock: systemClock, link });
+  return provingDialer(inner, way, systemRandom).dial(log, 1_000);
+}
+
+const nextTurn = () => new Promise(setImmediate);
+
+/** As far as the hello; the child's nonce. */
+async function greeted(): Promise<Buffer> {
+  const dialed = dial();
+  await nextTurn();
+  parent.onFrame(proofFrame({ challenge }));
+  (await dialed).send(hello);
+  const { frame } = sent.at(-1)!;
+  if (frame?.$case !== 'proof') throw new Error('no sealed hello was sent');
+  return frame.value.hello!.nonce;
+}
+
+async function answeredBy(credentials: NodeCredentials, nonce: Buffer): Promise<void> {
+  const body = Welcome.encode(welcome.frame!.value as Welcome).finish();
+  parent.onFrame(proofFrame({ welcome: new Signer(credentials).seal('parent', body, { challenge, nonce }) }));
+  await nextTurn();
+}
+
+describe("a child's link where TLS is terminated", () => {
+  it('has a welcome that its parent has proven, and then all that comes', async () => {
+    await answeredBy(await tree.credentials('eu', 'relay'), await greeted());
+    parent.onFrame(beat(1));
+    expect(log.frames).toEqual([welcome, beat(1)]);
+    expect(closes).toEqual([]);
+  });
+
+  it.each([
+    ['another relay of the tree', 'us', 'relay', `${address} is the relay "us", not the relay "eu"`],
+    ['an agent with the path of the parent', 'eu', 'agent', `${address} is the agent "eu", not the relay "eu"`],
+  ] as const)('ends by the welcome of %s', async (_, path, role, words) => {
+    await answeredBy(await tree.credentials(path, role), await greeted());
+    expect(log.frames).toEqual([]);
+    expect(log.closes).toHaveLength(1);
+    expect(log.closes[0]).toMatchObject({ code: 'Unauthorized', message: expect.stringContaining(words) });
+    expect(closes).toHaveLength(1);
+  });
+
+  it('ends by the welcome of a parent of another tree, or of another session', async () => {
+    await answeredBy(await (await TestTree.create()).credentials('eu', 'relay'), await greeted());
+    expect(log.closes[0]).toMatchObject({ code: 'Unauthorized', message: expect.stringContaining('of this tree') });
+    log = new LinkLog();
+    await greeted();
+    await answeredBy(await tree.credentials('eu', 'relay'), Buffer.alloc(nonceBytes));
+    expect(log.closes[0]).toMatchObject({ code: 'Unauthorized', message: expect.stringContaining('for this session') });
+  });
+
+  it.each([
+    ['a welcome', welcome],
+    ['a beat', beat(1)],
+  ])('ends by %s without a proof', async (_, frame) => {
+    await greeted();
+    parent.onFrame(frame);
+    await nextTurn();
+    expect(log.frames).toEqual([]);
+    expect(log.closes[0]).toMatchObject({ code: 'Unauthorized', message: expect.stringContaining('without a proof') });
+  });
+
+  it('hands on a retry, which proves nothing and grants nothing', async () => {
+    await greeted();
+    const retry: Frame = { frame: { $case: 'retry', value: { afterMs: 5, reason: 'busy', message: '' } } };
+    parent.onFrame(retry);
+    expect(log.frames).toEqual([retry]);
+  });
+
+  it('uses a nonce once', async () => {
+    expect((await greeted()).equals(await greeted())).toBe(false);
+  });
+
+  it('is not made by a parent that sends no challenge, or a short one', async () => {
+    for (const frame of [beat(1), proofFrame({ challenge: Buffer.alloc(8) })]) {
+      const dialed = dial();
+      await nextTurn();
+      parent.onFrame(frame);
+      await expect(dialed).rejects.toMatchObject({
+        code: 'Protocol',
+        message: expect.stringContaining('sends no challenge'),
+      });
+    }
+    expect(log.order).toEqual([]);
+  });
+
+  it('is not made when the connection ends before, with the reason of that', async () => {
+    const dialed = dial();
+    await nextTurn();
+    parent.onClose(new Error('cut'));
+    await expect(dialed).rejects.toThrow('cut');
+    expect(log.order).toEqual([]);
+  });
+});
