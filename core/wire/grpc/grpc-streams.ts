@@ -18,6 +18,12 @@ const streamKey = 'banyan-stream';
 
 /** A second connection with nothing to carry is closed after this: another large stream often follows one. */
 const idleMs = 60_000;
+/** A second connection may end at another node, behind a balancer, or nowhere. Then large streams go with the session for that long. */
+const togetherMs = 60_000;
+/** For a connection through proxies, its handshake and an answer. */
+const provenWithinMs = 5_000;
+
+type Call = ClientDuplexStream<Buffer, Buffer>;
 
 export interface StreamAddress {
   readonly link: string;
@@ -59,6 +65,7 @@ export class StreamDialer {
   readonly #options: StreamDialerOptions;
   readonly #calls = new Set<() => void>();
   #apart: Apart | undefined;
+  #togetherUntilMs = 0;
   #closed = false;
 
   constructor(options: StreamDialerOptions) {
@@ -66,15 +73,18 @@ export class StreamDialer {
   }
 
   async open(id: number, apart: boolean, events: LinkEvents): Promise<Link> {
-    if (this.#closed) throw new BanyanError('Unavailable', 'the session is over');
-    if (!apart) return this.#call(this.#options.client, id, events, () => {});
-    const { clock, newClient } = this.#options;
-    this.#apart ??= new Apart(newClient(), clock, () => {
-      this.#apart = undefined;
-    });
-    const connection = this.#apart;
-    connection.begin();
-    return this.#call(connection.client, id, events, () => connection.end());
+    const { client, clock, newClient } = this.#options;
+    if (this.#closed) throw over();
+    if (apart && clock.monotonicMs() >= this.#togetherUntilMs) {
+      this.#apart ??= new Apart(newClient(), clock, () => {
+        this.#apart = undefined;
+      });
+      const link = await this.#openApart(this.#apart, id, events);
+      if (this.#closed) throw over();
+      if (link) return link;
+      this.#togetherUntilMs = clock.monotonicMs() + togetherMs;
+    }
+    return this.#linkOf(this.#call(client, id), events, () => {});
   }
 
   /** The session is over: its streams end with it. */
@@ -84,17 +94,31 @@ export class StreamDialer {
     this.#apart?.close();
   }
 
-  #call(client: Client, id: number, events: LinkEvents, over: () => void): Link {
-    const { address, clock, peer, link: session } = this.#options;
+  /** Undefined: the connection does not lead to the session. Only its first call is waited for. */
+  async #openApart(connection: Apart, id: number, events: LinkEvents): Promise<Link | undefined> {
+    connection.begin();
+    const call = this.#call(connection.client, id);
+    if (!connection.isProven && !(await isTaken(call, this.#options.clock))) {
+      call.cancel();
+      connection.close();
+      return undefined;
+    }
+    connection.isProven = true;
+    return this.#linkOf(call, events, () => connection.end());
+  }
+
+  #call(client: Client, id: number): Call {
     const metadata = new Metadata();
-    metadata.set(linkKey, session);
+    metadata.set(linkKey, this.#options.link);
     metadata.set(streamKey, String(id));
-    const call: ClientDuplexStream<Buffer, Buffer> = client.makeBidiStreamRequest(
-      streamMethod,
-      asBytes,
-      asBytes,
-      metadata,
-    );
+    const call: Call = client.makeBidiStreamRequest(streamMethod, asBytes, asBytes, metadata);
+    // Stays, since one that is broken off emits an error too.
+    call.on('error', () => {});
+    return call;
+  }
+
+  #linkOf(call: Call, events: LinkEvents, over: () => void): Link {
+    const { address, clock, peer } = this.#options;
     const cancel = () => call.cancel();
     const link = new FrameLink({
       peer,
@@ -135,6 +159,8 @@ class Apart {
   readonly #forget: () => void;
   #calls = 0;
   #timer: Timer | undefined;
+  /** A call on it was taken. */
+  isProven = false;
 
   constructor({ client, channel }: { client: Client; channel: TlsChannel }, clock: Clock, forget: () => void) {
     this.#clock = clock;
@@ -159,4 +185,20 @@ class Apart {
     this.client.close();
     this.#channel.close();
   }
+}
+
+function isTaken(call: Call, clock: Clock): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = clock.after(provenWithinMs, () => resolve(false));
+    const answered = (taken: boolean) => {
+      timer.stop();
+      resolve(taken);
+    };
+    call.once('metadata', () => answered(true));
+    call.once('error', () => answered(false));
+  });
+}
+
+function over(): BanyanError {
+  return new BanyanError('Unavailable', 'the session is over');
 }

@@ -1,6 +1,7 @@
 /** An API server on a free port with one workload space over a store in memory, and a client with a certificate: all that is real but the disk. */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
 import { ApiServer } from '../../../../../core/apiserver/http/api-server.ts';
+import { type ApiRequest, jsonResponse } from '../../../../../core/apiserver/http/requests.ts';
 import type { Space } from '../../../../../core/apiserver/space.ts';
 import { createAuthority, issueNode, issueUser } from '../../../../../core/identity/authority.ts';
 import { systemClock } from '../../../../../core/runtime/clock.ts';
@@ -85,6 +86,8 @@ export class ApiBench implements AsyncDisposable {
       authenticate: userOfCertificate,
       notReady: notReady ?? (() => undefined),
       metrics: () => Promise.resolve('# none\n'),
+      tree: ({ method, path, query, user }: ApiRequest) =>
+        Promise.resolve(jsonResponse(200, { method, path, query: query.toString(), user: user.name })),
     });
     const opened = testSpace();
     server.mount('', opened.space);

@@ -28,6 +28,17 @@ describe('the server', () => {
     expect((await anonymous.call('GET', '/metrics')).status).toBe(401);
   });
 
+  it('hands on what concerns other nodes, for those whom it knows', async () => {
+    await using api = await ApiBench.start();
+    const answer = await api.call('GET', '/tree/eu:paris/healthz?timeoutSeconds=3');
+    expect([answer.status, answer.json()]).toEqual([
+      200,
+      { method: 'GET', path: '/tree/eu:paris/healthz', query: 'timeoutSeconds=3', user: 'jo' },
+    ]);
+    await using anonymous = await ApiBench.start({ certificate: false });
+    expect((await anonymous.call('GET', '/tree/eu:paris/healthz')).status).toBe(401);
+  });
+
   it('says who is asking, and that they may', async () => {
     await using api = await ApiBench.start();
     const whoami = await api.call('POST', '/apis/authentication.k8s.io/v1/selfsubjectreviews', { body: {} });

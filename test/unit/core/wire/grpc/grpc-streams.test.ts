@@ -4,6 +4,8 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock, VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../../core/runtime/random.ts';
+import { decodeFrame, encodeFrame } from '../../../../../core/wire/frames.ts';
 import { channelOptions } from '../../../../../core/wire/grpc/channel-options.ts';
 import { grpcDialer } from '../../../../../core/wire/grpc/grpc-dialer.ts';
 import { asBytes, sessionMethod, streamMethod } from '../../../../../core/wire/grpc/session-method.ts';
@@ -11,7 +13,7 @@ import { TlsChannel } from '../../../../../core/wire/grpc/tls-channel.ts';
 import type { Link, LinkEvents, Listener } from '../../../../../core/wire/link.ts';
 import { listenMesh } from '../../../../../core/wire/mesh-listener.ts';
 import type { NodeCredentials } from '../../../../../core/wire/node-credentials.ts';
-import { beat, LinkLog } from '../../../../support/link-log.ts';
+import { beat, data, LinkLog } from '../../../../support/link-log.ts';
 import { TestTree } from '../../../../support/test-tree.ts';
 import { wayTo } from '../../../../support/ways.ts';
 
@@ -140,6 +142,36 @@ describe('calls for streams', () => {
     await expect.poll(() => one.getChannel().getConnectivityState(false)).not.toBe(2);
   });
 
+  it('with garbage on them end in words, and neither the session nor another stream with them', async () => {
+    const first = client(kid);
+    const name = await session(first);
+    const bystander = await stream(first, address(name, '2'));
+    expect(bystander).toBeUndefined();
+    let broken = 0;
+    for (let seed = 1; seed <= 40; seed++) {
+      const random = new SeededRandom(seed);
+      const metadata = new Metadata();
+      metadata.set('banyan-link', name);
+      metadata.set('banyan-stream', String(2 + 2 * seed));
+      const call = first.makeBidiStreamRequest(streamMethod, asBytes, asBytes, metadata);
+      const ended = new Promise<ServiceError>((resolve) => call.on('error', resolve));
+      // Of half of them the beginning is a frame, whose length lies.
+      const garbage = Buffer.from(random.bytes(1 + Math.floor(random.fraction() * 5_000)));
+      if (seed % 2 === 0) Buffer.from(encodeFrame(data(Buffer.alloc(9_000)))).copy(garbage);
+      call.write(garbage);
+      if (isFrame(garbage)) {
+        // Something of a later version, for all that anybody knows: passed over.
+        call.cancel();
+        continue;
+      }
+      broken++;
+      const { metadata: told, details } = await ended;
+      expect([told.get('banyan-code')[0], details]).toEqual(['Protocol', expect.stringContaining('no frame')]);
+    }
+    expect(broken).toBeGreaterThan(30);
+    expect(parents[0]!.closes).toEqual([]);
+  });
+
   it('do not make a session of their connection', async () => {
     const name = await session(client(kid));
     const second = client(kid);
@@ -168,10 +200,12 @@ describe('a dialer with large streams', () => {
     server.close();
   });
 
-  /** Counts connections on their way through. */
-  async function counting(target: string): Promise<string> {
-    const [host, port] = target.split(':');
+  /** Counts connections on their way through. All but the first may go elsewhere, as behind a balancer. */
+  async function counting(target: string, later = target): Promise<string> {
+    let isFirst = true;
     server = createServer((near) => {
+      const [host, port] = (isFirst ? target : later).split(':');
+      isFirst = false;
       const far = tcpConnect(Number(port), host!);
       sockets.add(near);
       near.on('close', () => {
@@ -226,4 +260,47 @@ describe('a dialer with large streams', () => {
     await fourth.log.closed();
     await listener[Symbol.asyncDispose]();
   });
+
+  it('takes them with the session when another connection leads to somebody else, and tries again after a minute', async () => {
+    const [own, other] = [new ParentLog(), new ParentLog()];
+    const listeners = await Promise.all(
+      [own, other].map((log) =>
+        listenMesh({ host: '127.0.0.1', port: 0, credentials: parent, log: silentLogger, accept: () => log }),
+      ),
+    );
+    const clock = new VirtualClock();
+    const address = await counting(listeners[0]!.address, listeners[1]!.address);
+    const dialer = grpcDialer(wayTo({ address, parentPath: 'eu', credentials: kid, clock }));
+    const link = await dialer.dial(new LinkLog(), 10_000);
+    const connections = () => {
+      let made = 0;
+      server.on('connection', () => made++);
+      return () => made;
+    };
+    const made = connections();
+    for (const [id, tried] of [
+      [2, 1],
+      [4, 1],
+    ] as const) {
+      await link.openStream!(id, true, new LinkLog());
+      await expect.poll(() => own.streams.at(-1)).toBe(id);
+      expect(made()).toBe(tried);
+    }
+    clock.advance(60_000);
+    await link.openStream!(6, true, new LinkLog());
+    await expect.poll(() => own.streams).toEqual([2, 4, 6]);
+    expect(made()).toBe(2);
+    expect(other.streams).toEqual([]);
+    link.close('enough');
+    for (const listener of listeners) await listener[Symbol.asyncDispose]();
+  });
 });
+
+function isFrame(bytes: Uint8Array): boolean {
+  try {
+    decodeFrame(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
