@@ -2,7 +2,7 @@
  * What the scheduler has yet to look at: keys, never values, written in the transaction of the change that made them
  * dirty. So a crash loses no work, ten changes of one object are one piece of work, and the worker reads the state as it is then.
  */
-import { asText, concat, prefixRange, text, u32 } from '../../core/store/bytes.ts';
+import { asText, concat, prefixRange, readU32, text, u32 } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 
@@ -22,6 +22,8 @@ export const workClass = {
   aim: 12,
 } as const;
 export type WorkClass = keyof typeof workClass;
+
+const classOf = new Map(Object.entries(workClass).map(([name, number]) => [number as number, name as WorkClass]));
 
 export interface Work {
   readonly key: string;
@@ -64,6 +66,21 @@ export function clearDirty(t: Transaction, in_: WorkClass, key: string): void {
 export function isBeingScheduled(reader: Reader, id: string): boolean {
   if ((['placement', 'target'] as const).some((in_) => reader.get(rowKey(in_, id)) !== undefined)) return true;
   return dirtyWork(reader, 'aim', 1, `${id} `).length > 0;
+}
+
+/** The classes in which there is work, without that of spaces: a look for each of them and one more, where a look at every class is many for mostly nothing. */
+export function dirtyClasses(reader: Reader): Set<WorkClass> {
+  const prefix = prefixOf('dirty');
+  const { to } = prefixRange(prefix);
+  const found = new Set<WorkClass>();
+  for (let from = workClass.space + 1; ; ) {
+    const [first] = reader.scan({ from: concat(prefix, u32(from)), to, limit: 1 });
+    if (!first) return found;
+    const number = readU32(first[0], prefix.length);
+    const name = classOf.get(number);
+    if (name) found.add(name);
+    from = number + 1;
+  }
 }
 
 /** Up to `limit` pieces of work of one class, of those whose keys begin with `under`. */

@@ -26,7 +26,7 @@ import {
 import { heldObjects } from '../rollout/held-back.ts';
 import { heldCustomizers } from '../rollout/held-customizers.ts';
 import { type Child, matchChild } from './children.ts';
-import { clearDirty, dirtyWork, markDirty, type Work, type WorkClass } from './dirty.ts';
+import { clearDirty, dirtyClasses, dirtyWork, markDirty, type Work, type WorkClass } from './dirty.ts';
 import { MailboxWriter } from './mailbox-writer.ts';
 import {
   forgetMatched,
@@ -53,6 +53,8 @@ export class Scheduler {
   #worked = false;
   #changed = new Set<PlacementId>();
   #changedWith = new Map<PlacementId, Set<string>>();
+  /** Classes with work. */
+  #present: ReadonlySet<WorkClass> = new Set();
   /** As the placements were last matched with them; missing after a start, and then all placements are looked at. */
   readonly #matchedWith = new Map<string, Child>();
   /** By child: placements that it should get or lose, and may not yet. */
@@ -84,6 +86,7 @@ export class Scheduler {
     this.#worked = false;
     this.#changed = new Set();
     this.#changedWith = new Map();
+    this.#present = dirtyClasses(t);
     for (const stage of this.#ports.stages) stage.begin?.();
     const done =
       this.#each(t, 'child', (work) => this.#child(t, work.key)) &&
@@ -98,7 +101,7 @@ export class Scheduler {
       this.#each(t, 'target', (work) => this.#target(t, work.key)) &&
       this.#each(t, 'aim', (work) => this.#aim(t, work.key));
     // What was matched may have begun to move.
-    const more = !done || dirtyWork(t, 'move', 1).length > 0;
+    const more = !done || this.#present.has('move');
     const changedWith = this.#changedWith;
     for (const id of this.#changed) changedWith.delete(id);
     return { more, worked: this.#worked, touched: this.#writer.touched, changed: this.#changed, changedWith };
@@ -111,7 +114,17 @@ export class Scheduler {
 
   /** True when the class is empty afterwards. A piece of work that returns false stays dirty for the next step. */
   #each(t: Transaction, in_: Exclude<WorkClass, 'space'>, act: (work: Work) => boolean): boolean {
+    if (!this.#present.has(in_)) return true;
     const work = dirtyWork(t, in_, workPerStep);
+    try {
+      return this.#workOff(t, in_, work, act);
+    } finally {
+      // What was done may have made work of other classes.
+      this.#present = dirtyClasses(t);
+    }
+  }
+
+  #workOff(t: Transaction, in_: WorkClass, work: readonly Work[], act: (work: Work) => boolean): boolean {
     for (const item of work) {
       if (this.#writer.rows >= rowsPerStep) return false;
       // Also a piece of work that is not done yet may have touched mailboxes.

@@ -255,7 +255,7 @@ export class Selection {
 
   #candidate(key: ObjectKey, object: KubeObject): Candidate {
     const labels = object.metadata.labels ?? {};
-    if (key.namespace === '') return { key, labels };
+    if (key.namespace === '' || !this.#placements.readsNamespaceLabels) return { key, labels };
     const namespace = this.#ports.storage.get({ ...namespaceResource, name: key.namespace });
     return { key, labels, namespaceLabels: namespace ? (parseBody(namespace.body).metadata.labels ?? {}) : {} };
   }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { clearDirty, dirtyWork, markDirty, type WorkClass } from '../../../../relay/schedule/dirty.ts';
+import { clearDirty, dirtyClasses, dirtyWork, markDirty, type WorkClass } from '../../../../relay/schedule/dirty.ts';
 
 describe('work that is marked', () => {
   let store: MemoryStore;
@@ -31,6 +31,15 @@ describe('work that is marked', () => {
     mark('target', 'a');
     store.write((t) => clearDirty(t, 'row', 'a'));
     expect([work('row'), work('target').map(({ key }) => key)]).toEqual([[], ['a']]);
+  });
+
+  it('is known by class without a look at each, that of spaces aside, which they do themselves', () => {
+    const classes = () => store.read((reader) => [...dirtyClasses(reader)].sort());
+    expect(classes()).toEqual([]);
+    for (const in_ of ['aim', 'child', 'row', 'space'] as const) for (const key of ['a', 'b']) mark(in_, key);
+    expect(classes()).toEqual(['aim', 'child', 'row']);
+    for (const key of ['a', 'b']) store.write((t) => clearDirty(t, 'row', key));
+    expect(classes()).toEqual(['aim', 'child']);
   });
 
   it('is given in bounded portions', () => {
