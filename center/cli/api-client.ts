@@ -96,6 +96,12 @@ export class ApiClient {
       const timer = setTimeout(() => asked.destroy(new Error(`no answer within ${withinMs / 1000} s`)), withinMs);
       asked.on('close', () => clearTimeout(timer));
       asked.on('error', (error) => {
+        // The server closed the connection just when it was used again: nothing has been asked yet
+        // (https://nodejs.org/api/http.html#requestreusedsocket).
+        if (asked.reusedSocket && (error as NodeJS.ErrnoException).code === 'ECONNRESET') {
+          resolve(this.#ask(context, path, send, withinMs));
+          return;
+        }
         reject(
           new BanyanError(
             'Unavailable',

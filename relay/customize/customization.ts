@@ -5,7 +5,13 @@
  */
 import type { Kind } from '../../core/apiserver/space.ts';
 import type { CompiledCustomizer } from '../../core/customize/compile.ts';
-import { customizerResource, type Facts, type FailureReason, type Outcome } from '../../core/customize/customizer.ts';
+import {
+  customizerAnnotation,
+  customizerResource,
+  type Facts,
+  type FailureReason,
+  type Outcome,
+} from '../../core/customize/customizer.ts';
 import { render } from '../../core/customize/render.ts';
 import { RenderCache, type Rendering } from '../../core/customize/render-cache.ts';
 import { contentHash, referenceCount } from '../../core/feed/content.ts';
@@ -13,6 +19,7 @@ import type { Content, Table } from '../../core/feed/feed.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
+import { checkDnsSubdomain } from '../../core/object/names.ts';
 import { asBuffer, equalBytes, text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Failure } from '../../core/summary/partial.ts';
@@ -272,6 +279,10 @@ function failed(reason: FailureReason, message: string): Rendering {
 function notFound(name: string, { namespace }: ObjectKey): string {
   if (name.startsWith('/'))
     return `a cluster-scoped object has no namespace to look for the Customizer ${name.slice(1)} in; write NAMESPACE/NAME`;
+  const wrong =
+    name.split('/').length > 2 ? 'has more than one "/"' : name.split('/').map(checkDnsSubdomain).find(Boolean);
+  if (wrong)
+    return `no Customizer can have the name ${name}: ${wrong}; write NAME or NAMESPACE/NAME in the annotation ${customizerAnnotation}`;
   const where = name.startsWith(`${namespace}/`) ? 'the namespace of the object' : 'this space';
   return `there is no Customizer ${name} in ${where}; create it, or take its name from the object's annotation or the placement's rule`;
 }

@@ -1,5 +1,4 @@
 /** Which objects of a space a placement's `spec.downsync` selects. Fields of an item are ANDed, items are ORed, `*` is all. */
-import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import { type LabelSelector, type Labels, matchesSelector } from '../../core/object/selector.ts';
 
@@ -21,23 +20,6 @@ export interface Candidate {
   readonly labels: Labels;
   /** Of the object's namespace; absent for cluster-scoped objects. */
   readonly namespaceLabels?: Labels;
-}
-
-/**
- * Groups whose objects say where others go, or are the cluster's own bookkeeping: they never travel as workload, whatever a `*` says.
- * A component's status is not a workload either.
- */
-const groupsThatStay = new Set([edgeGroup, 'inventory.banyan.io', 'mesh.banyan.io', 'events.k8s.io', 'metrics.k8s.io']);
-const resourcesThatStay = new Set([
-  '/events',
-  '/nodes',
-  '/bindings',
-  '/componentstatuses',
-  'coordination.k8s.io/leases',
-]);
-
-export function mayTravel(key: ObjectKey): boolean {
-  return !groupsThatStay.has(key.group) && !resourcesThatStay.has(`${key.group}/${key.resource}`);
 }
 
 /** The items that select the object; none: not selected. */

@@ -9,6 +9,7 @@ import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placemen
 import type { Kinds } from '../../core/apiserver/space.ts';
 import type { SpaceStorage, StorageEvent } from '../../core/apiserver/storage.ts';
 import type { Content, Row, Table } from '../../core/feed/feed.ts';
+import { mayTravel } from '../../core/match/travelling.ts';
 import { type Move, moveOf, moveSpecOf } from '../../core/move/move.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -38,7 +39,7 @@ import { isCustomizer } from '../rollout/held-customizers.ts';
 import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
 import { selectedObjects } from '../schedule/placements.ts';
 import { isAuxiliary, isSummarizer, namedSummarizers, summarizerKey, usesOf } from './auxiliaries.ts';
-import { type Candidate, type DownsyncItem, mayTravel } from './downsync.ts';
+import type { Candidate, DownsyncItem } from './downsync.ts';
 import { crdResource, Needs, namespaceResource } from './needs.ts';
 import { originOf, payloadOf } from './payload.ts';
 import { type Scope, type Selected, type Selecting, SelectionIndex, scopesOf } from './selection-index.ts';

@@ -132,7 +132,10 @@ describe.skipIf(withoutKubectl)(`customization on a tree of processes${why}`, ()
       () => failing().length === 5 && failing().every((text) => text.endsWith('CustomizerNotFound')),
     );
     expect(texts()[4]).toBe('Hello Headquarters');
-    const patch = [{ op: 'add', path: '/metadata/name', value: 'renamed' }];
+    const renamed = (path: string, value: unknown) =>
+      customizer('later', { rules: [{ patch: [{ op: 'add', path, value }] }] });
+    expect(tree.apply(space, renamed('/metadata/name', 'renamed')).out).toContain('would make another object');
+    const patch = [{ op: 'add', path: '/metadata', value: { name: 'renamed', namespace: 'shopfront' } }];
     tree.apply(space, customizer('later', { rules: [{ patch }] }));
     await until(
       'it says that this would be another object',

@@ -3,6 +3,7 @@
  * is a slip of the pen that would select nothing, and a definition that comes later can come first.
  */
 
+import { mayTravel } from '../../match/travelling.ts';
 import { stableStringify } from '../../object/canonical.ts';
 import { type KubeObject, parseApiVersion } from '../../object/meta.ts';
 import type { LabelSelector } from '../../object/selector.ts';
@@ -11,7 +12,7 @@ import { suggest } from '../../runtime/suggest.ts';
 import type { SummarizerSpec } from '../../summary/summarizer-spec.ts';
 import { definitionAdmission } from '../crd/definition-admission.ts';
 import { invalid } from '../crd/field-error.ts';
-import type { Admission, Kinds } from '../space.ts';
+import type { Admission, Kind, Kinds } from '../space.ts';
 import { invalid as invalidObject } from '../verbs/status-errors.ts';
 import { checkAttachTo, type SpacePlace } from './attach-to-check.ts';
 import { checkCustomizer, checkCustomizerNames } from './customizer-admission.ts';
@@ -89,10 +90,18 @@ function checkResources(item: DownsyncItem, field: string, kinds: Kinds): Cause[
   if (inGroup.length === 0) return [invalid(`${field}.apiGroup`, group, unknownGroup(group, kinds))];
   const resources = new Set(inGroup.map((kind) => kind.resource));
   return named.flatMap((resource) => {
-    if (resources.has(resource)) return [];
     const at = `${field}.resources[${item.resources!.indexOf(resource)}]`;
+    if (resources.has(resource)) return staysHere(resource, inGroup) ? [invalid(at, resource, neverTravels)] : [];
     return [invalid(at, resource, unknownResource(resource, group, [...resources], kinds))];
   });
+}
+
+const neverTravels =
+  'objects of this resource stay in their space: they say where others go, or are its own bookkeeping; take it out';
+
+function staysHere(resource: string, kinds: readonly Kind[]): boolean {
+  const named = kinds.filter((kind) => kind.resource === resource);
+  return named.every((kind) => !mayTravel(kind));
 }
 
 function unknownGroup(group: string, kinds: Kinds): string {

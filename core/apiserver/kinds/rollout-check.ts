@@ -1,6 +1,7 @@
 /** What no schema can say of `spec.rollout`: waves that could not be gone through, amounts that are none, gates that could not be asked. */
 import { CelError } from '../../match/cel/cel-error.ts';
 import { stableStringify } from '../../object/canonical.ts';
+import { checkDnsSubdomain } from '../../object/names.ts';
 import { compileGate } from '../../rollout/gates.ts';
 import type { Amount, Gate, RolloutSpec, Wave } from '../../rollout/spec.ts';
 import type { Cause } from '../../runtime/errors.ts';
@@ -28,8 +29,13 @@ function checkAmount(amount: Amount | undefined, field: string, least: number): 
   const isRight =
     typeof amount === 'number'
       ? Number.isInteger(amount) && amount >= least
-      : /^\d{1,3}(\.\d{1,2})?%$/.test(amount) && Number(amount.slice(0, -1)) <= 100;
-  return isRight ? [] : [invalid(field, amount, `must be an integer of at least ${least}, or a share from 0% to 100%`)];
+      : /^\d{1,3}(\.\d{1,2})?%$/.test(amount) && isShare(Number(amount.slice(0, -1)), least);
+  const shares = least > 0 ? 'a share above 0%, up to 100%' : 'a share from 0% to 100%';
+  return isRight ? [] : [invalid(field, amount, `must be an integer of at least ${least}, or ${shares}`)];
+}
+
+function isShare(percent: number, least: number): boolean {
+  return percent <= 100 && (least === 0 || percent > 0);
 }
 
 function checkWave(wave: Wave, field: string, deadlineSeconds: number): Cause[] {
@@ -38,6 +44,7 @@ function checkWave(wave: Wave, field: string, deadlineSeconds: number): Cause[] 
   if (given.length === 0)
     causes.push(required(field, 'say with one of selector, fraction and count who belongs to it'));
   if (given.length > 1) causes.push(forbidden(field, `${given.join(' and ')} exclude each other: keep one`));
+  if (wave.fraction === 0) causes.push(invalid(`${field}.fraction`, 0, 'nobody belongs to the wave; take it out'));
   if (wave.selector) causes.push(...checkSelector(wave.selector, `${field}.selector`));
   const { soakSeconds = 0, gates = [] } = wave;
   if (soakSeconds > deadlineSeconds) {
@@ -55,7 +62,14 @@ function checkGate(gate: Gate, field: string): Cause[] {
     return [forbidden(field, 'minimumSample and minimumFresh belong to an expression')];
   }
   if (gate.expression !== undefined) return checkExpression(gate.expression, `${field}.expression`);
-  return gate.webhook ? checkUrl(gate.webhook.url, `${field}.webhook.url`) : [];
+  if (gate.rolloutGate !== undefined) {
+    const wrong = checkDnsSubdomain(gate.rolloutGate);
+    return wrong === undefined
+      ? []
+      : [invalid(`${field}.rolloutGate`, gate.rolloutGate, `no RolloutGate has this name: ${wrong}`)];
+  }
+  const { url = '', caBundle } = gate.webhook ?? {};
+  return [...checkUrl(url, `${field}.webhook.url`), ...checkCertificates(caBundle, `${field}.webhook.caBundle`)];
 }
 
 function checkExpression(expression: string, field: string): Cause[] {
@@ -78,6 +92,14 @@ function checkUrl(text: string, field: string): Cause[] {
   return [invalid(field, text, 'must be a URL with https, or with http to localhost, 127.0.0.1 or [::1]')];
 }
 
+/** What can't be read would only be found out when the webhook is asked. */
+function checkCertificates(bundle: string | undefined, field: string): Cause[] {
+  if (bundle === undefined) return [];
+  const pem = Buffer.from(bundle, 'base64').toString();
+  if (/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(pem)) return [];
+  return [invalid(field, '…', 'must be certificates in PEM, in base64: base64 -w0 ca.crt')];
+}
+
 function checkNames(waves: readonly Wave[], field: string): Cause[] {
   const seen = new Set<string>();
   return waves.flatMap(({ name }, index) => {
@@ -97,7 +119,7 @@ function checkGrowth(waves: readonly Wave[], of: 'fraction' | 'count', field: st
     if (value === undefined) return [];
     const before = greatest;
     greatest = Math.max(greatest, value);
-    if (value > before || (index === 0 && value === 0)) return [];
+    if (value > before || value === 0) return [];
     return [
       invalid(
         `${field}[${index}].${of}`,

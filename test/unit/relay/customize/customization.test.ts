@@ -261,6 +261,17 @@ describe('customization at the last hop', () => {
       ]);
     });
 
+    it.each([
+      ['a/b/c', 'has more than one "/"'],
+      ['shop/', 'a lowercase RFC 1123 subdomain'],
+    ])('for a Customizer %s, which none can be called, says so', (name, wrong) => {
+      bench.greeting('x', { customizers: [name] });
+      bench.settle();
+      expect(bench.failures('one')).toEqual([
+        expect.stringContaining(`no Customizer can have the name ${name}: ${wrong}`),
+      ]);
+    });
+
     it('for a Customizer that no admission has seen says what is wrong with it', () => {
       bench.greet('${{ nothing }}');
       bench.settle();

@@ -6,6 +6,7 @@ import { RolloutBench } from './rollout-bench.ts';
 type Step =
   | { readonly do: 'write'; readonly name: string; readonly text: string }
   | { readonly do: 'remove'; readonly name: string }
+  | { readonly do: 'customize'; readonly text: string }
   | { readonly do: 'hop'; readonly hop: string; readonly connected: boolean }
   | { readonly do: 'agent'; readonly agent: number; readonly connected: boolean }
   | { readonly do: 'restart'; readonly node: string }
@@ -22,6 +23,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({ do: fc.constant('write' as const), name, text: fc.constantFrom('1', '2', '3') }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('remove' as const), name }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('customize' as const), text: fc.constantFrom('x', 'y') }),
+  },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('hop' as const), hop, connected: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('agent' as const), agent: fc.nat(5), connected: fc.boolean() }) },
   {
@@ -41,7 +46,10 @@ class Run {
   #promoting = false;
   /** Hops that have missed something, and are seen again when they have caught up. */
   readonly #behind = new Set<string>();
+  /** As agents have it: a Customizer puts its own text behind that of `b`. */
   #candidate: Record<string, string> = {};
+  #written: Record<string, string> = {};
+  #suffix = 'x';
   #promoted: Record<string, string> = {};
 
   constructor(seed: number) {
@@ -51,6 +59,7 @@ class Run {
       return drawn.sort(([a], [b]) => a - b).map(([, key]) => key);
     };
     this.bench.gate('go', { phase: 'Waiting' });
+    this.#customize();
     this.#place();
     this.bench.turn();
     // Rows come one by one: an agent that had them all must not even for a moment lose what was promoted, but for the canary.
@@ -63,16 +72,20 @@ class Run {
     const { bench } = this;
     switch (step.do) {
       case 'write':
-        bench.write(step.name, step.text);
-        this.#candidate = { ...this.#candidate, [step.name]: step.text };
+        bench.write(step.name, step.text, step.name === 'b' ? 'suffix' : undefined);
+        this.#written = { ...this.#written, [step.name]: step.text };
         break;
       case 'remove': {
-        if (this.#candidate[step.name] === undefined) return;
-        const { [step.name]: _gone, ...rest } = this.#candidate;
+        if (this.#written[step.name] === undefined) return;
+        const { [step.name]: _gone, ...rest } = this.#written;
         bench.remove(step.name);
-        this.#candidate = rest;
+        this.#written = rest;
         break;
       }
+      case 'customize':
+        this.#suffix = step.text;
+        this.#customize();
+        break;
       case 'hop':
         if (!step.connected) this.#behind.add(step.hop);
         bench.connect(step.hop, step.connected);
@@ -94,6 +107,8 @@ class Run {
       case 'wait':
         for (let i = 0; i < step.turns; i++) bench.turn(700);
     }
+    const { a, b } = this.#written;
+    this.#candidate = { ...(a === undefined ? {} : { a }), ...(b === undefined ? {} : { b: `${b}${this.#suffix}` }) };
     bench.settle();
     for (const of of hops) if (!bench.cutOff.has(of)) this.#behind.delete(of);
     // What is promoted by being what it was.
@@ -121,6 +136,10 @@ class Run {
   #others(except: ReadonlySet<string>): Record<string, string>[] {
     const seen = this.bench.agents.filter(({ hop: of }) => !except.has(of)).map((agent) => this.bench.holds(agent));
     return seen.filter((held) => !same(held, this.#promoted));
+  }
+
+  #customize(): void {
+    this.bench.customizer('suffix', `\${{ object.data.text }}${this.#suffix}`);
   }
 
   #place(): void {

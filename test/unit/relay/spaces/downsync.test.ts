@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { mayTravel } from '../../../../core/match/travelling.ts';
 import {
   type Candidate,
   concernsResource,
   type DownsyncItem,
-  mayTravel,
   selectingItems,
 } from '../../../../relay/spaces/downsync.ts';
 
@@ -128,7 +128,7 @@ describe('a list of downsync items', () => {
 });
 
 describe('an object', () => {
-  const at = (group: string, resource: string) => mayTravel({ group, resource, namespace: 'shop', name: 'x' });
+  const at = (group: string, resource: string) => mayTravel({ group, resource });
 
   it('travels if it is a workload', () => {
     expect([at('apps', 'deployments'), at('', 'configmaps'), at('', 'namespaces')]).toEqual([true, true, true]);

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { type Candidate, type DownsyncItem, mayTravel, selectingItems } from '../../../../relay/spaces/downsync.ts';
+import { mayTravel } from '../../../../core/match/travelling.ts';
+import { type Candidate, type DownsyncItem, selectingItems } from '../../../../relay/spaces/downsync.ts';
 import { type Selecting, SelectionIndex, scopesOf } from '../../../../relay/spaces/selection-index.ts';
 
 const placement = (name: string, ...items: DownsyncItem[]): Selecting => ({ name, items, namedSummarizers: [] });

@@ -22,6 +22,13 @@ describe('an EdgePlacement that names a resource which the space has not', () =>
     expect(refused({ downsync: [{ apiGroup: 'apps', resources: [word] }] })).toContain('did you mean "deployments"?');
   });
 
+  it('is refused where objects of the resource stay in their space', () => {
+    expect(refused({ downsync: [{ apiGroup: 'edge.banyan.io', resources: ['edgeplacements'] }] })).toContain(
+      'spec.downsync[0].resources[0]: Invalid value: "edgeplacements": objects of this resource stay in their space',
+    );
+    expect(refused({ downsync: [{ apiGroup: '*', resources: ['customizers'] }] })).toContain('stay in their space');
+  });
+
   it('is refused with the right API group', () => {
     expect(refused({ downsync: [{ apiGroup: '', resources: ['deployments'] }] })).toContain(
       'did you mean apiGroup "apps"?',

@@ -37,6 +37,33 @@ describe('a Customizer', () => {
   });
 
   it.each([
+    [
+      { replacements: [{ path: '$.metadata.name', value: 'x' }] },
+      'spec.replacements[0].path: Forbidden: $.metadata.name',
+    ],
+    [
+      { rules: [{ patch: [{ op: 'replace', path: '/kind', value: 'Secret' }] }] },
+      'spec.rules[0].patch[0].path: Forbidden',
+    ],
+    [{ rules: [{ patch: [{ op: 'remove', path: '/metadata/namespace' }] }] }, 'spec.rules[0].patch[0].path: Forbidden'],
+    [
+      { rules: [{ patch: [{ op: 'move', from: '/metadata/name', path: '/data/name' }] }] },
+      'spec.rules[0].patch[0].from: Forbidden: /metadata/name would make another object',
+    ],
+  ])('that says of another object which one it is is refused: %j', (spec, message) => {
+    expect(refused(spec)).toContain(message);
+  });
+
+  it.each([
+    [{ rules: [{ patch: [{ op: 'test', path: '/kind', value: 'ConfigMap' }] }] }],
+    [{ rules: [{ patch: [{ op: 'copy', from: '/metadata/name', path: '/data/name' }] }] }],
+    [{ rules: [{ patch: [{ merge: { kind: 'ConfigMap', metadata: { name: 'a' }, data: { a: '1' } } }] }] }],
+    [{ replacements: [{ path: '$.metadata.labels.name', value: 'x' }] }],
+  ])('may look at what says which object it is, and name it as it is: %j', (spec) => {
+    expect(testSpace().space.create(customizer(spec)).metadata.generation).toBe(1);
+  });
+
+  it.each([
     [{ rules: [{ patch: [] }] }, 'spec.rules[0].patch'],
     [{ rules: [{}] }, 'spec.rules[0].patch: Required value'],
     [{ rules: [{ patch: [{ path: '/a' }] }] }, 'an item has either op or merge'],

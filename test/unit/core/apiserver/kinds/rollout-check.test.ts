@@ -41,6 +41,19 @@ describe('a rollout', () => {
     [{ waves: [{ name: 'a', count: 5 }, ten, { name: 'b', count: 4 }] }, 'waves[2].count: Invalid value: 4'],
     [{ waves: [{ name: 'a', fraction: 1.5 }] }, 'spec.rollout.waves[0].fraction'],
     [{ waves: [{ name: 'a', count: 0 }] }, 'spec.rollout.waves[0].count'],
+    [{ waves: [{ name: 'a', fraction: 0 }] }, 'waves[0].fraction: Invalid value: 0: nobody belongs to the wave'],
+    [
+      { maxUnavailable: '0%' },
+      'maxUnavailable: Invalid value: "0%": must be an integer of at least 1, or a share above 0%',
+    ],
+    [
+      gated({ rolloutGate: 'Bad Name' }),
+      'gates[0].rolloutGate: Invalid value: "Bad Name": no RolloutGate has this name',
+    ],
+    [
+      gated({ webhook: { url: 'https://gate.example/ask', caBundle: 'aGVsbG8=' } }),
+      'gates[0].webhook.caBundle: Invalid value: "…": must be certificates in PEM, in base64',
+    ],
     [{ waves: [{ name: 'a' }] }, 'say with one of selector, fraction and count who belongs to it'],
     [{ waves: [{ name: 'a', fraction: 0.1, count: 1 }] }, 'fraction and count exclude each other: keep one'],
     [{ waves: [ten, { ...half, name: 'ten' }] }, 'Duplicate value'],
