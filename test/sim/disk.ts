@@ -12,7 +12,7 @@ import type { Life } from './life.ts';
 /** A flush takes between nothing and this; some disks are slow. */
 const flushMaxMs = 12;
 const slowFlushMaxMs = 250;
-const slowShare = 0.15;
+const slowShare = 0.25;
 /** What nobody waits for is on the disk after this all the same. */
 const writeBackMs = 150;
 

@@ -14,8 +14,8 @@ import type { PlannedNode } from './plan.ts';
 import { seedOf } from './seeds.ts';
 import type { World } from './world.ts';
 
-/** After a process ended by itself, its supervisor starts the next. */
-const restartMs = 1_000;
+/** After a process ended by itself, its supervisor starts the next within this. */
+const restartMaxMs = 2_000;
 /** Pods of simulated clusters hurry: nobody looks. */
 const pace = { stepMinMs: 5, stepMaxMs: 20, progressDeadlineMaxMs: 5_000 };
 
@@ -122,7 +122,7 @@ export class Host {
     this.world.ended(this);
     this.disk.crash(this.#survives ?? this.world.chance());
     this.#survives = undefined;
-    if (this.wanted) this.world.clock.after(restartMs, () => this.wanted && this.start());
+    if (this.wanted) this.world.clock.after(restartMaxMs * this.world.chance(), () => this.wanted && this.start());
   }
 
   #ports(life: Life) {

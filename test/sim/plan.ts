@@ -180,7 +180,7 @@ function workOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   }
   const count = 4 + chance.below(22);
   for (let i = 0; i < count; i++) add(2_000 + chance.below(spanMs - 2_000), actionOf(chance, sources, agents));
-  if (chance.is(0.5)) for (const step of burstOf(chance, chance.of(sources))) steps.push(step);
+  if (chance.is(0.5)) steps.push(...burstOf(chance, chance.of(sources), nodes));
   if (chance.is(0.2)) {
     const { path: node } = chance.of(agents);
     const atMs = 1_200 + chance.below(6_000);
@@ -205,8 +205,8 @@ function actionOf(chance: Chance, sources: readonly string[], agents: readonly P
   return { do: chance.is(0.5) ? 'leave' : 'join', node };
 }
 
-/** One object again and again, faster than a disk flushes, and perhaps the end of the process in the middle. */
-function burstOf(chance: Chance, source: string): Step[] {
+/** One object again and again, faster than a disk flushes, and perhaps the end of the process or of a connection in the middle. */
+function burstOf(chance: Chance, source: string, nodes: readonly PlannedNode[]): Step[] {
   const object = objectOf(chance, source);
   const beginMs = 2_000 + chance.below(spanMs - 2_000);
   const steps = Array.from({ length: 3 + chance.below(6) }, (_, i): Step => {
@@ -214,9 +214,12 @@ function burstOf(chance: Chance, source: string): Step[] {
     if (chance.is(0.2)) return { atMs, action: { do: 'delete', source, object } };
     return { atMs, action: { do: 'put', source, object: { ...object, value: `v${chance.below(1_000_000)}` } } };
   });
-  if (!chance.is(0.6)) return steps;
-  const node = nodeOfSource(source);
   const atMs = beginMs + chance.below(100);
+  if (chance.is(0.5)) {
+    const { path: node } = chance.of(nodes.slice(1));
+    return [...steps, ...[0, 400, 800].map((ms): Step => ({ atMs: atMs + ms, action: { do: 'reset', node } }))];
+  }
+  const node = nodeOfSource(source);
   return [...steps, { atMs, action: { do: 'crash', node, afterEffects: 1 + chance.below(20) } }];
 }
 

@@ -37,6 +37,9 @@ export const goodLine = (): LineState => ({
   doubles: 0,
 });
 
+const slowShare = 0.2;
+const slowFactor = 40;
+
 export class SimNetwork {
   readonly #world: World;
   readonly #random: Random;
@@ -62,8 +65,8 @@ export class SimNetwork {
       if (connection.child.path !== child) continue;
       // Either both learn of it at once, or one does and the other still gets what was under way.
       const at = this.#random.fraction();
-      if (at < 0.5) connection.break();
-      else connection.leave(at < 0.75 ? 'child' : 'parent');
+      if (at < 0.3) connection.break();
+      else connection.leave(at < 0.8 ? 'child' : 'parent');
     }
   }
 
@@ -152,6 +155,8 @@ export class Connection {
   /** Of the processes that made it: their next ones are somebody else. */
   readonly #lives;
   isOpen = true;
+  /** One connection may be much slower than the next one of the same child, so that what is sent later arrives earlier. */
+  readonly #slowness: number;
 
   constructor(network: SimNetwork, world: World, id: number, child: Host, parent: Host) {
     this.#network = network;
@@ -159,6 +164,7 @@ export class Connection {
     this.id = id;
     this.child = child;
     this.parent = parent;
+    this.#slowness = network.chance() < slowShare ? slowFactor : 1;
     this.#lives = { child: child.life, parent: parent.life };
     this.childEnd = new End(this, 'child', { path: parent.path, role: parent.path === '' ? 'center' : 'relay' });
     this.parentEnd = new End(this, 'parent', { path: child.path, role: child.role });
@@ -195,7 +201,7 @@ export class Connection {
     const line = this.#network.line(this.child.path);
     const copies = comesTwice(frame) && this.#network.chance() < line.doubles ? 2 : 1;
     for (let i = 0; i < copies; i++) {
-      from.put(bytes, this.#world.clock.monotonicMs() + this.#network.delay(line), line.bufferBytes);
+      from.put(bytes, this.#world.clock.monotonicMs() + this.#slowness * this.#network.delay(line), line.bufferBytes);
     }
     this.#carry(from);
     life.effect();

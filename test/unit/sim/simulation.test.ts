@@ -1,0 +1,48 @@
+import { spawnSync } from 'node:child_process';
+import { describe, expect, it } from 'vitest';
+
+/** In processes of its own: a simulated process that ends leaves promises behind that a test runner takes for failures. */
+function sim(...args: string[]): { code: number | null; lines: string[] } {
+  const { status, stdout } = spawnSync(process.execPath, ['test/sim/run.ts', ...args], { encoding: 'utf8' });
+  return { code: status, lines: stdout.trimEnd().split('\n') };
+}
+
+const summary = /^runs (\d+), violations (\d+), steps \d+, hash ([0-9a-f]{16})$/;
+
+describe('the simulation', () => {
+  it('does the same for the same seed, and something else for another', () => {
+    const [first, again, other] = ['1', '1', '2'].map((seed) => sim('--seed', seed, '--runs', '3').lines.at(-1)!);
+    expect(first).toMatch(summary);
+    expect(again).toBe(first);
+    expect(summary.exec(other!)?.[3]).not.toBe(summary.exec(first!)?.[3]);
+  });
+
+  it('finds nothing in the product', () => {
+    const { code, lines } = sim('--runs', '10');
+    expect(code).toBe(0);
+    expect(summary.exec(lines.at(-1)!)?.slice(1, 3)).toEqual(['10', '0']);
+  });
+
+  it('converges around lines that stay dead', () => {
+    expect(sim('--runs', '10', '--mode', 'liveness').code).toBe(0);
+  });
+
+  it.each(['send-before-flush', 'last-of-batch-skipped', 'narrowed-without-tombstone', 'sessions-forgotten'])(
+    'finds the canary %s at once, and says after how many runs',
+    (canary) => {
+      const { code, lines } = sim('--canary', canary, '--runs', '20');
+      expect(code).toBe(1);
+      expect(lines.join('\n')).toMatch(new RegExp(`the canary ${canary} was found after \\d+ runs`));
+      expect(lines.at(-1)).toMatch(summary);
+    },
+  );
+
+  it('names its canaries, a name a line, and refuses others', () => {
+    const { code, lines } = sim('--canary', 'list');
+    expect(code).toBe(0);
+    expect(lines.length).toBeGreaterThanOrEqual(10);
+    expect(lines.every((line) => /^[a-z-]+$/.test(line))).toBe(true);
+    expect(sim('--canary', 'none-such').code).toBe(2);
+    expect(sim('--runs', 'many').code).toBe(2);
+  });
+});
