@@ -2,6 +2,7 @@
  * The agent without its wires: from the desired table to the cluster, and from the cluster to the outbox. Everything it needs to go
  * on is in its own store, so it works the same with and without a parent.
  */
+import type { Held } from '../core/feed/deletions.ts';
 import type { AppliedChange, Consumer, Producer } from '../core/feed/feed.ts';
 import { stableStringify } from '../core/object/canonical.ts';
 import { formatKey, parseKey } from '../core/object/key.ts';
@@ -10,8 +11,9 @@ import { describeError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import { text } from '../core/store/bytes.ts';
-import type { Store } from '../core/store/store.ts';
+import type { Reader, Store } from '../core/store/store.ts';
 import { encodePartial } from '../core/summary/partial.ts';
+import { heldAttributes } from '../core/wire/deletion-guard.ts';
 import {
   type GoneAttributes,
   goneKey,
@@ -19,8 +21,10 @@ import {
   type PlacementId,
   parseEntryKey,
   partialKey,
+  seenKey,
   stateKey,
 } from '../core/wire/entries.ts';
+import { readSeen, seenSources } from '../core/wire/seen.ts';
 import { Applier } from './apply/applier.ts';
 import { Leaving } from './apply/leaving.ts';
 import { OwnerRecords } from './apply/owner-records.ts';
@@ -44,6 +48,8 @@ export interface AgentOptions {
   readonly logger: Logger;
   /** The outbox has new rows that are not durable yet. */
   readonly wrote: () => void;
+  /** What the agent keeps although its parent lacks it. */
+  readonly held?: (reader: Reader) => Held | undefined;
 }
 
 /** A cluster that does not answer at start keeps its agent silent no longer than this; then it is said that it does not. */
@@ -136,6 +142,13 @@ export class Agent {
       if (!this.#stopped) this.#outbox.open();
     });
     void this.#describe();
+  }
+
+  /** There is a session with the parent, or what is held is something else now. */
+  said(): void {
+    const { store, path } = this.#options;
+    this.#outbox.touch(nodeKey(path));
+    for (const source of store.read((reader) => seenSources(reader))) this.#outbox.touch(seenKey(source));
   }
 
   /** A batch of the down feed has changed these. */
@@ -237,6 +250,8 @@ export class Agent {
         return this.#sayGone(entry.id);
       case 'node':
         return entry.path === this.#options.path ? this.#sayNode() : undefined;
+      case 'seen':
+        return this.#saySeen(entry.source);
       case 'upsynced':
       case 'associated':
         return this.#reports.say(entry);
@@ -278,9 +293,16 @@ export class Agent {
   }
 
   #sayNode(): Saying {
-    const { version } = this.#options;
+    const { version, store, held } = this.#options;
     const cluster = this.#description ?? {};
-    return { attributes: text(stableStringify({ role: 'agent', version, ...cluster })), body: new Uint8Array(0) };
+    const kept = heldAttributes(store.read((reader) => held?.(reader)));
+    const said = { role: 'agent', version, ...cluster, ...kept };
+    return { attributes: text(stableStringify(said)), body: new Uint8Array(0) };
+  }
+
+  #saySeen(source: string): Saying {
+    const revision = this.#options.store.read((reader) => readSeen(reader, source));
+    return { attributes: text(stableStringify({ revision })), body: new Uint8Array(0) };
   }
 
   /** As some of the placements that want the object see it. */

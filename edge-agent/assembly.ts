@@ -1,14 +1,16 @@
 /** The rooms of an agent on a store and a way to its parent, without sockets: embedded cluster, agent and uplink. */
 import type { Space } from '../core/apiserver/space.ts';
 import { FeedConsumer } from '../core/feed/consumer.ts';
+import type { Held } from '../core/feed/deletions.ts';
 import { FeedProducer } from '../core/feed/producer.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import { beginBoot } from '../core/session/node-identity.ts';
-import type { Store } from '../core/store/store.ts';
+import type { Reader, Store } from '../core/store/store.ts';
 import type { StreamRouter } from '../core/stream/router.ts';
 import { StreamCounts } from '../core/stream/stream-counts.ts';
+import { deletionGuard, type Limits } from '../core/wire/deletion-guard.ts';
 import { keeping } from '../core/wire/keeping.ts';
 import type { Dialer } from '../core/wire/link.ts';
 import { Agent } from './agent.ts';
@@ -21,6 +23,8 @@ export interface AgentPorts {
   readonly path: string;
   readonly version: string;
   readonly pace: ClusterPace;
+  /** What it keeps back until a person has said so. */
+  readonly limits?: Limits | undefined;
   readonly store: Store;
   readonly dialer: Dialer;
   readonly clock: Clock;
@@ -36,6 +40,8 @@ export interface AssembledAgent extends AsyncDisposable {
   readonly streamCounts: StreamCounts;
   /** Of the embedded cluster. */
   readonly space: Space;
+  /** What is kept although the parent lacks it. */
+  held(reader: Reader): Held | undefined;
   start(): void;
 }
 
@@ -47,7 +53,13 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
   await store.flushed();
   const assembled = assembleCluster({ store, clock, random, logger, schedule, pace });
   const shared = { path, store, downstream, outbox, clock, random, logger };
-  const agent: Agent = new Agent({ ...shared, version, cluster: assembled.cluster, wrote: () => uplink.wake() });
+  const agent: Agent = new Agent({
+    ...shared,
+    version,
+    cluster: assembled.cluster,
+    wrote: () => uplink.wake(),
+    held: (reader) => downstream.held(reader),
+  });
   const streamCounts = new StreamCounts();
   const streams: StreamRouter = agentStreams({
     path,
@@ -63,12 +75,14 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     dialer,
     received: (changes) => agent.received(changes),
     streamsOf: (link) => streams.sessionWith('parent', link),
+    said: () => agent.said(),
   });
   return {
     agent,
     uplink,
     streamCounts,
     space: assembled.space,
+    held: (reader) => downstream.held(reader),
     start() {
       agent.start();
       uplink.start();
@@ -81,12 +95,12 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
   };
 }
 
-function openFeeds({ store, clock, random }: AgentPorts) {
+function openFeeds({ store, clock, random, limits }: AgentPorts) {
   return store.write((t) => {
     const identity = beginBoot(t, clock, random);
     return {
       identity,
-      downstream: FeedConsumer.open(t, { name: 'upstream', keeping }),
+      downstream: FeedConsumer.open(t, { name: 'upstream', keeping, guard: deletionGuard(clock, limits) }),
       outbox: FeedProducer.open(t, { name: 'outbox', bootNonce: identity.bootNonce, random }),
     };
   });

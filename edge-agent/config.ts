@@ -2,6 +2,7 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { BanyanError, describeError } from '../core/runtime/errors.ts';
+import { limitsSchema } from '../core/wire/deletion-guard.ts';
 import { linkOptionsSchema } from '../core/wire/dialer/link-options.ts';
 import { defaultPace } from './cluster/embedded/pace.ts';
 
@@ -31,6 +32,8 @@ const agentConfigSchema = z.strictObject({
   api: z
     .strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) })
     .default({ host: '127.0.0.1', port: 0 }),
+  /** What it keeps back until a person has said so. */
+  limits: limitsSchema.optional(),
   cluster: z.strictObject({
     /** The mesh's own API server with controllers that play workloads forward. */
     embedded: z.strictObject({

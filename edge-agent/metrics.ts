@@ -7,6 +7,7 @@ export interface Measured {
   desiredObjects(): number;
   placements(): number;
   appliedObjects(): number;
+  heldEntries(): number;
   isAttached(): boolean;
   readonly streams: StreamCounts;
   storeBytes(): number;
@@ -27,6 +28,11 @@ export function metricsOf(measured: Measured): () => Promise<string> {
   gauge('banyan_agent_desired_objects', 'Objects that this cluster is to hold.', measured.desiredObjects);
   gauge('banyan_agent_placements', 'Placements that want objects here.', measured.placements);
   gauge('banyan_agent_applied_objects', 'Objects that this agent has on record as applied.', measured.appliedObjects);
+  gauge(
+    'banyan_held_entries',
+    'Entries that are kept although the parent lacks them, until they are released.',
+    measured.heldEntries,
+  );
   gauge('banyan_agent_attached', '1 while there is a session with the parent.', () => Number(measured.isAttached()));
   gauge('banyan_store_used_bytes', 'Bytes of the store on disk.', measured.storeBytes);
   measureStreams(registry, measured.streams);

@@ -50,6 +50,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     path: config.path,
     version,
     pace: config.cluster.embedded,
+    limits: config.limits,
     store,
     dialer: failoverDialer(
       { clock, random },
@@ -72,6 +73,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       desiredObjects: () => agent.counts().desired,
       placements: () => agent.counts().placements,
       appliedObjects: () => agent.counts().applied,
+      heldEntries: () => store.read((reader) => assembled.held(reader)?.entries ?? 0),
       isAttached: () => uplink.attached,
       streams: assembled.streamCounts,
       storeBytes: () => store.size().usedBytes,

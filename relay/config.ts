@@ -1,6 +1,7 @@
 /** The configuration of a relay or the center: one YAML file, checked whole before anything starts. */
 import { z } from 'zod';
 import { replicasMax } from '../core/identity/replica.ts';
+import { limitsSchema } from '../core/wire/deletion-guard.ts';
 import { linkOptionsSchema } from '../core/wire/dialer/link-options.ts';
 
 const labels = z.record(z.string(), z.string());
@@ -52,6 +53,8 @@ export const nodeConfigSchema = z.strictObject({
     .default([]),
   /** Names of the relays right below, each sibling with its number, as far as they are known beforehand: a node that lost its store waits for their word. */
   relays: z.array(z.string()).default([]),
+  /** What it keeps back until a person has said so. */
+  limits: limitsSchema.optional(),
   /** Destinations that this node knows from the start; the inventory itself is objects of the system space. */
   inventory: z.array(inventoryEntrySchema).default([]),
 });

@@ -7,6 +7,7 @@ import { hash128 } from '../core/object/hash.ts';
 import type { Labels } from '../core/object/selector.ts';
 import { beginBoot, type NodeIdentity } from '../core/session/node-identity.ts';
 import type { Transaction } from '../core/store/store.ts';
+import { deletionGuard } from '../core/wire/deletion-guard.ts';
 import { attributesOf, type PlacementId, type TreeAttributes, treeKey } from '../core/wire/entries.ts';
 import type { NodeConfig } from './config.ts';
 import { Mailboxes } from './mailbox/mailboxes.ts';
@@ -84,7 +85,8 @@ export class Ground {
     const { path } = config;
     this.identity = store.write((t) => beginBoot(t, clock, random));
     const { bootNonce } = this.identity;
-    this.upstream = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
+    const guard = deletionGuard(clock, config.limits);
+    this.upstream = store.write((t) => FeedConsumer.open(t, { name: 'upstream', guard }));
     this.outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
     this.mailboxes = new Mailboxes(store, random, bootNonce);
     this.spaces = new NodeSpaces({ store, clock, random, log, soon, path }, config, {

@@ -1,5 +1,6 @@
 /** The metrics of a node's process, in the text format of Prometheus. */
-import { Counter, collectDefaultMetrics, Registry } from 'prom-client';
+
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { StreamCounts } from '../core/stream/stream-counts.ts';
 import { measureStreams } from '../core/stream/stream-metrics.ts';
 
@@ -30,3 +31,9 @@ export const customizations = {
     registers: [registry],
   }),
 };
+
+export const heldEntries = new Gauge({
+  name: 'banyan_held_entries',
+  help: 'Entries that this node keeps although its parent lacks them, until they are released.',
+  registers: [registry],
+});

@@ -20,6 +20,7 @@ import type { Listener } from '../core/wire/link.ts';
 import type { MeshNetwork } from '../core/wire/network.ts';
 import type { NodeConfig } from './config.ts';
 import { Ground, type NodeEvents } from './ground.ts';
+import { GuardRoom } from './guard/guard-room.ts';
 import { checkReported } from './mailbox/reported-check.ts';
 import { isBeingScheduled, markDirty } from './schedule/dirty.ts';
 import { ScheduleLoop } from './schedule/loop.ts';
@@ -72,6 +73,7 @@ export class Node implements AsyncDisposable {
   readonly #uplink: ChildSession | undefined;
   readonly #reports: NodeReports;
   readonly #streams: StreamRouter;
+  readonly #guard: GuardRoom;
   readonly #api: NodeApi;
   readonly streamCounts = new StreamCounts();
   #listener: Listener | undefined;
@@ -99,6 +101,7 @@ export class Node implements AsyncDisposable {
     this.#sessions = this.#makeSessions();
     this.#uplink = this.#makeUplink();
     this.#reports = this.#makeReports();
+    this.#guard = this.#makeGuard();
     this.#api = this.#makeApi();
   }
 
@@ -122,6 +125,7 @@ export class Node implements AsyncDisposable {
     this.#up.start();
     this.#uplink?.start();
     this.#reports.start();
+    this.#guard.start();
     log.info({ path, url, meshAddress: this.#listener.address }, 'the node serves');
     return { url, meshAddress: this.#listener.address };
   }
@@ -133,6 +137,7 @@ export class Node implements AsyncDisposable {
     this.#down.stop();
     this.#up.stop();
     this.#reports.stop();
+    this.#guard.stop();
     this.#uplink?.close();
     this.#sessions.close();
     await this.#listener?.[Symbol.asyncDispose]();
@@ -239,6 +244,12 @@ export class Node implements AsyncDisposable {
       noteSourceChange(t, change);
       if (change.key === treeKey) this.#ground.book.inheritedChanged(t);
     }
+    this.#guard.fromAbove(t, changes);
+  }
+
+  #fromAboveCommitted(changes: readonly AppliedChange[]): void {
+    this.#up.views.upstreamChanged(changes);
+    this.#loop.poke();
   }
 
   // ----------------------------------------------------------------------------------------------------- the way up
@@ -253,6 +264,7 @@ export class Node implements AsyncDisposable {
     }
     this.#ground.groups.pass(t, child, changes);
     this.#reports.pass(t, child, changes);
+    this.#guard.fromBelow(t, changes);
     this.#up.pass(t, child, changes);
   }
 
@@ -297,6 +309,7 @@ export class Node implements AsyncDisposable {
       path: this.#config.path,
       feedsOf: (t, child, role) => {
         const feeds = this.#ground.book.feedsOf(t, child, role);
+        this.#guard.tell(t, feeds.producer);
         this.#loop.poke();
         return feeds;
       },
@@ -349,11 +362,11 @@ export class Node implements AsyncDisposable {
       producer: this.#ground.outbox,
       consumer: this.#ground.upstream,
       applied: (t, changes) => this.#fromAbove(t, changes),
-      committed: (changes) => {
-        this.#up.views.upstreamChanged(changes);
-        this.#loop.poke();
+      committed: (changes) => this.#fromAboveCommitted(changes),
+      connected: () => {
+        this.#reports.poke();
+        this.#guard.attached();
       },
-      connected: () => this.#reports.poke(),
       disconnected: () => this.#reports.poke(),
       caughtUp: () => {
         store.write((t) => markCaughtUp(t));
@@ -382,6 +395,30 @@ export class Node implements AsyncDisposable {
       counting: this.#ground.counting,
       attached: () => this.#uplink?.connected,
       told: () => this.#uplink?.wake(),
+      guarded: (reader) => this.#guard.guarded(reader),
+    });
+  }
+
+  #makeGuard(): GuardRoom {
+    const { store, clock, log } = this.#ports;
+    const { spaces, upstream, outbox, mailboxes } = this.#ground;
+    return new GuardRoom({
+      path: this.#config.path,
+      store,
+      clock,
+      log,
+      spaces,
+      upstream,
+      outbox,
+      mailboxes,
+      told: (reader, child, path) => this.#reports.toldOf(reader, child, path),
+      later: (act) => this.#later(act),
+      released: (t, changes) => {
+        this.#fromAbove(t, changes);
+        t.afterCommit(() => this.#fromAboveCommitted(changes));
+      },
+      wrote: (child) => this.#sessions.wake(child),
+      changed: () => this.#reports.poke(),
     });
   }
 

@@ -8,6 +8,7 @@ import { programOf, type Role } from '../supervisor/programs.ts';
 import { ApiClient } from './api-client.ts';
 import { demo } from './demo.ts';
 import { pingLine } from './ping.ts';
+import { release } from './release.ts';
 import { placementReport } from './status.ts';
 import { formatTree, treeRows } from './tree.ts';
 import { dataOf, down, exitCode, readTopology, UsageError, up } from './up.ts';
@@ -88,6 +89,19 @@ program
   .action(async (path: string, options) => {
     const api = clientOf(options);
     say(await pingLine(api, { ...options, path, timeoutSeconds: options.timeout }));
+    api.close();
+  });
+
+program
+  .command('release')
+  .description('delete what a node keeps although its parent lacks it, and take the loss of a store as known')
+  .argument('<path>', 'of the node, for example eu:paris or eu:paris:store-17; center for the root')
+  .option('--dry-run', 'only say what it would be', false)
+  .option('--data <dir>', 'data directory of the tree')
+  .option('--kubeconfig <file>', 'kubeconfig of the tree')
+  .action(async (path: string, options) => {
+    const api = clientOf(options);
+    await release(api, path === 'center' ? '' : path, options.dryRun, say);
     api.close();
   });
 

@@ -8,6 +8,8 @@ interface NodeStatus {
   session?: { state?: string; since?: string };
   lag?: { entries?: number };
   agents?: number;
+  held?: { entries: number };
+  rolledBack?: { source: string; had: number; seen: number }[];
 }
 
 interface NodeSpec {
@@ -22,6 +24,8 @@ export interface TreeRow {
   readonly session: string;
   readonly lag: string;
   readonly below: string;
+  /** What a person should look at: entries held, a store put back. */
+  readonly notes: string;
   /** Whose word it is: the parent's before the node's own, any before none. */
   readonly rank: number;
 }
@@ -50,13 +54,14 @@ function isAtOrBelow(path: string, root: string): boolean {
 
 export function formatTree(rows: readonly TreeRow[]): string {
   return formatTable(
-    ['NODE', 'ROLE', 'SESSION', 'LAG', 'DESTINATIONS'],
+    ['NODE', 'ROLE', 'SESSION', 'LAG', 'DESTINATIONS', 'NOTES'],
     rows.map((row) => [
       `${'  '.repeat(row.depth)}${row.path === '' ? 'center' : row.path.split(':').at(-1)}`,
       row.role,
       row.session,
       row.lag,
       row.below,
+      row.notes,
     ]),
   );
 }
@@ -72,13 +77,17 @@ async function rowsOf(api: ApiClient, path: string, rootDepth: number): Promise<
     });
   } catch (error) {
     const session = `unreachable: ${describeError(error)}`;
-    return [{ path, depth: depthOf(path) - rootDepth, role: 'Relay', session, lag: '', below: '', rank: 0 }];
+    return [{ path, depth: depthOf(path) - rootDepth, role: 'Relay', session, lag: '', below: '', notes: '', rank: 0 }];
   }
 }
 
 function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
   const { path = '', role = '' } = (node.spec ?? {}) as NodeSpec;
-  const { session, lag, agents } = (node.status ?? {}) as NodeStatus;
+  const { session, lag, agents, held, rolledBack = [] } = (node.status ?? {}) as NodeStatus;
+  const notes = [
+    ...(held ? [`DeletionHeld: ${held.entries} entries`] : []),
+    ...rolledBack.map((one) => `StoreRolledBack: ${one.source} had ${one.had}, ${one.seen} seen below`),
+  ];
   return {
     path,
     depth: depthOf(path) - rootDepth,
@@ -86,6 +95,7 @@ function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
     session: session?.state ?? '',
     lag: lag?.entries === undefined ? '' : String(lag.entries),
     below: agents === undefined ? '' : String(agents),
+    notes: notes.join('; '),
     rank,
   };
 }

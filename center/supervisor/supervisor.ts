@@ -153,6 +153,7 @@ export class Supervisor {
       ...(node.link ? { link } : {}),
       pki: { ca: pki.caFile, cert: files.cert, key: files.key },
       api: { host: own.host, port: own.api },
+      ...(node.limits ? { limits: node.limits } : {}),
     };
     if (node.role === 'agent') return { ...common, cluster: { embedded: {} } };
     return {

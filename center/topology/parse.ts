@@ -3,6 +3,7 @@ import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, type Node, parseDo
 import { z } from 'zod';
 import { replicasMax } from '../../core/identity/replica.ts';
 import { suggest } from '../../core/runtime/suggest.ts';
+import { limitsSchema } from '../../core/wire/deletion-guard.ts';
 import { linkOptionsSchema } from '../../core/wire/dialer/link-options.ts';
 import { checkTopology, type Problem, type Topology } from './topology.ts';
 
@@ -44,6 +45,7 @@ const relay = z.strictObject({
     .describe('Processes that share this path, each a whole copy; when one ends, its children go on with another.'),
   link: link.optional(),
   listen: listen.optional(),
+  limits: limitsSchema.optional(),
 });
 const cluster = z.strictObject({
   name: z.string().describe('Of the cluster, its agent, its Location and its SyncTarget.'),
@@ -52,6 +54,7 @@ const cluster = z.strictObject({
   annotations: strings.default({}).describe('Annotations of the Location.'),
   properties: strings.default({}).describe('Properties of the SyncTarget.'),
   link: link.optional(),
+  limits: limitsSchema.optional(),
   provider: z
     .strictObject({
       embedded: z.strictObject({}).optional(),
@@ -67,7 +70,12 @@ export const topologySchema = z.strictObject({
   metadata: z.strictObject({ name: z.string() }),
   spec: z.strictObject({
     center: z
-      .strictObject({ labels: strings.default({}), spaces: z.array(space).default([]), listen: listen.optional() })
+      .strictObject({
+        labels: strings.default({}),
+        spaces: z.array(space).default([]),
+        listen: listen.optional(),
+        limits: limitsSchema.optional(),
+      })
       .default({ labels: {}, spaces: [] }),
     relays: z.array(relay).default([]),
     clusters: z.array(cluster).default([]),

@@ -1,6 +1,7 @@
 /** A topology as the list of its nodes, each with what its configuration needs, parents before children. */
 import { withReplica } from '../../core/identity/replica.ts';
 import { hash128 } from '../../core/object/hash.ts';
+import type { Limits } from '../../core/wire/deletion-guard.ts';
 import {
   childPath,
   type Listen,
@@ -32,6 +33,7 @@ export interface PlannedNode {
   readonly listen?: Listen | undefined;
   /** To the parent. */
   readonly link?: TopologyLink | undefined;
+  readonly limits?: Limits | undefined;
 }
 
 export function planOf(topology: Topology): PlannedNode[] {
@@ -57,6 +59,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       parents: parentsOf(parent, id),
       relays: relaysHere,
       inventory,
+      limits: relay.limits,
     };
   };
   const alone = { replica: 0, replicas: 1 };
@@ -72,6 +75,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       relays: relaysBelow(''),
       inventory: below(''),
       listen: center.listen,
+      limits: center.limits,
     },
     ...relays
       .flatMap((relay) => Array.from({ length: relay.replicas }, (_, replica) => sibling(relay, replica)))
@@ -80,7 +84,17 @@ export function planOf(topology: Topology): PlannedNode[] {
       const path = childPath(cluster.parent, cluster.name);
       const none = { labels: {}, spaces: [], relays: [], inventory: [] };
       const parents = parentsOf(cluster.parent, path);
-      return { ...alone, ...none, path, id: path, role: 'agent', parent: cluster.parent, parents, link: cluster.link };
+      return {
+        ...alone,
+        ...none,
+        path,
+        id: path,
+        role: 'agent',
+        parent: cluster.parent,
+        parents,
+        link: cluster.link,
+        limits: cluster.limits,
+      };
     }),
   ];
 }

@@ -1,5 +1,6 @@
 /** The topology file: what it may say, and what a person who wrote it wrong is told. Nothing starts from a file with a problem. */
 import { checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
+import type { Limits } from '../../core/wire/deletion-guard.ts';
 import type { LinkOptions } from '../../core/wire/dialer/link-options.ts';
 
 export interface Topology {
@@ -13,6 +14,7 @@ export interface TopologyCenter {
   readonly labels: Record<string, string>;
   readonly spaces: readonly TopologySpace[];
   readonly listen?: Listen | undefined;
+  readonly limits?: Limits | undefined;
 }
 
 /** Where a node listens, when it matters; otherwise a free port of 127.0.0.1. */
@@ -44,6 +46,7 @@ export interface TopologyRelay {
   /** Processes with this path: each a whole copy, a child is attached to one of them. */
   readonly replicas: number;
   readonly listen?: Listen | undefined;
+  readonly limits?: Limits | undefined;
 }
 
 export interface TopologyCluster {
@@ -53,6 +56,7 @@ export interface TopologyCluster {
   readonly annotations: Record<string, string>;
   readonly properties: Record<string, string>;
   readonly link?: TopologyLink | undefined;
+  readonly limits?: Limits | undefined;
 }
 
 /** One thing that is wrong, where it stands. */

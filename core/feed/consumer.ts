@@ -6,6 +6,7 @@ import { asText, concat, equalBytes, text, u32 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { recordOf, releaseContent, storeContent } from './content.ts';
+import { type DeletionGuard, forgetHeldRow, type Held, heldRows, judge, noteHeldRows, readHeld } from './deletions.ts';
 import { type Digest, decodeDigest, encodeDigest, moved } from './digest.ts';
 import type { AppliedChange, Batch, Consumer, ResumeTuple, Row, WireEntry } from './feed.ts';
 import { withPieces } from './pieces.ts';
@@ -29,14 +30,30 @@ const neverAttached: ResumeTuple = { epoch: '', incarnation: '', cursor: 0, seen
 
 export class FeedConsumer extends TableRows implements Consumer {
   readonly #keeping: Keeping | undefined;
+  readonly #guard: DeletionGuard | undefined;
+  #onHeld: () => void = () => {};
+  readonly #telling = new WeakSet<Transaction>();
 
-  static open(t: Transaction, { name, keeping }: { readonly name: string; readonly keeping?: Keeping }): FeedConsumer {
-    return new FeedConsumer(name, openTable(t, name), keeping);
+  /** Without a guard, what a ready producer lacks is deleted whatever it is. */
+  static open(
+    t: Transaction,
+    options: { readonly name: string; readonly keeping?: Keeping; readonly guard?: DeletionGuard },
+  ): FeedConsumer {
+    return new FeedConsumer(openTable(t, options.name), options);
   }
 
-  private constructor(name: string, id: number, keeping: Keeping | undefined) {
+  private constructor(
+    id: number,
+    { name, keeping, guard }: { readonly name: string; readonly keeping?: Keeping; readonly guard?: DeletionGuard },
+  ) {
     super(name, id);
     this.#keeping = keeping;
+    this.#guard = guard;
+  }
+
+  /** Told after a commit that changed what is held. */
+  onHeld(listener: () => void): void {
+    this.#onHeld = listener;
   }
 
   resume(reader: Reader): ResumeTuple {
@@ -89,7 +106,7 @@ export class FeedConsumer extends TableRows implements Consumer {
     return changes;
   }
 
-  /** Of the live rows. */
+  /** Of the live rows, without those that are held: that is what both ends should agree on. */
   digest(reader: Reader): Digest {
     return decodeDigest(reader.get(digestKey(this.id)));
   }
@@ -130,8 +147,76 @@ export class FeedConsumer extends TableRows implements Consumer {
     return row?.revision === keptRevision ? this.#remove(t, row.keyHash, tally) : undefined;
   }
 
+  /** At the end of a reconciliation: removes the rows that the producer has proven to lack, or holds them; see deletions.ts. */
+  removeAbsent(t: Transaction, keyHashes: readonly Uint8Array[]): AppliedChange[] {
+    const guard = this.#guard;
+    const held = guard ? this.#toHold(t, guard, keyHashes) : new Set<Uint8Array>();
+    const tally = new Tally(t, this.id);
+    const goes = keyHashes.filter((keyHash) => !held.has(keyHash));
+    const changes = goes.map((keyHash) => this.#remove(t, keyHash, tally)).filter((change) => change !== undefined);
+    if (guard && held.size > 0) this.#hold(t, [...held], guard.wallMs(), tally);
+    tally.write();
+    return changes;
+  }
+
+  /** What the producer lacks and this consumer keeps all the same. */
+  held(reader: Reader): Held | undefined {
+    return readHeld(reader, this.id);
+  }
+
+  /** Deletes what is held, if that is still what the token was given for. */
+  release(t: Transaction, token: string): AppliedChange[] {
+    if (this.held(t)?.token !== token) return [];
+    const tally = new Tally(t, this.id);
+    const changes = heldRows(t, this.id).map((keyHash) => this.#remove(t, keyHash, tally));
+    tally.write();
+    return changes.filter((change) => change !== undefined);
+  }
+
+  #toHold(t: Transaction, guard: DeletionGuard, keyHashes: readonly Uint8Array[]): Set<Uint8Array> {
+    const isLost = (keyHash: Uint8Array) => {
+      const row = this.get(t, keyHash);
+      const content = this.contentOf(t, row);
+      return row !== undefined && content !== undefined && guard.isLost(t, this, content.key, row.originRevision);
+    };
+    const lost = keyHashes.filter(isLost);
+    const held = this.held(t)?.entries ?? 0;
+    const total = this.digest(t).count + held;
+    const verdict = judge({ gone: keyHashes.length, lost: lost.length, held, total }, guard.limits);
+    return new Set(verdict === 'all' ? keyHashes : verdict === 'lost' ? lost : []);
+  }
+
+  #hold(t: Transaction, keyHashes: readonly Uint8Array[], wallMs: number, tally: Tally): void {
+    const rows: { keyHash: Uint8Array; key: string }[] = [];
+    for (const keyHash of keyHashes) {
+      const row = this.get(t, keyHash);
+      const content = this.contentOf(t, row);
+      if (!row || !content || row.held) continue;
+      writeRow(t, this.id, { ...row, held: true });
+      tally.moved(row.content?.hash, undefined);
+      rows.push({ keyHash, key: content.key });
+    }
+    noteHeldRows(t, this.id, rows, wallMs);
+    this.#tellHeld(t);
+  }
+
   setResume(t: Transaction, tuple: ResumeTuple): void {
     t.put(stateKey(this.id), text(JSON.stringify(tuple)));
+  }
+
+  /** The producer has the key again, or says itself that it is gone. */
+  #letGo(t: Transaction, { held: _held, ...row }: Row, tally: Tally): void {
+    forgetHeldRow(t, this.id, row.keyHash, this.contentOf(t, row)?.key ?? '');
+    writeRow(t, this.id, row);
+    tally.moved(undefined, row.content?.hash);
+    this.#tellHeld(t);
+  }
+
+  /** Once for a transaction. */
+  #tellHeld(t: Transaction): void {
+    if (this.#telling.has(t)) return;
+    this.#telling.add(t);
+    t.afterCommit(() => this.#onHeld());
   }
 
   #applyEntry(t: Transaction, entry: WireEntry, tally: Tally): AppliedChange | undefined {
@@ -139,8 +224,12 @@ export class FeedConsumer extends TableRows implements Consumer {
     if (entry.pieces) throw new Error('an entry whose content was not put together');
     const keyHash = entry.keyHash.slice(0, hashBytes);
     const row = this.get(t, keyHash);
-    if (row && !this.takes(row, originRevision)) return undefined;
+    if (row && !this.takes(row, originRevision)) {
+      if (content && row.held) this.#letGo(t, row, tally);
+      return undefined;
+    }
     const before = this.contentOf(t, row);
+    if (row?.held) this.#letGo(t, row, tally);
     if (!content) {
       if (!row) return undefined;
       removeRow(t, this.id, keyHash);

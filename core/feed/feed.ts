@@ -30,6 +30,8 @@ export interface Row {
   readonly originRevision: number;
   /** Absent: a tombstone. */
   readonly content?: ContentReference;
+  /** Of a consumer: a reconciliation found that the producer lacks it, and it stays until it is released; see deletions.ts. */
+  readonly held?: true;
 }
 
 /**

@@ -151,15 +151,15 @@ export class Reconciliation {
     );
   }
 
-  /** When nothing is left to ask: removes what the producer has not, and takes up the feed at the first reply's head. */
+  /** When nothing is left to ask: removes or holds what the producer has not, and takes up the feed at the first reply's head. */
   finish(t: Transaction): AppliedChange[] {
     if (!this.#first) throw new Error('a reconciliation without a reply');
     const { epoch, incarnation, head } = this.#first;
     const gone = new Set(this.#gone.map(hex));
-    const changes = this.#gone
-      .filter((keyHash) => !this.#consumer.keepKey(t, keyHash, (keeper) => gone.has(hex(keeper))))
-      .map((keyHash) => this.#consumer.removeKey(t, keyHash))
-      .filter((change) => change !== undefined);
+    const absent = this.#gone.filter(
+      (keyHash) => !this.#consumer.keepKey(t, keyHash, (keeper) => gone.has(hex(keeper))),
+    );
+    const changes = this.#consumer.removeAbsent(t, absent);
     this.#consumer.setResume(t, { epoch, incarnation, cursor: head, seenHead: this.#seenHead });
     return changes;
   }
@@ -192,11 +192,12 @@ export class Reconciliation {
   }
 }
 
+/** Without what is held: that is no part of what both ends should agree on. */
 function* rowsBetween(reader: Reader, table: TableRows, from: Uint8Array, to: Uint8Array): Generator<Row> {
   const offset = tableRange(table.id).from.length;
   for (const [key, value] of reader.scan({ from: rowKey(table.id, from), to: rowKey(table.id, to) })) {
     const row = decodeRow(key.subarray(offset), value);
-    if (row.content) yield row;
+    if (row.content && !row.held) yield row;
   }
 }
 

@@ -1,5 +1,6 @@
 /**
- * Tables: rows by key hash. A row is `u48 revision, u48 originRevision` and the 16-byte hash of its content; without one it is a tombstone.
+ * Tables: rows by key hash. A row is `u48 revision, u48 originRevision` and the 16-byte hash of its content; without one it is a tombstone. One more byte
+ * behind the hash: the row is held (deletions.ts).
  * Order by key hash is what both ends of a feed share, so a range of it is the unit of reconciliation.
  */
 import { hash128, hashBytes } from '../object/hash.ts';
@@ -73,6 +74,12 @@ export class LocalTable extends TableRows {
     return true;
   }
 
+  /** The same content, as of a newer write. */
+  restamp(t: Transaction, keyHash: Uint8Array, revision: number): void {
+    const row = this.get(t, keyHash);
+    if (row) writeRow(t, this.id, { ...row, revision, originRevision: revision });
+  }
+
   /** False if the key is not there. */
   remove(t: Transaction, keyHash: Uint8Array): boolean {
     const before = this.get(t, keyHash);
@@ -85,11 +92,16 @@ export class LocalTable extends TableRows {
 
 // ------------------------------------------------------------------------------------------------------- rows
 
+const heldMark = 1;
+const liveRowBytes = 2 * u48Bytes + hashBytes;
+
 export function writeRow(t: Transaction, table: number, row: Row): void {
-  const bytes = Buffer.allocUnsafe(2 * u48Bytes + (row.content ? hashBytes : 0));
+  const isHeld = row.content !== undefined && row.held === true;
+  const bytes = Buffer.allocUnsafe(2 * u48Bytes + (row.content ? hashBytes : 0) + (isHeld ? 1 : 0));
   bytes.writeUIntBE(row.revision, 0, u48Bytes);
   bytes.writeUIntBE(row.originRevision, u48Bytes, u48Bytes);
   if (row.content) bytes.set(row.content.hash, 2 * u48Bytes);
+  if (isHeld) bytes[liveRowBytes] = heldMark;
   t.put(rowKey(table, row.keyHash), bytes);
 }
 
@@ -133,7 +145,8 @@ export function tableRange(table: number): { from: Uint8Array; to: Uint8Array } 
 export function decodeRow(keyHash: Uint8Array, bytes: Uint8Array): Row {
   const row = { keyHash, revision: readU48(bytes), originRevision: readU48(bytes, u48Bytes) };
   if (bytes.length === 2 * u48Bytes) return row;
-  return { ...row, content: { hash: bytes.subarray(2 * u48Bytes, 2 * u48Bytes + hashBytes) } };
+  const live = { ...row, content: { hash: bytes.subarray(2 * u48Bytes, liveRowBytes) } };
+  return bytes.length > liveRowBytes ? { ...live, held: true } : live;
 }
 
 // ----------------------------------------------------------------------------------------------------- tables
@@ -164,7 +177,7 @@ export function dropTable(t: Transaction, name: string): void {
     if (content) releaseContent(t, content);
     t.remove(key);
   }
-  for (const space of ['tableRevision', 'producerState', 'consumerState', 'piece'] as const) {
+  for (const space of ['tableRevision', 'producerState', 'consumerState', 'piece', 'heldRow'] as const) {
     for (const [key] of [...t.scan(prefixRange(concat(prefixOf(space), u32(id))))]) t.remove(key);
   }
   t.remove(at);

@@ -7,7 +7,10 @@ import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 
 export interface NodeIdentity {
-  /** Grows with each start. A new store begins at the seconds since 1970, so that a node that lost its store is not taken for an old copy of itself. */
+  /**
+   * Grows with each start, and is no less than the seconds since 1970: a node that lost its store, or was put back to an older copy of it, is not taken
+   * for a copy of itself.
+   */
   readonly bootCounter: number;
   /** 16 random bytes, hex, of this start. */
   readonly bootNonce: string;
@@ -20,7 +23,7 @@ export interface NodeIdentity {
 export function beginBoot(t: Transaction, clock: Clock, random: Random): NodeIdentity {
   const before = readNodeIdentity(t);
   const identity: NodeIdentity = {
-    bootCounter: before ? before.bootCounter + 1 : Math.floor(clock.wallMs() / 1000),
+    bootCounter: Math.max((before?.bootCounter ?? 0) + 1, Math.floor(clock.wallMs() / 1000)),
     bootNonce: Buffer.from(random.bytes(16)).toString('hex'),
     caughtUp: before?.caughtUp ?? false,
     ...(before?.attachedNonce === undefined ? {} : { attachedNonce: before.attachedNonce }),

@@ -85,6 +85,14 @@ export const keyspace = {
   keptObject: 62,
   /** -> text: the transport that reached the parent last (see wire/transport-memory.ts) */
   transport: 80,
+  /** 4 tableId -> JSON: what the consumer at this table holds; 4 tableId, h keyHash -> nothing: its held rows (see feed/deletions.ts) */
+  heldRow: 90,
+  /** … space name -> JSON [[had, from]]: revisions that the space does not know of (see apiserver/storage/history.ts) */
+  spaceHistory: 91,
+  /** … source -> JSON: that revisions of the source were told which its space does not know of (see relay/guard/lives.ts) */
+  rolledBack: 92,
+  /** … source -> # the newest revision of its space that has come here (see wire/seen.ts) */
+  seenRevision: 93,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

@@ -1,5 +1,7 @@
 /** The entries of the down and up feeds, as docs/architecture.md lists them: keys, and the attributes that the nodes on the way read. */
+
 import type { AssociatedItem, UpsyncItem } from '../apiserver/kinds/edge-placement.ts';
+import type { Gap } from '../apiserver/storage/history.ts';
 import type { Content } from '../feed/feed.ts';
 import type { Move } from '../move/move.ts';
 import { formatKey, type ObjectKey, parseKey } from '../object/key.ts';
@@ -38,6 +40,9 @@ export type EntryKey =
   | { readonly type: 'release'; readonly source: string; readonly id: PlacementId }
   | { readonly type: 'inventory'; readonly source: string; readonly syncTarget: string }
   | { readonly type: 'keep'; readonly source: string; readonly object: ObjectKey }
+  | { readonly type: 'era'; readonly source: string }
+  | { readonly type: 'release-held'; readonly path: string }
+  | { readonly type: 'seen'; readonly source: string }
   | { readonly type: 'labels' }
   | { readonly type: 'counted' }
   | { readonly type: 'partial'; readonly id: PlacementId }
@@ -70,6 +75,9 @@ export const promotedKey = (id: PlacementId, key: ObjectKey) => `q/${id}/${forma
 export const promotedCustomizerKey = (id: PlacementId, key: ObjectKey) => `c/${id}/${formatKey(key)}`;
 export const releaseKey = (id: PlacementId) => `r/${id}`;
 export const inventoryKey = (source: string, syncTarget: string) => `i/${source}/${syncTarget}`;
+export const eraKey = (source: string) => `era/${source}`;
+export const releaseHeldKey = (path: string) => `release/${path}`;
+export const seenKey = (source: string) => `seen/${source}`;
 export const partialKey = (id: PlacementId) => `partial/${id}`;
 export const summaryKey = (id: PlacementId, summarizer: string) => `sum/${id}/${summarizer}`;
 export const stateKey = (source: string, key: ObjectKey) => `state/${source}/${formatKey(key)}`;
@@ -112,6 +120,12 @@ export function parseEntryKey(key: string): EntryKey | undefined {
       return { type: 'owner', child: rest };
     case 'attach':
       return { type: 'attach', child: rest };
+    case 'era':
+      return { type: 'era', source: rest };
+    case 'release':
+      return { type: 'release-held', path: rest };
+    case 'seen':
+      return { type: 'seen', source: rest };
     case 'o':
       return { type: 'object', ...sourceAndObject(rest) };
     case 'k':
@@ -292,6 +306,21 @@ export interface SaidAttributes {
   readonly term: number;
 }
 
+/** Of a source whose space is right above the receiver: revisions that the space knows nothing of, see apiserver/storage/history.ts. */
+export interface EraAttributes {
+  readonly gaps: readonly Gap[];
+}
+
+/** What a node holds under this token is to be deleted, or the alarm of this token is known. */
+export interface ReleaseHeldAttributes {
+  readonly token: string;
+}
+
+/** The newest revision of the source's space that a node below has had. */
+export interface SeenAttributes {
+  readonly revision: number;
+}
+
 export interface StateAttributes {
   /** Origin revision of the content that the state is about. */
   readonly desired: number;
@@ -322,6 +351,22 @@ export interface UpsyncedAttributes extends RefsAttributes {
   readonly returnTo: 'Parent' | 'Center';
 }
 
+export interface HeldAttributes {
+  readonly entries: number;
+  readonly since: string;
+  readonly token: string;
+  readonly sample: readonly string[];
+}
+
+export interface RolledBackAttributes {
+  readonly source: string;
+  /** The revision that its store had, and the newest that a node below has seen. */
+  readonly had: number;
+  readonly seen: number;
+  readonly since: string;
+  readonly token: string;
+}
+
 /** What a node tells of itself in `node/PATH`; its parent adds session and lag when it hands a relay's entry on. */
 export interface NodeAttributes {
   readonly role: 'relay' | 'agent';
@@ -332,6 +377,10 @@ export interface NodeAttributes {
   readonly agents?: number;
   readonly session?: { readonly state: 'Connected' | 'Disconnected'; readonly since?: string };
   readonly lag?: { readonly entries: number };
+  /** What the node keeps although its parent lacks it, see feed/deletions.ts. */
+  readonly held?: HeldAttributes;
+  /** Of a relay: sources whose spaces were put back to an older copy. */
+  readonly rolledBack?: readonly RolledBackAttributes[];
   /** Of an agent: how its cluster describes itself. */
   readonly kubernetesVersion?: string;
   readonly nodes?: number;

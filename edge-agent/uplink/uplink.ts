@@ -7,9 +7,11 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { ChildSession } from '../../core/session/child-session.ts';
 import type { NodeIdentity } from '../../core/session/node-identity.ts';
-import type { Store } from '../../core/store/store.ts';
+import type { Store, Transaction } from '../../core/store/store.ts';
 import type { SessionStreams } from '../../core/stream/streams.ts';
+import { attributesOf, type ReleaseHeldAttributes, releaseHeldKey } from '../../core/wire/entries.ts';
 import type { Dialer, Link } from '../../core/wire/link.ts';
+import { noteSeen } from '../../core/wire/seen.ts';
 
 export interface UplinkOptions {
   readonly path: string;
@@ -26,13 +28,18 @@ export interface UplinkOptions {
   received(changes: readonly AppliedChange[]): void;
   /** Makes the streams of a session; absent: the agent has none. */
   streamsOf?(link: Link): SessionStreams;
+  /** There is a session with the parent, or what the agent holds is something else now. */
+  said?(): void;
 }
 
 export class Uplink {
   readonly #session: ChildSession;
+  readonly #options: UplinkOptions;
   #joined = false;
 
   constructor(options: UplinkOptions) {
+    this.#options = options;
+    options.downstream.onHeld(() => options.said?.());
     const { store, clock, random, identity, path, software, dialer } = options;
     this.#session = new ChildSession({
       store,
@@ -46,10 +53,11 @@ export class Uplink {
       role: 'agent',
       producer: options.outbox,
       consumer: options.downstream,
-      applied() {},
+      applied: (t, changes) => this.#applied(t, changes),
       committed: (changes) => options.received(changes),
       connected: () => {
         this.#joined = true;
+        this.#options.said?.();
       },
       disconnected() {},
       caughtUp() {},
@@ -84,5 +92,15 @@ export class Uplink {
   /** Takes leave of the parent in order. */
   close(): void {
     this.#session.close();
+  }
+
+  #applied(t: Transaction, changes: readonly AppliedChange[]): void {
+    const { path, downstream, received } = this.#options;
+    noteSeen(t, changes);
+    for (const { key, after } of changes) {
+      if (key !== releaseHeldKey(path) || !after) continue;
+      const released = downstream.release(t, attributesOf<ReleaseHeldAttributes>(after).token);
+      if (released.length > 0) t.afterCommit(() => received(released));
+    }
   }
 }

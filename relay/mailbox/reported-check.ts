@@ -33,7 +33,12 @@ const node = z.object({
   kubernetesVersion: z.string().optional(),
   capacity: quantities.optional(),
   allocatable: quantities.optional(),
+  held: z.object({ entries: count, since: z.string(), token: z.string(), sample: z.array(z.string()) }).optional(),
+  rolledBack: z
+    .array(z.object({ source: z.string(), had: count, seen: count, since: z.string(), token: z.string() }))
+    .optional(),
 });
+const seen = z.object({ revision: count });
 
 const associated = z.object({
   owner: z.string(),
@@ -52,6 +57,9 @@ export function checkReported(path: string, { key, after }: AppliedChange): void
   switch (entry?.type) {
     case undefined:
     case 'status':
+      return;
+    case 'seen':
+      if (after) decodeChecked(`the entry ${key}`, seen, after.attributes);
       return;
     case 'labels':
     case 'counted':

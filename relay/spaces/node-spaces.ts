@@ -3,6 +3,8 @@ import type { Space } from '../../core/apiserver/space.ts';
 import type { Table } from '../../core/feed/feed.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import type { NodeConfig } from '../config.ts';
+import type { Origin } from '../guard/lives.ts';
+import { originOf } from '../guard/origins.ts';
 import type { RolloutOrigin } from '../rollout/controllers.ts';
 import { markDirty } from '../schedule/dirty.ts';
 import { Inventory } from '../schedule/inventory.ts';
@@ -73,6 +75,12 @@ export class NodeSpaces {
   *contributing(): Generator<Selection | InventoryRows> {
     for (const { rows } of this.#inventories.values()) yield rows;
     for (const { selection } of this.#workload.values()) yield selection;
+  }
+
+  /** The spaces whose objects travel, by source. */
+  lives(): Map<string, Origin> {
+    const own = [...this.#workload, ...this.#inventories];
+    return new Map(own.map(([source, { storage, table }]) => [source, originOf(source, storage, table)]));
   }
 
   /** What the rollouts of the node's own placements work on. */

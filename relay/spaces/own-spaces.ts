@@ -53,7 +53,9 @@ export interface InventorySpace extends OpenSpace {
 /** A space with everything that lives in every space: definitions, garbage collection, namespaces that end. */
 export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook: WriteHook): OpenSpace {
   const { store, clock, random, log, soon, path } = ports;
-  const storage = new EmbeddedStorage({ store, name, logger: log, hook });
+  // The system space sends nothing anywhere.
+  const startsAt = type === 'System' ? {} : { startsAt: Math.floor(clock.wallMs()) };
+  const storage = new EmbeddedStorage({ store, name, logger: log, hook, ...startsAt });
   const kinds = new SpaceKinds(storage, [...builtinKinds(), ...ownKinds(type)]);
   const space = new EmbeddedSpace({
     name,

@@ -12,7 +12,7 @@ import { asText, text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { type NodeAttributes, nodeKey, parseEntryKey } from '../../core/wire/entries.ts';
 import type { Counting } from './counting.ts';
-import { childPath, hide, objectName, type SessionState, showNode } from './node-objects.ts';
+import { childPath, guarded, hide, nodeResource, objectName, type SessionState, showNode } from './node-objects.ts';
 
 export interface DescendantsPorts {
   readonly space: Space;
@@ -23,8 +23,6 @@ export interface DescendantsPorts {
   isConnected(child: string): boolean;
   readonly counting: Counting;
 }
-
-const nodeResource = { group: 'mesh.banyan.io', resource: 'nodes' } as const;
 
 export class Descendants {
   readonly #ports: DescendantsPorts;
@@ -114,7 +112,7 @@ export class Descendants {
       const counts = { children: children ?? 0, relays: relays ?? 0, agents: agents ?? 0 };
       const seen =
         state === 'Unknown' ? { session: { state } } : { session: { ...session, state }, ...(lag ? { lag } : {}) };
-      showNode(space, path, 'Relay', { version, ...seen, ...counts }, wallMs);
+      showNode(space, path, 'Relay', { version, ...seen, ...counts, ...guarded(node) }, wallMs);
     }
     this.#pending.clear();
   }

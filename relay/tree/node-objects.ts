@@ -6,7 +6,9 @@ import type { Space } from '../../core/apiserver/space.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
-import type { Condition, KubeObject } from '../../core/object/meta.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import type { HeldAttributes, RolledBackAttributes } from '../../core/wire/entries.ts';
+import { conditionsOf, guardConditions, tellGuardEvents } from '../guard/conditions.ts';
 
 export type NodeRole = 'Center' | 'Relay' | 'Agent';
 export type SessionState = 'Connected' | 'Disconnected' | 'Unknown';
@@ -20,6 +22,8 @@ export interface NodeStatus {
   readonly relays?: number;
   /** Destinations at and below the node. */
   readonly agents?: number;
+  readonly held?: HeldAttributes;
+  readonly rolledBack?: readonly RolledBackAttributes[];
 }
 
 export interface MailboxStatus {
@@ -30,6 +34,7 @@ export interface MailboxStatus {
 }
 
 const apiVersion = 'mesh.banyan.io/v1alpha1';
+export const nodeResource = { group: 'mesh.banyan.io', resource: 'nodes' } as const;
 
 /** A name of Kubernetes for a path: `eu.paris`, `center`. */
 export function objectName(path: string): string {
@@ -48,7 +53,17 @@ export function siblingPath(path: string, child: string): string {
 
 export function showNode(space: Space, path: string, role: NodeRole, status: NodeStatus, wallMs: number): void {
   const node = { apiVersion, kind: 'Node', metadata: { name: objectName(path) }, spec: { path, role } };
-  show(space, { ...node, status }, readiness(status.session?.state), wallMs);
+  const conditions = [readiness(status.session?.state), ...guardConditions(path, status)];
+  const { before, after } = show(space, { ...node, status }, conditions, wallMs);
+  tellGuardEvents(space, after, before, wallMs);
+}
+
+/** What a node tells of what it keeps although it may be meant to go. */
+export function guarded({
+  held,
+  rolledBack,
+}: Pick<NodeStatus, 'held' | 'rolledBack'>): Pick<NodeStatus, 'held' | 'rolledBack'> {
+  return { ...(held ? { held } : {}), ...(rolledBack?.length ? { rolledBack } : {}) };
 }
 
 export function showMailbox(space: Space, child: string, path: string, status: MailboxStatus): void {
@@ -79,15 +94,20 @@ function readiness(state: SessionState | undefined): NewCondition {
   }
 }
 
-/** Creates the object, or brings its status to what it is now; an unchanged status is no write. */
-export function show(space: Space, object: KubeObject, condition?: NewCondition, wallMs = 0): void {
+/** Creates the object, or brings its status to what it is now; an unchanged status is no write. A condition that never was True need not be told as False. */
+export function show(
+  space: Space,
+  object: KubeObject,
+  conditions: readonly NewCondition[] = [],
+  wallMs = 0,
+): { readonly before: KubeObject; readonly after: KubeObject } {
   const key = space.keyOf(object);
   const before = space.get(key) ?? space.create(object);
-  const conditions = (before.status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
-  const status = {
-    ...(object.status as object),
-    ...(condition ? { conditions: withCondition(conditions, condition, timestamp(wallMs)) } : {}),
-  };
-  if (stableStringify(before.status ?? {}) === stableStringify(status)) return;
-  space.update({ ...before, status }, { subresource: 'status' });
+  const known = conditionsOf(before);
+  const now = conditions
+    .filter(({ type, status }) => status !== 'False' || type === 'Ready' || known.some((one) => one.type === type))
+    .reduce((all, condition) => withCondition(all, condition, timestamp(wallMs)), known);
+  const status = { ...(object.status as object), ...(conditions.length > 0 ? { conditions: now } : {}) };
+  if (stableStringify(before.status ?? {}) === stableStringify(status)) return { before, after: before };
+  return { before, after: space.update({ ...before, status }, { subresource: 'status' }) };
 }

@@ -10,13 +10,13 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { SessionStatus } from '../../core/session/parent-sessions.ts';
 import { text } from '../../core/store/bytes.ts';
-import type { Store, Transaction } from '../../core/store/store.ts';
+import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { type NodeAttributes, nodeKey } from '../../core/wire/entries.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import type { Child } from '../schedule/children.ts';
 import { type Counting, withoutSiblings } from './counting.ts';
 import { Descendants } from './descendants.ts';
-import { childPath, hide, objectName, showMailbox, showNode, siblingPath } from './node-objects.ts';
+import { childPath, guarded, hide, objectName, showMailbox, showNode, siblingPath } from './node-objects.ts';
 import { showLocations, showSyncTarget } from './sync-target-status.ts';
 
 export interface NodeReportsPorts {
@@ -35,6 +35,8 @@ export interface NodeReportsPorts {
   readonly counting?: Counting;
   /** The outbox has something new. */
   told(): void;
+  /** What this node itself keeps although it may be meant to go. */
+  guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack'>;
 }
 
 /** People look at these objects; a second is what they notice. */
@@ -94,6 +96,11 @@ export class NodeReports {
     t.afterCommit(() => this.poke(child));
   }
 
+  /** What a child tells of a node at or below itself. */
+  toldOf(reader: Reader, child: string, path: string): NodeAttributes | undefined {
+    return this.#descendants.told(reader, child, path);
+  }
+
   /** In the transaction that applies what a child said. */
   pass(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     this.#descendants.pass(t, child, changes);
@@ -131,10 +138,11 @@ export class NodeReports {
         ? {}
         : { session: { state: attached ? ('Connected' as const) : ('Disconnected' as const) } };
     const role = path === '' ? 'Center' : 'Relay';
-    showNode(space, path, role, { version: software, ...session, ...counts }, clock.wallMs());
+    const kept = store.read((reader) => this.#ports.guarded(reader));
+    showNode(space, path, role, { version: software, ...session, ...counts, ...kept }, clock.wallMs());
     this.#descendants.show(clock.wallMs());
     if (path !== '') {
-      const own: NodeAttributes = { role: 'relay', version: software, ...counts };
+      const own: NodeAttributes = { role: 'relay', version: software, ...counts, ...kept };
       if (store.write((t) => outbox.put(t, entryOf(path, own), 0))) this.#ports.told();
     }
     if (this.#dirty.size > 0) this.poke();
@@ -171,14 +179,15 @@ export class NodeReports {
     const version = said?.version ?? '';
     const lag = { entries: lagEntries };
     if (child.role === 'agent') {
-      showNode(space, at, 'Agent', { version, session, lag, agents: 1 }, wallMs);
+      showNode(space, at, 'Agent', { version, session, lag, agents: 1, ...guarded(said ?? {}) }, wallMs);
       showSyncTarget(space, child.name, path, said, connected, wallMs);
       showLocations(space, child, this.#ports.children, (name) => connection(name).connected);
       return;
     }
     const { children = 0, relays = 0 } = said ?? {};
     const counts = { children, relays, agents: agentsOf(child) };
-    showNode(space, at, 'Relay', { version, session, lag, ...counts }, wallMs);
+    const kept = guarded(said ?? {});
+    showNode(space, at, 'Relay', { version, session, lag, ...counts, ...kept }, wallMs);
     if (path === '') return;
     if (!this.#counting.counts(child.name)) {
       // A sibling of this node tells of it, or the child's own sibling tells of what it had.
@@ -189,6 +198,7 @@ export class NodeReports {
       role: mailbox.role,
       version,
       ...counts,
+      ...kept,
       session,
       lag: { entries: this.#steadyLag(child.name, lagEntries) },
     };

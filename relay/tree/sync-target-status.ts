@@ -37,7 +37,7 @@ export function showSyncTarget(
   };
   const message = connected ? 'the agent is connected' : 'the agent is not connected';
   const reason = connected ? 'Connected' : 'Disconnected';
-  show(space, { ...object, status }, { type: 'Ready', status: now, reason, message }, wallMs);
+  show(space, { ...object, status }, [{ type: 'Ready', status: now, reason, message }], wallMs);
 }
 
 /** Of the Locations that select an agent's SyncTarget, when its connection or its spec has changed. */

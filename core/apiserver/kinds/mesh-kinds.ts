@@ -15,6 +15,10 @@ const nodeDefinition = definition({
   spec: object('Its place.', {
     path: string('From the center down, such as eu:paris; empty for the center.'),
     role: string('What it is.', { enum: ['Center', 'Relay', 'Agent'] }),
+    release: string(
+      'Written by a person: status.held.token, or the token of an entry of status.rolledBack. What is held under it is deleted; the alarm is taken as known. `banyan release` does it.',
+      { maxLength: 64 },
+    ),
   }),
   status: object('How it is.', {
     version: string('Version of the program.'),
@@ -33,6 +37,26 @@ const nodeDefinition = definition({
     children: count('Its own children.'),
     relays: count('Relays in its subtree.'),
     agents: count('Agents in its subtree.'),
+    held: object(
+      'What it keeps although its parent lacks it: deletions that were too many at once, or by a parent that lost its store.',
+      {
+        entries: count('Entries.'),
+        since: time('When the first of them was found missing.'),
+        token: string('What a release of these, and of nothing that comes to it later, names.'),
+        sample: list('Keys of some.', string('KIND/SOURCE/OBJECT, as docs/architecture.md has them.'), { maxItems: 5 }),
+      },
+    ),
+    rolledBack: list(
+      'Spaces whose store was emptied or put back to an older copy.',
+      object('One space.', {
+        source: string('The node and the space, such as center.retail.'),
+        had: count('The revision that its store had when it started.'),
+        seen: count('The newest revision of it that a node below has had.'),
+        since: time('When that was found.'),
+        token: string('What says that it is known.'),
+      }),
+      { maxItems: 100 },
+    ),
     capacity: quantities('What it has.'),
     conditions,
   }),
@@ -42,6 +66,7 @@ const nodeDefinition = definition({
     { name: 'Session', type: 'string', jsonPath: '.status.session.state' },
     { name: 'Lag', type: 'integer', jsonPath: '.status.lag.entries' },
     { name: 'Agents', type: 'integer', jsonPath: '.status.agents' },
+    { name: 'Held', type: 'integer', jsonPath: '.status.held.entries' },
     { name: 'Version', type: 'string', jsonPath: '.status.version', priority: 1 },
   ],
 });

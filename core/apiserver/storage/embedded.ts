@@ -12,6 +12,7 @@ import { prefixOf } from '../../store/keyspace.ts';
 import type { Range, Reader, Store, Transaction } from '../../store/store.ts';
 import type { ScanOptions, SpaceStorage, SpaceWriter, StorageEvent, StoredObject, WriteHook } from '../storage.ts';
 import { type EventListener, EventLog, undo } from './event-log.ts';
+import { type Gap, noteStart, readGaps } from './history.ts';
 
 export interface EmbeddedStorageOptions {
   readonly store: Store;
@@ -20,6 +21,8 @@ export interface EmbeddedStorageOptions {
   readonly logger: Logger;
   readonly hook?: WriteHook;
   readonly readOnly?: boolean;
+  /** Of a space whose objects travel: where it begins at the least, see history.ts. Absent: it goes on where it was. */
+  readonly startsAt?: number;
 }
 
 interface SpaceState {
@@ -44,13 +47,13 @@ export class EmbeddedStorage implements SpaceStorage {
   readonly #pending = new WeakMap<Transaction, StorageEvent[]>();
 
   /** Makes the space if there is none of this name, unless readOnly; durable after the next flush of the store, which must come before it is served. */
-  constructor({ store, name, logger, hook, readOnly = false }: EmbeddedStorageOptions) {
+  constructor({ store, name, logger, hook, readOnly = false, startsAt = 0 }: EmbeddedStorageOptions) {
     this.readOnly = readOnly;
     this.#store = store;
     this.#name = name;
     this.#hook = hook;
     this.#stateKey = concat(prefixOf('spaceState'), text(name));
-    const state = readOnly ? store.read((reader) => this.#state(reader)) : store.write((t) => this.#open(t));
+    const state = readOnly ? store.read((reader) => this.#state(reader)) : store.write((t) => this.#open(t, startsAt));
     this.#prefix = concat(prefixOf('spaceObject'), u32(state.id));
     this.#log = new EventLog(state.revision, logger);
   }
@@ -121,6 +124,20 @@ export class EmbeddedStorage implements SpaceStorage {
     return this.#log.subscribe(listener);
   }
 
+  /** Revisions that this space knows nothing of, though others may. */
+  gaps(): readonly Gap[] {
+    return this.#store.read((reader) => readGaps(reader, this.#name));
+  }
+
+  /** Goes on behind this revision: others have seen one as high, of a life that this space does not know. */
+  raise(t: Transaction, revision: number): void {
+    const { id, revision: had } = this.#state(t);
+    if (revision <= had) return;
+    noteStart(t, this.#name, had, revision);
+    this.#putState(t, { id, revision, ceiling: revision + ceilingStep });
+    t.afterCommit(() => this.#log.skipTo(revision));
+  }
+
   /** Nothing is written to the space after it: the next start goes on with the next revision, and finds watches in their place. */
   close(): void {
     this.#store.write((t) => {
@@ -129,10 +146,11 @@ export class EmbeddedStorage implements SpaceStorage {
     });
   }
 
-  #open(t: Transaction): SpaceState {
+  #open(t: Transaction, startsAt: number): SpaceState {
     const found = t.get(this.#stateKey);
     const last: SpaceState = found ? JSON.parse(asText(found)) : { id: nextSpaceId(t), revision: 0 };
-    const revision = last.ceiling ?? last.revision;
+    const revision = Math.max(last.ceiling ?? last.revision, startsAt);
+    if (startsAt > 0) noteStart(t, this.#name, last.revision, revision);
     const state = { id: last.id, revision, ceiling: revision + ceilingStep };
     this.#putState(t, state);
     return state;

@@ -49,6 +49,11 @@ export class EventLog {
     if (!this.#delivering) this.#deliver();
   }
 
+  /** The revisions up to here are given to nobody. */
+  skipTo(revision: number): void {
+    this.#revision = Math.max(this.#revision, revision);
+  }
+
   eventsSince(since: number): StorageEvent[] | 'expired' {
     if (since < this.#since) return 'expired';
     let index = this.#events.length;

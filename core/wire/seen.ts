@@ -1,0 +1,97 @@
+/**
+ * What a node knows of the lives of the spaces above it: the newest revision of each source that has come here, and whether a row that its producer lacks
+ * was written in a life that the source's space does not know.
+ *
+ * Bound: one row for each source above, which are as many as there are spaces.
+ */
+import { gapOf } from '../apiserver/storage/history.ts';
+import type { AppliedChange, Content, Producer, Table } from '../feed/feed.ts';
+import { stableStringify } from '../object/canonical.ts';
+import { hash128 } from '../object/hash.ts';
+import { asText, concat, prefixRange, readU48, text, u48 } from '../store/bytes.ts';
+import { prefixOf } from '../store/keyspace.ts';
+import type { Reader, Transaction } from '../store/store.ts';
+import {
+  attributesOf,
+  type EraAttributes,
+  eraKey,
+  parseEntryKey,
+  type SeenAttributes,
+  seenKey,
+  splitPlacementId,
+} from './entries.ts';
+
+/** Of entries whose revision is one of a space; grants and questions count for themselves. */
+export function sourceOfEntry(key: string): string | undefined {
+  const entry = parseEntryKey(key);
+  switch (entry?.type) {
+    case 'placement':
+    case 'target':
+    case 'rules':
+      return splitPlacementId(entry.id).source;
+    case 'object':
+    case 'auxiliary':
+    case 'promoted':
+    case 'promotedCustomizer':
+    case 'release':
+    case 'inventory':
+      return entry.source;
+    default:
+      return undefined;
+  }
+}
+
+/** By the `era/` row that lies beside it: the space knows nothing of the revision, so that its absence is no deletion. */
+export function isLostRow(reader: Reader, table: Table, key: string, originRevision: number): boolean {
+  const source = sourceOfEntry(key);
+  if (source === undefined) return false;
+  const row = table.get(reader, hash128(eraKey(source)));
+  if (!row?.content) return false;
+  const { gaps } = attributesOf<EraAttributes>(table.content(reader, row.content));
+  return gapOf(gaps, originRevision) !== undefined;
+}
+
+/** In the transaction that applies what came from above. */
+export function noteSeen(t: Transaction, changes: readonly AppliedChange[]): void {
+  const newest = new Map<string, number>();
+  for (const { key, originRevision } of changes) {
+    const source = sourceOfEntry(key);
+    if (source !== undefined) newest.set(source, Math.max(newest.get(source) ?? 0, originRevision));
+  }
+  for (const [source, revision] of newest) {
+    if (revision > readSeen(t, source)) t.put(at(source), u48(revision));
+  }
+}
+
+export function readSeen(reader: Reader, source: string): number {
+  const bytes = reader.get(at(source));
+  return bytes ? readU48(bytes) : 0;
+}
+
+/** Tells the parent, at each attachment: only a parent that was away can have lost something. True if it was news. */
+export function tellSeen(t: Transaction, outbox: Producer): boolean {
+  let told = false;
+  for (const source of seenSources(t)) told = putSeen(t, outbox, source, readSeen(t, source)) || told;
+  return told;
+}
+
+export function seenSources(reader: Reader): string[] {
+  const prefix = prefixOf('seenRevision');
+  return Array.from(reader.scan(prefixRange(prefix)), ([key]) => asText(key.subarray(prefix.length)));
+}
+
+/** The greatest of all that was told. */
+export function putSeen(t: Transaction, outbox: Producer, source: string, revision: number): boolean {
+  const row = outbox.get(t, hash128(seenKey(source)));
+  const known = row?.content ? attributesOf<SeenAttributes>(outbox.content(t, row.content)).revision : 0;
+  return revision > known && outbox.put(t, seenEntry(source, revision), 0);
+}
+
+function seenEntry(source: string, revision: number): Content {
+  const attributes: SeenAttributes = { revision };
+  return { key: seenKey(source), attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
+}
+
+function at(source: string): Uint8Array {
+  return concat(prefixOf('seenRevision'), text(source));
+}

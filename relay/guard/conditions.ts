@@ -1,0 +1,72 @@
+/** What a Node object says of rows that its node keeps although its parent lacks them, and of spaces that were put back: conditions, and Events as they turn. */
+import type { Space } from '../../core/apiserver/space.ts';
+import type { NewCondition } from '../../core/object/conditions.ts';
+import type { Condition, KubeObject } from '../../core/object/meta.ts';
+import type { HeldAttributes, RolledBackAttributes } from '../../core/wire/entries.ts';
+import { writeEvent } from '../tree/object-event.ts';
+
+export interface Guarded {
+  readonly held?: HeldAttributes;
+  readonly rolledBack?: readonly RolledBackAttributes[];
+}
+
+const held = 'DeletionHeld';
+const rolledBack = 'StoreRolledBack';
+
+/** Both, also when they are False. */
+export function guardConditions(path: string, node: Guarded): readonly NewCondition[] {
+  return [heldCondition(path, node.held), rolledBackCondition(path, node.rolledBack ?? [])];
+}
+
+export function conditionsOf(object: KubeObject): readonly Condition[] {
+  return (object.status as { conditions?: Condition[] } | undefined)?.conditions ?? [];
+}
+
+/** When one of them turns. A Node object that is only now made begins with none. */
+export function tellGuardEvents(space: Space, node: KubeObject, before: KubeObject, wallMs: number): void {
+  for (const { type, status, message } of conditionsOf(node)) {
+    if (type !== held && type !== rolledBack) continue;
+    const was = conditionsOf(before).find((one) => one.type === type)?.status ?? 'False';
+    if (was === status) continue;
+    const isOn = status === 'True';
+    const reason = isOn ? type : `${type}Over`;
+    writeEvent(
+      space,
+      node,
+      { type: isOn ? 'Warning' : 'Normal', reason, message, component: 'banyan.io/node' },
+      wallMs,
+    );
+  }
+}
+
+function heldCondition(path: string, what: HeldAttributes | undefined): NewCondition {
+  if (!what) return { type: held, status: 'False', reason: 'NothingHeld', message: 'nothing is held' };
+  const { entries, since, sample } = what;
+  const more = entries > sample.length ? ', …' : '';
+  return {
+    type: held,
+    status: 'True',
+    reason: 'MissingAtParent',
+    message: `${entries} entries are kept since ${since} although the parent lacks them: ${sample.join(', ')}${more}. ${remedy(path)}`,
+  };
+}
+
+function rolledBackCondition(path: string, alarms: readonly RolledBackAttributes[]): NewCondition {
+  if (alarms.length === 0) {
+    return { type: rolledBack, status: 'False', reason: 'Known', message: 'no loss of a store is known' };
+  }
+  const each = alarms.map(
+    ({ source, had, seen, since }) =>
+      `${source} had revision ${had} when it started, and ${seen} has been seen below (${since})`,
+  );
+  return {
+    type: rolledBack,
+    status: 'True',
+    reason: 'OlderThanBelow',
+    message: `the store was emptied or put back to an older copy: ${each.join('; ')}. What only nodes below have is kept there. When this is known: banyan release ${path === '' ? 'center' : path}`,
+  };
+}
+
+function remedy(path: string): string {
+  return `What is still missing is deleted with: banyan release ${path === '' ? 'center' : path}`;
+}

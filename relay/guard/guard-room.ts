@@ -1,0 +1,136 @@
+/** The room that sees to it that nothing is deleted by accident: the lives of the own spaces, what this node holds, and the words by which it goes. */
+import type { StorageEvent } from '../../core/apiserver/storage.ts';
+import type { FeedConsumer } from '../../core/feed/consumer.ts';
+import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { Reader, Store, Transaction } from '../../core/store/store.ts';
+import { heldAttributes } from '../../core/wire/deletion-guard.ts';
+import type { NodeAttributes } from '../../core/wire/entries.ts';
+import { noteSeen, tellSeen } from '../../core/wire/seen.ts';
+import type { Mailboxes } from '../mailbox/mailboxes.ts';
+import { heldEntries } from '../metrics.ts';
+import type { NodeSpaces } from '../spaces/node-spaces.ts';
+import { nodeResource } from '../tree/node-objects.ts';
+import { Lives } from './lives.ts';
+import { Releases } from './releases.ts';
+
+export interface GuardRoomPorts {
+  readonly path: string;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly spaces: NodeSpaces;
+  readonly upstream: FeedConsumer;
+  readonly outbox: Producer;
+  readonly mailboxes: Mailboxes;
+  /** What a child tells of a node at or below itself. */
+  told(reader: Reader, child: string, path: string): NodeAttributes | undefined;
+  /** Writes, and has what changed looked at. */
+  later(act: (t: Transaction) => void): void;
+  /** Rows from above that a release has deleted, in its transaction. */
+  released(t: Transaction, changes: readonly AppliedChange[]): void;
+  /** A child's mailbox has a new row. */
+  wrote(child: string): void;
+  /** The node's own Node object says something else now. */
+  changed(): void;
+}
+
+export class GuardRoom {
+  readonly #ports: GuardRoomPorts;
+  readonly #lives: Lives;
+  readonly #releases: Releases;
+  #unsubscribe = () => {};
+
+  constructor(ports: GuardRoomPorts) {
+    this.#ports = ports;
+    const { path, spaces, upstream, outbox, mailboxes, clock, log } = ports;
+    this.#lives = new Lives({
+      origins: spaces.lives(),
+      outbox,
+      mailboxes: () => [...mailboxes.all()].map(({ producer }) => producer),
+      wallMs: () => clock.wallMs(),
+      alarmed: (alarm) => {
+        log.error(alarm, 'the store was emptied or put back to an older copy');
+        ports.changed();
+      },
+    });
+    this.#releases = new Releases({
+      path,
+      system: spaces.system,
+      upstream,
+      mailboxOf: (child) => mailboxes.get(child)?.producer,
+      told: (...asked) => ports.told(...asked),
+      release: (t, token) => this.#release(t, token),
+      wrote: (child) => ports.wrote(child),
+    });
+    upstream.onHeld(() => this.#heldChanged());
+  }
+
+  start(): void {
+    const { path, store, spaces, later } = this.#ports;
+    this.#unsubscribe = spaces.system.storage.subscribe((events) => this.#asked(events));
+    heldEntries.set(store.read((reader) => this.#ports.upstream.held(reader)?.entries ?? 0));
+    // A word that was given just before the last end.
+    later((t) => this.#releases.consider(t, path));
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+  }
+
+  /** For a child that says hello. */
+  tell(t: Transaction, mailbox: Producer): void {
+    this.#lives.tell(t, mailbox);
+  }
+
+  /** There is a session with the parent: it is told what has been seen of the spaces above. */
+  attached(): void {
+    this.#ports.later((t) => tellSeen(t, this.#ports.outbox));
+  }
+
+  fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
+    noteSeen(t, changes);
+    this.#releases.considerAll(t, changes);
+  }
+
+  fromBelow(t: Transaction, changes: readonly AppliedChange[]): void {
+    this.#lives.heard(t, changes);
+    this.#releases.considerAll(t, changes);
+  }
+
+  guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack'> {
+    const rolledBack = this.#lives.alarms(reader);
+    return { ...heldAttributes(this.#ports.upstream.held(reader)), ...(rolledBack.length > 0 ? { rolledBack } : {}) };
+  }
+
+  #release(t: Transaction, token: string): void {
+    const { upstream, released, log, changed } = this.#ports;
+    const changes = upstream.release(t, token);
+    if (changes.length > 0) {
+      log.warn({ entries: changes.length }, 'what was held has been released, and is deleted');
+      released(t, changes);
+    }
+    if (this.#lives.acknowledge(t, token)) t.afterCommit(() => changed());
+  }
+
+  #heldChanged(): void {
+    const { upstream, store, log, changed } = this.#ports;
+    const held = store.read((reader) => upstream.held(reader));
+    heldEntries.set(held?.entries ?? 0);
+    if (held) log.warn({ ...held }, 'entries that the parent lacks are held');
+    changed();
+  }
+
+  #asked(events: readonly StorageEvent[]): void {
+    for (const { object } of events) {
+      const { group, resource } = object.key;
+      if (group !== nodeResource.group || resource !== nodeResource.resource) continue;
+      const stored = this.#ports.spaces.system.storage.get(object.key);
+      const spec = stored && (this.#ports.spaces.system.parse(stored) as KubeObject).spec;
+      const { path, release } = (spec ?? {}) as { path?: string; release?: string };
+      if (release !== undefined) this.#ports.later((t) => this.#releases.consider(t, path ?? ''));
+    }
+  }
+}

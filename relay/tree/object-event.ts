@@ -1,0 +1,67 @@
+/**
+ * Events beside an object, written when a condition of it turns: one for each reason and object, in which what happens again is counted. The object owns its
+ * Events, so that they go with it.
+ */
+import type { Space } from '../../core/apiserver/space.ts';
+import { timestamp } from '../../core/object/conditions.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+
+export interface ObjectEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+  /** `banyan.io/placement` */
+  readonly component: string;
+}
+
+/** Events of cluster-scoped objects are in this namespace, as in Kubernetes. */
+const namespace = 'default';
+/** Of a name's 253 characters, what the hash behind it leaves. */
+const stemMax = 220;
+/** https://kubernetes.io/docs/reference/kubernetes-api/cluster-resources/event-v1/ allows 1024 bytes of note; message is the same field of old. */
+const messageMax = 1_000;
+
+/** Why it was not written, if so: the namespace may be gone, and the condition says the same. */
+export function writeEvent(space: Space, of: KubeObject, what: ObjectEvent, wallMs: number): string | undefined {
+  const event = eventOf(of, what, wallMs);
+  try {
+    const known = space.get(space.keyOf(event));
+    if (!known) {
+      space.create({ ...event, count: 1, firstTimestamp: event.lastTimestamp });
+      return undefined;
+    }
+    const count = ((known.count as number | undefined) ?? 0) + 1;
+    space.update({ ...known, message: event.message, lastTimestamp: event.lastTimestamp, count });
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof BanyanError)) throw error;
+    return describeError(error);
+  }
+}
+
+function eventOf({ apiVersion, kind, metadata }: KubeObject, what: ObjectEvent, wallMs: number): KubeObject {
+  const { name = '', uid = '' } = metadata;
+  const { type, reason, message, component } = what;
+  const hash = Buffer.from(hash128(`${uid} ${reason}`))
+    .toString('hex')
+    .slice(0, 16);
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: {
+      name: `${name.slice(0, stemMax).replace(/[^a-z0-9]+$/, '')}.${hash}`,
+      namespace,
+      ownerReferences: [{ apiVersion, kind, name, uid }],
+    },
+    involvedObject: { apiVersion, kind, name, uid },
+    type,
+    reason,
+    message: message.slice(0, messageMax),
+    source: { component: 'banyan' },
+    reportingComponent: component,
+    reportingInstance: 'banyan',
+    lastTimestamp: timestamp(wallMs),
+  };
+}

@@ -1,0 +1,164 @@
+import { cpSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { banyan, LocalTree, until, withoutKubectl } from './local-tree.ts';
+
+const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
+
+interface Node {
+  spec?: { path?: string };
+  status?: {
+    held?: { entries: number; token: string };
+    conditions?: { type: string; status: string; message: string }[];
+  };
+}
+
+/** A namespace with objects and a placement that takes it everywhere. */
+function workload(name: string, objects: readonly string[]): object {
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+  const placement = {
+    apiVersion: 'edge.banyan.io/v1alpha1',
+    kind: 'EdgePlacement',
+    metadata: { name },
+    spec: {
+      locationSelectors: [{ matchLabels: { env: 'prod' } }],
+      downsync: [{ apiGroup: '*', resources: ['*'], namespaces: [name] }],
+    },
+  };
+  return {
+    apiVersion: 'v1',
+    kind: 'List',
+    items: [namespace, placement, ...objects.map((one) => map(name, one, 'first'))],
+  };
+}
+
+function map(namespace: string, name: string, text: string): object {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data: { text } };
+}
+
+describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, () => {
+  const tree = new LocalTree('test/e2e/guard-topology.yaml');
+  const store = (node: string) => join(tree.data, 'nodes', node);
+  const copy = (node: string) => join(tree.data, 'copies', node);
+  const text = (cluster: string, namespace: string, name: string) =>
+    tree.json<{ data: { text: string } }>(`cluster/${cluster}`, 'configmap', name, '-n', namespace)?.data.text;
+  const everywhere = (namespace: string, name: string) =>
+    (namespace === 'till' ? ['eu:shop', 'hq'] : ['eu:shop']).map((cluster) => text(cluster, namespace, name));
+  const nodes = (context: string) =>
+    JSON.parse(tree.ok(context, 'get', 'nodes.mesh.banyan.io', '-o', 'json')) as { items: Node[] };
+  const node = (context: string, path: string) => nodes(context).items.find(({ spec }) => (spec?.path ?? '') === path);
+  const condition = (context: string, path: string, type: string) =>
+    node(context, path)?.status?.conditions?.find((one) => one.type === type)?.status;
+
+  beforeAll(async () => {
+    await tree.up('--no-restart');
+    tree.kubectl('space/center/retail', ['apply', '-f', '-'], JSON.stringify(workload('till', ['old', 'kept'])));
+    tree.kubectl('space/eu/ops', ['apply', '-f', '-'], JSON.stringify(workload('ops', ['old', 'kept'])));
+    await until('the first objects are there', () =>
+      [...everywhere('till', 'kept'), ...everywhere('ops', 'kept')].every((one) => one === 'first'),
+    );
+    await tree.down();
+    for (const name of ['center', 'eu']) cpSync(store(name), copy(name), { recursive: true });
+    await tree.up('--no-restart');
+    for (const [space, namespace] of [
+      ['center/retail', 'till'],
+      ['eu/ops', 'ops'],
+    ] as const) {
+      for (const [name, value] of [
+        ['kept', 'second'],
+        ['later', 'first'],
+      ] as const)
+        tree.apply(`space/${space}`, map(namespace, name, value));
+    }
+    await until(
+      'what came after the copy is there',
+      () =>
+        [
+          ...everywhere('till', 'later'),
+          ...everywhere('ops', 'later'),
+          ...everywhere('till', 'kept'),
+          ...everywhere('ops', 'kept'),
+        ].every((one) => one !== undefined && one !== 'x') &&
+        everywhere('till', 'kept').every((one) => one === 'second') &&
+        everywhere('ops', 'kept').every((one) => one === 'second'),
+    );
+    await tree.down();
+  }, 120_000);
+  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+
+  it('keeps everywhere what a center that was put back to an older copy does not know, and says so', async () => {
+    rmSync(store('center'), { recursive: true });
+    cpSync(copy('center'), store('center'), { recursive: true });
+    await tree.up('--no-restart');
+    await until('the center knows what it has lost', () => condition('node/center', '', 'StoreRolledBack') === 'True');
+    await until('eu and hq hold it', () =>
+      ['eu', 'hq'].every((path) => condition('node/center', path, 'DeletionHeld') === 'True'),
+    );
+    expect(everywhere('till', 'later')).toEqual(['first', 'first']);
+    expect(everywhere('till', 'kept')).toEqual(['second', 'second']);
+    const shown = banyan('tree', '--data', tree.data).out;
+    expect(shown).toMatch(/center .*StoreRolledBack: center\.retail had \d+, \d+ seen below/);
+    expect(shown).toMatch(/hq .*DeletionHeld: \d+ entries/);
+  }, 60_000);
+
+  it('takes new writes to what it has an older form of', () => {
+    tree.apply('space/center/retail', map('till', 'kept', 'third'));
+    return until('the third is everywhere', () => everywhere('till', 'kept').every((one) => one === 'third'));
+  }, 60_000);
+
+  it('lets go by itself of what the center has again, and of the rest when it is released', async () => {
+    tree.apply('space/center/retail', map('till', 'later', 'again'));
+    await until('it is held no longer', () => node('node/eu', 'eu')?.status?.held === undefined);
+    expect(everywhere('till', 'later')).toEqual(['again', 'again']);
+    await until('nor at the other', () => condition('node/center', 'hq', 'DeletionHeld') === 'False');
+    expect(banyan('release', 'center', '--dry-run', '--data', tree.data).out).toContain(
+      'center.retail was emptied or put back',
+    );
+    expect(condition('node/center', '', 'StoreRolledBack')).toBe('True');
+    expect(banyan('release', 'center', '--data', tree.data).out).toContain('released');
+    expect(condition('node/center', '', 'StoreRolledBack')).toBe('False');
+    expect(tree.ok('node/center', 'get', 'events', '-o', 'jsonpath={.items[*].reason}')).toContain('StoreRolledBack');
+    await tree.down();
+  }, 60_000);
+
+  it('keeps everything when the center is emptied, also deeper down, until it is released', async () => {
+    rmSync(store('center'), { recursive: true });
+    await tree.up('--no-restart');
+    await until('all is held', () =>
+      ['eu', 'hq'].every((path) => condition('node/center', path, 'DeletionHeld') === 'True'),
+    );
+    expect(everywhere('till', 'kept')).toEqual(['third', 'third']);
+    expect(banyan('release', 'hq', '--dry-run', '--data', tree.data).out).toMatch(/hq: \d+ entries are kept since/);
+    expect(everywhere('till', 'kept')).toEqual(['third', 'third']);
+    expect(banyan('release', 'hq', '--data', tree.data).out).toContain('released');
+    await until('hq alone has let go', () => everywhere('till', 'kept')[1] === undefined);
+    expect(everywhere('till', 'kept')[0]).toBe('third');
+    await tree.down();
+  }, 60_000);
+
+  it('keeps below a relay what the relay has lost of its own space, while what it had from above comes back', async () => {
+    rmSync(store('eu'), { recursive: true });
+    cpSync(copy('eu'), store('eu'), { recursive: true });
+    await tree.up('--no-restart');
+    await until('its agent holds it', () => condition('node/eu', 'eu:shop', 'DeletionHeld') === 'True');
+    await until('the relay and those above know', () =>
+      ['node/eu', 'node/center'].every((context) => condition(context, 'eu', 'StoreRolledBack') === 'True'),
+    );
+    expect(everywhere('ops', 'later')).toEqual(['first']);
+    expect(everywhere('ops', 'kept')).toEqual(['second']);
+    tree.apply('space/eu/ops', map('ops', 'kept', 'third'));
+    await until('a new write goes through', () => everywhere('ops', 'kept')[0] === 'third');
+    const { token } = node('node/eu', 'eu:shop')!.status!.held!;
+    tree.ok(
+      'node/eu',
+      'patch',
+      'nodes.mesh.banyan.io',
+      'eu.shop',
+      '--type=merge',
+      '-p',
+      JSON.stringify({ spec: { release: token } }),
+    );
+    await until('what was lost is gone', () => everywhere('ops', 'later')[0] === undefined);
+    expect(everywhere('ops', 'old')).toEqual(['first']);
+  }, 60_000);
+});

@@ -1,0 +1,86 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.ts';
+import { gapOf } from '../../../../../core/apiserver/storage/history.ts';
+import { silentLogger } from '../../../../../core/runtime/logger.ts';
+import { text } from '../../../../../core/store/bytes.ts';
+import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
+
+const key = { group: '', resource: 'configmaps', namespace: 'n', name: 'a' };
+
+class Life {
+  readonly storage: EmbeddedStorage;
+
+  constructor(store: MemoryStore, startsAt: number) {
+    this.storage = new EmbeddedStorage({ store, name: 'retail', logger: silentLogger, startsAt });
+  }
+
+  write(): number {
+    return this.storage.write((writer) => writer.put(key, text('{"metadata":{}}'))).revision;
+  }
+
+  knows(revision: number): boolean {
+    return gapOf(this.storage.gaps(), revision) === undefined;
+  }
+}
+
+describe('the history of a space that is told the time', () => {
+  it('gives revisions behind the time of its start, or behind where it was when that is more', () => {
+    const store = new MemoryStore();
+    expect(new Life(store, 1_000).write()).toBe(1_001);
+    expect(new Life(store, 500).write()).toBeGreaterThan(1_001);
+  });
+
+  it('knows what it has written in any of its lives, and not what a life wrote that its store has lost', () => {
+    const store = new MemoryStore();
+    const first = new Life(store, 1_000);
+    const kept = first.write();
+    first.storage.close();
+    const copy = store.copy();
+    const lost = new Life(store, 2_000).write();
+    const back = new Life(copy, 3_000);
+    const newer = back.write();
+    expect([kept, lost, newer].map((revision) => back.knows(revision))).toEqual([true, false, true]);
+    back.storage.close();
+    const later = new Life(copy, 4_000);
+    expect([kept, lost, newer].map((revision) => later.knows(revision))).toEqual([true, false, true]);
+  });
+
+  it('knows nothing when it was emptied', () => {
+    const lost = new Life(new MemoryStore(), 1_000).write();
+    expect(new Life(new MemoryStore(), 2_000).knows(lost)).toBe(false);
+  });
+
+  it('has one gap for starts between which nothing was written', () => {
+    const store = new MemoryStore();
+    for (const startsAt of [1_000, 2_000, 3_000]) new Life(store, startsAt).storage.close();
+    expect(new Life(store, 4_000).storage.gaps()).toEqual([[0, 4_000]]);
+  });
+
+  it('goes on behind what others have seen, when it is told', () => {
+    const store = new MemoryStore();
+    const life = new Life(store, 1_000);
+    store.write((t) => life.storage.raise(t, 5_000));
+    expect(life.knows(4_999)).toBe(false);
+    expect(life.storage.revision()).toBe(5_000);
+    expect(life.write()).toBe(5_001);
+  });
+
+  it('never calls a revision lost that it has given, whatever the clock does', () => {
+    const life = fc.record({ startsAt: fc.integer({ min: 1, max: 10_000 }), writes: fc.nat(3), closes: fc.boolean() });
+    fc.assert(
+      fc.property(fc.array(life, { maxLength: 12 }), (lives) => {
+        const store = new MemoryStore();
+        const given: number[] = [];
+        for (const { startsAt, writes, closes } of lives) {
+          const now = new Life(store, startsAt);
+          for (let i = 0; i < writes; i++) given.push(now.write());
+          if (closes) now.storage.close();
+        }
+        const last = new Life(store, 1);
+        expect(given.filter((revision) => !last.knows(revision))).toEqual([]);
+        expect(new Set(given).size).toBe(given.length);
+      }),
+    );
+  });
+});

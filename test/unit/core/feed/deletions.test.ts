@@ -1,0 +1,161 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FeedConsumer } from '../../../../core/feed/consumer.ts';
+import { type DeletionGuard, deletionLimits, judge } from '../../../../core/feed/deletions.ts';
+import { emptyDigest } from '../../../../core/feed/digest.ts';
+import { answer, Reconciliation, summarize } from '../../../../core/feed/reconcile.ts';
+import { ConsumerEnd, held, ProducerEnd, sync } from './feed-support.ts';
+
+const names = (count: number, from = 0) => Array.from({ length: count }, (_, i) => `k${from + i}`);
+const lowest = Buffer.alloc(16);
+const highest = Buffer.alloc(17, 0xff);
+
+describe('the judgement of what a producer lacks', () => {
+  const found = { gone: 0, lost: 0, held: 0, total: 1_000 };
+
+  it.each([
+    [{ ...found, gone: 50, total: 60 }, 'none'],
+    [{ ...found, gone: 51, total: 60 }, 'all'],
+    [{ ...found, gone: 200 }, 'none'],
+    [{ ...found, gone: 201 }, 'all'],
+    [{ ...found, gone: 1, lost: 1 }, 'lost'],
+    [{ ...found, gone: 2, held: 199 }, 'all'],
+    [{ ...found, gone: 0, held: 900 }, 'none'],
+  ] as const)('of %o is to hold %s', (what, verdict) => {
+    expect(judge(what, deletionLimits)).toBe(verdict);
+  });
+
+  it('never lets more than the budget go between two releases', () => {
+    fc.assert(
+      fc.property(fc.nat(300), fc.nat(300), fc.integer({ min: 1, max: 400 }), (gone, alreadyHeld, rest) => {
+        const total = gone + alreadyHeld + rest;
+        const verdict = judge({ gone, lost: 0, held: alreadyHeld, total }, deletionLimits);
+        const isBelow = gone + alreadyHeld <= Math.max(50, 0.2 * total);
+        expect(verdict === 'none' || !isBelow).toBe(true);
+        if (gone > Math.max(50, 0.2 * total)) expect(verdict).toBe('all');
+      }),
+    );
+  });
+});
+
+describe('a consumer with a guard', () => {
+  /** A consumer that has `count` keys, and a producer that has none of them. */
+  function emptied(count: number, guard: Partial<DeletionGuard> = {}) {
+    const consumer = new ConsumerEnd();
+    const whole: DeletionGuard = { limits: deletionLimits, wallMs: () => 1_000, isLost: () => false, ...guard };
+    consumer.feed = consumer.store.write((t) => FeedConsumer.open(t, { name: 'upstream', guard: whole }));
+    const before = new ProducerEnd();
+    for (const key of names(count)) before.put(key, 'body', 7);
+    sync(before, consumer);
+    return { consumer, producer: new ProducerEnd(undefined, 2) };
+  }
+
+  function reconcile(producer: ProducerEnd, consumer: ConsumerEnd) {
+    const reconciliation = consumer.store.read((reader) => new Reconciliation(reader, consumer.feed));
+    let requests = 0;
+    for (let request = reconciliation.next(); request; request = reconciliation.next()) {
+      const asked = request;
+      requests++;
+      const reply = producer.store.read((reader) =>
+        answer(reader, producer.feed, asked, producer.feed.head(reader), { maxBytes: 256 * 1024 }),
+      );
+      consumer.store.write((t) => reconciliation.absorb(t, reply));
+    }
+    return { requests, changes: consumer.store.write((t) => reconciliation.finish(t)) };
+  }
+
+  const holding = ({ store, feed }: ConsumerEnd) => store.read((reader) => feed.held(reader));
+
+  it('lets go of what a producer lacks when it is little', () => {
+    const { producer, consumer } = emptied(50);
+    expect(reconcile(producer, consumer).changes).toHaveLength(50);
+    expect(holding(consumer)).toBeUndefined();
+    expect(held(consumer)).toEqual({});
+  });
+
+  it('keeps all of it when it is too much, durably, and goes on with the feed', () => {
+    const { producer, consumer } = emptied(60);
+    expect(reconcile(producer, consumer).changes).toEqual([]);
+    expect(holding(consumer)).toMatchObject({ entries: 60, sinceMs: 1_000 });
+    expect(holding(consumer)!.sample).toHaveLength(5);
+    producer.put('new', 'body', 9);
+    sync(producer, consumer);
+    expect(Object.keys(held(consumer))).toHaveLength(61);
+    const again = new ConsumerEnd(consumer.store);
+    expect(holding(again)).toEqual(holding(consumer));
+  });
+
+  it('agrees with its producer on what it has beside', () => {
+    const { producer, consumer } = emptied(60);
+    reconcile(producer, consumer);
+    expect(reconcile(producer, consumer).requests).toBe(1);
+    const own = consumer.store.read((reader) => summarize(reader, consumer.feed, lowest, highest));
+    expect(own.count).toBe(0);
+    expect(consumer.store.read((reader) => consumer.feed.digest(reader))).toEqual(emptyDigest);
+    producer.put('k0', 'body', 7);
+    producer.put('k1', 'newer', 8);
+    sync(producer, consumer);
+    const [one, other] = [consumer, producer].map(({ store, feed }) => store.read((reader) => feed.digest(reader)));
+    expect(one).toEqual(other);
+  });
+
+  it('holds no longer what the producer has again, in the same form, an older or a newer one, or says to be gone', () => {
+    const { producer, consumer } = emptied(60);
+    reconcile(producer, consumer);
+    producer.put('k0', 'body', 7);
+    producer.put('k1', 'older', 6);
+    producer.put('k2', 'newer', 8);
+    producer.put('k3', 'body', 7);
+    sync(producer, consumer);
+    producer.remove('k3', 8);
+    sync(producer, consumer);
+    expect(holding(consumer)!.entries).toBe(56);
+    expect(held(consumer)).toMatchObject({ k0: 'body', k1: 'body', k2: 'newer', k4: 'body' });
+    expect(held(consumer).k3).toBeUndefined();
+  });
+
+  it('deletes on release what is held then, and nothing on a word for another holding', () => {
+    const { producer, consumer } = emptied(60);
+    reconcile(producer, consumer);
+    const release = (token: string) => consumer.store.write((t) => consumer.feed.release(t, token));
+    expect(release('another')).toEqual([]);
+    const { token } = holding(consumer)!;
+    producer.put('k0', 'newer', 8);
+    sync(producer, consumer);
+    expect(release(token)).toHaveLength(59);
+    expect(held(consumer)).toEqual({ k0: 'newer' });
+    expect(holding(consumer)).toBeUndefined();
+  });
+
+  it('gives a holding to which something came another token', () => {
+    const { producer, consumer } = emptied(60);
+    reconcile(producer, consumer);
+    const before = holding(consumer)!;
+    producer.put('new', 'body', 9);
+    sync(producer, consumer);
+    reconcile(new ProducerEnd(undefined, 3), consumer);
+    expect(holding(consumer)).toMatchObject({ entries: 61, sinceMs: before.sinceMs });
+    expect(holding(consumer)!.token).not.toBe(before.token);
+  });
+
+  it('keeps what the origin has lost however little it is, and lets the rest go', () => {
+    const { producer, consumer } = emptied(3, { isLost: (_reader, _table, key) => key === 'k1' });
+    expect(
+      reconcile(producer, consumer)
+        .changes.map(({ key }) => key)
+        .sort(),
+    ).toEqual(['k0', 'k2']);
+    expect(held(consumer)).toEqual({ k1: 'body' });
+    expect(holding(consumer)).toMatchObject({ entries: 1, sample: ['k1'] });
+  });
+
+  it('tells once for each transaction that what it holds has changed', () => {
+    const { producer, consumer } = emptied(60);
+    let told = 0;
+    consumer.feed.onHeld(() => told++);
+    reconcile(producer, consumer);
+    expect(told).toBe(1);
+    consumer.store.write((t) => consumer.feed.release(t, consumer.feed.held(t)!.token));
+    expect(told).toBe(2);
+  });
+});

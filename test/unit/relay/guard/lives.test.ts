@@ -1,0 +1,137 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Gap } from '../../../../core/apiserver/storage/history.ts';
+import type { AppliedChange } from '../../../../core/feed/feed.ts';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { text } from '../../../../core/store/bytes.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { attributesOf, eraKey, type RolledBackAttributes, seenKey } from '../../../../core/wire/entries.ts';
+import { isLostRow, noteSeen, readSeen, tellSeen } from '../../../../core/wire/seen.ts';
+import { Lives, type Origin } from '../../../../relay/guard/lives.ts';
+
+const source = 'center.retail';
+
+function change(key: string, originRevision: number, attributes: object = {}): AppliedChange {
+  const after = { key, attributes: text(JSON.stringify(attributes)), body: new Uint8Array(0) };
+  return { key, keyHash: hash128(key), originRevision, after };
+}
+
+describe('the lives of the spaces of a node', () => {
+  let store: MemoryStore;
+  let outbox: FeedProducer;
+  let mailbox: FeedProducer;
+  let raised: number[];
+  let alarmed: RolledBackAttributes[];
+  let lives: Lives;
+  let gaps: Gap[];
+  let revision: number;
+
+  beforeEach(() => {
+    store = new MemoryStore();
+    const random = new SeededRandom(1);
+    const open = (name: string) => store.write((t) => FeedProducer.open(t, { name, bootNonce: 'aa', random }));
+    outbox = open('outbox');
+    mailbox = open('mailbox/kid');
+    raised = [];
+    alarmed = [];
+    gaps = [[100, 1_000]];
+    revision = 1_005;
+    const origin: Origin = {
+      source,
+      revision: () => revision,
+      gaps: () => gaps,
+      raise: (_t, seen) => {
+        raised.push(seen);
+        gaps = [...gaps, [revision, seen + 1]];
+        revision = seen + 1;
+      },
+    };
+    lives = new Lives({
+      origins: new Map([[source, origin]]),
+      outbox,
+      mailboxes: () => [mailbox],
+      wallMs: () => 0,
+      alarmed: (alarm) => alarmed.push(alarm),
+    });
+  });
+
+  const hear = (seen: number, of = source) =>
+    store.write((t) => lives.heard(t, [change(seenKey(of), 0, { revision: seen })]));
+  const alarms = () => store.read((reader) => lives.alarms(reader));
+  const row = (table: FeedProducer, key: string) =>
+    store.read((reader) => {
+      const found = table.get(reader, hash128(key));
+      return found?.content && attributesOf(table.content(reader, found.content));
+    });
+
+  it('are told to a child, so that it knows which of its rows were lost', () => {
+    store.write((t) => lives.tell(t, mailbox));
+    expect(row(mailbox, eraKey(source))).toEqual({ gaps: [[100, 1_000]] });
+    const lost = (key: string, of: number) => store.read((reader) => isLostRow(reader, mailbox, key, of));
+    const object = `o/${source}//configmaps/n/a`;
+    expect([100, 101, 999, 1_000].map((of) => lost(object, of))).toEqual([false, true, true, false]);
+    expect(lost(`t/${source}/p`, 500)).toBe(true);
+    expect(lost('o/eu.ops//configmaps/n/a', 500)).toBe(false);
+    expect(lost(`g/${source}/p`, 500)).toBe(false);
+  });
+
+  it('raise an alarm when a child has had what the space does not know', () => {
+    hear(100);
+    hear(1_003);
+    expect(alarms()).toEqual([]);
+    hear(500);
+    expect(alarms()).toMatchObject([{ source, had: 100, seen: 500 }]);
+    expect(alarmed).toHaveLength(1);
+    expect(raised).toEqual([]);
+  });
+
+  it('have one alarm for one loss, with the newest that was seen', () => {
+    for (const seen of [500, 400, 600]) hear(seen);
+    expect(alarms()).toMatchObject([{ seen: 600 }]);
+    expect(alarmed.map(({ token }) => token)).toEqual([alarms()[0]!.token, alarms()[0]!.token]);
+  });
+
+  it('go on behind what was seen when the clock did not see to that, and tell the children so', () => {
+    hear(2_000);
+    expect(raised).toEqual([2_000]);
+    expect(row(mailbox, eraKey(source))).toEqual({
+      gaps: [
+        [100, 1_000],
+        [1_005, 2_001],
+      ],
+    });
+    expect(alarms()).toMatchObject([{ had: 1_005, seen: 2_000 }]);
+    hear(2_000);
+    expect(raised).toEqual([2_000]);
+  });
+
+  it('take an alarm as known once and for all, until there is another loss', () => {
+    hear(500);
+    const [{ token }] = alarms() as [RolledBackAttributes];
+    expect(store.write((t) => lives.acknowledge(t, 'another'))).toBe(false);
+    expect(store.write((t) => lives.acknowledge(t, token))).toBe(true);
+    hear(600);
+    expect(alarms()).toEqual([]);
+    gaps = [...gaps, [1_005, 5_000]];
+    hear(1_500);
+    expect(alarms()).toMatchObject([{ had: 1_005 }]);
+  });
+
+  it('of spaces further up are handed on as the greatest that anybody told', () => {
+    hear(7, 'center.platform');
+    hear(5, 'center.platform');
+    expect(row(outbox, seenKey('center.platform'))).toEqual({ revision: 7 });
+  });
+
+  it('are told upwards by what came down: revisions of spaces, and of nothing that counts for itself', () => {
+    store.write((t) => {
+      noteSeen(t, [change(`o/${source}//configmaps/n/a`, 8), change(`t/${source}/p`, 9), change(`w/${source}/p`, 99)]);
+      noteSeen(t, [change(`o/${source}//configmaps/n/b`, 3)]);
+    });
+    expect(store.read((reader) => readSeen(reader, source))).toBe(9);
+    expect(store.write((t) => tellSeen(t, outbox))).toBe(true);
+    expect(store.write((t) => tellSeen(t, outbox))).toBe(false);
+    expect(row(outbox, seenKey(source))).toEqual({ revision: 9 });
+  });
+});
