@@ -27,7 +27,16 @@ export function openLoopback(
   offered: (offer: Offer) => void,
 ): ByteStream {
   const window = request.bulk ? bulkWindowBytes : windowBytes;
-  const ports = { id: 0, at, clock, observer, windowBytes: window, deadlineMs: request.deadlineMs, peer: 'this node' };
+  const ports = {
+    id: 0,
+    at,
+    clock,
+    observer,
+    windowBytes: window,
+    deadlineMs: request.deadlineMs,
+    peer: 'this node',
+    isLocal: true,
+  };
   const nothing = { sendReset() {}, closed() {} };
   const asking: StreamEnd = new StreamEnd({ ...ports, ...nothing }, { handler });
   const answering: StreamEnd = new StreamEnd({ ...ports, ...nothing }, { credit: window });

@@ -5,6 +5,7 @@ import type { Link, LinkEvents } from '../wire/link.ts';
 import { ByteQueue } from './byte-queue.ts';
 import type { ByteStream, StreamHandler, StreamObserver, StreamReset } from './stream.ts';
 import { resetFrame, resetFromWire } from './stream-frames.ts';
+import { pulseOf } from './stream-life.ts';
 import {
   beginStream,
   type Reason,
@@ -24,6 +25,8 @@ export interface StreamEndPorts {
   readonly windowBytes: number;
   /** How long until the stream has to be taken. */
   readonly deadlineMs: number;
+  /** Both ends are in this process: nothing is lost between them, and neither looks for signs of life. */
+  readonly isLocal?: boolean;
   /** In words, for who did not answer. */
   readonly peer: string;
   /** A reset while there is no call yet: on the session. */
@@ -44,6 +47,8 @@ export class StreamEnd implements ByteStream, LinkEvents {
   #timer: Timer | undefined;
   #delivered: Uint8Array = new Uint8Array(0);
   #told: StreamReset | undefined;
+  #life = { sentAtMs: 0, heardAtMs: 0 };
+  #pulse: Timer | undefined;
 
   /** With a handler it is the end that asks. Otherwise `credit` is what the Open gave. */
   constructor(ports: StreamEndPorts, side: { handler: StreamHandler } | { credit: number }) {
@@ -69,6 +74,11 @@ export class StreamEnd implements ByteStream, LinkEvents {
   // --------------------------------------------------------------------------------------------------- the holder
 
   accept(handler: StreamHandler): this {
+    if (this.isClosed) {
+      // Withdrawn meanwhile, and whoever takes it has not asked to be told.
+      queueMicrotask(() => handler.onClosed(this.#told));
+      return this;
+    }
     this.#handler = handler;
     this.#gone = undefined;
     this.#timer?.stop();
@@ -106,6 +116,9 @@ export class StreamEnd implements ByteStream, LinkEvents {
   attach(link: Link): void {
     this.#link = link;
     if (this.isClosed) return link.close('the stream is over');
+    const nowMs = this.#ports.clock.monotonicMs();
+    this.#life = { sentAtMs: nowMs, heardAtMs: nowMs };
+    if (!this.#ports.isLocal) this.#look();
     for (const frame of this.#waiting.splice(0)) link.send(frame);
     this.#input({ type: 'drained' });
   }
@@ -149,7 +162,9 @@ export class StreamEnd implements ByteStream, LinkEvents {
     this.#input({ type: 'lost' });
   }
 
-  onBytes(): void {}
+  onBytes(): void {
+    this.#life.heardAtMs = this.#ports.clock.monotonicMs();
+  }
 
   onDrain(): void {
     this.#input({ type: 'drained' });
@@ -175,7 +190,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
     switch (effect.type) {
       case 'sendData': {
         const data = this.#queue.take(effect.bytes);
-        const room = this.#link!.send({ frame: { $case: 'data', value: { stream, data } } });
+        const room = this.#sendOn(this.#link!, { frame: { $case: 'data', value: { stream, data } } });
         this.#handler!.onWritten(effect.bytes);
         return this.#input({ type: 'sent', full: !room });
       }
@@ -196,13 +211,28 @@ export class StreamEnd implements ByteStream, LinkEvents {
   }
 
   #send(frame: Frame): void {
-    if (this.#link) this.#link.send(frame);
+    if (this.#link) this.#sendOn(this.#link, frame);
     else this.#waiting.push(frame);
+  }
+
+  #sendOn(link: Link, frame: Frame): boolean {
+    this.#life.sentAtMs = this.#ports.clock.monotonicMs();
+    return link.send(frame);
+  }
+
+  #look(): void {
+    if (this.isClosed) return;
+    const { clock, peer } = this.#ports;
+    const { beat, dead, afterMs } = pulseOf(this.#life, clock.monotonicMs());
+    if (dead) return this.lost(`${peer}: nothing was heard of it on the call of the stream`);
+    if (beat) this.#sendOn(this.#link!, signOfLife);
+    this.#pulse = clock.after(afterMs, () => this.#look());
   }
 
   #closed(why: Reason | undefined, tell: boolean): void {
     const { id, at, observer, peer } = this.#ports;
     this.#timer?.stop();
+    this.#pulse?.stop();
     this.#queue.clear();
     let reset: StreamReset | undefined = this.#told;
     if (why === undefined) reset = undefined;
@@ -211,6 +241,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
       const message = why.code === 'DeadlineExceeded' ? `${late} ${why.message}` : why.message;
       reset = { code: why.code, message, at };
     }
+    this.#told = reset;
     if (tell && reset) {
       const frame = resetFrame(id, reset);
       if (this.#link) this.#link.send(frame);
@@ -223,3 +254,6 @@ export class StreamEnd implements ByteStream, LinkEvents {
     this.#ports.closed();
   }
 }
+
+/** An empty frame, which every version passes over. */
+const signOfLife: Frame = { frame: undefined };

@@ -170,7 +170,7 @@ export class SessionStreams {
           onGone: (gone) => taken.end.onGone(gone),
         });
       },
-      onBytes() {},
+      onBytes: () => end?.onBytes(),
       onDrain: () => end?.onDrain(),
       onClose: (error) => {
         timer.stop();

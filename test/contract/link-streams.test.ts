@@ -1,6 +1,7 @@
 /** The promises of core/wire/link.ts on streams beside a link, on every transport that carries them. */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { BanyanError } from '../../core/runtime/errors.ts';
+import type { Frame } from '../../core/wire/generated/mesh.ts';
 import type { Link, LinkEvents } from '../../core/wire/link.ts';
 import { beat, data, LinkLog, sequenceOf } from '../support/link-log.ts';
 import { child as childIdentity, makers, parent as parentIdentity, type TestLine } from './support/links.ts';
@@ -9,6 +10,9 @@ interface End {
   readonly link: Link;
   readonly log: LinkLog;
 }
+
+/** A sign of life. */
+const empty: Frame = { frame: undefined };
 
 /** What a parent's end of a link is told, with the streams that came. */
 class ParentLog extends LinkLog {
@@ -72,14 +76,14 @@ describe.each(makers)('streams beside a link over $name', ({ open }) => {
       const pair = await connect();
       const streams = [await openStream(pair, 2, apart), await openStream(pair, 4, apart)];
       const sizes = [1, 64 * 1024, 0, 1024 * 1024, 20];
-      const sent = (which: number) => [beat(which), ...sizes.map((size) => data(Buffer.alloc(size, which)))];
+      const sent = (which: number) => [beat(which), empty, ...sizes.map((size) => data(Buffer.alloc(size, which)))];
       streams.forEach(({ child, parent }, i) => {
         for (const frame of sent(i)) child.link.send(frame);
         for (const frame of sent(i + 10)) parent.link.send(frame);
       });
       for (const [i, { child, parent }] of streams.entries()) {
-        await child.log.until(({ frames }) => frames.length === sizes.length + 1);
-        await parent.log.until(({ frames }) => frames.length === sizes.length + 1);
+        await child.log.until(({ frames }) => frames.length === sizes.length + 2);
+        await parent.log.until(({ frames }) => frames.length === sizes.length + 2);
         expect(parent.log.frames).toEqual(sent(i));
         expect(child.log.frames).toEqual(sent(i + 10));
       }

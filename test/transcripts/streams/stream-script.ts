@@ -144,6 +144,8 @@ function frameInWords({ frame }: Frame): string {
     }
     case 'census':
       return `census ${frame.value.streams.join(' ')}`;
+    case undefined:
+      return 'sign of life';
     default:
       return `${frame?.$case}`;
   }

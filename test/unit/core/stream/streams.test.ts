@@ -97,7 +97,7 @@ class Pair {
   }
 
   kinds(from: 'child' | 'parent'): string[] {
-    return this.frames.filter((sent) => sent.from === from).map(({ frame }) => frame.frame!.$case);
+    return this.frames.filter((sent) => sent.from === from).map(({ frame }) => frame.frame?.$case ?? 'sign of life');
   }
 }
 
@@ -241,6 +241,21 @@ describe('the parent', () => {
     const taken = new StreamLog((handler) => pair.offers.child[0]!.accept(handler));
     await pair.run(10);
     expect(taken.reset?.code).toMatch(/Cancelled|Unavailable/);
+    expect([pair.parent.size, pair.child.size]).toEqual([0, 0]);
+  });
+});
+
+describe('an offer that is taken too late', () => {
+  it('is told to whoever takes it, with the reason', async () => {
+    const asked = pair.open('parent');
+    const late = pair.open('parent', { deadlineMs: 20 });
+    await pair.run(3);
+    asked.stream.reset({ code: 'Cancelled', message: 'never mind', at: 'eu' });
+    await pair.run(30);
+    const taken = pair.offers.child.map((offer) => new StreamLog((handler) => offer.accept(handler)));
+    await pair.run(3);
+    expect(taken.map(({ reset }) => reset?.code)).toEqual(['Cancelled', 'DeadlineExceeded']);
+    expect(late.reset?.code).toBe('DeadlineExceeded');
     expect([pair.parent.size, pair.child.size]).toEqual([0, 0]);
   });
 });
