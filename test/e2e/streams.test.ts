@@ -6,8 +6,8 @@ const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const deep = 'a:b:c:d:deep';
 const near = 'a:b:near';
 
-describe.skipIf(withoutKubectl)(`byte streams in a chain of five levels${why}`, () => {
-  const tree = new LocalTree('deploy/topologies/chain.yaml');
+describe.skipIf(withoutKubectl)(`byte streams in a chain of five levels, one hop over WebSocket${why}`, () => {
+  const tree = new LocalTree('test/e2e/streams-topology.yaml');
   const ping = (...args: string[]) => banyan('ping', ...args, '--data', tree.data);
   /** The command while the test does something else. */
   const pingMeanwhile = (...args: string[]) => {
