@@ -314,6 +314,9 @@ export class Node implements AsyncDisposable {
         return feeds;
       },
       ready: (child) => this.#readiness.down(child),
+      putBack: () => {
+        if (this.#uplink) this.#readiness.putBack();
+      },
       applied: (t, child, changes) => this.#fromBelow(t, child, changes),
       committed: (child, changes) => this.#reportedChanged(child, changes),
       siblings: this.#ground.place,

@@ -133,6 +133,18 @@ export class FeedProducer extends TableRows implements Producer {
     return tuple.seenHead <= end && tuple.cursor <= tuple.seenHead && tuple.cursor >= this.purgeRevision(reader);
   }
 
+  /**
+   * The consumer knows more of this feed than its producer: the producer's store was put back to an older copy. By the cursor, which covers only what was
+   * durable when it was sent: what was announced and not sent may be lost by a mere crash.
+   */
+  wasPutBack(reader: Reader, tuple: ResumeTuple): boolean {
+    // Without an incarnation the consumer is between two histories, and no witness.
+    if (tuple.epoch !== this.epoch || tuple.incarnation === '') return false;
+    const { incarnations } = readState(reader, this.id)!;
+    const at = incarnations.findIndex(({ bootNonce }) => bootNonce === tuple.incarnation);
+    return at < 0 || tuple.cursor > (incarnations[at + 1]?.startRevision ?? this.head(reader));
+  }
+
   batch(reader: Reader, after: number, durableHead: number, limits: BatchLimits): Batch | undefined {
     if (after >= durableHead) return undefined;
     const entries: WireEntry[] = [];

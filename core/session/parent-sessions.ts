@@ -44,6 +44,8 @@ export interface ParentSessionsPorts {
   feedsOf(t: Transaction, child: string, role: 'relay' | 'agent'): ChildFeeds;
   /** What is missing in the child's feed is meant to be missing: everything above has arrived, and all that concerns the child is worked off. */
   ready(child: string): boolean;
+  /** A child knows more of its feed than this node: the node's store was put back to an older copy. */
+  putBack?(): void;
   applied(t: Transaction, child: string, changes: readonly AppliedChange[]): void;
   committed(child: string, changes: readonly AppliedChange[]): void;
   /** Of a node with siblings. */
@@ -270,6 +272,9 @@ export class ParentSessions {
       return undefined;
     }
     const { producer } = feeds!;
+    // Before it is said whether what is missing is meant to be missing.
+    if (this.#ports.store.read((reader) => producer.wasPutBack(reader, tupleFromWire(hello.down))))
+      this.#ports.putBack?.();
     return {
       ...feeds!,
       record: admission.record,

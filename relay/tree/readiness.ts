@@ -24,6 +24,8 @@ export class Readiness {
   /** Children to be looked at: those that changed since the last look, and at first all. */
   #unseen: Set<string> | undefined;
   #caughtUp: boolean;
+  /** In this run of the process. */
+  #caughtUpNow = false;
   #everQuiet = false;
   #heardAll = false;
 
@@ -51,6 +53,17 @@ export class Readiness {
   /** Everything that a ready parent had is stored here. */
   caughtUp(): void {
     this.#caughtUp = true;
+    this.#caughtUpNow = true;
+  }
+
+  /** The store was put back: that it had caught up then is nothing now, and its children keep what they have until it has done so again. */
+  putBack(): void {
+    if (this.#caughtUpNow) return;
+    this.#caughtUp = false;
+    this.#unseen = undefined;
+    const before = [...this.#readyChildren];
+    this.#readyChildren.clear();
+    if (before.length > 0) this.#ports.downChanged(before);
   }
 
   /** What is known of the child may be something else now. */

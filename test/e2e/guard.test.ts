@@ -137,6 +137,13 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
   }, 60_000);
 
   it('keeps below a relay what the relay has lost of its own space, while what it had from above comes back', async () => {
+    const uid = () =>
+      tree.json<{ metadata: { uid: string } }>('cluster/eu:shop', 'configmap', 'a', '-n', 'young')?.metadata.uid;
+    await tree.up('--no-restart');
+    tree.kubectl('space/center/retail', ['apply', '-f', '-'], JSON.stringify(workload('young', ['a'])));
+    await until('it is there', () => uid() !== undefined);
+    const before = uid();
+    await tree.down();
     rmSync(store('eu'), { recursive: true });
     cpSync(copy('eu'), store('eu'), { recursive: true });
     await tree.up('--no-restart');
@@ -160,5 +167,6 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     );
     await until('what was lost is gone', () => everywhere('ops', 'later')[0] === undefined);
     expect(everywhere('ops', 'old')).toEqual(['first']);
+    expect(uid()).toBe(before);
   }, 60_000);
 });

@@ -58,6 +58,38 @@ describe('a consumer goes on from its cursor', () => {
   });
 });
 
+describe('a producer that was put back', () => {
+  const wasPutBack = ({ store, feed }: ProducerEnd, tuple: ResumeTuple) =>
+    store.read((reader) => feed.wasPutBack(reader, tuple));
+
+  function attached(): { producer: ProducerEnd; consumer: ConsumerEnd; copy: MemoryStore } {
+    const producer = new ProducerEnd();
+    const consumer = new ConsumerEnd();
+    producer.put('a', '1');
+    sync(producer, consumer);
+    return { producer, consumer, copy: producer.store.copy() };
+  }
+
+  it('is told by a consumer that has what it never made, in this incarnation or one that it does not know', () => {
+    const { producer, consumer, copy } = attached();
+    producer.put('b', '1');
+    sync(producer, consumer);
+    expect(wasPutBack(new ProducerEnd(copy.copy()), consumer.tuple)).toBe(true);
+    producer.restart();
+    producer.put('c', '1');
+    sync(producer, consumer);
+    expect(wasPutBack(new ProducerEnd(copy.copy(), 2), consumer.tuple)).toBe(true);
+  });
+
+  it('is not one that goes on, that was emptied, or that lost in a crash what it had only announced', () => {
+    const { producer, consumer, copy } = attached();
+    expect(wasPutBack(producer.restart(), consumer.tuple)).toBe(false);
+    expect(wasPutBack(new ProducerEnd(undefined, 3), consumer.tuple)).toBe(false);
+    expect(wasPutBack(new ProducerEnd(copy, 4), { ...consumer.tuple, seenHead: 5 })).toBe(false);
+    expect(wasPutBack(producer, { ...consumer.tuple, incarnation: '', cursor: 9 })).toBe(false);
+  });
+});
+
 describe('the incarnations of a producer', () => {
   it('are remembered for its last 64 starts', () => {
     const producer = new ProducerEnd();

@@ -46,6 +46,28 @@ describe('readiness', () => {
     expect([made.down('till'), made.up, made.notReady()]).toEqual([true, true, undefined]);
   });
 
+  it('is nobody’s any more when the store was put back, until the node has caught up again', () => {
+    const { made, agent, told } = readiness({ caughtUp: true });
+    agent('till');
+    made.idle();
+    made.putBack();
+    made.idle();
+    expect([made.down('till'), made.notReady()]).toEqual([false, 'waiting for the parent']);
+    made.caughtUp();
+    made.idle();
+    expect(made.down('till')).toBe(true);
+    expect(told.filter((one) => one === 'down till')).toHaveLength(3);
+  });
+
+  it('stays when the node has caught up in this run before it heard of that', () => {
+    const { made, agent } = readiness({ caughtUp: true });
+    agent('till');
+    made.caughtUp();
+    made.idle();
+    made.putBack();
+    expect(made.down('till')).toBe(true);
+  });
+
   it('is not for a relay that has not said yet what is below it, and is for its siblings', () => {
     const { made, agent, relay } = readiness({ relays: ['paris'] });
     agent('till');
