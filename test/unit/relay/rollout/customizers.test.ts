@@ -89,6 +89,51 @@ describe('a Customizer that changes', () => {
     expect(counts(bench, 'Hello three')).toEqual([20]);
   });
 
+  it('goes out to everybody when its placement has no strategy any more, and leaves nothing behind', () => {
+    const bench = greeted();
+    bench.customizer('greet', '${{ object.data.text }} two');
+    soaks(bench);
+    bench.place({ strategy: 'All' });
+    bench.turn();
+    expect([counts(bench, 'Hello two'), bench.kept()]).toEqual([[20], []]);
+  });
+
+  it('leaves nothing behind when its placement goes', () => {
+    const bench = greeted();
+    bench.customizer('greet', '${{ object.data.text }} two');
+    soaks(bench);
+    bench.space.delete({ group: 'edge.banyan.io', resource: 'edgeplacements', namespace: '', name: 'shop' });
+    bench.turn();
+    expect([counts(bench, undefined), bench.kept()]).toEqual([[20], []]);
+  });
+
+  it('works at once where another placement brings the object without stages', () => {
+    const bench = greeted();
+    bench.space.create({
+      apiVersion: 'edge.banyan.io/v1alpha1',
+      kind: 'EdgePlacement',
+      metadata: { name: 'at-once' },
+      spec: {
+        locationSelectors: [{ matchLabels: { env: 'prod' } }],
+        downsync: [{ apiGroup: '', resources: ['configmaps'], objectNames: ['greeting'] }],
+      },
+    });
+    bench.settle();
+    bench.customizer('greet', '${{ object.data.text }} two');
+    soaks(bench);
+    expect(counts(bench, 'Hello two')).toEqual([20]);
+  });
+
+  it('that changes again while it goes out begins anew, from what was promoted', () => {
+    const bench = greeted();
+    bench.customizer('greet', '${{ object.data.text }} two');
+    soaks(bench);
+    const first = bench.status().rollout!.release;
+    bench.customizer('greet', '${{ object.data.text }} three');
+    bench.until('the new canaries soak', () => phase(bench) === 'Soaking' && bench.status().rollout!.release > first);
+    expect(counts(bench, 'Hello two', 'Hello three', 'Hello one')).toEqual([0, 2, 18]);
+  });
+
   it('stays with those that have it over a restart of every last hop', () => {
     const bench = greeted();
     bench.customizer('greet', '${{ object.data.text }} two');
