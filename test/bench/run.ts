@@ -20,6 +20,10 @@ const benches: Readonly<Record<string, Entry>> = {
     line: 'a write at the center until it is on the disk of an agent, 1 to 4 hops below',
     load: () => import('./latency.ts'),
   },
+  resync: {
+    line: 'children with 1,000 entries come back after one of them has changed: bytes over those of the changes',
+    load: () => import('./resync.ts'),
+  },
   restart: {
     line: 'a killed relay with 1,000,000 mailbox entries, until it is ready again',
     load: () => import('./restart.ts'),
