@@ -131,6 +131,11 @@ const canaries: Readonly<Record<string, Canary>> = {
         isIn(key, 'session') && host.world.delivery?.frame.frame?.$case === 'hello' ? undefined : found,
     }),
   },
+  'removed-child-welcomed': {
+    break() {
+      FeedProducer.prototype.isDropped = () => false;
+    },
+  },
   'silence-unnoticed': {
     break() {
       // A partial stays what it was, whatever the child says or however long it is away.

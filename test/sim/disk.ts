@@ -137,6 +137,7 @@ export class SimStore implements Store {
     if (this.#flushing?.snapshot === snapshot) return this.#flushing.done;
     const done = new Promise<void>((resolve, reject) => {
       clock.after(random.fraction() * this.#flushMaxMs, () => {
+        this.#flushing = undefined;
         if (disk.isFull) {
           reject(diskFull());
           return;

@@ -118,8 +118,8 @@ function byTime(a: Step, b: Step): number {
 /** Most trees are small: a fault needs few nodes to show. */
 function sizeOf(chance: Chance): number {
   const at = chance.fraction();
-  if (at < 0.85) return 2 + chance.below(6);
-  if (at < 0.975) return 8 + chance.below(8);
+  if (at < 0.88) return 2 + chance.below(5);
+  if (at < 0.98) return 7 + chance.below(8);
   return at < 0.997 ? 16 + chance.below(16) : 32 + chance.below(29);
 }
 
@@ -178,9 +178,9 @@ function workOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
     add(1_000, { do: 'place', source, placement: placementOf(chance, source, true) });
     for (let i = 0; i < 2; i++) add(1_000, { do: 'put', source, object: objectOf(chance, source) });
   }
-  const count = 4 + chance.below(22);
+  const count = 4 + chance.below(18);
   for (let i = 0; i < count; i++) add(2_000 + chance.below(spanMs - 2_000), actionOf(chance, sources, agents));
-  if (chance.is(0.5)) steps.push(...burstOf(chance, chance.of(sources), nodes));
+  if (chance.is(0.6)) steps.push(...burstOf(chance, chance.of(sources), nodes));
   if (chance.is(0.2)) {
     const { path: node } = chance.of(agents);
     const atMs = 1_200 + chance.below(6_000);
@@ -217,7 +217,10 @@ function burstOf(chance: Chance, source: string, nodes: readonly PlannedNode[]):
   const atMs = beginMs + chance.below(100);
   if (chance.is(0.5)) {
     const { path: node } = chance.of(nodes.slice(1));
-    return [...steps, ...[0, 400, 800].map((ms): Step => ({ atMs: atMs + ms, action: { do: 'reset', node } }))];
+    return [
+      ...steps,
+      ...[0, 150, 300, 500, 800].map((ms): Step => ({ atMs: atMs + ms, action: { do: 'reset', node } })),
+    ];
   }
   const node = nodeOfSource(source);
   return [...steps, { atMs, action: { do: 'crash', node, afterEffects: 1 + chance.below(20) } }];
