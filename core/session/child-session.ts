@@ -245,6 +245,7 @@ class Attempt {
       software,
       attachedNonce: Buffer.from(attachedNonce, 'hex'),
       held: heldToWire(held),
+      transport: link.transport,
     };
     link.send({ frame: { $case: 'hello', value } });
     this.#timer = clock.after(welcomeWithinMs, () => {

@@ -64,6 +64,8 @@ export interface ParentSessionsPorts {
 export interface SessionStatus {
   readonly connected: boolean;
   readonly connectedSinceMs?: number;
+  /** As the child names it, which knows more of the way. */
+  readonly transport?: string;
   /** Since the child was last connected; 0 while it is. */
   readonly silentMs: number;
 }
@@ -80,6 +82,7 @@ interface Opened extends ChildFeeds {
 interface Attached {
   readonly runner: SessionRunner;
   readonly sinceMs: number;
+  readonly transport: string;
 }
 
 /** A connection that does not say who it is within this time is closed. */
@@ -186,7 +189,10 @@ export class ParentSessions {
 
   status(child: string): SessionStatus {
     const attached = this.#attached.get(child);
-    if (attached) return { connected: true, connectedSinceMs: attached.sinceMs, silentMs: 0 };
+    if (attached) {
+      const { sinceMs: connectedSinceMs, transport } = attached;
+      return { connected: true, connectedSinceMs, transport, silentMs: 0 };
+    }
     const lostAtMs = this.#lostAtMs.get(child) ?? this.#startedAtMs;
     return { connected: false, silentMs: this.#ports.clock.monotonicMs() - lostAtMs };
   }
@@ -332,7 +338,7 @@ export class ParentSessions {
         peerReady: false,
       },
     );
-    attached = { runner, sinceMs: clock.wallMs() };
+    attached = { runner, sinceMs: clock.wallMs(), transport: transportOf(hello, link) };
     this.#attached.set(child, attached);
     log.info({ child, transport: link.transport, resumes }, 'a child is attached');
     this.#ports.connected(child);
@@ -420,4 +426,11 @@ export class ParentSessions {
 /** Under which a session is remembered: each of several siblings is a child of its own. */
 function recordOf({ peer }: Link): string {
   return withReplica(peer.path, peer.replica ?? 0);
+}
+
+/** It goes into what every node above shows; a child of an older version does not tell it. */
+const transportCharsMax = 64;
+
+function transportOf({ transport }: Hello, link: Link): string {
+  return /^[a-z0-9+]+$/.test(transport) && transport.length <= transportCharsMax ? transport : link.transport;
 }

@@ -16,7 +16,7 @@ export type SessionState = 'Connected' | 'Disconnected' | 'Unknown';
 export interface NodeStatus {
   readonly version: string;
   /** Of the session with the parent; the root has none. */
-  readonly session?: { readonly state: SessionState; readonly since?: string };
+  readonly session?: { readonly state: SessionState; readonly since?: string; readonly transport?: string };
   readonly lag?: { readonly entries: number };
   readonly children?: number;
   readonly relays?: number;

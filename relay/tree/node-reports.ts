@@ -171,10 +171,11 @@ export class NodeReports {
 
   #showSession(child: Child, mailbox: Mailbox, said: NodeAttributes | undefined, lagEntries: number): void {
     const { space, path, clock, connection, store, outbox } = this.#ports;
-    const { connected, connectedSinceMs } = connection(child.name);
+    const { connected, connectedSinceMs, transport } = connection(child.name);
     const wallMs = clock.wallMs();
     const since = connectedSinceMs === undefined ? {} : { since: timestamp(Math.min(connectedSinceMs, wallMs)) };
-    const session = { state: connected ? ('Connected' as const) : ('Disconnected' as const), ...since };
+    const by = transport === undefined ? {} : { transport };
+    const session = { state: connected ? ('Connected' as const) : ('Disconnected' as const), ...since, ...by };
     const at = siblingPath(path, child.name);
     const version = said?.version ?? '';
     const lag = { entries: lagEntries };

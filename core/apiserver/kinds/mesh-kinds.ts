@@ -28,6 +28,7 @@ const nodeDefinition = definition({
       }),
       sequence: count('Number of the session; grows with each.'),
       since: time('When the state began.'),
+      transport: string('What carries it, as the node itself knows: grpc or websocket, with +proxy, with +terminated.'),
     }),
     lag: object('What it has not acknowledged yet.', {
       entries: count('Entries.'),

@@ -81,7 +81,7 @@ export async function secureConnection(
   await new Promise<void>((resolve, reject) => {
     const closed = () => reject(new BanyanError('Unavailable', 'the connection was closed during the TLS handshake'));
     socket.once('secureConnect', resolve);
-    socket.once('error', reject);
+    socket.once('error', (error) => reject(noProtocol(error, alpnProtocols)));
     socket.once('close', closed);
   });
   try {
@@ -99,4 +99,11 @@ function treeIdentity(socket: TLSSocket): PeerIdentity {
     if (!(cause instanceof BanyanError)) throw cause;
     throw new BanyanError(cause.code, `the parent's certificate is not accepted: ${cause.message}`, {}, { cause });
   }
+}
+
+/** A gateway that speaks no HTTP/2 may say so already in the handshake (RFC 7301, section 3.2). */
+function noProtocol(error: Error, alpnProtocols: readonly string[]): Error {
+  if ((error as NodeJS.ErrnoException).code !== 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL') return error;
+  const words = `who answers there speaks none of ${alpnProtocols.join(', ')}`;
+  return new BanyanError('Protocol', `${words}: use the transport websocket or auto`, {}, { cause: error });
 }

@@ -93,6 +93,8 @@ export interface Hello {
   attachedNonce: Buffer;
   /** Contents of the down feed of which the child has the beginning. */
   held: HeldPieces[];
+  /** How the child reaches the parent, such as grpc+proxy: the parent sees less of the way. */
+  transport: string;
 }
 
 /** The first `bytes` bytes of the record of a content are there already. */
@@ -776,6 +778,7 @@ function createBaseHello(): Hello {
     software: "",
     attachedNonce: Buffer.alloc(0),
     held: [],
+    transport: "",
   };
 }
 
@@ -819,6 +822,9 @@ export const Hello: MessageFns<Hello> = {
     }
     for (const v of message.held) {
       HeldPieces.encode(v!, writer.uint32(170).fork()).join();
+    }
+    if (message.transport !== "") {
+      writer.uint32(98).string(message.transport);
     }
     return writer;
   },
@@ -938,6 +944,14 @@ export const Hello: MessageFns<Hello> = {
             }
 
             message.held.push(HeldPieces.decode(reader, reader.uint32()));
+            continue;
+          }
+          case 12: {
+            if (tag !== 98) {
+              break;
+            }
+
+            message.transport = reader.string();
             continue;
           }
         }

@@ -1,0 +1,145 @@
+/** squid, haproxy and nginx as processes of a test, each with a configuration of its own in a scratch directory. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const programs = ['squid', 'haproxy', 'nginx'];
+/** Where packages put what is for administrators; not everybody's path has it. */
+const path = `${process.env.PATH ?? ''}:/usr/local/sbin:/usr/sbin:/sbin`;
+
+function isMissing(program: string): boolean {
+  return spawnSync('sh', ['-c', `command -v ${program}`], { env: { PATH: path } }).status !== 0;
+}
+
+const missing = programs.filter(isMissing);
+/** For the titles of what can't run: a test says why. */
+export const withoutProxies = missing.length > 0 ? `there is no ${missing.join(', ')} on this machine` : undefined;
+
+export class RealProxies implements AsyncDisposable {
+  /** Squid drops the rights of root, and writes here as somebody else. */
+  readonly directory = mkdtempSync(join(tmpdir(), 'banyan-proxies-'));
+  readonly #processes: ChildProcess[] = [];
+
+  constructor() {
+    chmodSync(this.directory, 0o777);
+  }
+
+  /** For CONNECT. With `login`, `user:password` without blanks or characters that a URL encodes, it wants Basic authentication. */
+  async squid(name: string, port: number, rules: readonly string[], login?: string): Promise<void> {
+    const helper = this.write(
+      `${name}-login`,
+      `#!/bin/sh\nwhile read -r line; do [ "$line" = "${login?.replace(':', ' ')}" ] && echo OK || echo ERR; done\n`,
+    );
+    chmodSync(helper, 0o755);
+    const authenticated = [
+      `auth_param basic program ${helper}`,
+      'acl known proxy_auth REQUIRED',
+      'http_access deny !known',
+    ];
+    const config = [
+      `http_port 127.0.0.1:${port}`,
+      `pid_filename ${join(this.directory, `${name}.pid`)}`,
+      `access_log stdio:${this.logOf(name)}`,
+      `cache_log ${join(this.directory, `${name}-cache.log`)}`,
+      `coredump_dir ${this.directory}`,
+      'visible_hostname squid.example',
+      'cache deny all',
+      'shutdown_lifetime 0 seconds',
+      'max_filedescriptors 1024',
+      ...(login === undefined ? [] : authenticated),
+      ...rules,
+      'http_access deny all',
+    ];
+    this.#start('squid', ['-N', '-n', name, '-f', this.write(`${name}.conf`, `${config.join('\n')}\n`)]);
+    await answers(port);
+  }
+
+  async haproxy(ports: readonly number[], config: string): Promise<void> {
+    const head = 'defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n';
+    this.#start('haproxy', ['-db', '-f', this.write('haproxy.conf', `${head}${config}\n`)]);
+    for (const port of ports) await answers(port);
+  }
+
+  async nginx(ports: readonly number[], servers: string): Promise<void> {
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+      .map((kind) => `${kind}_temp_path ${join(this.directory, kind)};`)
+      .join(' ');
+    const config = `daemon off; worker_processes 1; pid ${join(this.directory, 'nginx.pid')};
+error_log ${join(this.directory, 'nginx-error.log')};
+events {}
+http { access_log ${this.logOf('nginx')}; ${temporary}
+${servers}
+}
+`;
+    this.#start('nginx', ['-e', join(this.directory, 'nginx-error.log'), '-c', this.write('nginx.conf', config)]);
+    for (const port of ports) await answers(port);
+  }
+
+  /** What a proxy has written of the requests that came. */
+  log(name: string): string {
+    return readFileSync(this.logOf(name), 'utf8');
+  }
+
+  /** The path of a file with this content. */
+  write(name: string, content: string): string {
+    const file = join(this.directory, name);
+    writeFileSync(file, content);
+    return file;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(
+      this.#processes.map((child) => {
+        if (child.exitCode !== null || child.signalCode !== null) return undefined;
+        const ended = new Promise((done) => child.once('exit', done));
+        child.kill('SIGTERM');
+        return ended;
+      }),
+    );
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  private logOf(name: string): string {
+    return join(this.directory, `${name}.log`);
+  }
+
+  #start(program: string, args: readonly string[]): void {
+    this.#processes.push(spawn(program, args, { stdio: 'ignore', env: { ...process.env, PATH: path } }));
+  }
+}
+
+/** So many that are free, held open together while they are chosen. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer();
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      return server;
+    }),
+  );
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
+  return ports;
+}
+
+/** Resolves when somebody listens. */
+async function answers(port: number, seconds = 15): Promise<void> {
+  const deadline = performance.now() + seconds * 1000;
+  while (!(await listens(port))) {
+    if (performance.now() > deadline) throw new Error(`nobody listens on port ${port} after ${seconds} s`);
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
