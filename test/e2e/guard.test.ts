@@ -169,4 +169,20 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     expect(everywhere('ops', 'old')).toEqual(['first']);
     expect(uid()).toBe(before);
   }, 60_000);
+
+  it('keeps what was deleted in bulk while a relay lost its store, until it is released', async () => {
+    const names = Array.from({ length: 80 }, (_, i) => `bulk-${i}`);
+    tree.kubectl('space/center/retail', ['apply', '-f', '-'], JSON.stringify(workload('bulk', names)));
+    const there = () => tree.ok('cluster/eu:shop', 'get', 'cm', '-n', 'bulk', '-o', 'name').split('bulk-').length - 1;
+    await until('all are there', () => there() === names.length);
+    tree.kill('eu');
+    tree.ok('space/center/retail', 'delete', 'cm', '-n', 'bulk', '--all', '--wait=false');
+    await tree.down();
+    rmSync(store('eu'), { recursive: true });
+    await tree.up('--no-restart');
+    await until('they are held', () => (node('node/eu', 'eu:shop')?.status?.held?.entries ?? 0) >= names.length);
+    expect(there()).toBe(names.length);
+    expect(banyan('release', 'eu:shop', '--data', tree.data).out).toContain('released');
+    await until('they are gone', () => there() === 0);
+  }, 60_000);
 });
