@@ -12,6 +12,7 @@ import { ChildSession } from '../core/session/child-session.ts';
 import { failoverDialer } from '../core/session/failover-dialer.ts';
 import { markCaughtUp } from '../core/session/node-identity.ts';
 import { ParentSessions } from '../core/session/parent-sessions.ts';
+import { readWatermarks } from '../core/session/watermark.ts';
 import type { Store, Transaction } from '../core/store/store.ts';
 import type { StreamRouter } from '../core/stream/router.ts';
 import { StreamCounts } from '../core/stream/stream-counts.ts';
@@ -29,6 +30,7 @@ import { noteSourceChange } from './schedule/source-changes.ts';
 import { NodeReports } from './tree/node-reports.ts';
 import { Readiness } from './tree/readiness.ts';
 import { nodeStreams, treeRequests } from './tree/streams.ts';
+import { WatermarkTeller } from './tree/watermark-teller.ts';
 import { WayDown } from './way-down.ts';
 import { WayUp } from './way-up.ts';
 
@@ -72,6 +74,7 @@ export class Node implements AsyncDisposable {
   readonly #sessions: ParentSessions;
   readonly #uplink: ChildSession | undefined;
   readonly #reports: NodeReports;
+  readonly #teller: WatermarkTeller;
   readonly #streams: StreamRouter;
   readonly #guard: GuardRoom;
   readonly #api: NodeApi;
@@ -102,6 +105,14 @@ export class Node implements AsyncDisposable {
     this.#uplink = this.#makeUplink();
     this.#reports = this.#makeReports();
     this.#guard = this.#makeGuard();
+    this.#teller = new WatermarkTeller({
+      clock: ports.clock,
+      present: () => ({
+        ...ports.store.read((reader) => readWatermarks(reader)).told,
+        ...this.#ground.spaces.revisions(),
+      }),
+      tell: () => this.#sessions.watermarksChanged(),
+    });
     this.#api = this.#makeApi();
   }
 
@@ -134,6 +145,7 @@ export class Node implements AsyncDisposable {
     this.#loop.stop();
     this.#ground.book.stop();
     this.#ground.groups.stop();
+    this.#teller.stop();
     this.#down.stop();
     this.#up.stop();
     this.#reports.stop();
@@ -232,6 +244,7 @@ export class Node implements AsyncDisposable {
       idle: () => {
         this.#readiness.idle();
         this.#ground.place.say();
+        this.#teller.idle();
       },
       failed: (error) => this.#ports.fatal(error),
     });
@@ -320,6 +333,7 @@ export class Node implements AsyncDisposable {
       applied: (t, child, changes) => this.#fromBelow(t, child, changes),
       committed: (child, changes) => this.#reportedChanged(child, changes),
       siblings: this.#ground.place,
+      watermarks: () => this.#teller.covered,
       acknowledged: (child) => this.#reports.poke(child),
       connected: (child) => this.#connectionChanged(child),
       disconnected: (child) => this.#connectionChanged(child),
@@ -378,6 +392,7 @@ export class Node implements AsyncDisposable {
         this.#loop.poke();
       },
       ready: () => this.#readiness.up,
+      watermarksReached: () => this.#loop.poke(),
       streamsOf: (link) => this.#streams.sessionWith('parent', link),
     });
   }

@@ -19,6 +19,7 @@ import { piecesVersion, versionMax, versionMin } from './handshake.ts';
 import { Mismatch } from './mismatch.ts';
 import { markAttached, type NodeIdentity, readNodeIdentity } from './node-identity.ts';
 import { SessionRunner } from './runner.ts';
+import { WatermarkGate } from './watermark-gate.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
 
 export interface ChildSessionPorts {
@@ -44,6 +45,8 @@ export interface ChildSessionPorts {
   caughtUp(): void;
   /** What is missing in the up feed is meant to be missing. */
   ready(): boolean;
+  /** How far this node has come with the sources above is more than before. */
+  watermarksReached?(): void;
   /** Makes the streams of a session; absent: the node has none. */
   streamsOf?(link: Link): SessionStreams;
 }
@@ -304,6 +307,7 @@ class Attempt {
         },
       },
     });
+    const gate = this.#gateOf(welcome);
     this.#runner = new SessionRunner(
       {
         store,
@@ -318,10 +322,20 @@ class Attempt {
         fence: () => {
           if (this.#over) throw new BanyanError('Conflict', 'the session is over');
         },
-        applied: (t, changes) => this.#ports.applied(t, changes),
-        committed: (changes) => this.#ports.committed(changes),
+        applied: (t, changes) => {
+          gate.applied(t, changes);
+          this.#ports.applied(t, changes);
+        },
+        committed: (changes) => {
+          this.#ports.committed(changes);
+          gate.progressed();
+        },
+        watermarks: (marks, at) => gate.heard(marks, at),
         acknowledged: () => {},
-        caughtUp: () => this.#ports.caughtUp(),
+        caughtUp: () => {
+          this.#ports.caughtUp();
+          gate.progressed();
+        },
         // Of the way up it says nothing: the root is not there.
         rootAgeMs: () => 0,
         mismatch: this.#mismatch,
@@ -340,7 +354,7 @@ class Attempt {
         held: heldFromWire(welcome.held),
         cursor,
         resumes: welcome.downResumes,
-        peerReady: welcome.ready,
+        peerReady: welcome.ready && gate.isOpen(),
       },
     );
     if (!this.#over) this.#told.began(this.#runner);
@@ -350,6 +364,12 @@ class Attempt {
     if (this.#over) return;
     this.#over = true;
     this.#told.away(returnAfterMs);
+  }
+
+  #gateOf({ hasSiblings, downResumes }: Welcome): WatermarkGate {
+    const { store, log, consumer, watermarksReached } = this.#ports;
+    const ports = { store, log, consumer, reached: () => watermarksReached?.() };
+    return new WatermarkGate(ports, { hasSiblings, resumes: downResumes });
   }
 
   #end(reason: string, askedMs?: number): void {

@@ -18,6 +18,7 @@ import { admit, fenceOf, piecesVersion, readSession, type SessionRecord, writeSe
 import { Mismatch } from './mismatch.ts';
 import { ReconcileSlots } from './reconcile-slots.ts';
 import { SessionRunner } from './runner.ts';
+import type { Watermarks } from './watermark.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
 
 export interface ChildFeeds {
@@ -27,6 +28,7 @@ export interface ChildFeeds {
 
 /** Whose attachments are compared with those to siblings of this node. */
 export interface AttachWatch {
+  readonly hasSiblings: boolean;
   /** Why a child that says this attach sequence may not come: it is attached elsewhere with a higher one. */
   superseded(child: string, attachSequence: number): string | undefined;
   /** In the transaction that opens a session of a child that may come. */
@@ -50,6 +52,8 @@ export interface ParentSessionsPorts {
   committed(child: string, changes: readonly AppliedChange[]): void;
   /** Of a node with siblings. */
   readonly siblings?: AttachWatch;
+  /** How far this node has come with its sources, for children that are told. */
+  watermarks?(): Watermarks;
   acknowledged(child: string, cursor: number): void;
   connected(child: string): void;
   disconnected(child: string, reason: string): void;
@@ -108,6 +112,8 @@ export class ParentSessions {
   readonly #attached = new Map<string, Attached>();
   readonly #lostAtMs = new Map<string, number>();
   readonly #startedAtMs: number;
+  /** Attached children that are told how far this node has come. */
+  readonly #waiting = new Set<string>();
   readonly #awake = new Set<string>();
   readonly #turns = new HelloTurns();
   readonly #slots: ReconcileSlots;
@@ -176,6 +182,11 @@ export class ParentSessions {
   /** Whether the feeds of these children are ready, or of all, is another answer now. */
   readyChanged(children: Iterable<string> = this.#attached.keys()): void {
     for (const child of children) this.#attached.get(child)?.runner.ready(this.#ports.ready(child));
+  }
+
+  /** They are more than they were. */
+  watermarksChanged(): void {
+    for (const child of this.#waiting) this.#tellWatermarks(child);
   }
 
   disconnect(child: string, reason: string): void {
@@ -317,7 +328,11 @@ export class ParentSessions {
         fence: fenceOf(recordOf(link), record),
         applied: (t, changes) => this.#ports.applied(t, child, changes),
         committed: (changes) => this.#ports.committed(child, changes),
-        acknowledged: (cursor) => this.#ports.acknowledged(child, cursor),
+        acknowledged: (cursor) => {
+          // An agent that has begun to follow has nobody to tell.
+          if (link.peer.role === 'agent') this.#waiting.delete(child);
+          this.#ports.acknowledged(child, cursor);
+        },
         caughtUp: () => {},
         slots: this.#slots,
         rootAgeMs: () => this.#ports.rootAgeMs(),
@@ -340,6 +355,7 @@ export class ParentSessions {
     );
     attached = { runner, sinceMs: clock.wallMs(), transport: transportOf(hello, link) };
     this.#attached.set(child, attached);
+    this.#tellFrom(child, link, resumes);
     log.info({ child, transport: link.transport, resumes }, 'a child is attached');
     this.#ports.connected(child);
     this.wake(child);
@@ -351,6 +367,18 @@ export class ParentSessions {
     const known = this.#mismatches.get(child) ?? new Mismatch();
     this.#mismatches.set(child, known);
     return known;
+  }
+
+  /** Relays hand on how far their parent is; an agent waits for it when it comes from a sibling. */
+  #tellFrom(child: string, { peer }: Link, resumes: boolean): void {
+    if (peer.role === 'agent' && (resumes || !this.#ports.siblings?.hasSiblings)) return;
+    this.#waiting.add(child);
+    this.#tellWatermarks(child);
+  }
+
+  #tellWatermarks(child: string): void {
+    const marks = this.#ports.watermarks?.() ?? {};
+    if (Object.keys(marks).length > 0) this.#attached.get(child)?.runner.watermarks(marks);
   }
 
   #welcome(opened: Opened, up: ResumeTuple, downResumes: boolean): Omit<Welcome, 'held'> {
@@ -365,12 +393,14 @@ export class ParentSessions {
       software: this.#ports.software,
       downEpoch: Buffer.from(opened.producer.epoch, 'hex'),
       downIncarnation: Buffer.from(opened.producer.incarnation, 'hex'),
+      hasSiblings: this.#ports.siblings?.hasSiblings ?? false,
     };
   }
 
   #ended(child: string, attached: Attached | undefined, error: Error | undefined): void {
     if (this.#attached.get(child) !== attached || !attached) return;
     this.#attached.delete(child);
+    this.#waiting.delete(child);
     this.#lostAtMs.set(child, this.#ports.clock.monotonicMs());
     const reason = error ? describeError(error) : 'ended in order';
     this.#ports.log.info({ child, reason, entries: attached.runner.entries }, 'a child is detached');

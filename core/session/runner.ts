@@ -11,7 +11,7 @@ import { BanyanError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Reader, Store, Transaction } from '../store/store.ts';
 import type { SessionStreams } from '../stream/streams.ts';
-import type { Frame, Digest as WireDigest } from '../wire/generated/mesh.ts';
+import type { Beat, Frame, Digest as WireDigest } from '../wire/generated/mesh.ts';
 import type { Link } from '../wire/link.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import type { Mismatch } from './mismatch.ts';
@@ -28,6 +28,7 @@ import {
   type Stepped,
   step,
 } from './session.ts';
+import type { Watermarks } from './watermark.ts';
 import {
   ackFrame,
   batchFromWire,
@@ -63,6 +64,8 @@ export interface RunnerPorts {
   committed(changes: readonly AppliedChange[]): void;
   acknowledged(cursor: number): void;
   caughtUp(): void;
+  /** What the peer says with a head; false: this side may not take up its feed yet, however ready it is. Absent: it always may. */
+  watermarks?(marks: Watermarks, head: number): boolean;
   /** Once, last. `returnAfterMs`: the peer ended in order, and said when it is back. */
   ended(error?: Error, returnAfterMs?: number): void;
   /** Absent: a reconciliation waits for nobody. */
@@ -241,6 +244,7 @@ export class SessionRunner {
       purgeRevision,
       digest,
       rootWatermark: 0,
+      watermarks: [],
       rootAgeMs: Math.round(rootAgeMs()),
       ready,
     };
@@ -273,6 +277,25 @@ export class SessionRunner {
     const what = `${consumer.name}: at revision ${peer.revision} there are ${digest.count} rows here and ${peer.count} at the other end, or others`;
     differs(what);
     throw new BanyanError('Protocol', what, {}, { retry: 'resync' });
+  }
+
+  /** Told with a head that covers what they speak of, like readiness. */
+  watermarks(marks: Watermarks): void {
+    const { store, producer, rootAgeMs } = this.#ports;
+    const head = store.read((reader) => producer.head(reader));
+    this.#afterFlush(() => {
+      this.#input({ type: 'produced', head });
+      const watermarks = Object.entries(marks).map(([source, revision]) => ({ source, revision }));
+      const said = { purgeRevision: 0, rootWatermark: 0, rootAgeMs: Math.round(rootAgeMs()), digest: undefined };
+      const value = { ...said, sequence: ++this.#beats, head, ready: this.#state.ready, watermarks };
+      this.#send({ frame: { $case: 'beat', value } });
+    });
+  }
+
+  /** Where the peer is, is heard first: what it says may be what was waited for. */
+  #mayReconcile({ head, watermarks }: Beat): boolean {
+    const marks = Object.fromEntries(watermarks.map(({ source, revision }) => [source, revision]));
+    return this.#ports.watermarks?.(marks, head) ?? true;
   }
 
   #heardBeat({ frame }: Frame): void {
@@ -419,7 +442,7 @@ export class SessionRunner {
         this.#expect(directionOf(frame.value.feed), this.#ports.produces);
         return { type: 'credit', bytes: frame.value.bytes };
       case 'beat':
-        return { type: 'beat', head: frame.value.head, ready: frame.value.ready };
+        return { type: 'beat', head: frame.value.head, ready: frame.value.ready && this.#mayReconcile(frame.value) };
       case 'reconcileRequest':
         this.#expect(directionOf(frame.value.feed), this.#ports.produces);
         return { type: 'request', request: requestFromWire(frame.value) };

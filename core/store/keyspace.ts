@@ -77,6 +77,8 @@ export const keyspace = {
   siblings: 76,
   /** … name of siblings below, NUL, … child of theirs -> JSON Held: to which of them it belongs */
   siblingChild: 77,
+  /** -> JSON {own, told}: how far this node has come with each source, as a child (see core/session/watermark.ts) */
+  watermarks: 78,
   /** … placement id -> h: the same as releaseDigest, of the Customizers that the placement's objects are made with */
   customizerDigest: 60,
   /** … placement id, NUL, … `namespace/name` of a Customizer -> nothing: those of which the promoted form is kept */

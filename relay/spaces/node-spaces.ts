@@ -90,6 +90,12 @@ export class NodeSpaces {
     }
   }
 
+  /** At which revision the own sources are. */
+  revisions(): Record<string, number> {
+    const sources = [...this.#workload, ...this.#inventories];
+    return Object.fromEntries(sources.map(([source, { space }]) => [source, space.storage.revision()]));
+  }
+
   /** The workload space that a source names; undefined for sources above. */
   own(source: string): Space | undefined {
     return this.#workload.get(source)?.space;

@@ -59,7 +59,16 @@ export class LinkLog implements LinkEvents {
 }
 
 export function beat(sequence: number): Frame {
-  const value = { sequence, head: 0, purgeRevision: 0, rootWatermark: 0, rootAgeMs: 0, ready: true, digest: undefined };
+  const value = {
+    sequence,
+    head: 0,
+    purgeRevision: 0,
+    rootWatermark: 0,
+    rootAgeMs: 0,
+    ready: true,
+    digest: undefined,
+    watermarks: [],
+  };
   return { frame: { $case: 'beat', value } };
 }
 

@@ -117,6 +117,8 @@ export interface Welcome {
   software: string;
   downEpoch: Buffer;
   downIncarnation: Buffer;
+  /** The parent has siblings: a child that comes from another one takes nothing before the parent's watermarks have reached its own. */
+  hasSiblings: boolean;
   /** Contents of the up feed of which the parent has the beginning. */
   held: HeldPieces[];
 }
@@ -285,8 +287,16 @@ export interface Beat {
   /** Ms since the sender last heard from the root, summed over the hops. */
   rootAgeMs: number;
   ready: boolean;
+  /** What everything up to the head covers; those that have changed since the last beat that named any. */
+  watermarks: Watermark[];
   /** Of the live rows of the sender's feed at its head, if all of it is acknowledged: see docs/protocol.md, "Digests". */
   digest: Digest | undefined;
+}
+
+/** All of a source up to this revision of its space. */
+export interface Watermark {
+  source: string;
+  revision: number;
 }
 
 export interface Goodbye {
@@ -1036,6 +1046,7 @@ function createBaseWelcome(): Welcome {
     software: "",
     downEpoch: Buffer.alloc(0),
     downIncarnation: Buffer.alloc(0),
+    hasSiblings: false,
     held: [],
   };
 }
@@ -1071,6 +1082,9 @@ export const Welcome: MessageFns<Welcome> = {
     }
     if (message.downIncarnation.length !== 0) {
       writer.uint32(82).bytes(message.downIncarnation);
+    }
+    if (message.hasSiblings !== false) {
+      writer.uint32(112).bool(message.hasSiblings);
     }
     for (const v of message.held) {
       HeldPieces.encode(v!, writer.uint32(146).fork()).join();
@@ -1169,6 +1183,14 @@ export const Welcome: MessageFns<Welcome> = {
             }
 
             message.downIncarnation = viewOf(reader.bytes());
+            continue;
+          }
+          case 14: {
+            if (tag !== 112) {
+              break;
+            }
+
+            message.hasSiblings = reader.bool();
             continue;
           }
           case 18: {
@@ -2633,7 +2655,16 @@ export const Digest: MessageFns<Digest> = {
 };
 
 function createBaseBeat(): Beat {
-  return { sequence: 0, head: 0, purgeRevision: 0, rootWatermark: 0, rootAgeMs: 0, ready: false, digest: undefined };
+  return {
+    sequence: 0,
+    head: 0,
+    purgeRevision: 0,
+    rootWatermark: 0,
+    rootAgeMs: 0,
+    ready: false,
+    watermarks: [],
+    digest: undefined,
+  };
 }
 
 export const Beat: MessageFns<Beat> = {
@@ -2655,6 +2686,9 @@ export const Beat: MessageFns<Beat> = {
     }
     if (message.ready !== false) {
       writer.uint32(48).bool(message.ready);
+    }
+    for (const v of message.watermarks) {
+      Watermark.encode(v!, writer.uint32(58).fork()).join();
     }
     if (message.digest !== undefined) {
       Digest.encode(message.digest, writer.uint32(82).fork()).join();
@@ -2723,12 +2757,77 @@ export const Beat: MessageFns<Beat> = {
             message.ready = reader.bool();
             continue;
           }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.watermarks.push(Watermark.decode(reader, reader.uint32()));
+            continue;
+          }
           case 10: {
             if (tag !== 82) {
               break;
             }
 
             message.digest = Digest.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseWatermark(): Watermark {
+  return { source: "", revision: 0 };
+}
+
+export const Watermark: MessageFns<Watermark> = {
+  encode(message: Watermark, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.source !== "") {
+      writer.uint32(10).string(message.source);
+    }
+    if (message.revision !== 0) {
+      writer.uint32(16).uint64(message.revision);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): Watermark {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWatermark();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.source = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.revision = longToNumber(reader.uint64());
             continue;
           }
         }

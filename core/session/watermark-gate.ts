@@ -1,0 +1,69 @@
+/** A child's part in watermarks during one session: what the parent says, until it is reached; and whether a sibling has come far enough to be followed. */
+import type { FeedConsumer } from '../feed/consumer.ts';
+import type { AppliedChange } from '../feed/feed.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Store, Transaction } from '../store/store.ts';
+import { behind, positionsOf, raised, raiseWatermarks, readWatermarks, type Watermarks } from './watermark.ts';
+
+export interface WatermarkGatePorts {
+  readonly store: Store;
+  readonly log: Logger;
+  readonly consumer: FeedConsumer;
+  /** Told is more than before. */
+  reached(): void;
+}
+
+export class WatermarkGate {
+  readonly #ports: WatermarkGatePorts;
+  /** Only of a parent with siblings: nobody else is ever compared with another one. */
+  readonly #notes: boolean;
+  #waits: boolean;
+  #heard: Watermarks = {};
+  #pending: { readonly marks: Watermarks; readonly head: number } | undefined;
+
+  constructor(ports: WatermarkGatePorts, parent: { readonly hasSiblings: boolean; readonly resumes: boolean }) {
+    this.#ports = ports;
+    this.#notes = parent.hasSiblings;
+    this.#waits = parent.hasSiblings && !parent.resumes;
+    this.isOpen();
+  }
+
+  /** The parent has all that this node has: what it lacks is meant to be lacking. Once so, it stays so. */
+  isOpen(): boolean {
+    if (!this.#waits) return true;
+    const { store, log } = this.#ports;
+    const { own } = store.read((reader) => readWatermarks(reader));
+    const reason = behind(this.#heard, own);
+    if (reason === undefined) this.#waits = false;
+    else log.info({ reason }, 'the parent is behind what is here: nothing is taken from it before it has caught up');
+    return !this.#waits;
+  }
+
+  /** What the parent said with a head; whether its feed may be taken up. */
+  heard(marks: Watermarks, head: number): boolean {
+    if (Object.keys(marks).length > 0) {
+      this.#heard = raised(this.#heard, marks);
+      this.#pending = { marks: raised(this.#pending?.marks ?? {}, marks), head };
+      this.progressed();
+    }
+    return this.isOpen();
+  }
+
+  /** In the transaction that applies what the parent sent. */
+  applied(t: Transaction, changes: readonly AppliedChange[]): void {
+    if (this.#notes) raiseWatermarks(t, { own: positionsOf(changes) });
+  }
+
+  /** More of the feed may be stored: what was said with its head may be true here now. */
+  progressed(): void {
+    if (!this.#pending) return;
+    const { store, consumer, reached } = this.#ports;
+    const { marks, head } = this.#pending;
+    const { epoch, cursor } = store.read((reader) => consumer.resume(reader));
+    // Of an empty feed there is nothing to be stored.
+    if (head > 0 && (epoch === '' || cursor < head)) return;
+    this.#pending = undefined;
+    store.write((t) => raiseWatermarks(t, { told: marks }));
+    reached();
+  }
+}

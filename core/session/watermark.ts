@@ -1,0 +1,54 @@
+/**
+ * Watermarks: how far a node has come with each source, in revisions of the source's space. What a parent tells with a head covers all that it has sent up
+ * to there; what a child has taken of a source is at most its own position. A child that goes from one sibling to another compares the two: one that
+ * is behind would take back what the child has, so the child waits, and keeps what it has.
+ */
+import type { AppliedChange } from '../feed/feed.ts';
+import { asText, text } from '../store/bytes.ts';
+import { prefixOf } from '../store/keyspace.ts';
+import type { Reader, Transaction } from '../store/store.ts';
+
+/** Source -> revision. */
+export type Watermarks = Readonly<Record<string, number>>;
+
+interface Stored {
+  /** The newest revision of each source of which something was taken. */
+  readonly own: Watermarks;
+  /** All up to here is stored, by the word of the parent. */
+  readonly told: Watermarks;
+}
+
+/** In words, the first source with which a parent is behind. */
+export function behind(parent: Watermarks, own: Watermarks): string | undefined {
+  const source = Object.keys(own).find((name) => (parent[name] ?? 0) < own[name]!);
+  return source && `${source} is at revision ${parent[source] ?? 0} there, and at ${own[source]} here`;
+}
+
+/** Never less than before; the same object when nothing is more. */
+export function raised(before: Watermarks, by: Watermarks): Watermarks {
+  const more = Object.entries(by).filter(([source, revision]) => revision > (before[source] ?? 0));
+  return more.length === 0 ? before : { ...before, ...Object.fromEntries(more) };
+}
+
+/** Of rows that come from a source: their keys are a letter, the source, and more. */
+export function positionsOf(changes: readonly AppliedChange[]): Watermarks {
+  const positions: Record<string, number> = {};
+  for (const { key, originRevision } of changes) {
+    const [kind, source] = key.split('/', 2);
+    if (originRevision === 0 || kind?.length !== 1 || !source) continue;
+    positions[source] = Math.max(positions[source] ?? 0, originRevision);
+  }
+  return positions;
+}
+
+export function readWatermarks(reader: Reader): Stored {
+  const bytes = reader.get(prefixOf('watermarks'));
+  return bytes ? (JSON.parse(asText(bytes)) as Stored) : { own: {}, told: {} };
+}
+
+export function raiseWatermarks(t: Transaction, by: Partial<Stored>): void {
+  const before = readWatermarks(t);
+  const [own, told] = [raised(before.own, by.own ?? {}), raised(before.told, by.told ?? {})];
+  if (own === before.own && told === before.told) return;
+  t.put(prefixOf('watermarks'), text(JSON.stringify({ own, told })));
+}

@@ -1,0 +1,232 @@
+import { describe, expect, it } from 'vitest';
+import { FeedConsumer } from '../../../../core/feed/consumer.ts';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { attachTo, readAttachment } from '../../../../core/session/attach.ts';
+import { candidates, ended, livedMs, notReached, returnAfterMs } from '../../../../core/session/candidates.ts';
+import { ChildSession } from '../../../../core/session/child-session.ts';
+import { failoverDialer } from '../../../../core/session/failover-dialer.ts';
+import { beginBoot } from '../../../../core/session/node-identity.ts';
+import { ParentSessions } from '../../../../core/session/parent-sessions.ts';
+import { behind, raised, readWatermarks, type Watermarks } from '../../../../core/session/watermark.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { memoryDialer } from '../../../../core/wire/memory/memory-link.ts';
+import { content } from '../../../support/session-pair.ts';
+
+const source = 'center.retail';
+const key = (name: string) => `o/${source}/core/configmaps/ns/${name}`;
+
+describe('which parent is tried next', () => {
+  it('is the next one after one that does not answer, round and round', () => {
+    const [first, second] = [candidates(3), notReached(candidates(3))];
+    expect([first.next, second.next, notReached(second).next, notReached(notReached(second)).next]).toEqual([
+      0, 1, 2, 0,
+    ]);
+  });
+
+  it('is the same again when a session ends, and the next one when it ended at once', () => {
+    expect(ended({ count: 2, next: 1 }, livedMs).next).toBe(1);
+    expect(ended({ count: 2, next: 0 }, livedMs - 1).next).toBe(1);
+  });
+
+  it('is home after a long time elsewhere, and when the child itself ended the session for that', () => {
+    expect(ended({ count: 2, next: 1 }, returnAfterMs).next).toBe(0);
+    expect(ended({ count: 2, next: 1 }, livedMs, true).next).toBe(0);
+  });
+});
+
+describe('an attach sequence', () => {
+  it('grows when the parent is another one than the last, and only then', () => {
+    const first = attachTo(undefined, 'eu', 1_700);
+    expect(first).toEqual({ sequence: 1_700, parent: 'eu' });
+    expect(attachTo(first, 'eu', 9_999)).toBe(first);
+    expect(attachTo(first, 'eu~1', 9_999)).toEqual({ sequence: 1_701, parent: 'eu~1' });
+  });
+});
+
+describe('watermarks', () => {
+  it('never decrease, and say of which source a parent has too little', () => {
+    expect(raised({ a: 5, b: 1 }, { a: 3, b: 2 })).toEqual({ a: 5, b: 2 });
+    expect(behind({ a: 5 }, { a: 5 })).toBeUndefined();
+    expect(behind({ a: 4 }, { a: 5 })).toContain('a is at revision 4 there, and at 5 here');
+    expect(behind({}, { a: 1 })).toContain('revision 0 there');
+  });
+});
+
+describe('a child of siblings', () => {
+  it('goes on with the other one, and tells with a higher sequence', async () => {
+    const mesh = new Siblings();
+    mesh.put([0, 1], 'a', 1, 'one');
+    mesh.watermark([0, 1], { [source]: 1 });
+    mesh.child.start();
+    await mesh.run(50);
+    const before = mesh.sequence();
+    mesh.cut(0);
+    mesh.put([1], 'b', 2, 'two');
+    mesh.watermark([1], { [source]: 2 });
+    await mesh.run(4_000);
+    expect(mesh.held()).toEqual({ a: 'one', b: 'two' });
+    expect(mesh.sequence()).toBe(before + 1);
+  });
+
+  it('takes nothing from one that is behind: neither an older value, nor a deletion, nor what was deleted since', async () => {
+    const mesh = new Siblings();
+    for (const name of ['a', 'gone']) mesh.put([0, 1], name, 1, 'one');
+    mesh.watermark([0, 1], { [source]: 1 });
+    mesh.child.start();
+    await mesh.run(50);
+    // From here on the second has heard of nothing.
+    mesh.put([0], 'a', 2, 'two');
+    mesh.put([0], 'b', 3, 'three');
+    mesh.remove([0], 'gone', 4);
+    mesh.watermark([0], { [source]: 4 });
+    await mesh.run(50);
+    const held = { a: 'two', b: 'three' };
+    expect(mesh.held()).toEqual(held);
+    mesh.cut(0);
+    await mesh.run(20_000);
+    expect(mesh.attachedTo()).toBe(1);
+    expect(mesh.held()).toEqual(held);
+    // It catches up, and has one change more.
+    mesh.put([1], 'a', 5, 'five');
+    mesh.put([1], 'b', 3, 'three');
+    mesh.remove([1], 'gone', 4);
+    mesh.watermark([1], { [source]: 5 });
+    await mesh.run(2_000);
+    expect(mesh.held()).toEqual({ a: 'five', b: 'three' });
+    expect(mesh.watermarks()).toEqual({ own: { [source]: 5 }, told: { [source]: 5 } });
+  });
+});
+
+/** Two siblings with a mailbox each, and one child. */
+class Siblings {
+  readonly #clock = new VirtualClock();
+  readonly #cut = new Set<number>();
+  readonly #marks: Watermarks[] = [{}, {}];
+  readonly #store = new MemoryStore();
+  readonly #consumer: FeedConsumer;
+  readonly #parents = [0, 1].map((replica) => this.#parent(replica));
+  readonly child: ChildSession;
+
+  constructor() {
+    const random = new SeededRandom(7);
+    const { identity, producer, consumer } = this.#store.write((t) => {
+      const boot = beginBoot(t, this.#clock, random);
+      const outbox = FeedProducer.open(t, { name: 'outbox', bootNonce: boot.bootNonce, random });
+      return { identity: boot, producer: outbox, consumer: FeedConsumer.open(t, { name: 'upstream' }) };
+    });
+    this.#consumer = consumer;
+    const dialers = this.#parents.map(({ dialer }) => dialer);
+    this.child = new ChildSession({
+      store: this.#store,
+      clock: this.#clock,
+      random,
+      log: silentLogger,
+      dialer: failoverDialer({ clock: this.#clock, random }, dialers),
+      identity,
+      path: 'eu:kid',
+      role: 'agent',
+      software: 'test',
+      producer,
+      consumer,
+      applied() {},
+      committed() {},
+      connected() {},
+      disconnected() {},
+      caughtUp() {},
+      ready: () => true,
+    });
+  }
+
+  #parent(replica: number) {
+    const [store, random, clock] = [new MemoryStore(), new SeededRandom(replica + 1), this.#clock];
+    const feeds = store.write((t) => {
+      const { bootNonce } = beginBoot(t, clock, random);
+      const producer = FeedProducer.open(t, { name: 'mailbox/kid', bootNonce, random });
+      return { producer, consumer: FeedConsumer.open(t, { name: 'reported/kid' }) };
+    });
+    const sessions = new ParentSessions({
+      soon: queueMicrotask,
+      store,
+      clock,
+      log: silentLogger,
+      path: 'eu',
+      software: 'test',
+      feedsOf: () => feeds,
+      ready: () => true,
+      siblings: { hasSiblings: true, superseded: () => undefined, attached() {} },
+      watermarks: () => this.#marks[replica]!,
+      applied() {},
+      committed() {},
+      acknowledged() {},
+      connected() {},
+      disconnected() {},
+      rootAgeMs: () => 0,
+    });
+    const network = { clock, delayMs: 1, isCut: () => this.#cut.has(replica) };
+    const peer = { path: 'eu', role: 'relay', ...(replica === 0 ? {} : { replica }) } as const;
+    const dialer = memoryDialer(network, { path: 'eu:kid', role: 'agent' }, peer, (link) => sessions.accept(link));
+    return { store, sessions, dialer, ...feeds };
+  }
+
+  put(replicas: readonly number[], name: string, originRevision: number, body: string): void {
+    for (const replica of replicas) {
+      const { store, producer, sessions } = this.#parents[replica]!;
+      store.write((t) => producer.put(t, content(key(name), body), originRevision));
+      sessions.wake('kid');
+    }
+  }
+
+  remove(replicas: readonly number[], name: string, originRevision: number): void {
+    for (const replica of replicas) {
+      const { store, producer, sessions } = this.#parents[replica]!;
+      store.write((t) => producer.remove(t, hash128(key(name)), originRevision));
+      sessions.wake('kid');
+    }
+  }
+
+  watermark(replicas: readonly number[], marks: Watermarks): void {
+    for (const replica of replicas) {
+      this.#marks[replica] = marks;
+      this.#parents[replica]!.sessions.watermarksChanged();
+    }
+  }
+
+  cut(replica: number): void {
+    this.#cut.add(replica);
+    this.#parents[replica]!.dialer.cut();
+  }
+
+  attachedTo(): number {
+    return this.#parents.findIndex(({ sessions }) => sessions.status('kid').connected);
+  }
+
+  sequence(): number {
+    return this.#store.read((reader) => readAttachment(reader))!.sequence;
+  }
+
+  watermarks() {
+    return this.#store.read((reader) => readWatermarks(reader));
+  }
+
+  held(): Record<string, string> {
+    return this.#store.read((reader) =>
+      Object.fromEntries(
+        [...this.#consumer.rows(reader)].map((row) => {
+          const { key: at, body } = this.#consumer.content(reader, row.content!);
+          return [at.split('/').at(-1), Buffer.from(body).toString()];
+        }),
+      ),
+    );
+  }
+
+  async run(ms: number): Promise<void> {
+    for (let done = 0; done < ms; done += 1) {
+      this.#clock.advance(1);
+      for (let i = 0; i < 4; i++) await Promise.resolve();
+    }
+  }
+}
