@@ -53,7 +53,7 @@ describe.skipIf(lacking !== '')(`links through real proxies and load balancers${
     const ca = proxies.write('gateway-ca.crt', gateway.caPem.toString());
     await proxies.squid('login', login, ['http_access allow known'], `store:${password}`);
     await proxies.squid('open', open, [
-      'acl mesh port 443 ' + [center, eu, us].join(' '),
+      `acl mesh port 443 ${[center, eu, us].join(' ')}`,
       'http_access allow CONNECT mesh',
     ]);
     await proxies.haproxy(
