@@ -34,6 +34,8 @@ export class Host {
   wanted = true;
   /** It has left the tree for good. */
   isGone = false;
+  /** Of several clones of one path, one after the other: which one. */
+  cloneNumber = 0;
   /** By the name under which clients reach them; the system space under the empty one. */
   spaces = new Map<string, Space>();
   agent: AssembledAgent | undefined;
@@ -133,17 +135,22 @@ export class Host {
       skewMs: () => this.skewMs,
       failed: (error) => this.failed(error),
     });
-    const random = new SeededRandom(seedOf(world.seed, this.title, this.#boots));
+    const random = new SeededRandom(seedOf(world.seed, ...this.#self));
     const store = new SimStore({
       disk: this.disk,
       life,
       clock,
-      random: new SeededRandom(seedOf(world.seed, this.title, this.#boots, 'disk')),
+      random: new SeededRandom(seedOf(world.seed, ...this.#self, 'disk')),
       committed: (changes: readonly Change[], before: MemoryStore) => world.committed(this, changes, before),
       lies: this.lies,
     });
     const soon = (run: () => void) => void clock.after(0, run);
     return { store, clock, random, soon, version: 'simulated' };
+  }
+
+  /** Names this start: no other has the same chance. */
+  get #self(): (string | number)[] {
+    return [`${this.title}${this.cloneNumber === 0 ? '' : this.cloneNumber}`, this.#boots];
   }
 
   get lies(): StoreLies | undefined {

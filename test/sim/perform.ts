@@ -12,6 +12,7 @@ import type { World } from './world.ts';
 export class Performer {
   readonly #world: World;
   readonly #backups = new Map<string, Disk>();
+  #clonesMade = 0;
 
   constructor(world: World) {
     this.#world = world;
@@ -184,6 +185,7 @@ export class Performer {
     const clone = new Host(this.#world, host.planned, host.disk.copy(), true);
     this.#world.clones.set(host.path, clone);
     clone.config = host.config;
+    clone.cloneNumber = this.#clonesMade++;
     clone.start();
   }
 }
