@@ -1,3 +1,6 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
 
@@ -30,8 +33,18 @@ describe.skipIf(withoutKubectl)(`siblings in the middle and at the last hop${why
   };
   let before: (string | undefined)[] = [];
 
+  const started: ChildProcess[] = [];
+  /** A node that was killed, again, as a supervisor would start it. */
+  const start = (file: string) => {
+    const args = ['relay/main.ts', '--config', join(tree.data, 'config', `${file}.yaml`)];
+    started.push(spawn(process.execPath, args, { stdio: 'ignore' }));
+  };
+
   beforeAll(() => tree.up('--no-restart'), 120_000);
-  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+  afterAll(async () => {
+    for (const node of started) node.kill('SIGTERM');
+    await tree[Symbol.asyncDispose]();
+  }, 60_000);
 
   it('counts every cluster once, wherever it is attached', async () => {
     tree.ok(space, 'apply', '-f', fixture('docs/examples/guestbook.yaml'));
@@ -44,6 +57,25 @@ describe.skipIf(withoutKubectl)(`siblings in the middle and at the last hop${why
     tree.kill('eu');
     change('one-left');
     await until('the change is everywhere', () => everywhere('one-left'));
+    await untilWhole();
+    expect(uids()).toEqual(before);
+  }, 120_000);
+
+  it('takes a sibling back with its store, and one whose store is empty, and goes over to them when the others are killed', async () => {
+    rmSync(join(tree.data, 'nodes', 'eu'), { recursive: true });
+    start('eu');
+    start('eu.fr.paris');
+    const isThere = (node: string) =>
+      tree.json<{ status?: { session?: { state: string } } }>('node/center', 'mn', node)?.status?.session?.state ===
+      'Connected';
+    await until('the emptied sibling is there', () => isThere('eu'));
+    await untilWhole();
+    change('both-again');
+    await until('the change is everywhere', () => everywhere('both-again'));
+    tree.kill('eu:fr:paris~1');
+    tree.kill('eu~1');
+    change('the-other-left');
+    await until('the change is everywhere', () => everywhere('the-other-left'));
     await untilWhole();
     expect(uids()).toEqual(before);
   }, 120_000);
