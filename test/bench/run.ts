@@ -44,6 +44,10 @@ const benches: Readonly<Record<string, Entry>> = {
     line: '`banyan up` of the example tree from nothing until every node is ready',
     load: () => import('./cold.ts'),
   },
+  windows: {
+    line: 'what a link fills of 100 Mbit/s at a round trip of 200 ms, each way, by gRPC and by WebSocket',
+    load: () => import('./windows.ts'),
+  },
   customize: {
     line: 'one object customized for 1,000 agents with three distinct values, and one Location changed',
     load: () => import('./customize.ts'),

@@ -1,0 +1,71 @@
+/** A line of a given length and width on loopback: bytes arrive after a delay, and no faster than it lets them, each way for itself. */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+export interface LongLine extends AsyncDisposable {
+  /** host:port */
+  readonly address: string;
+}
+
+export interface LineOptions {
+  /** One way. */
+  readonly delayMs: number;
+  readonly bytesPerSecond: number;
+}
+
+/** What is under way is bounded as a router's queue is: twice what the line holds, then the sender has to wait. */
+const underWayFactor = 2;
+
+/** `target`: host:port. */
+export async function longLine(target: string, options: LineOptions): Promise<LongLine> {
+  const [host, port] = target.split(':');
+  const sockets = new Set<Socket>();
+  const server = createServer({ noDelay: true }, (near) => {
+    const far = connect({ host: host!, port: Number(port), noDelay: true });
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+      carry(from, to, options);
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+function carry(from: Socket, to: Socket, { delayMs, bytesPerSecond }: LineOptions): void {
+  const underWayMax = underWayFactor * bytesPerSecond * (delayMs / 1000);
+  /** In order: two timers of one turn may fire in the other one. */
+  const line: Buffer[] = [];
+  let underWay = 0;
+  /** When the last byte so far has left the line's narrow end. */
+  let freeAtMs = 0;
+  from.on('data', (bytes: Buffer) => {
+    const nowMs = performance.now();
+    freeAtMs = Math.max(nowMs, freeAtMs) + (bytes.length / bytesPerSecond) * 1000;
+    underWay += bytes.length;
+    line.push(bytes);
+    if (underWay > underWayMax) from.pause();
+    setTimeout(
+      () => {
+        const first = line.shift()!;
+        underWay -= first.length;
+        if (!to.destroyed) to.write(first);
+        if (underWay <= underWayMax) from.resume();
+      },
+      freeAtMs - nowMs + delayMs,
+    );
+  });
+}
