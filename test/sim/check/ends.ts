@@ -29,19 +29,25 @@ export function consumerOf(connection: Connection, feed: Feed): FeedEnd {
 export function gap(producer: FeedEnd, consumer: FeedEnd, held: MemoryStore, cursor: number): string | undefined {
   const sent = Rows.of(producer.host.rows, (rows) => allOf(rows, producer.table));
   const has = Rows.of(held, (rows) => allOf(rows, consumer.table));
+  // Of what an origin that was put back lacks or deletes, a consumer that reconciles keeps what may be of the life that was lost.
+  const mayHold = producer.host.world.originWasPutBack;
   if (!sent) return undefined;
   for (const [hash, row] of sent) {
     if (row.revision > cursor) continue;
     const own = has?.get(hash);
-    if (row.content === undefined && own?.content !== undefined && own.originRevision <= row.originRevision) {
+    if (
+      !mayHold &&
+      row.content === undefined &&
+      own?.content !== undefined &&
+      own.originRevision <= row.originRevision
+    ) {
       return `${hash.slice(0, 6)} was removed at revision ${row.revision} and is still there`;
     }
     if (row.content === undefined || own?.content === row.content) continue;
     if (own && own.originRevision > row.originRevision) continue;
     return `${nameOf(producer, row)} of revision ${row.revision} is ${own ? 'another' : 'not there'}`;
   }
-  // Whoever holds newer rows than an origin that was put back keeps them, and does not take its deletions.
-  if (producer.host.world.originWasPutBack) return undefined;
+  if (mayHold) return undefined;
   for (const [hash, own] of has ?? []) {
     if (own.content !== undefined && !sent.has(hash))
       return `${nameOf(consumer, own)} is there, and its producer has none`;
