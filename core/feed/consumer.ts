@@ -88,7 +88,7 @@ export class FeedConsumer extends TableRows implements Consumer {
       const message = `${this.name}: a batch ahead, from revision ${batch.from} of epoch ${epoch}, at cursor ${tuple.cursor} of ${tuple.epoch}`;
       throw new BanyanError('Protocol', message, {}, { retry: 'resync' });
     }
-    const changes = this.applyEntries(t, batch.entries);
+    const changes = this.applyEntries(t, withPieces(t, this.id, batch.entries));
     this.setResume(t, { epoch, incarnation, cursor: tuple.cursor, seenHead: Math.max(tuple.seenHead, head) });
     return changes;
   }

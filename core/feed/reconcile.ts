@@ -5,6 +5,7 @@
  * The idea is that of range-based set reconciliation (Meyer, https://arxiv.org/abs/2212.13567).
  */
 import { hash128, hashBytes } from '../object/hash.ts';
+import { BanyanError } from '../runtime/errors.ts';
 import { concat, equalBytes } from '../store/bytes.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { FeedConsumer } from './consumer.ts';
@@ -26,10 +27,12 @@ import { decodeRow, rowKey, type TableRows, tableRange } from './table.ts';
 /** Parts into which a range is cut: 16 take a million rows to lists in four rounds. */
 const parts = 16;
 /** Rows that are listed rather than cut further: some 3 KB. */
-const listMax = 64;
+export const listMax = 64;
 /** Ranges and keys in one request: its reply stays far below the frame limit. */
-const rangesPerRequest = 256;
-const wantedPerRequest = 256;
+export const rangesPerRequest = 256;
+export const wantedPerRequest = 256;
+/** Ranges that are left to ask: 16 of each of a request's, over all depths. A producer that says that everything differs, without end, is not believed. */
+const rangesMax = 65_536;
 const lowest = Buffer.alloc(hashBytes);
 /** One above the greatest key hash: 17 bytes, so that every hash is below it. */
 const highest = Buffer.concat([Buffer.alloc(hashBytes, 0xff), Buffer.of(0)]);
@@ -138,8 +141,17 @@ export class Reconciliation {
     if (reply.round !== this.#round) return [];
     this.#first ??= reply;
     this.#seenHead = Math.max(this.#seenHead, reply.head);
+    if (reply.answers.length > Math.min(this.#ranges.length, rangesPerRequest)) {
+      throw new BanyanError('Protocol', `${reply.answers.length} answers to ${this.#ranges.length} ranges`);
+    }
     this.#ranges = this.#ranges.slice(reply.answers.length);
     for (const one of reply.answers) this.#take(t, one);
+    if (this.#ranges.length > rangesMax) {
+      throw new BanyanError(
+        'Protocol',
+        `a reconciliation with ${this.#ranges.length} ranges left; at most ${rangesMax}`,
+      );
+    }
     const came = new Set(reply.entries.map((entry) => hex(entry.keyHash)));
     this.#wanted = this.#wanted.filter((keyHash) => !came.has(hex(keyHash)));
     if (came.size > 0) this.#leaveFeed(t, reply);

@@ -10,6 +10,7 @@ import type { Random } from '../runtime/random.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { SessionStreams } from '../stream/streams.ts';
 import { maxFrameBytes } from '../wire/frames.ts';
+import { checkFromAbove } from '../wire/from-above.ts';
 import { Feed, type Frame, type Welcome } from '../wire/generated/mesh.ts';
 import type { Dialer, Link, LinkEvents } from '../wire/link.ts';
 import { beginAttach } from './attach.ts';
@@ -323,6 +324,7 @@ class Attempt {
           if (this.#over) throw new BanyanError('Conflict', 'the session is over');
         },
         applied: (t, changes) => {
+          for (const change of changes) checkFromAbove(this.#ports.path, change);
           gate.applied(t, changes);
           this.#ports.applied(t, changes);
         },

@@ -10,6 +10,8 @@ import type {
   WireEntry,
 } from '../feed/feed.ts';
 import { type HeldPieces, heldMax, type Piece } from '../feed/pieces.ts';
+import { listMax, rangesPerRequest, wantedPerRequest } from '../feed/reconcile.ts';
+import { hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type * as wire from '../wire/generated/mesh.ts';
 import {
@@ -21,6 +23,11 @@ import {
 } from '../wire/generated/mesh.ts';
 
 export type Direction = 'down' | 'up';
+
+/** Rows keep revisions in six bytes. */
+const revisionMax = 2 ** 48 - 1;
+/** A namespace, a name, a group and a resource are at most some 800 bytes; the store takes keys of less than 2 KiB. */
+const keyBytesMax = 1_500;
 
 const feedOf = { down: Feed.FEED_DOWN, up: Feed.FEED_UP } as const;
 
@@ -109,7 +116,16 @@ export function batchFromWire(value: wire.Batch): Batch {
 }
 
 export function requestFromWire(value: wire.ReconcileRequest): ReconcileRequest {
-  return { round: value.round, ranges: value.ranges.map(rangeFromWire), wanted: value.wanted };
+  const { round, ranges, wanted } = value;
+  if (ranges.length > rangesPerRequest || wanted.length > wantedPerRequest) {
+    const most = `at most ${rangesPerRequest} and ${wantedPerRequest}`;
+    throw new BanyanError(
+      'Protocol',
+      `a reconcile request for ${ranges.length} ranges and ${wanted.length} keys; ${most}`,
+    );
+  }
+  for (const keyHash of wanted) checkLength('a key hash', keyHash, hashBytes);
+  return { round, ranges: ranges.map(rangeFromWire), wanted };
 }
 
 export function replyFromWire(value: wire.ReconcileReply): ReconcileReply {
@@ -146,9 +162,15 @@ function entryToWire(entry: WireEntry): Entry {
 
 function entryFromWire(entry: Entry): WireEntry {
   const { keyHash, revision, originRevision, tombstone, key, attributes, body } = entry;
-  if (keyHash.length !== 16) throw new BanyanError('Protocol', `an entry with a key hash of ${keyHash.length} bytes`);
+  checkLength('a key hash', keyHash, hashBytes);
+  checkRevision('revision', revision);
+  checkRevision('origin revision', originRevision);
   if (tombstone) return { keyHash, revision, originRevision };
+  if (entry.pieces.length > 0) checkLength('a content hash', entry.pieces, hashBytes);
   if (entry.pieces.length > 0) return { keyHash, revision, originRevision, pieces: entry.pieces };
+  const keyBytes = Buffer.byteLength(key);
+  if (keyBytes > keyBytesMax)
+    throw new BanyanError('Protocol', `an entry with a key of ${keyBytes} bytes; at most ${keyBytesMax}`);
   const content: Content = { key, attributes, body };
   return { keyHash, revision, originRevision, content };
 }
@@ -158,6 +180,8 @@ function rangeToWire({ from, to, count, fingerprint }: RangeSummary): wire.Range
 }
 
 function rangeFromWire({ from, to, count, fingerprint }: wire.RangeSummary): RangeSummary {
+  checkBounds(from, to);
+  checkLength('a fingerprint', fingerprint, hashBytes);
   return { from, to, count, fingerprint };
 }
 
@@ -193,10 +217,39 @@ function answerFromWire(answer: wire.RangeAnswer): RangeAnswer {
     case RangeAnswer_Kind.KIND_SPLIT:
       return { kind: 'split', parts: answer.parts.map(rangeFromWire) };
     case RangeAnswer_Kind.KIND_LIST:
-      if (answer.range) return { kind: 'list', from: answer.range.from, to: answer.range.to, items: answer.items };
+      if (answer.range) return { kind: 'list', ...listFromWire(answer.range, answer.items) };
       break;
   }
   throw new BanyanError('Protocol', `a reconcile answer of kind ${answer.kind} without its parts`);
+}
+
+/** A list says what a range holds by its items, so its own fingerprint is empty. */
+function listFromWire({ from, to }: wire.RangeSummary, items: readonly wire.RangeItem[]) {
+  checkBounds(from, to);
+  if (items.length > listMax) throw new BanyanError('Protocol', `a list of ${items.length} rows; at most ${listMax}`);
+  for (const { keyHash, contentHash, originRevision } of items) {
+    checkLength('a key hash', keyHash, hashBytes);
+    checkLength('a content hash', contentHash, hashBytes);
+    checkRevision('origin revision', originRevision);
+  }
+  return { from, to, items };
+}
+
+/** `to` may be one above the greatest hash, which takes a byte more. */
+function checkBounds(from: Uint8Array, to: Uint8Array): void {
+  const ordered = Buffer.compare(from, to) < 0;
+  if (from.length === hashBytes && ordered && (to.length === hashBytes || to.length === hashBytes + 1)) return;
+  throw new BanyanError('Protocol', `a range from ${hex(from) || 'nothing'} to ${hex(to) || 'nothing'}`);
+}
+
+function checkLength(what: string, value: Uint8Array, length: number): void {
+  if (value.length === length) return;
+  throw new BanyanError('Protocol', `${what} of ${value.length} bytes, expected ${length}`);
+}
+
+function checkRevision(what: string, value: number): void {
+  if (value <= revisionMax) return;
+  throw new BanyanError('Protocol', `the ${what} ${value}, beyond ${revisionMax}`);
 }
 
 function producerToWire({ epoch, incarnation }: { epoch: string; incarnation: string }) {

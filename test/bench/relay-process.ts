@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { programOf } from '../../center/supervisor/programs.ts';
+import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { defaultLink } from '../../core/wire/dialer/link-options.ts';
 import { inventoryEntrySchema, type NodeConfig } from '../../relay/config.ts';
 import { credentialsOf, makeAuthority } from './credentials.ts';
@@ -14,6 +15,10 @@ export interface RelaySpec {
   /** Directory of its store. */
   readonly data: string;
   readonly clusters: readonly string[];
+  /** Of the certificates; absent: one of its own. */
+  readonly authority?: KeyAndCertificate;
+  /** Where children reach it; absent: a free port at each start. */
+  readonly meshPort?: number;
 }
 
 /** Nobody listens at the port of "discard". */
@@ -21,16 +26,24 @@ const noParent = { address: '127.0.0.1:9', path: '' };
 const lookEveryMs = 10;
 
 export class RelayProcess {
+  /** The file that it logs to, JSON lines. */
+  readonly log: string;
   readonly #scratch: Scratch;
   readonly #config: string;
   readonly #status: string;
   readonly #ca: Buffer;
   #process: ChildProcess | undefined;
 
-  static async prepare(scratch: Scratch, { path, data, clusters }: RelaySpec): Promise<RelayProcess> {
+  static async prepare(
+    scratch: Scratch,
+    { path, data, clusters, authority, meshPort = 0 }: RelaySpec,
+  ): Promise<RelayProcess> {
     const directory = scratch.directory();
     const file = (name: string) => join(directory, name);
-    const { caPem, certPem, keyPem } = await credentialsOf(await makeAuthority(), { path, role: 'relay' });
+    const { caPem, certPem, keyPem } = await credentialsOf(authority ?? (await makeAuthority()), {
+      path,
+      role: 'relay',
+    });
     const pki = { ca: file('ca.crt'), cert: file('relay.crt'), key: file('relay.key') };
     writeFileSync(pki.ca, caPem);
     writeFileSync(pki.cert, certPem);
@@ -47,30 +60,31 @@ export class RelayProcess {
       link: defaultLink,
       pki,
       api: { host: '127.0.0.1', port: 0 },
-      mesh: { host: '127.0.0.1', port: 0, terminatedTls: false },
+      mesh: { host: '127.0.0.1', port: meshPort, terminatedTls: false },
       spaces: [],
       relays: [],
       inventory: clusters.map((name) => inventoryEntrySchema.parse({ name })),
     };
     // JSON is YAML.
     writeFileSync(file('relay.yaml'), JSON.stringify(config));
-    return new RelayProcess(scratch, file('relay.yaml'), file('status.json'), caPem);
+    return new RelayProcess(scratch, file('relay.yaml'), file('status.json'), file('relay.log'), caPem);
   }
 
-  private constructor(scratch: Scratch, config: string, status: string, ca: Buffer) {
+  private constructor(scratch: Scratch, config: string, status: string, log: string, ca: Buffer) {
+    this.log = log;
     this.#scratch = scratch;
     this.#config = config;
     this.#status = status;
     this.#ca = ca;
   }
 
-  /** Resolves when it says that it is ready, with the time since its process was started. */
-  async start(withinMs: number): Promise<number> {
+  /** Resolves when it says that it is ready, with the time since its process was started; or when it listens, which it also does without a parent. */
+  async start(withinMs: number, until: 'ready' | 'listening' = 'ready'): Promise<number> {
     rmSync(this.#status, { force: true });
     const startMs = performance.now();
     const child = this.#scratch.node([programOf('relay'), '--config', this.#config]);
     this.#process = child;
-    while (!(await this.#isReady())) {
+    while (!(until === 'ready' ? await this.#isReady() : existsSync(this.#status))) {
       if (child.exitCode !== null) throw new Error(`the relay ended with exit code ${child.exitCode}`);
       if (performance.now() - startMs > withinMs) throw new Error(`the relay is not ready after ${withinMs / 1_000} s`);
       await new Promise((done) => setTimeout(done, lookEveryMs));

@@ -1,0 +1,57 @@
+/** What a parent may send to a child: placements and objects of sources above it, and what is the child's own. All else ends the session. */
+import type { AppliedChange } from '../feed/feed.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import { asText } from '../store/bytes.ts';
+import { parseEntryKey, splitPlacementId } from './entries.ts';
+
+/** `path` is the child's. Throws Protocol. */
+export function checkFromAbove(path: string, { key, after }: AppliedChange): void {
+  const entry = parseEntryKey(key);
+  if (!entry || !after) return;
+  const attributes = parsed(key, after.attributes);
+  switch (entry.type) {
+    case 'tree': {
+      const named = (attributes as { path?: unknown }).path;
+      if (named === path) return;
+      throw new BanyanError('Protocol', `the parent takes "${path}" for "${named}"`);
+    }
+    case 'placement':
+    case 'target':
+    case 'rules':
+    case 'grant':
+    case 'withdrawn':
+      return checkSource(path, key, splitPlacementId(entry.id).source);
+    case 'object':
+    case 'auxiliary':
+    case 'promoted':
+    case 'promotedCustomizer':
+    case 'release':
+    case 'inventory':
+    case 'keep':
+      return checkSource(path, key, entry.source);
+    default:
+      throw new BanyanError('Protocol', `the parent sends the entry "${key}", which only a child may send`);
+  }
+}
+
+/** What lies deeper in them is checked where it is used. */
+function parsed(key: string, attributes: Uint8Array): object {
+  let value: unknown;
+  try {
+    value = JSON.parse(asText(attributes));
+  } catch {
+    // Told below, with what is no object.
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
+  throw new BanyanError('Protocol', `the attributes of the entry "${key}" are no JSON object`);
+}
+
+/** A source is the path of a node, with dots, and the name of one of its spaces. */
+function checkSource(path: string, key: string, source: string): void {
+  const node = source.slice(0, Math.max(0, source.lastIndexOf('.')));
+  if (node === 'center' || path.replaceAll(':', '.').startsWith(`${node}.`)) return;
+  throw new BanyanError(
+    'Protocol',
+    `the parent of "${path}" sends the entry "${key}" of "${source}", which is not above it`,
+  );
+}

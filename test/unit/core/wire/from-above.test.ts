@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { checkFromAbove } from '../../../../core/wire/from-above.ts';
+
+const check = (path: string, key: string, attributes = '{}') =>
+  checkFromAbove(path, {
+    keyHash: Buffer.alloc(16),
+    key,
+    originRevision: 1,
+    after: { key, attributes: Buffer.from(attributes), body: Buffer.alloc(0) },
+  });
+
+describe('what a parent sends', () => {
+  it.each([
+    ['eu:paris', 'tree', '{"path":"eu:paris","labels":{}}'],
+    ['eu:paris', 'p/center.retail/shop', '{}'],
+    ['eu:paris:till', 'o/eu.paris.ops//configmaps/shop/a', '{}'],
+    ['eu:paris:till', 't/eu.ops/shop', '{}'],
+    ['eu:paris', 'of-a-later-version/x', 'anything'],
+  ])('to %s may be %s', (path, key, attributes) => {
+    expect(() => check(path, key, attributes)).not.toThrow();
+  });
+
+  it.each([
+    ['eu:paris', 'tree', '{"path":"eu:berlin","labels":{}}', 'takes "eu:paris" for "eu:berlin"'],
+    ['eu:paris', 'o/us.ops//configmaps/shop/a', '{}', 'of "us.ops", which is not above it'],
+    ['eu:paris', 'p/eu.paris.ops/shop', '{}', 'not above it'],
+    ['eu:paris', 'r/europe.ops/shop', '{}', 'not above it'],
+    ['eu:paris', 'partial/center.retail/shop', '{}', 'only a child may send'],
+    ['eu:paris', 'o/nowhere//configmaps/shop/a', '{}', 'not above it'],
+    ['eu:paris', 'o/center.retail/configmaps', '{}', 'not the key of an object'],
+    ['eu:paris', 'p/center.retail/shop', 'no json', 'no JSON object'],
+    ['eu:paris', 'p/center.retail/shop', '[1]', 'no JSON object'],
+  ])('to %s may not be %s with %s', (path, key, attributes, message) => {
+    expect(() => check(path, key, attributes)).toThrow(expect.objectContaining({ code: 'Protocol' }));
+    expect(() => check(path, key, attributes)).toThrow(message);
+  });
+});
