@@ -28,8 +28,17 @@ export function checkFromAbove(path: string, { key, after }: AppliedChange): voi
     case 'release':
     case 'inventory':
     case 'keep':
+    case 'era':
       return checkSource(path, key, entry.source);
-    default:
+    case 'labels':
+    case 'partial':
+    case 'summary':
+    case 'gone':
+    case 'state':
+    case 'associated':
+    case 'upsynced':
+    case 'status':
+    case 'node':
       throw new BanyanError('Protocol', `the parent sends the entry "${key}", which only a child may send`);
   }
 }
