@@ -56,9 +56,12 @@ export type Compilation =
   | { readonly customizer: CompiledCustomizer; readonly causes?: undefined }
   | { readonly causes: readonly [Cause, ...Cause[]]; readonly customizer?: undefined };
 
-export function compileCustomizer(spec: CustomizerSpec): Compilation {
+/** Told of each expression that compiles, with its field and the text that it stands in. */
+export type ProgramSeen = (program: CelProgram, field: string, shown: string) => void;
+
+export function compileCustomizer(spec: CustomizerSpec, seen: ProgramSeen = () => undefined): Compilation {
   const causes: Cause[] = [];
-  const compiler = compilerInto(causes);
+  const compiler = compilerInto(causes, seen);
   const rules = (spec.rules ?? []).map((rule, index): CompiledRule => {
     const field = `spec.rules[${index}]`;
     const { labelSelector } = rule.target ?? {};
@@ -66,7 +69,9 @@ export function compileCustomizer(spec: CustomizerSpec): Compilation {
     return {
       field,
       when:
-        rule.when === undefined ? undefined : compileExpression(rule.when, `${field}.when`, rule.when, causes, 'bool'),
+        rule.when === undefined
+          ? undefined
+          : compileExpression(rule.when, `${field}.when`, rule.when, causes, seen, 'bool'),
       target: rule.target ?? {},
       patch: (rule.patch ?? []).flatMap((item, at) => compilePatch(item, `${field}.patch[${at}]`, compiler, causes)),
     };
@@ -78,9 +83,9 @@ export function compileCustomizer(spec: CustomizerSpec): Compilation {
   return first ? { causes: [first, ...rest] } : { customizer: { rules, replacements } };
 }
 
-function compilerInto(causes: Cause[]): TemplateCompiler {
+function compilerInto(causes: Cause[], seen: ProgramSeen): TemplateCompiler {
   return {
-    compile: (source, field, shown) => compileExpression(source, field, shown, causes),
+    compile: (source, field, shown) => compileExpression(source, field, shown, causes, seen),
     wrong: (field, value, message) => causes.push(invalid(field, value, message)),
   };
 }
@@ -90,10 +95,13 @@ function compileExpression(
   field: string,
   shown: string,
   causes: Cause[],
+  seen: ProgramSeen,
   result?: 'bool',
 ): CelProgram | undefined {
   try {
-    return compileCel(source, customizerVariables, result);
+    const program = compileCel(source, customizerVariables, result);
+    seen(program, field, shown);
+    return program;
   } catch (error) {
     if (!(error instanceof CelError)) throw error;
     const message = `compilation failed: ${error.message}; expressions see location, syncTarget, properties, path and object`;

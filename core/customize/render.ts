@@ -229,7 +229,10 @@ class Work implements TemplateContext {
   #spend(steps: number): void {
     this.#budget.remaining -= Math.floor(steps);
     if (this.#budget.remaining < 0)
-      throw new CelError('cost', 'the object exceeds the cost limit of its customization');
+      throw new CelError(
+        'cost',
+        'the object exceeds the cost limit of its customization; use fewer patches or parameters',
+      );
   }
 
   /** What expressions are to see as `object`. */

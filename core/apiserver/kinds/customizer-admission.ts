@@ -6,13 +6,15 @@ import { checkDnsSubdomain } from '../../object/names.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { invalid } from '../crd/field-error.ts';
 import { equalJson } from '../verbs/json-value.ts';
+import { CostTrial } from './customizer-cost.ts';
 import { checkIdentity } from './customizer-identity.ts';
 
 /** An old one whose spec stays as it is can always be edited. */
 export function checkCustomizer(object: KubeObject, old: KubeObject | undefined): readonly Cause[] {
   if (old && equalJson(object.spec, old.spec)) return [];
   const spec = (object.spec ?? {}) as CustomizerSpec;
-  return compileCustomizer(spec).causes ?? checkIdentity(spec);
+  const trial = new CostTrial();
+  return compileCustomizer(spec, trial.see).causes ?? [...checkIdentity(spec), ...trial.causes];
 }
 
 /** What `spec.downsync[].customizers` may hold. One that is not there (yet) is said on the placement, not refused. */

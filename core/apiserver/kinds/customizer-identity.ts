@@ -2,10 +2,12 @@
  * What would make another object of the one that it customizes: told when it is written where the text alone shows it. What only an evaluation shows is
  * told by the destinations.
  */
-import type { CustomizerSpec, PatchItem } from '../../customize/customizer.ts';
+import type { CustomizerSpec, PatchItem, Target } from '../../customize/customizer.ts';
 import { parseJsonPath } from '../../object/jsonpath.ts';
+import { parseApiVersion } from '../../object/meta.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { forbidden } from '../crd/field-error.ts';
+import { isRecord } from '../verbs/json-value.ts';
 
 /** Fields as the names that lead to them. */
 const identity = ['apiVersion', 'kind', 'metadata.name', 'metadata.namespace'];
@@ -13,8 +15,11 @@ const detail = 'would make another object of the one that it customizes; the fie
 const writing = new Set(['add', 'remove', 'replace', 'move', 'copy']);
 
 export function checkIdentity({ rules = [], replacements = [] }: CustomizerSpec): Cause[] {
-  const patched = rules.flatMap(({ patch = [] }, index) =>
-    patch.flatMap((item, at) => checkItem(item, `spec.rules[${index}].patch[${at}]`)),
+  const patched = rules.flatMap(({ target = {}, patch = [] }, index) =>
+    patch.flatMap((item, at) => {
+      const field = `spec.rules[${index}].patch[${at}]`;
+      return item.merge === undefined ? checkItem(item, field) : checkMerge(item.merge, target, `${field}.merge`);
+    }),
   );
   const replaced = replacements.flatMap(({ path }, index) => {
     const steps = parseJsonPath(path) ?? [];
@@ -24,7 +29,6 @@ export function checkIdentity({ rules = [], replacements = [] }: CustomizerSpec)
   return [...patched, ...replaced];
 }
 
-/** A merge may name what it is for, as whole manifests do; whether that is another object, the object says. */
 function checkItem({ op = '', path, from }: PatchItem, field: string): Cause[] {
   if (!writing.has(op)) return [];
   const taken = op === 'move' && isIdentity(from) ? [forbidden(`${field}.from`, `${from} ${detail}`)] : [];
@@ -33,4 +37,38 @@ function checkItem({ op = '', path, from }: PatchItem, field: string): Cause[] {
 
 function isIdentity(pointer: string | undefined): boolean {
   return pointer !== undefined && identity.includes(pointer.slice(1).replaceAll('/', '.'));
+}
+
+/**
+ * A merge may name what it is for, as whole manifests do. Where the rule has no target that says otherwise, whether that is another object is for the
+ * object to say; so are expressions.
+ */
+function checkMerge(merge: unknown, target: Target, field: string): Cause[] {
+  if (!isRecord(merge)) return [];
+  const { apiVersion, kind, metadata } = merge;
+  const causes = checkDirective(merge, field);
+  if (apiVersion !== undefined && !isSame(apiVersion, target.group, (text) => parseApiVersion(text).group))
+    causes.push(forbidden(`${field}.apiVersion`, `${JSON.stringify(apiVersion)} ${detail}`));
+  if (kind !== undefined && !isSame(kind, target.kind))
+    causes.push(forbidden(`${field}.kind`, `${JSON.stringify(kind)} ${detail}`));
+  if (metadata === undefined) return causes;
+  if (!isRecord(metadata)) return [...causes, forbidden(`${field}.metadata`, `${JSON.stringify(metadata)} ${detail}`)];
+  causes.push(...checkDirective(metadata, `${field}.metadata`));
+  for (const [name, wanted] of [['name', target.name] as const, ['namespace', undefined] as const]) {
+    const value = metadata[name];
+    if (value !== undefined && !isSame(value, wanted))
+      causes.push(forbidden(`${field}.metadata.${name}`, `${JSON.stringify(value)} ${detail}`));
+  }
+  return causes;
+}
+
+/** `$patch: delete` and `replace` leave nothing of what says which object it is. */
+function checkDirective({ $patch: directive }: Readonly<Record<string, unknown>>, field: string): Cause[] {
+  if (directive !== 'delete' && directive !== 'replace') return [];
+  return [forbidden(`${field}.$patch`, `${directive} ${detail}`)];
+}
+
+function isSame(value: unknown, wanted: string | undefined, part = (text: string): string => text): boolean {
+  if (typeof value !== 'string') return false;
+  return wanted === undefined || value.includes('${{') || part(value) === wanted;
 }

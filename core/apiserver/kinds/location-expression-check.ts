@@ -23,7 +23,7 @@ export const propertiesMax = 256;
 export function checkLocationExpression(source: string, field: string): Cause[] {
   try {
     const program = compileCel(source, locationVariables, 'bool');
-    program.evaluate(biggest());
+    program.evaluate(biggestDestination());
     return [];
   } catch (error) {
     if (!(error instanceof CelError)) throw error;
@@ -31,20 +31,21 @@ export function checkLocationExpression(source: string, field: string): Cause[] 
       case 'evaluation':
         // Here, for want of a label or a property: not everywhere.
         return [];
-      case 'cost': {
-        const where = `a destination with ${propertiesMax} labels and ${propertiesMax} properties`;
-        return [invalid(field, source, `costs too much at ${where}; use fewer loops inside of others`)];
-      }
+      case 'cost':
+        return [invalid(field, source, costsTooMuch)];
       default:
         return [invalid(field, source, `compilation failed: ${error.message}`)];
     }
   }
 }
 
+export const costsTooMuch = `costs too much at a destination with ${propertiesMax} labels and ${propertiesMax} properties; use fewer loops inside of others`;
+
 type Bindings = Parameters<ReturnType<typeof compileCel>['evaluate']>[0];
 let made: Bindings | undefined;
 
-function biggest(): Bindings {
+/** As big as one may be, for expressions that are tried before they are taken. */
+export function biggestDestination(): Bindings {
   const properties = Object.fromEntries(Array.from({ length: propertiesMax }, (_, i) => [`property-${i}`, `${i}`]));
   const metadata = { name: 'store-17', labels: properties, annotations: properties };
   made ??= {

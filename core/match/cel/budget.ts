@@ -20,6 +20,9 @@ export interface Budget {
  */
 const budgetSteps = 1_000_000;
 
+export const costExceeded =
+  'expression exceeds its cost limit; use fewer loops inside of others, or shorter lists and texts';
+
 export function defaultBudget(): Budget {
   return { remaining: budgetSteps };
 }
@@ -58,7 +61,7 @@ export function instrument(parsed: ParseResult): Guarded {
   const state: { budget: Budget } = { budget: { remaining: 0 } };
   const charge = (steps: number): void => {
     state.budget.remaining -= steps;
-    if (state.budget.remaining < 0) throw new CelError('cost', 'expression exceeds its cost limit');
+    if (state.budget.remaining < 0) throw new CelError('cost', costExceeded);
   };
   const tree: unknown = parsed.ast;
   renameCalls(tree);

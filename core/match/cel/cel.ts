@@ -8,7 +8,7 @@
  */
 import { type Environment, EvaluationError } from '@marcbachmann/cel-js';
 import { describeError } from '../../runtime/errors.ts';
-import { type Budget, defaultBudget, instrument } from './budget.ts';
+import { type Budget, costExceeded, defaultBudget, instrument } from './budget.ts';
 import { CelError } from './cel-error.ts';
 import { baseEnvironment } from './library.ts';
 import type { CelValue } from './values.ts';
@@ -75,7 +75,7 @@ export function compileCel(
     fieldsOf: (variable) => (guarded.names.has(variable) ? guarded.names.get(variable) : nothing),
     evaluate(bindings, budget = defaultBudget()) {
       const value = run(() => guarded.run(bindings, budget) as CelValue);
-      if (budget.remaining < 0) throw new CelError('cost', 'expression exceeds its cost limit');
+      if (budget.remaining < 0) throw new CelError('cost', costExceeded);
       return value;
     },
   };

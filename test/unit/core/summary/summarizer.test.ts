@@ -316,7 +316,7 @@ describe('errors of rows', () => {
           '[1,2,3,4,5,6,7,8,9].all(a, [1,2,3,4,5,6,7,8,9].all(b, [1,2,3,4,5,6,7,8,9].all(c, [1,2,3,4,5,6,7,8,9].all(d, a+b+c+d > 0))))',
       },
       'spec.filter',
-      'expression exceeds its cost limit',
+      'expression exceeds its cost limit; use fewer loops inside of others, or shorter lists and texts',
     ],
   ])('%s', (_, spec, at, message) => {
     const of = summarizer({ combinedFields: [field('n', 'COUNT')], ...spec });

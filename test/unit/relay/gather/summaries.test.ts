@@ -234,6 +234,93 @@ describe('a summary that a user defines', () => {
   });
 });
 
+describe('ten thousand groups below two regions', () => {
+  it('are a thousand exact ones at each level, and the others in one with its bound, whatever each level has dropped', async () => {
+    const [shops, each] = [['a', 'b', 'a:c'].map((relay) => `${relay}:shop`), 5_000];
+    const tree = new SummaryTree(['a', 'b', 'a:c'], shops);
+    const values = [
+      { name: 'n', type: 'COUNT' },
+      { name: 'sum', type: 'SUM', subject: 'returned.status.value' },
+    ];
+    tree.summarizer('wide', { groupBy: [{ name: 'group', def: 'returned.status.group' }], combinedFields: values });
+    tree.placement('wide');
+    for (let i = 0; i < each; i++) tree.apply(webOf(`web-${i}`));
+    await tree.settle();
+    // Half of the groups of each shop are those of the next one: 10,000 in all.
+    for (const [shop, path] of shops.entries())
+      tree.sayMany(
+        path,
+        Array.from({ length: each }, (_, i) => [`web-${i}`, { group: `g${shop * 2_500 + i}`, value: 1 }]),
+      );
+    await tree.settle();
+    for (const [path, rows, groups] of [
+      ['', 15_000, 10_000],
+      ['a', 10_000, 10_000],
+      ['a:c', 5_000, 5_000],
+      ['b', 5_000, 5_000],
+    ] as const) {
+      const { total, dropped = 0, errorBound, rows: shown } = tree.summary(path, 'shop.wide')!;
+      const columns = shown.map((row) => row.columns as [string, number, number]);
+      const [name, inOthers] = columns.at(-1)!;
+      expect([path, shown.length, name, total]).toEqual([path, 1_001, '__other__', rows]);
+      expect(errorBound).toBe(inOthers);
+      expect(columns.reduce((sum, [, n]) => sum + n, 0)).toBe(rows);
+      expect(columns.every(([, n, sum]) => n === sum)).toBe(true);
+      expect(Math.abs(dropped - (groups - 1_000))).toBeLessThan(groups * 0.15);
+    }
+  }, 60_000);
+});
+
+describe('SUM over strings', () => {
+  it.each([
+    [
+      'grouped',
+      {
+        combinedFields: [
+          { name: 'n', type: 'COUNT' },
+          { name: 's', type: 'SUM', subject: 'returned.status.tills' },
+        ],
+      },
+      [[3, 6]],
+    ],
+    ['selected', { select: [{ name: 's', def: 'returned.status.tills * 2' }] }, [[2], [4], [6]]],
+  ])(
+    '%s is errors of these rows, counted and sampled at every level, beside what the others give',
+    async (_, spec, rows) => {
+      const tree = new SummaryTree(['a', 'a:b'], ['a:x', 'a:b:y', 'a:b:z', 'w', 'v']);
+      tree.summarizer('tills', spec);
+      tree.apply(webOf('till'));
+      tree.placement('tills');
+      await tree.settle();
+      for (const [path, tills] of [
+        ['a:x', 1],
+        ['a:b:y', 2],
+        ['w', 3],
+        ['a:b:z', 'seven'],
+        ['v', 'two'],
+      ] as const)
+        tree.say(path, 'till', { tills });
+      await tree.settle();
+      const shown = tree.summary('', 'shop.tills')!;
+      expect([...shown.rows.map(({ columns }) => columns)].sort()).toEqual(rows);
+      expect([shown.total, shown.rowErrors.count]).toEqual([3, 2]);
+      expect(shown.rowErrors.sample.map(({ path }) => path).sort()).toEqual(['a:b:z', 'v']);
+      for (const { field, message } of shown.rowErrors.sample)
+        expect([field, message]).toEqual([
+          expect.stringMatching(/^spec\.(combinedFields\[1\]\.subject|select\[0\]\.def)$/),
+          expect.stringMatching(/string|overload/),
+        ]);
+      expect([
+        tree.summary('a:b', 'shop.tills')!.rowErrors.count,
+        tree.summary('a', 'shop.tills')!.rowErrors.count,
+      ]).toEqual([1, 1]);
+      tree.say('v', 'till', { tills: 4 });
+      await tree.settle();
+      expect(tree.summary('', 'shop.tills')!.rowErrors.count).toBe(1);
+    },
+  );
+});
+
 describe('the cost of one change among a thousand agents', () => {
   it('is log2 of the rows, and log2 of the children above', async () => {
     const many = Array.from({ length: 1000 }, (_, i) => `a:shop-${i}`);

@@ -17,7 +17,7 @@ export interface Shown {
   readonly total: number;
   readonly dropped?: number;
   readonly errorBound?: number;
-  readonly rowErrors: { count: number };
+  readonly rowErrors: { count: number; sample: { path: string; field: string; message: string }[] };
   readonly completeness: { expected: number; fresh: number; never: number; outdated: number };
 }
 
@@ -102,6 +102,15 @@ export class SummaryTree {
     const key = { group: 'apps', resource: 'deployments', namespace: 'shop', name: object };
     const node = this.#parentOf(agent);
     node.say(nameOf(agent), [state(key, more, status), node.partial(true)], ++this.#revision);
+  }
+
+  /** The same of many objects, in one batch. */
+  sayMany(agent: string, statuses: readonly (readonly [object: string, status: object])[]): void {
+    const node = this.#parentOf(agent);
+    const states = statuses.map(([name, status]) =>
+      state({ group: 'apps', resource: 'deployments', namespace: 'shop', name }, {}, status),
+    );
+    node.say(nameOf(agent), [...states, node.partial(true)], ++this.#revision);
   }
 
   /** A ConfigMap of the name that was born at the agent's cluster. */

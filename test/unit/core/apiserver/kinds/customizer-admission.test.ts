@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { checkCustomizer } from '../../../../../core/apiserver/kinds/customizer-admission.ts';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
 import { placement, refusal, testSpace } from './space-support.ts';
 
@@ -61,6 +62,63 @@ describe('a Customizer', () => {
     [{ replacements: [{ path: '$.metadata.labels.name', value: 'x' }] }],
   ])('may look at what says which object it is, and name it as it is: %j', (spec) => {
     expect(testSpace().space.create(customizer(spec)).metadata.generation).toBe(1);
+  });
+
+  it.each([
+    [{ kind: 'ConfigMap' }, { kind: 'Secret' }, 'merge.kind: Forbidden: "Secret" would make another object'],
+    [{ name: 'a' }, { metadata: { name: 'b' } }, 'merge.metadata.name: Forbidden: "b" would make another object'],
+    [{ group: 'apps' }, { apiVersion: 'batch/v1' }, 'merge.apiVersion: Forbidden: "batch/v1"'],
+    [{}, { kind: null }, 'merge.kind: Forbidden: null would make another object'],
+    [{}, { metadata: { namespace: null } }, 'merge.metadata.namespace: Forbidden: null'],
+    [{}, { metadata: null }, 'merge.metadata: Forbidden: null'],
+    [{}, { metadata: { $patch: 'replace', labels: {} } }, 'merge.metadata.$patch: Forbidden: replace'],
+    [{}, { $patch: 'delete' }, 'merge.$patch: Forbidden: delete'],
+  ])(
+    'that merges into an object of target %j what makes another one of it is refused: %j',
+    (target, merge, message) => {
+      expect(refused({ rules: [{ target, patch: [{ merge }] }] })).toContain(`spec.rules[0].patch[0].${message}`);
+    },
+  );
+
+  it.each([
+    [{ kind: 'ConfigMap' }, { kind: 'ConfigMap', metadata: { name: 'any' } }],
+    [{ group: '' }, { apiVersion: 'v1' }],
+    [{ name: 'a' }, { metadata: { name: '${{ object.metadata.name }}' } }],
+  ])('for a target %j may merge what names it as it is: %j', (target, merge) => {
+    const made = testSpace().space.create(customizer({ rules: [{ target, patch: [{ merge }] }] }));
+    expect(made.metadata.generation).toBe(1);
+  });
+
+  it.each([
+    [
+      (value: string) => ({ replacements: [{ path: '$.data.a', value: `\${{ ${value} ? "a" : "b" }}` }] }),
+      'spec.replacements[0].value',
+    ],
+    [(when: string) => ({ rules: [{ when, patch: [{ merge: {} }] }] }), 'spec.rules[0].when'],
+    [
+      (value: string) => ({ rules: [{ patch: [{ merge: { data: { a: `\${{ ${value} ? "a" : "b" }}` } } }] }] }),
+      'spec.rules[0].patch[0].merge.data.a',
+    ],
+  ])('with loops over all properties inside of each other is refused with field and remedy: %o', (spec, field) => {
+    const dear = 'properties.all(a, properties.all(b, properties.all(c, a + b + c != "x")))';
+    const message = refused(spec(dear));
+    expect(message).toContain(`${field}: Invalid value`);
+    expect(message).toContain('costs too much at a destination with 256 labels and 256 properties; use fewer loops');
+    const { space } = testSpace();
+    expect(space.create(customizer(spec('properties.all(a, a != "x")'))).metadata.generation).toBe(1);
+  });
+
+  it('tries no more than some expressions, however many are too dear', () => {
+    const dear = 'properties.all(a, properties.all(b, properties.all(c, a + b + c != "x")))';
+    const rules = Array.from({ length: 64 }, () => ({ when: dear, patch: [{ merge: {} }] }));
+    expect(refused({ rules }).match(/costs too much/g)).toHaveLength(4);
+  });
+
+  it('that an older version has taken stays editable beside what is wrong with it', () => {
+    const old = { ...customizer({ rules: [{ patch: [{ merge: { kind: null } }] }] }) };
+    const labelled = { ...old, metadata: { ...old.metadata, labels: { a: 'b' } } };
+    expect(checkCustomizer(labelled, old)).toEqual([]);
+    expect(checkCustomizer(labelled, undefined)).toHaveLength(1);
   });
 
   it.each([
