@@ -10,6 +10,7 @@ import { systemClock } from '../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../core/runtime/errors.ts';
 import { systemRandom } from '../core/runtime/random.ts';
 import { proxiesOf } from '../core/wire/dialer/proxy-choice.ts';
+import { renewedCredentials } from '../core/wire/node-credentials.ts';
 import { type AgentConfig, parseAgentConfig } from './config.ts';
 import { startNode } from './node.ts';
 
@@ -31,11 +32,15 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
   const node = await startNode({
     config,
     version: packageVersion(),
-    credentials: {
-      caPem: readBytes(config.pki.ca),
-      certPem: readBytes(config.pki.cert),
-      keyPem: readBytes(config.pki.key),
-    },
+    credentials: renewedCredentials({
+      clock: systemClock,
+      log: logger,
+      read: () => ({
+        caPem: readBytes(config.pki.ca),
+        certPem: readBytes(config.pki.cert),
+        keyPem: readBytes(config.pki.key),
+      }),
+    }),
     ...(config.link.ca === undefined ? {} : { linkCaPem: readBytes(config.link.ca) }),
     environment: proxiesOf(process.env),
     clock: systemClock,

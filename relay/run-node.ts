@@ -13,6 +13,7 @@ import { systemRandom } from '../core/runtime/random.ts';
 import { openFormatted } from '../core/store/format.ts';
 import { LmdbStore } from '../core/store/lmdb/lmdb-store.ts';
 import type { EnvironmentProxies } from '../core/wire/dialer/proxy-choice.ts';
+import { renewedCredentials } from '../core/wire/node-credentials.ts';
 import { tlsNetwork } from '../core/wire/tls-network.ts';
 import { storedTransport } from '../core/wire/transport-memory.ts';
 import { type NodeConfig, nodeConfigSchema } from './config.ts';
@@ -43,7 +44,12 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
   const store = LmdbStore.open({ directory: config.data }, log);
   openFormatted(store, systemClock);
   const pem = (file: string) => readFileSync(file);
-  const credentials = { caPem: pem(config.pki.ca), certPem: pem(config.pki.cert), keyPem: pem(config.pki.key) };
+  const { pki } = config;
+  const credentials = renewedCredentials({
+    clock: systemClock,
+    log,
+    read: () => ({ caPem: pem(pki.ca), certPem: pem(pki.cert), keyPem: pem(pki.key) }),
+  });
   const node = new Node(config, {
     store,
     clock: systemClock,

@@ -12,7 +12,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Reader, Store, Transaction } from '../store/store.ts';
 import type { SessionStreams } from '../stream/streams.ts';
 import type { Beat, Frame, Digest as WireDigest } from '../wire/generated/mesh.ts';
-import type { Link } from '../wire/link.ts';
+import type { Expiry, Link } from '../wire/link.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import type { Mismatch } from './mismatch.ts';
 import type { Send } from './outgoing.ts';
@@ -40,6 +40,8 @@ import {
   requestFromWire,
 } from './wire-frames.ts';
 
+/** Wall clocks are set while a session lasts, and timers can't wait for years: what is far away is looked at again after this. */
+const expiryLookMs = 3_600_000;
 /** A peer that says it is away for longer is dialed all the same. */
 const returnAfterMaxMs = 60_000;
 
@@ -82,6 +84,7 @@ export class SessionRunner {
   readonly #ports: RunnerPorts;
   #state: SessionState;
   #timer: Timer | undefined;
+  #expiryTimer: Timer | undefined;
   #reconciliation: Reconciliation | undefined;
   #ended = false;
   /** The transport's buffer is full: data wait, control frames do not. */
@@ -102,6 +105,7 @@ export class SessionRunner {
     const first = begin({ ...start, nowMs: ports.clock.monotonicMs() });
     this.#state = first.state;
     this.#run(first);
+    this.#untilExpiry();
   }
 
   get state(): SessionState {
@@ -177,6 +181,7 @@ export class SessionRunner {
     if (this.#ended) return;
     this.#ended = true;
     this.#timer?.stop();
+    this.#expiryTimer?.stop();
     this.#acknowledgements.settle();
     const reason = error?.message ?? 'ended';
     this.#ports.streams?.end(`the session with ${this.#ports.link.peer.path || 'the center'} is over: ${reason}`);
@@ -491,6 +496,25 @@ export class SessionRunner {
       );
       this.end(error);
     }
+  }
+
+  /** A handshake now would fail by it, so the session must not go on by one of long ago. The peer hears the words, if its clock is behind. */
+  #untilExpiry(): void {
+    const { clock, link } = this.#ports;
+    const { expiry } = link;
+    if (this.#ended || !expiry) return;
+    const leftMs = Math.max(0, expiry.atMs - clock.wallMs());
+    this.#expiryTimer = clock.after(Math.min(leftMs, expiryLookMs), () => {
+      if (clock.wallMs() < expiry.atMs) this.#untilExpiry();
+      else this.#expired(expiry);
+    });
+  }
+
+  #expired({ words }: Expiry): void {
+    const { link, log } = this.#ports;
+    log.warn({ peer: link.peer.path, code: 'Unauthorized', reason: words }, 'the session ends');
+    this.#send({ frame: { $case: 'goodbye', value: { reason: words, returnAfterMs: 0 } } });
+    this.end(new BanyanError('Unauthorized', words));
   }
 
   /** One timer at a time: what it waits for only moves away, so one that fires early finds nothing to do and is set anew. */

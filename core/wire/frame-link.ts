@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { decodeFrame, encodeFrame } from './frames.ts';
 import type { Frame } from './generated/mesh.ts';
-import type { Link, LinkEvents, PeerIdentity } from './link.ts';
+import type { Expiry, Link, LinkEvents, PeerIdentity } from './link.ts';
 
 /** The link's own end of a call; what comes from the other end is given to `received`, `ended` and `failed` of the link. */
 export interface FrameCall {
@@ -22,6 +22,7 @@ export interface FrameLinkOptions {
   readonly call: FrameCall;
   readonly clock: Clock;
   readonly transport: string;
+  readonly expiry?: Expiry | undefined;
   /** At the child. */
   readonly openStream?: NonNullable<Link['openStream']>;
 }
@@ -43,6 +44,7 @@ const lifeBytes = 512;
 export class FrameLink implements Link {
   readonly peer: PeerIdentity;
   readonly transport: string;
+  readonly expiry: Expiry | undefined;
   readonly openStream?: NonNullable<Link['openStream']>;
   readonly #call: FrameCall;
   readonly #clock: Clock;
@@ -56,9 +58,10 @@ export class FrameLink implements Link {
   #readBytes = 0;
   #framedBytes = 0;
 
-  constructor({ peer, call, clock, openStream, transport }: FrameLinkOptions) {
+  constructor({ peer, call, clock, openStream, transport, expiry }: FrameLinkOptions) {
     this.peer = peer;
     this.transport = transport;
+    this.expiry = expiry;
     if (openStream) this.openStream = openStream;
     this.#call = call;
     this.#clock = clock;

@@ -12,10 +12,20 @@ export interface PeerIdentity {
   readonly replica?: number;
 }
 
+/** When a link's certificates are no longer all valid. */
+export interface Expiry {
+  /** Wall time. */
+  readonly atMs: number;
+  /** Which one, and what to do. */
+  readonly words: string;
+}
+
 export interface Link {
   readonly peer: PeerIdentity;
   /** `grpc`, `grpc+proxy`, `websocket`, `memory`: for logs and status. */
   readonly transport: string;
+  /** Known when the session begins; absent: nothing here expires. */
+  readonly expiry?: Expiry | undefined;
   /**
    * Queues a frame for sending, in order. False: the transport's own buffer is full; wait for `onDrain` before sending more data
    * frames (control frames may still be sent). Throws nothing; a broken link tells by `onClose`, one that was ended by a frame over the

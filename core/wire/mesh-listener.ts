@@ -15,7 +15,7 @@ import { Door } from './door.ts';
 import { GrpcAcceptor } from './grpc/grpc-acceptor.ts';
 import { grpcProtocol } from './grpc/tls-channel.ts';
 import type { Accept, Listener } from './link.ts';
-import type { NodeCredentials } from './node-credentials.ts';
+import { type NodeCredentials, perCredentials } from './node-credentials.ts';
 import { acceptProven } from './proof/parent-proof.ts';
 import { WebSocketAcceptor } from './websocket/websocket-acceptor.ts';
 import { webSocketProtocol } from './websocket/websocket-words.ts';
@@ -49,6 +49,8 @@ class MeshListener implements Listener {
   /** The port; TLS begins where a connection has its turn. */
   readonly #front = createTcpServer({ noDelay: true });
   readonly #door = new Door();
+  /** Makes what new connections are shown and trusted by follow renewed files. */
+  readonly #renew: () => void;
   readonly #grpc: Acceptor;
   readonly #webSocket: Acceptor;
   /** All of the port, also those in their handshake. */
@@ -85,6 +87,9 @@ class MeshListener implements Listener {
       rejectUnauthorized: false,
       handshakeTimeout: sessionWithinMs,
       noDelay: true,
+    });
+    this.#renew = perCredentials(credentials, ({ caPem, certPem, keyPem }) => {
+      this.#tls.setSecureContext({ ca: caPem, cert: certPem, key: keyPem, minVersion: tlsVersionMin });
     });
     this.#front.on('connection', (socket) => this.#arrived(socket));
     // Who names no protocol is a gateway that speaks HTTP/1.1 to what is behind it.
@@ -123,12 +128,17 @@ class MeshListener implements Listener {
     if (waitMs === undefined) return void socket.destroy();
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
-    if (waitMs === 0) return void this.#tls.emit('connection', socket);
+    if (waitMs === 0) return this.#begin(socket);
     // Without one, a child that hangs up while it waits would end the process.
     socket.on('error', () => socket.destroy());
     this.#clock.after(waitMs, () => {
-      if (!socket.destroyed) this.#tls.emit('connection', socket);
+      if (!socket.destroyed) this.#begin(socket);
     });
+  }
+
+  #begin(socket: Socket): void {
+    this.#renew();
+    this.#tls.emit('connection', socket);
   }
 
   #destroySockets(): void {

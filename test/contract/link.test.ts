@@ -15,7 +15,7 @@ const dialWithinMs = 10_000;
 const ends = [['child'], ['parent']] as const;
 const other = { child: 'parent', parent: 'child' } as const;
 
-describe.each(makers)('a link over $name', ({ open }) => {
+describe.each(makers)('a link over $name', ({ name, open }) => {
   let line: TestLine;
   let accept: Accept;
   let accepted: End[];
@@ -54,6 +54,13 @@ describe.each(makers)('a link over $name', ({ open }) => {
       const { child, parent } = await connect();
       expect(child.link.peer).toEqual(parentIdentity);
       expect(parent.link.peer).toEqual(childIdentity);
+    });
+
+    it('knows on both sides when the first certificate of the two nodes ends, where there are any', async () => {
+      const { child, parent } = await connect();
+      const [own, theirs] = [child.link.expiry, parent.link.expiry];
+      expect(own?.atMs).toBe(theirs?.atMs);
+      expect(own?.words.includes('spiffe://test/node/')).toBe(name === 'memory' ? undefined : true);
     });
 
     it('tells nothing before its maker has returned, not even what came at once', async () => {

@@ -10,6 +10,7 @@ import { beginBoot } from '../../core/session/node-identity.ts';
 import { ParentSessions } from '../../core/session/parent-sessions.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import type { Frame } from '../../core/wire/generated/mesh.ts';
+import type { Expiry } from '../../core/wire/link.ts';
 import { memoryDialer } from '../../core/wire/memory/memory-link.ts';
 
 export class SessionPair {
@@ -21,6 +22,8 @@ export class SessionPair {
   parentReady = true;
   childReady = true;
   cut = false;
+  /** Of links from now on. */
+  expiry: Expiry | undefined;
   #seed = 1;
   parent!: ReturnType<SessionPair['startParent']>;
   child!: ReturnType<SessionPair['startChild']>;
@@ -71,6 +74,7 @@ export class SessionPair {
       clock: this.clock,
       delayMs: 1,
       isCut: () => this.cut,
+      expiry: () => this.expiry,
       passes: (frame: Frame, from: 'child' | 'parent') => {
         this.frames.push({ from, frame, atMs: this.clock.monotonicMs() });
         return true;

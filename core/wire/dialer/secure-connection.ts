@@ -4,10 +4,11 @@
  */
 import { isIP, type Socket } from 'node:net';
 import { connect, createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import { expiryOfSocket } from '../../identity/expiry.ts';
 import { identityOfPeer } from '../../identity/peer-identity.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import type { PeerIdentity } from '../link.ts';
-import type { NodeCredentials } from '../node-credentials.ts';
+import type { Expiry, PeerIdentity } from '../link.ts';
+import { type NodeCredentials, perCredentials } from '../node-credentials.ts';
 
 /** Both ends are nodes of Banyan: there is no older one to be kind to. */
 export const tlsVersionMin = 'TLSv1.3';
@@ -17,11 +18,13 @@ const terminatorVersionMin = 'TLSv1.2';
 export interface SecureConnection {
   readonly socket: TLSSocket;
   readonly peer: PeerIdentity;
+  readonly expiry: Expiry | undefined;
 }
 
-/** What is trusted, made once for all dials of a node. */
+/** What is trusted, for all dials of a node. */
 export interface Trust {
-  readonly context: SecureContext;
+  /** For the next connection: certificates are renewed while a node runs. */
+  context(): SecureContext;
   /** The certificate has to name the host that was dialed; those of the tree name nodes. */
   readonly byHost: boolean;
   /** Throws Unauthorized. */
@@ -30,11 +33,13 @@ export interface Trust {
 
 /** `check` returns why a node of the tree is not the one that was meant. */
 export function trustInTree(
-  { caPem, certPem, keyPem }: NodeCredentials,
+  credentials: NodeCredentials,
   check: (peer: PeerIdentity) => BanyanError | undefined,
 ): Trust {
   return {
-    context: createSecureContext({ ca: caPem, cert: certPem, key: keyPem, minVersion: tlsVersionMin }),
+    context: perCredentials(credentials, ({ caPem, certPem, keyPem }) =>
+      createSecureContext({ ca: caPem, cert: certPem, key: keyPem, minVersion: tlsVersionMin }),
+    ),
     byHost: false,
     peerOf(socket) {
       const peer = treeIdentity(socket);
@@ -47,8 +52,9 @@ export function trustInTree(
 
 /** The child shows no certificate there, since it could prove nothing by it. `parent`: whom it will have to prove to be behind it. */
 export function trustInTerminator(caPem: Buffer | undefined, parent: PeerIdentity, shown: string): Trust {
+  const context = createSecureContext({ ...(caPem ? { ca: caPem } : {}), minVersion: terminatorVersionMin });
   return {
-    context: createSecureContext({ ...(caPem ? { ca: caPem } : {}), minVersion: terminatorVersionMin }),
+    context: () => context,
     byHost: true,
     peerOf(socket) {
       if (socket.authorized) return parent;
@@ -70,7 +76,7 @@ export async function secureConnection(
   const socket = connect({
     socket: tcp,
     host,
-    secureContext: trust.context,
+    secureContext: trust.context(),
     ALPNProtocols: [...alpnProtocols],
     // SNI takes no addresses (RFC 6066, section 3).
     ...(isIP(host) ? {} : { servername: host }),
@@ -85,7 +91,7 @@ export async function secureConnection(
     socket.once('close', closed);
   });
   try {
-    return { socket, peer: trust.peerOf(socket) };
+    return { socket, peer: trust.peerOf(socket), expiry: expiryOfSocket(socket) };
   } catch (error) {
     socket.destroy();
     throw error;

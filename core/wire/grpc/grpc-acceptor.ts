@@ -1,6 +1,7 @@
 /** The parent's end of gRPC: the calls of children, each on a connection that was given in, with a certificate of this tree or without. */
 import type { TLSSocket } from 'node:tls';
 import { type ConnectionInjector, Metadata, Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
+import { expiryOfSocket } from '../../identity/expiry.ts';
 import { identityOfCertificate, identityOfPeer } from '../../identity/peer-identity.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
@@ -154,6 +155,7 @@ export class GrpcAcceptor implements Acceptor {
     const link = new FrameLink({
       peer,
       transport: 'grpc',
+      expiry: expiryOfSocket(socket),
       clock: this.#clock,
       call: {
         write: (bytes, taken) => call.write(bytes, taken),

@@ -76,6 +76,7 @@ function linkOf({ call, channel, way, failure, streams, hangUp }: Connected, eve
     transport: `grpc${way.suffix}`,
     ...(streams ? { openStream: (id, apart, streamEvents) => streams.open(id, apart, streamEvents) } : {}),
     peer: channel.peer!,
+    expiry: channel.expiry,
     clock: way.clock,
     call: {
       write: (bytes, taken) => call.write(bytes, taken),

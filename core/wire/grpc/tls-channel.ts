@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { CallCredentials, ChannelCredentials } from '@grpc/grpc-js';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { Way } from '../dialer/way.ts';
-import type { PeerIdentity } from '../link.ts';
+import type { Expiry, PeerIdentity } from '../link.ts';
 
 export const grpcProtocol = 'h2';
 
@@ -20,6 +20,7 @@ export class TlsChannel extends ChannelCredentials {
   readonly #sockets: Socket[] = [];
   #closed = false;
   peer: PeerIdentity | undefined;
+  expiry: Expiry | undefined;
   /** Why the parent was not trusted, or a proxy did not let it be reached, if that is what failed. */
   refusal: BanyanError | undefined;
 
@@ -62,7 +63,7 @@ export class TlsChannel extends ChannelCredentials {
     }
     this.#sockets.push(tcp);
     try {
-      const { socket, peer } = await this.#way.open(tcp, [grpcProtocol]);
+      const { socket, peer, expiry } = await this.#way.open(tcp, [grpcProtocol]);
       if (socket.alpnProtocol !== grpcProtocol) {
         socket.destroy();
         throw new BanyanError('Protocol', `${this.#way.shown} speaks no HTTP/2: use the transport websocket or auto`);
@@ -71,6 +72,7 @@ export class TlsChannel extends ChannelCredentials {
       this.#sockets.splice(this.#sockets.indexOf(tcp), 1, socket);
       if (this.#closed) socket.destroy();
       this.peer = peer;
+      this.expiry = expiry;
       return socket;
     } catch (error) {
       if (error instanceof BanyanError) this.refusal = error;

@@ -3,7 +3,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { decodeFrame, encodeFrame } from '../frames.ts';
 import type { Frame } from '../generated/mesh.ts';
-import type { Accept, Dialer, Link, LinkEvents, PeerIdentity } from '../link.ts';
+import type { Accept, Dialer, Expiry, Link, LinkEvents, PeerIdentity } from '../link.ts';
 
 export interface MemoryNetwork {
   readonly clock: Clock;
@@ -11,6 +11,8 @@ export interface MemoryNetwork {
   readonly delayMs: number;
   /** Bytes under way from which `send` returns false, until half of them have arrived; absent: it never does. */
   readonly bufferBytes?: number;
+  /** Of links that are made from now on; absent: they never expire. */
+  expiry?(): Expiry | undefined;
   /** Says no: the dial fails. */
   isCut(): boolean;
   /** Told of each frame that goes through; false loses the connection instead. */
@@ -74,6 +76,7 @@ async function openStream(
 class MemoryLink implements Link {
   readonly peer: PeerIdentity;
   readonly transport = 'memory';
+  readonly expiry: Expiry | undefined;
   readonly #network: MemoryNetwork;
   readonly #side: 'child' | 'parent';
   readonly #forget: () => void;
@@ -87,6 +90,7 @@ class MemoryLink implements Link {
 
   constructor(peer: PeerIdentity, network: MemoryNetwork, side: 'child' | 'parent', forget: () => void) {
     this.peer = peer;
+    this.expiry = network.expiry?.();
     this.#network = network;
     this.#side = side;
     this.#forget = forget;

@@ -2,21 +2,23 @@
  * The child's side: answers the parent's challenge in its Hello, and hands on no Welcome that its parent has not signed for this session. A
  * Retry is handed on unproven: who terminates TLS could as well cut the line.
  */
+import { expiryOfChains } from '../../identity/expiry.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Way } from '../dialer/way.ts';
 import { type Frame, Hello, type Sealed, Welcome } from '../generated/mesh.ts';
-import type { Dialer, Link, LinkEvents } from '../link.ts';
+import type { Dialer, Expiry, Link, LinkEvents } from '../link.ts';
+import { currentOf, perCredentials } from '../node-credentials.ts';
 import { PassedLink } from './passed-link.ts';
 import { nonceBytes, proofFrame, proven, type SessionNonces, Signer } from './seal.ts';
 
 export function provingDialer(dialer: Dialer, way: Way, random: Random): Dialer {
-  const signer = new Signer(way.credentials);
+  const signer = perCredentials(way.credentials, (current) => new Signer(current));
   return {
     async dial(events, timeoutMs) {
       const untilMs = way.clock.monotonicMs() + timeoutMs;
-      const proof = new ChildProof(events, way, signer, random);
+      const proof = new ChildProof(events, way, signer(), random);
       const link = await dialer.dial(proof, timeoutMs);
       return proof.challenged(link, untilMs - way.clock.monotonicMs());
     },
@@ -34,6 +36,7 @@ class ChildProof implements LinkEvents {
   #state: State = 'challenge';
   #link: Link | undefined;
   #nonces: SessionNonces | undefined;
+  #expiry: Expiry | undefined;
   /** Settles the dial. */
   #settle: ((error?: Error) => void) | undefined;
 
@@ -58,7 +61,12 @@ class ChildProof implements LinkEvents {
       timer.stop();
       this.#settle = undefined;
     }
-    return new PassedLink(link, this.#way.parent, (frame) => this.#outgoing(frame));
+    return new PassedLink(
+      link,
+      this.#way.parent,
+      (frame) => this.#outgoing(frame),
+      () => this.#expiry,
+    );
   }
 
   onFrame(frame: Frame): void {
@@ -116,10 +124,11 @@ class ChildProof implements LinkEvents {
   }
 
   #welcomeOf(sealed: Sealed): Welcome {
-    const { caPem } = this.#way.credentials;
+    const { caPem } = currentOf(this.#way.credentials);
     const peer = proven('parent', sealed, this.#nonces!, { caPem, wallMs: this.#clock.wallMs() });
     const refusal = this.#way.notMeant(peer);
     if (refusal) throw refusal;
+    this.#expiry = expiryOfChains(this.#signer.certificates, sealed.certificates);
     try {
       return Welcome.decode(sealed.body);
     } catch (error) {

@@ -1,11 +1,12 @@
 /** The parent's side: challenges a child that has shown no certificate, and takes nothing of it but a Hello that answers the challenge. */
+import { expiryOfChains } from '../../identity/expiry.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { FrameLink } from '../frame-link.ts';
 import { type Frame, Hello, Welcome } from '../generated/mesh.ts';
 import type { Accept, Link, LinkEvents, PeerIdentity } from '../link.ts';
-import type { NodeCredentials } from '../node-credentials.ts';
+import { currentOf, type NodeCredentials, perCredentials } from '../node-credentials.ts';
 import { PassedLink } from './passed-link.ts';
 import { nonceBytes, proofFrame, proven, type SessionNonces, Signer } from './seal.ts';
 
@@ -20,8 +21,8 @@ const helloWithinMs = 10_000;
 
 /** Of links without a proven peer; `accept` is asked once it is. */
 export function acceptProven(accept: Accept, options: ParentProofOptions): (link: FrameLink) => LinkEvents {
-  const signer = new Signer(options.credentials);
-  return (link) => new ParentProof(link, accept, signer, options);
+  const signer = perCredentials(options.credentials, (current) => new Signer(current));
+  return (link) => new ParentProof(link, accept, signer(), options);
 }
 
 class ParentProof implements LinkEvents {
@@ -88,10 +89,17 @@ class ParentProof implements LinkEvents {
     }
     const nonces: SessionNonces = { challenge: this.#challenge, nonce: sealed.nonce };
     const { credentials, clock } = this.#options;
-    const peer = proven('child', sealed, nonces, { caPem: credentials.caPem, wallMs: clock.wallMs() });
+    const peer = proven('child', sealed, nonces, { caPem: currentOf(credentials).caPem, wallMs: clock.wallMs() });
     this.#peer = peer;
     const hello = decodeHello(sealed.body);
-    this.#events = this.#accept(new PassedLink(this.#link, peer, (out) => this.#sealed(out, nonces)));
+    const expiry = expiryOfChains(this.#signer.certificates, sealed.certificates);
+    const passed = new PassedLink(
+      this.#link,
+      peer,
+      (out) => this.#sealed(out, nonces),
+      () => expiry,
+    );
+    this.#events = this.#accept(passed);
     this.#events.onFrame({ frame: { $case: 'hello', value: hello } });
   }
 

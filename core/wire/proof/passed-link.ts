@@ -1,6 +1,6 @@
 /** A link of which one side's first message is sealed on its way, and whose peer is known. */
 import type { Frame } from '../generated/mesh.ts';
-import type { Link, PeerIdentity } from '../link.ts';
+import type { Expiry, Link, PeerIdentity } from '../link.ts';
 
 export class PassedLink implements Link {
   readonly peer: PeerIdentity;
@@ -8,13 +8,25 @@ export class PassedLink implements Link {
   readonly openStream?: NonNullable<Link['openStream']>;
   readonly #link: Link;
   readonly #outgoing: (frame: Frame) => Frame;
+  readonly #expiry: () => Expiry | undefined;
 
-  constructor(link: Link, peer: PeerIdentity, outgoing: (frame: Frame) => Frame) {
+  constructor(
+    link: Link,
+    peer: PeerIdentity,
+    outgoing: (frame: Frame) => Frame,
+    expiry: () => Expiry | undefined = () => undefined,
+  ) {
+    this.#expiry = expiry;
     this.#link = link;
     this.peer = peer;
     this.transport = `${link.transport}+terminated`;
     this.#outgoing = outgoing;
     if (link.openStream) this.openStream = link.openStream.bind(link);
+  }
+
+  /** Of the certificates in the proof; whoever terminates TLS has others. */
+  get expiry(): Expiry | undefined {
+    return this.#expiry();
   }
 
   send(frame: Frame): boolean {

@@ -32,10 +32,10 @@ const usageOf: Record<Speaker, keyof typeof usages> = { child: 'client', parent:
 
 const pemBlock = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g;
 
-/** Who signs: read once. */
+/** Who signs. */
 export class Signer {
   readonly #key: KeyObject;
-  readonly #certificates: readonly Buffer[];
+  readonly certificates: readonly Buffer[];
 
   /** Throws Invalid for a key that is none of ECDSA. */
   constructor({ certPem, keyPem }: NodeCredentials) {
@@ -47,14 +47,14 @@ export class Signer {
         `the node's key is of type ${type}: where TLS is terminated on the way it has to be ECDSA`,
       );
     }
-    this.#certificates = (certPem.toString('latin1').match(pemBlock) ?? []).map((pem) => new X509Certificate(pem).raw);
+    this.certificates = (certPem.toString('latin1').match(pemBlock) ?? []).map((pem) => new X509Certificate(pem).raw);
   }
 
   seal(speaker: Speaker, body: Uint8Array, nonces: SessionNonces): Sealed {
     return {
       body: Buffer.from(body),
       nonce: speaker === 'child' ? Buffer.from(nonces.nonce) : Buffer.alloc(0),
-      certificates: [...this.#certificates],
+      certificates: [...this.certificates],
       signature: sign('sha256', signedBytes(speaker, body, nonces), this.#key),
     };
   }

@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'n
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { WebSocketServer } from 'ws';
+import { expiryOfSocket } from '../../identity/expiry.ts';
 import { identityOfPeer } from '../../identity/peer-identity.ts';
 import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
 import {
@@ -117,7 +118,7 @@ export class WebSocketAcceptor implements Acceptor {
     const isProven = !isTerminated(socket);
     const peer = isProven ? identityOfPeer(socket) : unproven;
     const name = Buffer.from(random.bytes(sessionNameBytes)).toString('hex');
-    const call = new WebSocketCall({ peer, transport: 'websocket', clock, socket });
+    const call = new WebSocketCall({ peer, transport: 'websocket', expiry: expiryOfSocket(socket), clock, socket });
     const events = isProven ? accept(call.link) : acceptUnproven(call.link);
     const session: Session = { link: call.link, events, isProven, streams: new Set() };
     this.#sessions.set(name, session);

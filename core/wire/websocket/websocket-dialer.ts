@@ -6,7 +6,7 @@ import { WebSocket } from 'ws';
 import { BanyanError, describeError, type ErrorCode, isErrorCode } from '../../runtime/errors.ts';
 import type { Way } from '../dialer/way.ts';
 import type { FrameLink } from '../frame-link.ts';
-import type { Dialer, Link, LinkEvents, PeerIdentity } from '../link.ts';
+import type { Dialer, Expiry, Link, LinkEvents, PeerIdentity } from '../link.ts';
 import { WebSocketCall } from './websocket-call.ts';
 import {
   codeHeader,
@@ -44,16 +44,18 @@ interface Opened {
   readonly answer: IncomingMessage;
   readonly socket: TLSSocket;
   readonly peer: PeerIdentity;
+  readonly expiry: Expiry | undefined;
 }
 
 function linkOf(
   way: Way,
-  { webSocket, socket, peer }: Opened,
+  { webSocket, socket, peer, expiry }: Opened,
   openStream?: NonNullable<Link['openStream']>,
 ): FrameLink {
   const call = new WebSocketCall({
     peer,
     transport: `websocket${way.suffix}`,
+    expiry,
     clock: way.clock,
     socket,
     shown: way.shown,
@@ -151,7 +153,7 @@ async function open(
 
 async function openOn(way: Way, tcp: Socket, path: string, headers: Readonly<Record<string, string>>): Promise<Opened> {
   await connected(tcp);
-  const { socket, peer } = await way.open(tcp, [webSocketProtocol]);
+  const { socket, peer, expiry } = await way.open(tcp, [webSocketProtocol]);
   // Over a connection that is secure already, hence no `wss`.
   const webSocket = new WebSocket(`ws://${way.address}${path}`, [subprotocol], {
     ...socketOptions,
@@ -167,7 +169,7 @@ async function openOn(way: Way, tcp: Socket, path: string, headers: Readonly<Rec
       // Frames that came with the answer wait for who wants the link.
       webSocket.pause();
       webSocket.removeListener('error', failed);
-      resolve({ webSocket, answer: answer!, socket, peer });
+      resolve({ webSocket, answer: answer!, socket, peer, expiry });
     });
     webSocket.once('unexpected-response', (_request, response) => {
       refusal(way, response).then(reject, reject);

@@ -20,6 +20,7 @@ export function greeting(accept: Accept): Accept {
         events = accept({
           peer: link.peer,
           transport: link.transport,
+          expiry: link.expiry,
           send: (out) => (isGreeted ? link.send(out) : early.push(out) > 0),
           close: (reason) => link.close(reason),
           queuedBytes: () => link.queuedBytes(),
