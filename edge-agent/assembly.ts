@@ -7,6 +7,7 @@ import type { Clock } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import { beginBoot } from '../core/session/node-identity.ts';
+import type { SessionEnds } from '../core/session/session-ends.ts';
 import type { Reader, Store } from '../core/store/store.ts';
 import type { StreamRouter } from '../core/stream/router.ts';
 import { StreamCounts } from '../core/stream/stream-counts.ts';
@@ -38,6 +39,7 @@ export interface AssembledAgent extends AsyncDisposable {
   readonly agent: Agent;
   readonly uplink: Uplink;
   readonly streamCounts: StreamCounts;
+  readonly sessionEnds: SessionEnds;
   /** Of the embedded cluster. */
   readonly space: Space;
   /** What is kept although the parent lacks it. */
@@ -81,6 +83,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     agent,
     uplink,
     streamCounts,
+    sessionEnds: uplink.sessionEnds,
     space: assembled.space,
     held: (reader) => downstream.held(reader),
     start() {

@@ -1,5 +1,7 @@
 /** What the agent counts, in the text format of Prometheus. Everything is read when it is asked for; nothing is kept up to date. */
 import { Gauge, Registry } from 'prom-client';
+import type { SessionEnds } from '../core/session/session-ends.ts';
+import { measureSessions } from '../core/session/session-metrics.ts';
 import type { StreamCounts } from '../core/stream/stream-counts.ts';
 import { measureStreams } from '../core/stream/stream-metrics.ts';
 
@@ -10,6 +12,7 @@ export interface Measured {
   heldEntries(): number;
   isAttached(): boolean;
   readonly streams: StreamCounts;
+  readonly sessionEnds: SessionEnds;
   storeBytes(): number;
   residentBytes(): number;
 }
@@ -36,6 +39,7 @@ export function metricsOf(measured: Measured): () => Promise<string> {
   gauge('banyan_agent_attached', '1 while there is a session with the parent.', () => Number(measured.isAttached()));
   gauge('banyan_store_used_bytes', 'Bytes of the store on disk.', measured.storeBytes);
   measureStreams(registry, measured.streams);
+  measureSessions(registry, { parent: measured.sessionEnds });
   gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', measured.residentBytes);
   return () => registry.metrics();
 }

@@ -76,6 +76,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       heldEntries: () => store.read((reader) => assembled.held(reader)?.entries ?? 0),
       isAttached: () => uplink.attached,
       streams: assembled.streamCounts,
+      sessionEnds: assembled.sessionEnds,
       storeBytes: () => store.size().usedBytes,
       residentBytes: () => options.residentBytes(),
     }),

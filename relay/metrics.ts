@@ -1,6 +1,7 @@
 /** The metrics of a node's process, in the text format of Prometheus. */
 
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { type MeasuredSessions, measureSessions } from '../core/session/session-metrics.ts';
 import type { StreamCounts } from '../core/stream/stream-counts.ts';
 import { measureStreams } from '../core/stream/stream-metrics.ts';
 
@@ -13,8 +14,12 @@ export function processMetrics(): Promise<string> {
   return registry.metrics();
 }
 
-/** Of byte streams; once a process, which is one node. */
-export function measureNode(node: { readonly streamCounts: StreamCounts }): void {
+/** Of sessions and byte streams; once a process, which is one node. */
+export function measureNode(node: {
+  readonly streamCounts: StreamCounts;
+  readonly sessionEnds: MeasuredSessions;
+}): void {
+  measureSessions(registry, node.sessionEnds);
   measureStreams(registry, node.streamCounts);
 }
 

@@ -12,6 +12,7 @@ import { ChildSession } from '../core/session/child-session.ts';
 import { failoverDialer } from '../core/session/failover-dialer.ts';
 import { markCaughtUp } from '../core/session/node-identity.ts';
 import { ParentSessions } from '../core/session/parent-sessions.ts';
+import type { MeasuredSessions } from '../core/session/session-metrics.ts';
 import { readWatermarks } from '../core/session/watermark.ts';
 import type { Store, Transaction } from '../core/store/store.ts';
 import type { StreamRouter } from '../core/stream/router.ts';
@@ -114,6 +115,11 @@ export class Node implements AsyncDisposable {
       tell: () => this.#sessions.watermarksChanged(),
     });
     this.#api = this.#makeApi();
+  }
+
+  /** Why its sessions ended. */
+  get sessionEnds(): MeasuredSessions {
+    return { children: this.#sessions.ends, parent: this.#uplink?.ends };
   }
 
   /** Serves when it returns; what was left to do at the last end is taken up first. */

@@ -20,6 +20,7 @@ import { piecesVersion, versionMax, versionMin } from './handshake.ts';
 import { Mismatch } from './mismatch.ts';
 import { markAttached, type NodeIdentity, readNodeIdentity } from './node-identity.ts';
 import { SessionRunner } from './runner.ts';
+import { SessionEnds } from './session-ends.ts';
 import { WatermarkGate } from './watermark-gate.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
 
@@ -64,6 +65,7 @@ export class ChildSession {
   #stopped = false;
   readonly #mismatch = new Mismatch();
   #heardOfRoot: { readonly ageMs: number; readonly atMs: number } | undefined;
+  readonly ends = new SessionEnds();
   readonly #startedAtMs: number;
   #flushing = false;
   #awake = false;
@@ -110,6 +112,7 @@ export class ChildSession {
       this.#ports,
       {
         began: (runner) => this.#began(runner),
+        sessionOver: (error) => this.ends.count(error),
         ended: (reason, askedMs) => this.#again(reason, askedMs),
         away: (returnAfterMs) => this.#awayFor(returnAfterMs),
       },
@@ -196,6 +199,8 @@ export class ChildSession {
 
 interface AttemptEvents {
   began(runner: SessionRunner): void;
+  /** Before either of those below, where a session had begun. */
+  sessionOver(error: Error | undefined): void;
   /** Once, last: either this … */
   ended(reason: string, askedMs?: number): void;
   /** … or, when the parent ended in order, how long it is away. */
@@ -343,10 +348,11 @@ class Attempt {
         mismatch: this.#mismatch,
         differs: (what) =>
           log.error({ reason: what }, 'the feed from the parent differs from what the parent has: it is reconciled'),
-        ended: (error, returnAfterMs) =>
-          returnAfterMs === undefined
-            ? this.#end(error ? describeError(error) : 'ended in order')
-            : this.#away(returnAfterMs),
+        ended: (error, returnAfterMs) => {
+          this.#told.sessionOver(error);
+          if (returnAfterMs === undefined) this.#end(error ? describeError(error) : 'ended in order');
+          else this.#away(returnAfterMs);
+        },
       },
       {
         head: Math.max(head, resumes ? up.cursor : 0),

@@ -18,6 +18,7 @@ import { admit, fenceOf, piecesVersion, readSession, type SessionRecord, writeSe
 import { Mismatch } from './mismatch.ts';
 import { ReconcileSlots } from './reconcile-slots.ts';
 import { SessionRunner } from './runner.ts';
+import { SessionEnds, SessionError } from './session-ends.ts';
 import type { Watermarks } from './watermark.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
 
@@ -119,6 +120,7 @@ export class ParentSessions {
   readonly #slots: ReconcileSlots;
   /** By child; as many as have ever come. */
   readonly #mismatches = new Map<string, Mismatch>();
+  readonly ends = new SessionEnds();
   #flushing = false;
 
   constructor(ports: ParentSessionsPorts) {
@@ -304,7 +306,9 @@ export class ParentSessions {
   #begin(link: Link, child: string, hello: Hello, opened: Opened): SessionRunner {
     const { store, clock, log } = this.#ports;
     const { producer, consumer, record, head, ready } = opened;
-    this.#attached.get(child)?.runner.end(new BanyanError('Conflict', 'a newer session of this child took over'));
+    this.#attached
+      .get(child)
+      ?.runner.end(new SessionError('TakenOver', 'Conflict', 'a newer session of this child took over'));
     const tuple = tupleFromWire(hello.down);
     const { resumes, up, held } = store.read((reader) => ({
       resumes: producer.resumable(reader, tuple),
@@ -340,7 +344,10 @@ export class ParentSessions {
         differs: (what) => {
           log.error({ child, reason: what }, 'the feed from a child differs from what the child has: it is reconciled');
         },
-        ended: (error) => this.#ended(child, attached, error),
+        ended: (error) => {
+          this.ends.count(error);
+          this.#ended(child, attached, error);
+        },
       },
       {
         head,

@@ -1,7 +1,7 @@
 /** Carries out what an established session decides: the machine (session.ts) on a store, a clock and a link. */
 import type { FeedConsumer } from '../feed/consumer.ts';
 import { difference, sumBytes, sumOf } from '../feed/digest.ts';
-import type { AppliedChange, Batch, ReconcileReply } from '../feed/feed.ts';
+import { type AppliedChange, type Batch, entryBytes, type ReconcileReply } from '../feed/feed.ts';
 import { dropPieces, heldPieces, type Piece, storePiece } from '../feed/pieces.ts';
 import type { FeedProducer } from '../feed/producer.ts';
 import { Reconciliation } from '../feed/reconcile.ts';
@@ -14,8 +14,10 @@ import type { SessionStreams } from '../stream/streams.ts';
 import type { Beat, Frame, Digest as WireDigest } from '../wire/generated/mesh.ts';
 import type { Expiry, Link } from '../wire/link.ts';
 import { Acknowledgements } from './acknowledgements.ts';
+import { windowMaxBytes } from './flow.ts';
 import type { Mismatch } from './mismatch.ts';
 import type { Send } from './outgoing.ts';
+import { Received } from './received.ts';
 import type { ReconcileSlots } from './reconcile-slots.ts';
 import { make } from './sending.ts';
 import {
@@ -28,6 +30,7 @@ import {
   type Stepped,
   step,
 } from './session.ts';
+import { SessionError } from './session-ends.ts';
 import type { Watermarks } from './watermark.ts';
 import {
   ackFrame,
@@ -98,6 +101,8 @@ export class SessionRunner {
   readonly #entries = { sent: 0, received: 0 };
 
   readonly #acknowledgements: Acknowledgements;
+  /** Of the credit that both sides give. */
+  readonly #received = new Received(windowMaxBytes);
 
   constructor(ports: RunnerPorts, start: Omit<Start, 'nowMs'>) {
     this.#ports = ports;
@@ -281,7 +286,7 @@ export class SessionRunner {
     });
     const what = `${consumer.name}: at revision ${peer.revision} there are ${digest.count} rows here and ${peer.count} at the other end, or others`;
     differs(what);
-    throw new BanyanError('Protocol', what, {}, { retry: 'resync' });
+    throw new SessionError('DigestMismatch', 'Protocol', what, { retry: 'resync' });
   }
 
   /** Told with a head that covers what they speak of, like readiness. */
@@ -327,14 +332,23 @@ export class SessionRunner {
 
   #apply(batch: Batch): void {
     this.#entries.received += batch.entries.length;
+    const bytes = bytesOf(batch);
+    this.#received.came(bytes);
     this.#commit((t) => this.#ports.consumer.apply(t, batch));
-    this.#afterFlush(() => this.#send(ackFrame(this.#consumes, batch.to, batch.epoch)));
+    this.#afterFlush(() => {
+      this.#received.told(bytes);
+      this.#send(ackFrame(this.#consumes, batch.to, batch.epoch));
+    });
   }
 
   #applyAhead(batch: Batch, bytes: number): void {
     this.#entries.received += batch.entries.length;
+    this.#received.came(bytes);
     this.#commit((t) => this.#ports.consumer.applyAhead(t, batch));
-    this.#afterFlush(() => this.#send(creditFrame(this.#consumes, bytes)));
+    this.#afterFlush(() => {
+      this.#received.told(bytes);
+      this.#send(creditFrame(this.#consumes, bytes));
+    });
   }
 
   /** Given back at once: a piece that a crash takes comes again. */
@@ -514,7 +528,7 @@ export class SessionRunner {
     const { link, log } = this.#ports;
     log.warn({ peer: link.peer.path, code: 'Unauthorized', reason: words }, 'the session ends');
     this.#send({ frame: { $case: 'goodbye', value: { reason: words, returnAfterMs: 0 } } });
-    this.end(new BanyanError('Unauthorized', words));
+    this.end(new SessionError('CertificateExpired', 'Unauthorized', words));
   }
 
   /** One timer at a time: what it waits for only moves away, so one that fires early finds nothing to do and is set anew. */
@@ -526,4 +540,8 @@ export class SessionRunner {
       this.#input({ type: 'tick' });
     });
   }
+}
+
+function bytesOf({ entries }: Batch): number {
+  return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
 }

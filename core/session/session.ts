@@ -9,6 +9,7 @@ import type { Piece } from '../feed/pieces.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { type Flow, onAcknowledged, onAnswerTaken, onCredit, openFlow } from './flow.ts';
 import { type Done, nextSend, type Outgoing, onDone, openOutgoing, type Send } from './outgoing.ts';
+import { SessionError } from './session-ends.ts';
 
 /** Beats are sent when nothing else was for this long; the brief's bound is 20 s. */
 export const beatEveryMs = 15_000;
@@ -202,7 +203,7 @@ function onRequest(state: SessionState, request: ReconcileRequest, nowMs: number
 function onTick(state: SessionState, nowMs: number): Stepped {
   if (nowMs - state.heardAtMs >= deathAfterMs) {
     const silence = `nothing was heard for ${Math.round((nowMs - state.heardAtMs) / 1000)} s`;
-    return withEffects(state, { type: 'close', error: new BanyanError('Unavailable', silence) });
+    return withEffects(state, { type: 'close', error: new SessionError('Silence', 'Unavailable', silence) });
   }
   if (nowMs - state.beatAtMs < beatEveryMs) return idle(state);
   return withEffects(

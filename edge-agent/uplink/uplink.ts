@@ -7,6 +7,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { ChildSession } from '../../core/session/child-session.ts';
 import type { NodeIdentity } from '../../core/session/node-identity.ts';
+import type { SessionEnds } from '../../core/session/session-ends.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { SessionStreams } from '../../core/stream/streams.ts';
 import { attributesOf, type ReleaseHeldAttributes, releaseHeldKey } from '../../core/wire/entries.ts';
@@ -73,6 +74,10 @@ export class Uplink {
 
   get attached(): boolean {
     return this.#session.connected;
+  }
+
+  get sessionEnds(): SessionEnds {
+    return this.#session.ends;
   }
 
   /** Of the present session. */

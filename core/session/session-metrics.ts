@@ -1,0 +1,24 @@
+/** The ends of sessions in the text format of Prometheus; read when they are asked for. */
+import { Counter, type Registry } from 'prom-client';
+import type { SessionEnds } from './session-ends.ts';
+
+export interface MeasuredSessions {
+  /** Of a node with children. */
+  readonly children?: SessionEnds | undefined;
+  /** Of a node with a parent. */
+  readonly parent?: SessionEnds | undefined;
+}
+
+export function measureSessions(registry: Registry, { children, parent }: MeasuredSessions): void {
+  new Counter({
+    name: 'banyan_session_ends_total',
+    help: 'Sessions that were established and are over, by who was at the other end and by the reason.',
+    labelNames: ['peer', 'reason'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [reason, count] of children?.by ?? []) this.inc({ peer: 'child', reason }, count);
+      for (const [reason, count] of parent?.by ?? []) this.inc({ peer: 'parent', reason }, count);
+    },
+  });
+}

@@ -1,0 +1,94 @@
+import { Registry } from 'prom-client';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
+import { endOf, SessionEnds, SessionError } from '../../../../core/session/session-ends.ts';
+import { measureSessions } from '../../../../core/session/session-metrics.ts';
+import { batchFrame } from '../../../../core/session/wire-frames.ts';
+import type { Link } from '../../../../core/wire/link.ts';
+import { content, SessionPair } from '../../../support/session-pair.ts';
+
+const mebibyte = 1024 * 1024;
+
+describe('the end of a session', () => {
+  it('is counted by a word for its reason, or by the code of its error', () => {
+    expect(endOf(undefined)).toBe('InOrder');
+    expect(endOf(new SessionError('Silence', 'Unavailable', 'nothing was heard for 60 s'))).toBe('Silence');
+    expect(endOf(new BanyanError('Protocol', 'a frame that says 17'))).toBe('Protocol');
+    expect(endOf(new Error('ECONNRESET'))).toBe('Other');
+  });
+
+  it('is a metric, apart for both kinds of peers', async () => {
+    const registry = new Registry();
+    const [children, parent] = [new SessionEnds(), new SessionEnds()];
+    measureSessions(registry, { children, parent });
+    for (let i = 0; i < 2; i++) children.count(undefined);
+    parent.count(new SessionError('CertificateExpired', 'Unauthorized', 'expired'));
+    const lines = (await registry.metrics()).split('\n').filter((line) => line.startsWith('banyan_'));
+    expect(lines).toEqual([
+      'banyan_session_ends_total{peer="child",reason="InOrder"} 2',
+      'banyan_session_ends_total{peer="parent",reason="CertificateExpired"} 1',
+    ]);
+  });
+});
+
+describe('a pair of sessions', () => {
+  let pair: SessionPair;
+  let link: Link;
+  beforeEach(async () => {
+    pair = new SessionPair();
+    const { dialer, session } = pair.child;
+    const dial = dialer.dial.bind(dialer);
+    dialer.dial = async (events, timeoutMs) => {
+      link = await dial(events, timeoutMs);
+      return link;
+    };
+    session.start();
+    await pair.run(50);
+  });
+
+  /** Without waiting for anything. */
+  function send(count: number, bytes: number): void {
+    const { epoch, incarnation } = pair.child.producer;
+    for (let i = 1; i <= count; i++) {
+      const key = `k${i}`;
+      const body = 'x'.repeat(bytes);
+      const entry = { keyHash: hash128(key), revision: i, originRevision: 0, content: content(key, body) };
+      link.send(batchFrame('up', { entries: [entry], from: i - 1, to: i, head: i, epoch, incarnation }));
+    }
+  }
+
+  it('counts one that ended in order at both ends', async () => {
+    pair.child.session.close();
+    await pair.run(10);
+    expect([...pair.child.session.ends.by]).toEqual([['InOrder', 1]]);
+    expect([...pair.parent.sessions.ends.by]).toEqual([['InOrder', 1]]);
+  });
+
+  it('lets a peer have its credit and one message more in flight', async () => {
+    // What it is told is more than it has, so it hangs up after that.
+    send(7, mebibyte);
+    await pair.run(5);
+    expect(pair.up).toHaveLength(7);
+    expect(pair.parent.sessions.ends.by.has('CreditExceeded')).toBe(false);
+  });
+
+  it('ends when a peer has well more in flight than it was given, before what is too much is stored', async () => {
+    send(20, mebibyte);
+    await pair.run(5);
+    expect(pair.up).toHaveLength(7);
+    expect([...pair.parent.sessions.ends.by]).toEqual([['CreditExceeded', 1]]);
+    expect(pair.said.some((line) => line.includes('where 4194304 and one message are allowed'))).toBe(true);
+  });
+
+  it('lets a peer that waits for what it is told send as much as it likes', async () => {
+    const { store, producer, session } = pair.child;
+    store.write((t) => {
+      for (let i = 0; i < 400; i++) producer.put(t, content(`k${i}`, 'x'.repeat(48 * 1024)), 0);
+    });
+    session.wake();
+    await pair.run(3_000);
+    expect(pair.up).toHaveLength(400);
+    expect([...pair.parent.sessions.ends.by]).toEqual([]);
+  });
+});
