@@ -412,6 +412,7 @@ export class Node implements AsyncDisposable {
       software,
       clock,
       children: book.children,
+      inventories: spaces.inventories(),
       mailboxes,
       store,
       outbox,

@@ -12,7 +12,7 @@ import type { Transaction } from '../../core/store/store.ts';
 import { type InventoryAttributes, type InventoryBody, inventoryKey } from '../../core/wire/entries.ts';
 import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
 import { Inventory, isLocation, isSyncTarget, syncTargetResource } from '../schedule/inventory.ts';
-import { payloadOf } from './payload.ts';
+import { changesOnlyStatus, payloadOf } from './payload.ts';
 import { dropRow, putRow, type SourceRows } from './source-rows.ts';
 
 export interface InventoryRowsPorts extends SourceRows {
@@ -26,19 +26,21 @@ const objectsPerStep = 200;
 
 export class InventoryRows {
   readonly #ports: InventoryRowsPorts;
-  readonly #inventory: Inventory;
+  readonly inventory: Inventory;
 
   constructor(ports: InventoryRowsPorts) {
     this.#ports = ports;
-    this.#inventory = new Inventory(ports.storage);
+    this.inventory = new Inventory(ports.storage);
   }
 
   /** The space's write hook: a mark, and for a Location what it selected before, which nothing says any more when the mark is worked off. */
   note(t: Transaction, event: StorageEvent): void {
     const { key, revision, body } = event.object;
-    if (isSyncTarget(key)) this.#mark(t, key, [], revision);
+    const travels = !changesOnlyStatus(event);
+    if (isSyncTarget(key) && travels) this.#mark(t, key, [], revision);
     if (!isLocation(key)) return;
-    this.#inventory.learn(event);
+    this.inventory.learn(event);
+    if (!travels) return;
     const gone = event.before?.body ?? (event.type === 'DELETED' ? body : undefined);
     this.#mark(t, key, gone ? [asSelecting(parseBody(gone))] : [], revision);
   }
@@ -62,7 +64,7 @@ export class InventoryRows {
     const { storage } = this.#ports;
     const stored = storage.get(key);
     const states = [...(stored ? [parseBody(stored.body)] : []), ...before.map(parseSelecting)];
-    for (const name of states.length === 0 ? [] : this.#inventory.selectedBy(states)) {
+    for (const name of states.length === 0 ? [] : this.inventory.selectedBy(states)) {
       this.#mark(t, { ...syncTargetResource, namespace: '', name }, [], storage.revision());
     }
   }
@@ -77,7 +79,7 @@ export class InventoryRows {
       dropRow(t, this.#ports, key, revision);
       return;
     }
-    const locations = this.#inventory.locationsOf(name, {}).map(({ object }) => travelling(object));
+    const locations = this.inventory.locationsOf(name, {}).map(({ object }) => travelling(object));
     const attributes: InventoryAttributes = { path };
     const body: InventoryBody = {
       syncTarget: travelling(syncTarget),

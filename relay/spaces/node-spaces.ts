@@ -71,6 +71,12 @@ export class NodeSpaces {
     for (const { space } of [...this.#workload.values(), ...this.#inventories.values()]) yield space;
   }
 
+  /** Inventory spaces by source, with what they hold. */
+  inventories(): Map<string, { space: Space; inventory: Inventory }> {
+    const all = [...this.#inventories];
+    return new Map(all.map(([source, { space, rows }]) => [source, { space, inventory: rows.inventory }]));
+  }
+
   /** What brings objects of spaces to the tables of their sources. */
   *contributing(): Generator<Selection | InventoryRows> {
     for (const { rows } of this.#inventories.values()) yield rows;

@@ -1,6 +1,8 @@
 /** What of an object travels: the object as its author wrote it, without what only its space knows. */
-import { canonicalBytes } from '../../core/object/canonical.ts';
+import type { StorageEvent } from '../../core/apiserver/storage.ts';
+import { canonicalBytes, parseBody } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { equalBytes } from '../../core/store/bytes.ts';
 import type { OriginAttributes } from '../../core/wire/entries.ts';
 
 /** kubectl's copy of the last applied configuration concerns the space that it was applied to, and doubles the body. */
@@ -20,6 +22,13 @@ export function payloadOf(object: KubeObject): Uint8Array {
       ...(annotations.length > 0 ? { annotations: Object.fromEntries(annotations) } : {}),
     },
   });
+}
+
+/** Nothing that travels has changed, such as when a status is written. */
+export function changesOnlyStatus({ type, before, object }: StorageEvent): boolean {
+  if (type !== 'MODIFIED' || !before) return false;
+  const [was, is] = [parseBody(before.body), parseBody(object.body)];
+  return was.metadata.uid === is.metadata.uid && equalBytes(payloadOf(was), payloadOf(is));
 }
 
 export function originOf(object: KubeObject): OriginAttributes {

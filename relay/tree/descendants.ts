@@ -159,6 +159,6 @@ export function childOf(own: string, path: string): string | undefined {
   return rest === '' ? undefined : rest.split(':')[0];
 }
 
-function parentOf(path: string): string {
+export function parentOf(path: string): string {
   return path.slice(0, Math.max(0, path.lastIndexOf(':')));
 }

@@ -16,6 +16,7 @@ import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import type { Child } from '../schedule/children.ts';
 import { type Counting, withoutSiblings } from './counting.ts';
 import { Descendants } from './descendants.ts';
+import { InventoryStatuses, type ShownInventory } from './inventory-statuses.ts';
 import { childPath, guarded, hide, objectName, showMailbox, showNode, siblingPath } from './node-objects.ts';
 import { showLocations, showSyncTarget } from './sync-target-status.ts';
 
@@ -28,6 +29,8 @@ export interface NodeReportsPorts {
   readonly children: ReadonlyMap<string, Child>;
   readonly mailboxes: Mailboxes;
   readonly outbox: Producer;
+  /** The node's inventory spaces, by source. */
+  readonly inventories: ReadonlyMap<string, ShownInventory>;
   connection(child: string): SessionStatus;
   /** Whether the node is attached to its parent; undefined for the root. */
   attached(): boolean | undefined;
@@ -50,6 +53,7 @@ export class NodeReports {
   readonly #ports: NodeReportsPorts;
   readonly #descendants: Descendants;
   readonly #counting: Counting;
+  readonly #inventories: InventoryStatuses;
   readonly #dirty = new Set<string>();
   readonly #toldLag = new Map<string, { entries: number; atMs: number }>();
   #timer: Timer | undefined;
@@ -68,12 +72,20 @@ export class NodeReports {
       isConnected: (child) => (counting.membersOf(child) ?? [child]).some((one) => ports.connection(one).connected),
       counting,
     });
+    this.#inventories = new InventoryStatuses({
+      path,
+      inventories: ports.inventories,
+      connection: (child) => ports.connection(child),
+      saidOf: (child) => ports.store.read((reader) => this.toldOf(reader, child, childPath(path, child))),
+      changed: () => this.poke(),
+    });
   }
 
   start(): void {
     this.#started = true;
     for (const child of this.#ports.children.keys()) this.#dirty.add(child);
     this.#ports.store.read((reader) => this.#descendants.load(reader));
+    this.#inventories.start();
     // The node serves first: nothing in the mesh waits for these objects.
     this.#timer = this.#ports.clock.after(0, () => this.#tick());
   }
@@ -114,6 +126,7 @@ export class NodeReports {
 
   stop(): void {
     this.#started = false;
+    this.#inventories.stop();
     this.#timer?.stop();
     this.#lagTimer?.stop();
   }
@@ -130,6 +143,7 @@ export class NodeReports {
       if (left-- === 0) break;
       this.#dirty.delete(name);
       this.#showChild(name);
+      this.#inventories.childChanged(name);
     }
     const counts = this.#counts();
     const attached = this.#ports.attached();
@@ -145,7 +159,8 @@ export class NodeReports {
       const own: NodeAttributes = { role: 'relay', version: software, ...counts, ...kept };
       if (store.write((t) => outbox.put(t, entryOf(path, own), 0))) this.#ports.told();
     }
-    if (this.#dirty.size > 0) this.poke();
+    const hasMore = this.#inventories.show(clock.wallMs());
+    if (this.#dirty.size > 0 || hasMore) this.poke();
   }
 
   #showChild(name: string): void {
