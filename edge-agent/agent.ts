@@ -2,8 +2,9 @@
  * The agent without its wires: from the desired table to the cluster, and from the cluster to the outbox. Everything it needs to go
  * on is in its own store, so it works the same with and without a parent.
  */
+import type { FeedConsumer } from '../core/feed/consumer.ts';
 import type { Held } from '../core/feed/deletions.ts';
-import type { AppliedChange, Consumer, Producer } from '../core/feed/feed.ts';
+import type { AppliedChange, Producer, Table } from '../core/feed/feed.ts';
 import { stableStringify } from '../core/object/canonical.ts';
 import { formatKey, parseKey } from '../core/object/key.ts';
 import type { Clock, Timer } from '../core/runtime/clock.ts';
@@ -24,12 +25,14 @@ import {
   seenKey,
   stateKey,
 } from '../core/wire/entries.ts';
+import { quarantinedAttributes } from '../core/wire/quarantine-words.ts';
 import { readSeen, seenSources } from '../core/wire/seen.ts';
 import { Applier } from './apply/applier.ts';
 import { Leaving } from './apply/leaving.ts';
 import { OwnerRecords } from './apply/owner-records.ts';
 import type { Cluster, ClusterDescription } from './cluster/cluster.ts';
 import { type Delivery, Desired, type DesiredChange } from './desired/desired.ts';
+import { Poisoned, type PoisonedChange, poisonedState, withPoisoned } from './desired/poisoned.ts';
 import { EdgeReports } from './edge-reports.ts';
 import { Observer } from './observe/observer.ts';
 import { type ObjectState, objectState, placementPartial } from './observe/reported-state.ts';
@@ -40,7 +43,10 @@ export interface AgentOptions {
   readonly path: string;
   readonly version: string;
   readonly store: Store;
-  readonly downstream: Consumer;
+  /** Without what is quarantined. */
+  readonly downstream: Table;
+  /** What of it is quarantined. */
+  readonly quarantine?: FeedConsumer;
   readonly outbox: Producer;
   readonly cluster: Cluster;
   readonly clock: Clock;
@@ -66,6 +72,7 @@ export class Agent {
   readonly #outbox: Outbox;
   readonly #reports: EdgeReports;
   readonly #leaving = new Leaving();
+  readonly #poisoned = new Poisoned();
   #description: ClusterDescription | undefined;
   #describing: Timer | undefined;
   #stopped = false;
@@ -74,6 +81,7 @@ export class Agent {
     this.#options = options;
     const { store, cluster, clock, random, logger } = options;
     this.#desired = new Desired(store, options.downstream);
+    this.#quarantineChanged();
     this.#records = new OwnerRecords(store);
     this.#applier = new Applier(
       {
@@ -126,6 +134,7 @@ export class Agent {
     );
     const { wrote } = options;
     this.#outbox = new Outbox({ clock, logger, store, producer: options.outbox, wrote, say: (key) => this.#say(key) });
+    options.quarantine?.onQuarantined(() => this.#touchQuarantined());
     this.#desired.onChange((change) => this.#desiredChanged(change));
   }
 
@@ -234,7 +243,25 @@ export class Agent {
     for (const key of this.#desired.objects()) this.#objectChanged(key);
     for (const id of this.#desired.placements()) this.#outbox.touch(partialKey(id));
     for (const id of this.#desired.withdrawn().keys()) this.#outbox.touch(goneKey(id));
+    this.#touchQuarantined();
+  }
+
+  /** Entries have turned out not to be what their keys say, or are again. */
+  #touchQuarantined(): void {
+    const { states, placements } = this.#quarantineChanged();
+    for (const { source, object } of states) this.#outbox.touch(stateKey(source, object));
+    for (const id of placements) this.#outbox.touch(partialKey(id));
     this.#outbox.touch(nodeKey(this.#options.path));
+  }
+
+  #quarantineChanged(): PoisonedChange {
+    const { store, quarantine } = this.#options;
+    const all = quarantine ? store.read((reader) => quarantine.quarantined(reader)) : [];
+    return this.#poisoned.set(all, (source, key) => this.#deliveryOf(source, key)?.placements ?? []);
+  }
+
+  #deliveryOf(source: string, key: string): Delivery | undefined {
+    return this.#desired.deliveries(key).find((one) => one.source === source);
   }
 
   // ------------------------------------------------------------------------------------------------- what is said
@@ -261,7 +288,12 @@ export class Agent {
   }
 
   #sayState(source: string, key: string): Saying | undefined {
-    const delivery = this.#desired.deliveries(key).find((one) => one.source === source);
+    const delivery = this.#deliveryOf(source, key);
+    const flaw = this.#poisoned.of(source, key);
+    if (flaw) {
+      const status = this.#observer.observation(key)?.status;
+      return { attributes: text(stableStringify(poisonedState(flaw))), body: status ?? new Uint8Array(0) };
+    }
     if (!delivery) return undefined;
     const { conflicted, failed, ...attributes } = this.#state(delivery);
     const seen = conflicted ? undefined : this.#observer.observation(key);
@@ -280,8 +312,10 @@ export class Agent {
       if (delivery) states.push([key, this.#state(delivery, [id])]);
     }
     const settled = !this.#leaving.isLeaving(id);
-    const partial = placementPartial(this.#options.path, placement.target, states, settled, this.#reports.notes(id));
-    return { attributes: new Uint8Array(0), body: encodePartial(partial) };
+    const { path } = this.#options;
+    const partial = placementPartial(path, placement.target, states, settled, this.#reports.notes(id));
+    const body = encodePartial(withPoisoned(partial, path, this.#poisoned.ofPlacement(id)));
+    return { attributes: new Uint8Array(0), body };
   }
 
   /** The answer to the parent's question whether a placement that it has taken away has gone from the cluster. */
@@ -296,7 +330,9 @@ export class Agent {
     const { version, store, held } = this.#options;
     const cluster = this.#description ?? {};
     const kept = heldAttributes(store.read((reader) => held?.(reader)));
-    const said = { role: 'agent', version, ...cluster, ...kept };
+    const { quarantine } = this.#options;
+    const flawed = quarantine ? store.read((reader) => quarantinedAttributes(reader, quarantine)) : {};
+    const said = { role: 'agent', version, ...cluster, ...kept, ...flawed };
     return { attributes: text(stableStringify(said)), body: new Uint8Array(0) };
   }
 

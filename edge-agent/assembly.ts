@@ -12,8 +12,11 @@ import type { Reader, Store } from '../core/store/store.ts';
 import type { StreamRouter } from '../core/stream/router.ts';
 import { StreamCounts } from '../core/stream/stream-counts.ts';
 import { deletionGuard, type Limits } from '../core/wire/deletion-guard.ts';
+import type { QuarantinedAttributes } from '../core/wire/entries.ts';
+import { downFeedJudge } from '../core/wire/entry-shape.ts';
 import { keeping } from '../core/wire/keeping.ts';
 import type { Dialer } from '../core/wire/link.ts';
+import { quarantinedAttributes } from '../core/wire/quarantine-words.ts';
 import { Agent } from './agent.ts';
 import { assembleCluster } from './cluster/embedded/assemble.ts';
 import type { ClusterPace } from './cluster/embedded/pace.ts';
@@ -44,6 +47,8 @@ export interface AssembledAgent extends AsyncDisposable {
   readonly space: Space;
   /** What is kept although the parent lacks it. */
   held(reader: Reader): Held | undefined;
+  /** Entries from the parent that are not what their keys say. */
+  quarantined(reader: Reader): QuarantinedAttributes | undefined;
   start(): void;
 }
 
@@ -57,6 +62,8 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
   const shared = { path, store, downstream, outbox, clock, random, logger };
   const agent: Agent = new Agent({
     ...shared,
+    downstream: downstream.sound,
+    quarantine: downstream,
     version,
     cluster: assembled.cluster,
     wrote: () => uplink.wake(),
@@ -86,6 +93,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     sessionEnds: uplink.sessionEnds,
     space: assembled.space,
     held: (reader) => downstream.held(reader),
+    quarantined: (reader) => quarantinedAttributes(reader, downstream).quarantined,
     start() {
       agent.start();
       uplink.start();
@@ -103,7 +111,12 @@ function openFeeds({ store, clock, random, limits }: AgentPorts) {
     const identity = beginBoot(t, clock, random);
     return {
       identity,
-      downstream: FeedConsumer.open(t, { name: 'upstream', keeping, guard: deletionGuard(clock, limits) }),
+      downstream: FeedConsumer.open(t, {
+        name: 'upstream',
+        keeping,
+        guard: deletionGuard(clock, limits),
+        judge: downFeedJudge('agent'),
+      }),
       outbox: FeedProducer.open(t, { name: 'outbox', bootNonce: identity.bootNonce, random }),
     };
   });

@@ -10,6 +10,7 @@ export interface Measured {
   placements(): number;
   appliedObjects(): number;
   heldEntries(): number;
+  quarantinedEntries(): number;
   isAttached(): boolean;
   readonly streams: StreamCounts;
   readonly sessionEnds: SessionEnds;
@@ -35,6 +36,11 @@ export function metricsOf(measured: Measured): () => Promise<string> {
     'banyan_held_entries',
     'Entries that are kept although the parent lacks them, until they are released.',
     measured.heldEntries,
+  );
+  gauge(
+    'banyan_quarantined_entries',
+    'Entries from the parent that are not what their keys say, and of which the last good form is kept.',
+    measured.quarantinedEntries,
   );
   gauge('banyan_agent_attached', '1 while there is a session with the parent.', () => Number(measured.isAttached()));
   gauge('banyan_store_used_bytes', 'Bytes of the store on disk.', measured.storeBytes);

@@ -74,6 +74,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       placements: () => agent.counts().placements,
       appliedObjects: () => agent.counts().applied,
       heldEntries: () => store.read((reader) => assembled.held(reader)?.entries ?? 0),
+      quarantinedEntries: () => store.read((reader) => assembled.quarantined(reader)?.count ?? 0),
       isAttached: () => uplink.attached,
       streams: assembled.streamCounts,
       sessionEnds: assembled.sessionEnds,

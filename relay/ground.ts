@@ -9,6 +9,7 @@ import { beginBoot, type NodeIdentity } from '../core/session/node-identity.ts';
 import type { Transaction } from '../core/store/store.ts';
 import { deletionGuard } from '../core/wire/deletion-guard.ts';
 import { attributesOf, type PlacementId, type TreeAttributes, treeKey } from '../core/wire/entries.ts';
+import { downFeedJudge } from '../core/wire/entry-shape.ts';
 import type { NodeConfig } from './config.ts';
 import { Mailboxes } from './mailbox/mailboxes.ts';
 import type { NodePorts } from './node.ts';
@@ -86,14 +87,16 @@ export class Ground {
     this.identity = store.write((t) => beginBoot(t, clock, random));
     const { bootNonce } = this.identity;
     const guard = deletionGuard(clock, config.limits);
-    this.upstream = store.write((t) => FeedConsumer.open(t, { name: 'upstream', guard }));
+    this.upstream = store.write((t) =>
+      FeedConsumer.open(t, { name: 'upstream', guard, judge: downFeedJudge('relay') }),
+    );
     this.outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
     this.mailboxes = new Mailboxes(store, random, bootNonce);
     this.spaces = new NodeSpaces({ store, clock, random, log, soon, path }, config, {
       inventoryChanged: (t, child) => this.book.widen(t, child),
       changed: () => events.poke(),
     });
-    const tableOf = (source: string) => this.spaces.tableOf(source) ?? this.upstream;
+    const tableOf = (source: string) => this.spaces.tableOf(source) ?? this.upstream.sound;
     this.inventory = new InventoryBelow({
       path,
       tableOf,
@@ -167,7 +170,7 @@ export class Ground {
 
   #inherited({ path, labels }: NodeConfig, { store }: NodePorts): Labels {
     const row = store.read((reader) => {
-      const found = this.upstream.get(reader, hash128(treeKey));
+      const found = this.upstream.sound.get(reader, hash128(treeKey));
       return found?.content && this.upstream.content(reader, found.content);
     });
     const above = row ? attributesOf<TreeAttributes>(row).labels : {};

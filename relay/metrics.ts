@@ -42,3 +42,9 @@ export const heldEntries = new Gauge({
   help: 'Entries that this node keeps although its parent lacks them, until they are released.',
   registers: [registry],
 });
+
+export const quarantinedEntries = new Gauge({
+  name: 'banyan_quarantined_entries',
+  help: 'Entries from the parent that are not what their keys say, and of which the last good form is kept.',
+  registers: [registry],
+});

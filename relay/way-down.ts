@@ -40,7 +40,7 @@ export class WayDown {
       clock,
       log,
       book: this.moves,
-      upstream: ground.upstream,
+      upstream: ground.upstream.sound,
       isOrigin: (source) => ground.isOrigin(source),
       total: (reader, id) => up().gather.total(reader, id),
       contribution: (id, child) => up().gather.contribution(id, child),

@@ -213,7 +213,7 @@ export class WayUp {
       random,
       log,
       mailboxes,
-      upstream,
+      upstream: upstream.sound,
       statusOf: (reader, id) => this.statuses.statusOf(reader, id),
       exactStatusOf: (reader, source, key) => this.exact.statusOf(reader, source, key),
       isOwn: (source) => this.#ground.isOrigin(source),

@@ -8,8 +8,20 @@ import type { Reader, Transaction } from '../store/store.ts';
 import { recordOf, releaseContent, storeContent } from './content.ts';
 import { type DeletionGuard, forgetHeldRow, type Held, heldRows, judge, noteHeldRows, readHeld } from './deletions.ts';
 import { type Digest, decodeDigest, encodeDigest, moved } from './digest.ts';
-import type { AppliedChange, Batch, Consumer, ResumeTuple, Row, WireEntry } from './feed.ts';
+import type { AppliedChange, Batch, Consumer, Content, ResumeTuple, Row, Table, WireEntry } from './feed.ts';
 import { withPieces } from './pieces.ts';
+import {
+  countQuarantined,
+  type Flaw,
+  type GoodForm,
+  goodForm,
+  type Judge,
+  listQuarantined,
+  putQuarantined,
+  type Quarantined,
+  removeQuarantined,
+  SoundRows,
+} from './quarantine.ts';
 import { checkSameKey, openTable, removeRow, TableRows, writeRow } from './table.ts';
 
 /**
@@ -23,6 +35,14 @@ export interface Keeping {
   keptBy(key: string): string | undefined;
 }
 
+/** Without a guard, what a ready producer lacks is deleted whatever it is; without a judge, every entry is taken for what its key says. */
+export interface ConsumerOptions {
+  readonly name: string;
+  readonly keeping?: Keeping;
+  readonly guard?: DeletionGuard;
+  readonly judge?: Judge;
+}
+
 /** Revision of a row that only its keeper keeps: the producer has none of it. Those of producers begin at 1. */
 const keptRevision = 0;
 
@@ -31,29 +51,43 @@ const neverAttached: ResumeTuple = { epoch: '', incarnation: '', cursor: 0, seen
 export class FeedConsumer extends TableRows implements Consumer {
   readonly #keeping: Keeping | undefined;
   readonly #guard: DeletionGuard | undefined;
+  readonly #judge: Judge | undefined;
+  /** What the rooms read. */
+  readonly sound: Table;
   #onHeld: () => void = () => {};
+  #onQuarantined: () => void = () => {};
   readonly #telling = new WeakSet<Transaction>();
+  readonly #tellingQuarantined = new WeakSet<Transaction>();
 
-  /** Without a guard, what a ready producer lacks is deleted whatever it is. */
-  static open(
-    t: Transaction,
-    options: { readonly name: string; readonly keeping?: Keeping; readonly guard?: DeletionGuard },
-  ): FeedConsumer {
+  static open(t: Transaction, options: ConsumerOptions): FeedConsumer {
     return new FeedConsumer(openTable(t, options.name), options);
   }
 
-  private constructor(
-    id: number,
-    { name, keeping, guard }: { readonly name: string; readonly keeping?: Keeping; readonly guard?: DeletionGuard },
-  ) {
+  private constructor(id: number, { name, keeping, guard, judge }: ConsumerOptions) {
     super(name, id);
     this.#keeping = keeping;
     this.#guard = guard;
+    this.#judge = judge;
+    this.sound = new SoundRows(id, this);
   }
 
   /** Told after a commit that changed what is held. */
   onHeld(listener: () => void): void {
     this.#onHeld = listener;
+  }
+
+  /** Told after a commit that changed what is quarantined. */
+  onQuarantined(listener: () => void): void {
+    this.#onQuarantined = listener;
+  }
+
+  /** Entries that are not what their keys say, in order of key hash. */
+  quarantined(reader: Reader, limit?: number): Quarantined[] {
+    return listQuarantined(reader, this.id, limit);
+  }
+
+  quarantinedCount(reader: Reader): number {
+    return countQuarantined(reader, this.id);
   }
 
   resume(reader: Reader): ResumeTuple {
@@ -177,7 +211,7 @@ export class FeedConsumer extends TableRows implements Consumer {
     const isLost = (keyHash: Uint8Array) => {
       const row = this.get(t, keyHash);
       const content = this.contentOf(t, row);
-      return row !== undefined && content !== undefined && guard.isLost(t, this, content.key, row.originRevision);
+      return row !== undefined && content !== undefined && guard.isLost(t, this.sound, content.key, row.originRevision);
     };
     const lost = keyHashes.filter(isLost);
     const held = this.held(t)?.entries ?? 0;
@@ -234,8 +268,11 @@ export class FeedConsumer extends TableRows implements Consumer {
       if (!row) return undefined;
       removeRow(t, this.id, keyHash);
       tally.moved(row.content?.hash, undefined);
-      if (row.content) releaseContent(t, row.content);
-      return before && { keyHash, key: before.key, originRevision, before };
+      const good = this.#goodOf(t, row);
+      const gone = this.#endQuarantine(t, row) ? this.#goodContent(t, good) : before;
+      if (good) releaseContent(t, good.content);
+      if (row.content && row.poisoned) releaseContent(t, row.content);
+      return gone && { keyHash, key: gone.key, originRevision, before: gone };
     }
     if (!equalBytes(keyHash, hash128(content.key))) {
       throw new BanyanError('Protocol', `${this.name}: the entry "${content.key}" came under another key's hash`);
@@ -244,11 +281,55 @@ export class FeedConsumer extends TableRows implements Consumer {
     const record = recordOf(content);
     const same = row?.content !== undefined && equalBytes(row.content.hash, record.hash);
     const reference = same && row?.content ? row.content : storeContent(t, record);
-    writeRow(t, this.id, { keyHash, revision, originRevision, content: reference });
+    const flaw = same ? undefined : this.#judge?.(content);
+    const poisoned = flaw !== undefined || (same && row?.poisoned === true);
+    writeRow(t, this.id, { keyHash, revision, originRevision, content: reference, ...(poisoned ? { poisoned } : {}) });
     if (same) return undefined;
     tally.moved(row?.content?.hash, record.hash);
-    if (row?.content) releaseContent(t, row.content);
-    return { keyHash, key: content.key, originRevision, after: content, ...(before ? { before } : {}) };
+    const good = this.#goodOf(t, row);
+    if (row?.content && row.poisoned) releaseContent(t, row.content);
+    if (flaw) {
+      this.#quarantine(t, { keyHash, key: content.key, originRevision }, flaw, good);
+      return undefined;
+    }
+    const former = this.#endQuarantine(t, row) ? this.#goodContent(t, good) : before;
+    if (good) releaseContent(t, good.content);
+    return { keyHash, key: content.key, originRevision, after: content, ...(former ? { before: former } : {}) };
+  }
+
+  /** The form of a row that was told last, with its reference: the row's own unless that is quarantined. */
+  #goodOf(t: Transaction, row: Row | undefined): GoodForm | undefined {
+    if (row?.poisoned) return goodForm(t, this.id, row.keyHash);
+    return row?.content && { revision: row.revision, originRevision: row.originRevision, content: row.content };
+  }
+
+  #goodContent(t: Transaction, good: GoodForm | undefined): Content | undefined {
+    return good && this.content(t, good.content);
+  }
+
+  /** What was told of the key stays as it is: there is no change to tell. */
+  #quarantine(
+    t: Transaction,
+    { keyHash, ...entry }: { readonly keyHash: Uint8Array; readonly key: string; readonly originRevision: number },
+    flaw: Flaw,
+    good: GoodForm | undefined,
+  ): void {
+    putQuarantined(t, this.id, keyHash, { ...entry, ...flaw }, good);
+    this.#tellQuarantined(t);
+  }
+
+  #endQuarantine(t: Transaction, row: Row | undefined): boolean {
+    if (!row?.poisoned) return false;
+    removeQuarantined(t, this.id, row.keyHash);
+    this.#tellQuarantined(t);
+    return true;
+  }
+
+  /** Once for a transaction. */
+  #tellQuarantined(t: Transaction): void {
+    if (this.#tellingQuarantined.has(t)) return;
+    this.#tellingQuarantined.add(t);
+    t.afterCommit(() => this.#onQuarantined());
   }
 }
 

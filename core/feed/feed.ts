@@ -32,6 +32,8 @@ export interface Row {
   readonly content?: ContentReference;
   /** Of a consumer: a reconciliation found that the producer lacks it, and it stays until it is released; see deletions.ts. */
   readonly held?: true;
+  /** Of a consumer: it is not what its key says; see quarantine.ts. */
+  readonly poisoned?: true;
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Tables: rows by key hash. A row is `u48 revision, u48 originRevision` and the 16-byte hash of its content; without one it is a tombstone. One more byte
- * behind the hash: the row is held (deletions.ts).
+ * behind the hash: the row is held (deletions.ts), or quarantined (quarantine.ts), or both.
  * Order by key hash is what both ends of a feed share, so a range of it is the unit of reconciliation.
  */
 import { hash128, hashBytes } from '../object/hash.ts';
@@ -9,6 +9,7 @@ import { type Keyspace, prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { type ContentRecord, readContent, recordOf, releaseContent, retainContent, storeContent } from './content.ts';
 import type { Content, ContentReference, Row, Table } from './feed.ts';
+import { dropQuarantined } from './quarantine.ts';
 
 export class TableRows implements Table {
   readonly name: string;
@@ -93,15 +94,16 @@ export class LocalTable extends TableRows {
 // ------------------------------------------------------------------------------------------------------- rows
 
 const heldMark = 1;
+const poisonedMark = 2;
 const liveRowBytes = 2 * u48Bytes + hashBytes;
 
 export function writeRow(t: Transaction, table: number, row: Row): void {
-  const isHeld = row.content !== undefined && row.held === true;
-  const bytes = Buffer.allocUnsafe(2 * u48Bytes + (row.content ? hashBytes : 0) + (isHeld ? 1 : 0));
+  const marks = row.content ? (row.held ? heldMark : 0) | (row.poisoned ? poisonedMark : 0) : 0;
+  const bytes = Buffer.allocUnsafe(2 * u48Bytes + (row.content ? hashBytes : 0) + (marks ? 1 : 0));
   bytes.writeUIntBE(row.revision, 0, u48Bytes);
   bytes.writeUIntBE(row.originRevision, u48Bytes, u48Bytes);
   if (row.content) bytes.set(row.content.hash, 2 * u48Bytes);
-  if (isHeld) bytes[liveRowBytes] = heldMark;
+  if (marks) bytes[liveRowBytes] = marks;
   t.put(rowKey(table, row.keyHash), bytes);
 }
 
@@ -146,7 +148,9 @@ export function decodeRow(keyHash: Uint8Array, bytes: Uint8Array): Row {
   const row = { keyHash, revision: readU48(bytes), originRevision: readU48(bytes, u48Bytes) };
   if (bytes.length === 2 * u48Bytes) return row;
   const live = { ...row, content: { hash: bytes.subarray(2 * u48Bytes, liveRowBytes) } };
-  return bytes.length > liveRowBytes ? { ...live, held: true } : live;
+  const marks = bytes[liveRowBytes] ?? 0;
+  if (marks === 0) return live;
+  return { ...live, ...(marks & heldMark ? { held: true } : {}), ...(marks & poisonedMark ? { poisoned: true } : {}) };
 }
 
 // ----------------------------------------------------------------------------------------------------- tables
@@ -177,6 +181,7 @@ export function dropTable(t: Transaction, name: string): void {
     if (content) releaseContent(t, content);
     t.remove(key);
   }
+  dropQuarantined(t, id);
   for (const space of ['tableRevision', 'producerState', 'consumerState', 'piece', 'heldRow'] as const) {
     for (const [key] of [...t.scan(prefixRange(concat(prefixOf(space), u32(id))))]) t.remove(key);
   }

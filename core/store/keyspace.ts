@@ -95,6 +95,8 @@ export const keyspace = {
   rolledBack: 92,
   /** … source -> # the newest revision of its space that has come here (see wire/seen.ts) */
   seenRevision: 93,
+  /** 4 tableId, h keyHash -> JSON: what is wrong with a row, and its last good form (see feed/quarantine.ts) */
+  quarantined: 100,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

@@ -87,11 +87,37 @@ export const upsyncedKey = (source: string, path: string, key: ObjectKey) => `up
 export const statusKey = (id: PlacementId, key: ObjectKey) => `status/${id}/${formatKey(key)}`;
 export const nodeKey = (path: string) => `node/${path}`;
 
+/** Parts of a key before those of its object, by the first of them. */
+const objectsAt: ReadonlyMap<string, number> = new Map([
+  ['o', 2],
+  ['k', 2],
+  ['a', 2],
+  ['state', 2],
+  ['assoc', 2],
+  ['q', 3],
+  ['c', 3],
+  ['up', 3],
+  ['status', 3],
+]);
+/** Group, resource, namespace and name: see object/key.ts. */
+const objectParts = 4;
+
+/** Whether a key is meant to name an object, whatever else is in it. */
+export function isObjectEntry(key: string): boolean {
+  return objectsAt.has(key.slice(0, key.indexOf('/')));
+}
+
 /** Of which there is one in a feed. */
 const wholeKeys = [{ type: treeKey }, { type: labelsKey }, { type: countedKey }, { type: siblingsKey }] as const;
 
-/** Undefined for a key that this version does not know: it is kept and passed over. */
+/** Undefined for a key that this version does not know, or that names no object where it should: it is kept and passed over. */
 export function parseEntryKey(key: string): EntryKey | undefined {
+  const objectAt = objectsAt.get(key.slice(0, key.indexOf('/')));
+  if (objectAt !== undefined && key.split('/').length !== objectAt + objectParts) return undefined;
+  return parsedEntryKey(key);
+}
+
+function parsedEntryKey(key: string): EntryKey | undefined {
   const slash = key.indexOf('/');
   if (slash < 0) return wholeKeys.find(({ type }) => type === key);
   const rest = key.slice(slash + 1);
@@ -367,6 +393,12 @@ export interface RolledBackAttributes {
   readonly token: string;
 }
 
+/** Entries from above that are not what their keys say: how many, and some of them in words. */
+export interface QuarantinedAttributes {
+  readonly count: number;
+  readonly sample: readonly string[];
+}
+
 /** What a node tells of itself in `node/PATH`; its parent adds session and lag when it hands a relay's entry on. */
 export interface NodeAttributes {
   readonly role: 'relay' | 'agent';
@@ -381,6 +413,7 @@ export interface NodeAttributes {
   readonly held?: HeldAttributes;
   /** Of a relay: sources whose spaces were put back to an older copy. */
   readonly rolledBack?: readonly RolledBackAttributes[];
+  readonly quarantined?: QuarantinedAttributes;
   /** Of an agent: how its cluster describes itself. */
   readonly kubernetesVersion?: string;
   readonly nodes?: number;

@@ -8,9 +8,10 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { heldAttributes } from '../../core/wire/deletion-guard.ts';
 import type { NodeAttributes } from '../../core/wire/entries.ts';
+import { quarantinedAttributes } from '../../core/wire/quarantine-words.ts';
 import { noteSeen, tellSeen } from '../../core/wire/seen.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
-import { heldEntries } from '../metrics.ts';
+import { heldEntries, quarantinedEntries } from '../metrics.ts';
 import type { NodeSpaces } from '../spaces/node-spaces.ts';
 import { nodeResource } from '../tree/node-objects.ts';
 import { Lives } from './lives.ts';
@@ -59,19 +60,21 @@ export class GuardRoom {
     this.#releases = new Releases({
       path,
       system: spaces.system,
-      upstream,
+      upstream: upstream.sound,
       mailboxOf: (child) => mailboxes.get(child)?.producer,
       told: (...asked) => ports.told(...asked),
       release: (t, token) => this.#release(t, token),
       wrote: (child) => ports.wrote(child),
     });
     upstream.onHeld(() => this.#heldChanged());
+    upstream.onQuarantined(() => this.#quarantineChanged());
   }
 
   start(): void {
     const { path, store, spaces, later } = this.#ports;
     this.#unsubscribe = spaces.system.storage.subscribe((events) => this.#asked(events));
     heldEntries.set(store.read((reader) => this.#ports.upstream.held(reader)?.entries ?? 0));
+    quarantinedEntries.set(store.read((reader) => this.#ports.upstream.quarantinedCount(reader)));
     // A word that was given just before the last end.
     later((t) => this.#releases.consider(t, path));
   }
@@ -100,9 +103,14 @@ export class GuardRoom {
     this.#releases.considerAll(t, changes);
   }
 
-  guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack'> {
+  guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack' | 'quarantined'> {
+    const { upstream } = this.#ports;
     const rolledBack = this.#lives.alarms(reader);
-    return { ...heldAttributes(this.#ports.upstream.held(reader)), ...(rolledBack.length > 0 ? { rolledBack } : {}) };
+    return {
+      ...heldAttributes(upstream.held(reader)),
+      ...quarantinedAttributes(reader, upstream),
+      ...(rolledBack.length > 0 ? { rolledBack } : {}),
+    };
   }
 
   #release(t: Transaction, token: string): void {
@@ -120,6 +128,14 @@ export class GuardRoom {
     const held = store.read((reader) => upstream.held(reader));
     heldEntries.set(held?.entries ?? 0);
     if (held) log.warn({ ...held }, 'entries that the parent lacks are held');
+    changed();
+  }
+
+  #quarantineChanged(): void {
+    const { upstream, store, log, changed } = this.#ports;
+    const { quarantined } = store.read((reader) => quarantinedAttributes(reader, upstream));
+    quarantinedEntries.set(quarantined?.count ?? 0);
+    if (quarantined) log.warn({ ...quarantined }, 'entries from above are not what their keys say');
     changed();
   }
 

@@ -6,7 +6,7 @@ import { decodeChecked } from '../../core/object/checked.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { decodePartial } from '../../core/summary/partial.ts';
 import { readUserPartial } from '../../core/summary/user-partial-wire.ts';
-import { parseEntryKey } from '../../core/wire/entries.ts';
+import { isObjectEntry, parseEntryKey } from '../../core/wire/entries.ts';
 import { checkWholeObject } from './whole-objects.ts';
 
 const count = z.number().int().min(0);
@@ -34,6 +34,7 @@ const node = z.object({
   capacity: quantities.optional(),
   allocatable: quantities.optional(),
   held: z.object({ entries: count, since: z.string(), token: z.string(), sample: z.array(z.string()) }).optional(),
+  quarantined: z.object({ count, sample: z.array(z.string()) }).optional(),
   rolledBack: z
     .array(z.object({ source: z.string(), had: count, seen: count, since: z.string(), token: z.string() }))
     .optional(),
@@ -56,6 +57,8 @@ export function checkReported(path: string, { key, after }: AppliedChange): void
   const entry = parseEntryKey(key);
   switch (entry?.type) {
     case undefined:
+      if (isObjectEntry(key)) throw new BanyanError('Protocol', `not the key of an object: ${key}`);
+      return;
     case 'status':
       return;
     case 'seen':

@@ -7,7 +7,7 @@ import { splitReplica } from '../../core/identity/replica.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import type { HeldAttributes, RolledBackAttributes } from '../../core/wire/entries.ts';
+import type { HeldAttributes, QuarantinedAttributes, RolledBackAttributes } from '../../core/wire/entries.ts';
 import { conditionsOf, guardConditions, tellGuardEvents } from '../guard/conditions.ts';
 
 export type NodeRole = 'Center' | 'Relay' | 'Agent';
@@ -24,6 +24,7 @@ export interface NodeStatus {
   readonly agents?: number;
   readonly held?: HeldAttributes;
   readonly rolledBack?: readonly RolledBackAttributes[];
+  readonly quarantined?: QuarantinedAttributes;
 }
 
 export interface MailboxStatus {
@@ -58,12 +59,15 @@ export function showNode(space: Space, path: string, role: NodeRole, status: Nod
   tellGuardEvents(space, after, before, wallMs);
 }
 
+type Kept = Pick<NodeStatus, 'held' | 'rolledBack' | 'quarantined'>;
+
 /** What a node tells of what it keeps although it may be meant to go. */
-export function guarded({
-  held,
-  rolledBack,
-}: Pick<NodeStatus, 'held' | 'rolledBack'>): Pick<NodeStatus, 'held' | 'rolledBack'> {
-  return { ...(held ? { held } : {}), ...(rolledBack?.length ? { rolledBack } : {}) };
+export function guarded({ held, rolledBack, quarantined }: Kept): Kept {
+  return {
+    ...(held ? { held } : {}),
+    ...(rolledBack?.length ? { rolledBack } : {}),
+    ...(quarantined ? { quarantined } : {}),
+  };
 }
 
 export function showMailbox(space: Space, child: string, path: string, status: MailboxStatus): void {

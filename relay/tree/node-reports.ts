@@ -39,7 +39,7 @@ export interface NodeReportsPorts {
   /** The outbox has something new. */
   told(): void;
   /** What this node itself keeps although it may be meant to go. */
-  guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack'>;
+  guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack' | 'quarantined'>;
 }
 
 /** People look at these objects; a second is what they notice. */

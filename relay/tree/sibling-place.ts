@@ -166,7 +166,7 @@ export class SiblingPlace {
 
   #row<T>(reader: Reader, key: string): T | undefined {
     const { upstream } = this.#ports;
-    const row = upstream.get(reader, hash128(key));
+    const row = upstream.sound.get(reader, hash128(key));
     return row?.content && attributesOf<T>(upstream.content(reader, row.content));
   }
 

@@ -47,6 +47,10 @@ const nodeDefinition = definition({
         sample: list('Keys of some.', string('KIND/SOURCE/OBJECT, as docs/architecture.md has them.'), { maxItems: 5 }),
       },
     ),
+    quarantined: object('Entries from its parent that are not what their keys say; it keeps to their last good form.', {
+      count: count('Entries.'),
+      sample: list('Some of them.', string('The key, and what is wrong.'), { maxItems: 5 }),
+    }),
     rolledBack: list(
       'Spaces whose store was emptied or put back to an older copy.',
       object('One space.', {

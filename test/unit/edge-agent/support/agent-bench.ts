@@ -12,6 +12,7 @@ import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
 import { decodePartial } from '../../../../core/summary/partial.ts';
 import type { ReportRules } from '../../../../core/wire/entries.ts';
+import { downFeedJudge } from '../../../../core/wire/entry-shape.ts';
 import { Agent } from '../../../../edge-agent/agent.ts';
 import { FakeCluster } from './fake-cluster.ts';
 import { entry, tombstone } from './feed-entries.ts';
@@ -147,14 +148,15 @@ export class AgentBench {
     const bootNonce = `boot-${++this.#boots}`;
     const random = new SeededRandom(this.#boots);
     this.store.write((t) => {
-      this.consumer = FeedConsumer.open(t, { name: 'upstream' });
+      this.consumer = FeedConsumer.open(t, { name: 'upstream', judge: downFeedJudge('agent') });
       this.producer = FeedProducer.open(t, { name: 'outbox', bootNonce, random });
     });
     return new Agent({
       path,
       version: '0.0.0',
       store: this.store,
-      downstream: this.consumer,
+      downstream: this.consumer.sound,
+      quarantine: this.consumer,
       outbox: this.producer,
       cluster: this.cluster,
       clock: this.clock,

@@ -44,7 +44,7 @@ describe('what a child says', () => {
     expect(check('state/center.retail//configmaps/shop/till', { attributes: { desired: 1 } })).toThrow(/applied: /);
     expect(check('gone/center.retail/shop', { attributes: { asked: -1 } })).toThrow(/asked: /);
     expect(check('node/eu:paris', { attributes: { role: 'king', version: '1' } })).toThrow(/role: /);
-    expect(check('state/center.retail/till')).toThrow('not the key of an object: till');
+    expect(check('state/center.retail/till')).toThrow('not the key of an object: state/center.retail/till');
   });
 
   it('is refused when it is of a node elsewhere, or what only a parent may say', () => {

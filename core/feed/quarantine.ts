@@ -1,0 +1,141 @@
+/**
+ * Entries that are not what their keys say. Such a row is stored as it came, so that both ends of the feed agree and the cursor goes on; but whoever reads
+ * the table to act on it gets the last good form of the key, or nothing. The next good form, or the end of the key, ends the quarantine.
+ *
+ * Bound: one record for each such row, which the producer's own bounds hold.
+ */
+import { asBuffer, asText, concat, prefixRange, text, u32 } from '../store/bytes.ts';
+import { prefixOf } from '../store/keyspace.ts';
+import type { Reader, Transaction } from '../store/store.ts';
+import { releaseContent } from './content.ts';
+import type { Content, ContentReference, Row, Table } from './feed.ts';
+
+/** What is wrong with an entry, in words. */
+export interface Flaw {
+  readonly reason: string;
+  /** The placements that it names, if that much of it can be read. */
+  readonly refs?: readonly string[];
+}
+
+/** Pure; undefined: the entry is what its key says. */
+export type Judge = (content: Content) => Flaw | undefined;
+
+export interface Quarantined extends Flaw {
+  readonly key: string;
+  readonly originRevision: number;
+}
+
+/** The last good form of a key, with a reference of its own to its content. */
+export interface GoodForm {
+  readonly revision: number;
+  readonly originRevision: number;
+  readonly content: ContentReference;
+}
+
+interface QuarantineRecord extends Quarantined {
+  readonly good?: { readonly revision: number; readonly originRevision: number; readonly hash: string };
+}
+
+/** A reason goes into statuses: one line for a person. */
+const reasonLengthMax = 300;
+
+export function putQuarantined(
+  t: Transaction,
+  table: number,
+  keyHash: Uint8Array,
+  { reason, ...what }: Quarantined,
+  good: GoodForm | undefined,
+): void {
+  const record: QuarantineRecord = {
+    ...what,
+    reason: reason.slice(0, reasonLengthMax),
+    ...(good ? { good: { ...formOf(good), hash: asBuffer(good.content.hash).toString('hex') } } : {}),
+  };
+  t.put(recordKey(table, keyHash), text(JSON.stringify(record)));
+}
+
+export function goodForm(reader: Reader, table: number, keyHash: Uint8Array): GoodForm | undefined {
+  const bytes = reader.get(recordKey(table, keyHash));
+  const good = bytes && (JSON.parse(asText(bytes)) as QuarantineRecord).good;
+  return good && { ...formOf(good), content: { hash: Buffer.from(good.hash, 'hex') } };
+}
+
+/** The record alone: what its good form names is released by whoever takes it. */
+export function removeQuarantined(t: Transaction, table: number, keyHash: Uint8Array): void {
+  t.remove(recordKey(table, keyHash));
+}
+
+export function listQuarantined(reader: Reader, table: number, limit = Number.POSITIVE_INFINITY): Quarantined[] {
+  const found: Quarantined[] = [];
+  for (const [, value] of reader.scan(prefixRange(recordKey(table)))) {
+    if (found.length >= limit) break;
+    const { good: _good, ...what } = JSON.parse(asText(value)) as QuarantineRecord;
+    found.push(what);
+  }
+  return found;
+}
+
+export function countQuarantined(reader: Reader, table: number): number {
+  let count = 0;
+  for (const _record of reader.scan(prefixRange(recordKey(table)))) count++;
+  return count;
+}
+
+/** With the table: what only its records name. */
+export function dropQuarantined(t: Transaction, table: number): void {
+  const prefix = recordKey(table);
+  for (const [key] of [...t.scan(prefixRange(prefix))]) {
+    const good = goodForm(t, table, key.subarray(prefix.length));
+    if (good) releaseContent(t, good.content);
+    t.remove(key);
+  }
+}
+
+/** The table as those see it who act on what it says: quarantined rows are there in their last good form, or not at all. */
+export class SoundRows implements Table {
+  readonly name: string;
+  readonly #id: number;
+  readonly #raw: Table;
+
+  constructor(id: number, raw: Table) {
+    this.name = raw.name;
+    this.#id = id;
+    this.#raw = raw;
+  }
+
+  get(reader: Reader, keyHash: Uint8Array): Row | undefined {
+    const row = this.#raw.get(reader, keyHash);
+    return row?.poisoned ? this.#good(reader, row) : row;
+  }
+
+  content(reader: Reader, reference: ContentReference): Content {
+    return this.#raw.content(reader, reference);
+  }
+
+  *rows(reader: Reader, after?: Uint8Array, limit = Number.POSITIVE_INFINITY): Generator<Row> {
+    let left = limit;
+    for (const raw of this.#raw.rows(reader, after)) {
+      const row = raw.poisoned ? this.#good(reader, raw) : raw;
+      if (!row) continue;
+      if (left-- <= 0) return;
+      yield row;
+    }
+  }
+
+  count(reader: Reader): { entries: number; tombstones: number } {
+    return this.#raw.count(reader);
+  }
+
+  #good(reader: Reader, { keyHash, held }: Row): Row | undefined {
+    const good = goodForm(reader, this.#id, keyHash);
+    return good && { keyHash, ...good, ...(held ? { held } : {}) };
+  }
+}
+
+function formOf({ revision, originRevision }: { readonly revision: number; readonly originRevision: number }) {
+  return { revision, originRevision };
+}
+
+function recordKey(table: number, keyHash: Uint8Array = new Uint8Array(0)): Uint8Array {
+  return concat(prefixOf('quarantined'), u32(table), keyHash);
+}

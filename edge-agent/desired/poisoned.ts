@@ -1,0 +1,83 @@
+/** Objects whose entries are quarantined, as states and partials tell them. */
+import type { Quarantined } from '../../core/feed/quarantine.ts';
+import { formatKey, type ObjectKey } from '../../core/object/key.ts';
+import { type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
+import { type PlacementId, parseEntryKey, placementId, type StateAttributes } from '../../core/wire/entries.ts';
+
+interface PoisonedObject extends Quarantined {
+  readonly source: string;
+  readonly object: ObjectKey;
+  readonly placements: readonly PlacementId[];
+}
+
+/** What has to be told anew. */
+export interface PoisonedChange {
+  readonly states: readonly { readonly source: string; readonly object: ObjectKey }[];
+  readonly placements: ReadonlySet<PlacementId>;
+}
+
+/** Few: an index over all of them is made anew with each change. */
+export class Poisoned {
+  #bySource = new Map<string, PoisonedObject>();
+  #byPlacement = new Map<PlacementId, PoisonedObject[]>();
+
+  /** `formerly`: the placements that the last good form of an object is of. */
+  set(all: readonly Quarantined[], formerly: (source: string, key: string) => readonly PlacementId[]): PoisonedChange {
+    const before = this.#bySource;
+    this.#bySource = new Map();
+    for (const one of all) {
+      const entry = parseEntryKey(one.key);
+      if (entry?.type !== 'object') continue;
+      const { source, object } = entry;
+      const named = one.refs?.map((name) => placementId(source, name));
+      const placements = named ?? formerly(source, formatKey(object));
+      this.#bySource.set(at(source, formatKey(object)), { ...one, source, object, placements });
+    }
+    this.#byPlacement = byPlacement(this.#bySource.values());
+    const concerned = [...before.values(), ...this.#bySource.values()];
+    return { states: concerned, placements: new Set(concerned.flatMap(({ placements }) => placements)) };
+  }
+
+  of(source: string, key: string): Quarantined | undefined {
+    return this.#bySource.get(at(source, key));
+  }
+
+  ofPlacement(id: PlacementId): readonly PoisonedObject[] {
+    return this.#byPlacement.get(id) ?? [];
+  }
+}
+
+export function poisonedState({ originRevision, reason }: Quarantined): StateAttributes {
+  return { desired: originRevision, applied: false, available: false, reason: poisonedReason, message: reason };
+}
+
+/** A destination that could not take all entries is neither fresh nor available. */
+export function withPoisoned(partial: Partial, path: string, objects: readonly PoisonedObject[]): Partial {
+  if (objects.length === 0) return partial;
+  const flaws = objects.map(
+    ({ object, reason }): Failure => ({ path, object: formatKey(object), reason: poisonedReason, message: reason }),
+  );
+  return {
+    ...partial,
+    counts: { ...partial.counts, fresh: 0, quarantined: 1, applied: 0, available: 0 },
+    failures: smallestFailures(partial.failures, flaws),
+  };
+}
+
+const poisonedReason = 'Poisoned';
+
+function byPlacement(objects: Iterable<PoisonedObject>): Map<PlacementId, PoisonedObject[]> {
+  const found = new Map<PlacementId, PoisonedObject[]>();
+  for (const one of objects) {
+    for (const id of one.placements) {
+      const ofPlacement = found.get(id);
+      if (ofPlacement) ofPlacement.push(one);
+      else found.set(id, [one]);
+    }
+  }
+  return found;
+}
+
+function at(source: string, key: string): string {
+  return `${source}\n${key}`;
+}

@@ -1,0 +1,118 @@
+import { expect, it } from 'vitest';
+import { FeedConsumer } from '../../../../core/feed/consumer.ts';
+import type { Judge } from '../../../../core/feed/quarantine.ts';
+import { dropTable } from '../../../../core/feed/table.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { asText } from '../../../../core/store/bytes.ts';
+import type { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { ConsumerEnd, held, ProducerEnd, storedContents } from './feed-support.ts';
+
+/** Bodies that begin with "bad" are not what their keys say. */
+const judge: Judge = ({ body }) =>
+  asText(body).startsWith('bad') ? { reason: `a body "${asText(body)}"`, refs: ['shop'] } : undefined;
+
+class Consumer extends ConsumerEnd {
+  constructor(store?: MemoryStore) {
+    super(store);
+    this.feed = this.store.write((t) => FeedConsumer.open(t, { name: 'upstream', judge }));
+  }
+
+  take(producer: ProducerEnd) {
+    const batch = producer.batch(this.tuple.cursor);
+    const changes = batch ? this.apply(batch) : [];
+    producer.acknowledge(this.tuple.cursor);
+    return changes.map(({ key, before, after }) => [key, before && asText(before.body), after && asText(after.body)]);
+  }
+
+  /** What the rooms see. */
+  get sound(): Record<string, string> {
+    return this.store.read((reader) =>
+      Object.fromEntries(
+        [...this.feed.sound.rows(reader)].map((row) => {
+          const { key, body } = this.feed.sound.content(reader, row.content!);
+          expect(this.feed.sound.get(reader, hash128(key))).toEqual(row);
+          return [key, asText(body)];
+        }),
+      ),
+    );
+  }
+
+  get quarantined() {
+    return this.store.read((reader) => this.feed.quarantined(reader)).map(({ key, reason }) => [key, reason]);
+  }
+}
+
+it('an entry that is not what its key says is stored as it came, the cursor goes on, and the rooms keep the form before', () => {
+  const [producer, consumer] = [new ProducerEnd(), new Consumer()];
+  producer.put('a', 'good');
+  consumer.take(producer);
+  producer.put('a', 'bad');
+  producer.put('b', 'bad too');
+  producer.put('c', 'fine');
+  expect(consumer.take(producer)).toEqual([['c', undefined, 'fine']]);
+  expect(consumer.tuple.cursor).toBe(producer.head);
+  expect(held(consumer)).toEqual({ a: 'bad', b: 'bad too', c: 'fine' });
+  expect(consumer.sound).toEqual({ a: 'good', c: 'fine' });
+  expect(consumer.quarantined.sort()).toEqual([
+    ['a', 'a body "bad"'],
+    ['b', 'a body "bad too"'],
+  ]);
+});
+
+it('the next good form ends the quarantine, and is told as a change of the last good one', () => {
+  const [producer, consumer] = [new ProducerEnd(), new Consumer()];
+  producer.put('a', 'good');
+  consumer.take(producer);
+  for (const body of ['bad', 'bad again']) {
+    producer.put('a', body);
+    expect(consumer.take(producer)).toEqual([]);
+  }
+  producer.put('a', 'better');
+  expect(consumer.take(producer)).toEqual([['a', 'good', 'better']]);
+  expect(consumer.quarantined).toEqual([]);
+  expect(storedContents(consumer.store)).toBe(1);
+});
+
+it('the end of the key is told with the last good form, or not at all where there was none', () => {
+  const [producer, consumer] = [new ProducerEnd(), new Consumer()];
+  producer.put('a', 'good');
+  consumer.take(producer);
+  producer.put('a', 'bad');
+  producer.put('b', 'bad');
+  consumer.take(producer);
+  producer.remove('a');
+  producer.remove('b');
+  expect(consumer.take(producer)).toEqual([['a', 'good', undefined]]);
+  expect(consumer.quarantined).toEqual([]);
+  expect(storedContents(consumer.store)).toBe(0);
+});
+
+it('a quarantine outlives its process, and goes with its table', () => {
+  const [producer, consumer] = [new ProducerEnd(), new Consumer()];
+  producer.put('a', 'good');
+  consumer.take(producer);
+  producer.put('a', 'bad');
+  consumer.take(producer);
+  const again = new Consumer(consumer.store);
+  expect(again.sound).toEqual({ a: 'good' });
+  expect(again.quarantined).toHaveLength(1);
+  again.store.write((t) => dropTable(t, 'upstream'));
+  expect(again.quarantined).toEqual([]);
+  expect(storedContents(again.store)).toBe(0);
+});
+
+it('what is quarantined is told once for a transaction that changes it', () => {
+  const [producer, consumer] = [new ProducerEnd(), new Consumer()];
+  let told = 0;
+  consumer.feed.onQuarantined(() => told++);
+  producer.put('a', 'bad');
+  producer.put('b', 'bad');
+  consumer.take(producer);
+  expect(told).toBe(1);
+  producer.put('c', 'good');
+  consumer.take(producer);
+  expect(told).toBe(1);
+  producer.put('a', 'good');
+  consumer.take(producer);
+  expect(told).toBe(2);
+});

@@ -1,0 +1,83 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { hash128 } from '../../../core/object/hash.ts';
+import { AgentBench, configMap, namespace, path } from './support/agent-bench.ts';
+
+const shop = 'center.retail/shop';
+const [good, bad] = ['/configmaps/shop/good', '/configmaps/shop/bad'];
+
+/** Anything under a key, as a parent may send it. */
+function raw(key: string, attributes: Uint8Array | object, body: Uint8Array | string) {
+  return (revision: number) => ({
+    keyHash: hash128(key),
+    revision,
+    originRevision: revision,
+    content: {
+      key,
+      attributes: attributes instanceof Uint8Array ? attributes : Buffer.from(JSON.stringify(attributes)),
+      body: typeof body === 'string' ? Buffer.from(body) : body,
+    },
+  });
+}
+
+const started = async () => {
+  const bench = await new AgentBench().start();
+  await bench.receive(bench.object('/namespaces//shop', namespace('shop'), ['shop']));
+  return bench;
+};
+
+const attributes = { uid: 'u', created: 'c', generation: 1, refs: ['shop'] };
+
+it('an object whose body is torn is reported, and the others are applied', async () => {
+  const bench = await started();
+  const torn = raw(`o/center.retail/${bad}`, attributes, '{"metadata":');
+  await bench.receive(torn, bench.object(good, configMap('good'), ['shop']), bench.target(shop));
+  expect(bench.said(`state/center.retail/${good}`)?.attributes).toMatchObject({ applied: true });
+  expect(bench.said(`state/center.retail/${bad}`)?.attributes).toMatchObject({ applied: false, reason: 'Poisoned' });
+  expect(bench.counts(shop)).toEqual({ expected: 1, quarantined: 1, synced: 1 });
+  expect(bench.said(`partial/${shop}`)?.body.failures).toMatchObject([{ path, object: bad, reason: 'Poisoned' }]);
+  expect(bench.said(`node/${path}`)?.attributes.quarantined).toMatchObject({ count: 1 });
+});
+
+it('an object that is poisoned keeps its former form, also over a start, until there is a good one', async () => {
+  const bench = await started();
+  await bench.receive(bench.object(bad, configMap('bad', { a: 'first' }), ['shop']), bench.target(shop));
+  await bench.receive(raw(`o/center.retail/${bad}`, Buffer.from([0xff, 0]), 'x'));
+  await bench.restart();
+  expect(bench.agent.counts().desired).toBe(2);
+  expect(bench.counts(shop)).toMatchObject({ quarantined: 1 });
+  await bench.receive(bench.object(bad, configMap('bad', { a: 'second' }), ['shop']));
+  await bench.advance(1_000);
+  expect(bench.counts(shop)).toEqual({ expected: 1, fresh: 1, synced: 1, applied: 1, available: 1 });
+  expect(bench.said(`state/center.retail/${bad}`)?.attributes).toMatchObject({ applied: true, available: true });
+  expect(bench.said(`node/${path}`)?.attributes.quarantined).toBeUndefined();
+});
+
+it('whatever a parent sends under whatever key, the agent goes on, at the next start too', async () => {
+  const start = fc.constantFrom(
+    '',
+    'tree',
+    't/center.retail/',
+    'o/center.retail//configmaps/shop/',
+    'u/center.retail/',
+    'w/',
+    'k/',
+  );
+  const said = fc.oneof(
+    fc.uint8Array(),
+    fc.json().map((json) => Buffer.from(json)),
+  );
+  const entries = fc.array(fc.tuple(start, fc.string(), said, said), { minLength: 1, maxLength: 8 });
+  await fc.assert(
+    fc.asyncProperty(entries, async (sent) => {
+      const bench = await started();
+      await bench.receive(...sent.map(([prefix, rest, named, body]) => raw(prefix + rest, named, body)));
+      await bench.receive(bench.object(good, configMap('good'), ['shop']), bench.target(shop));
+      expect(bench.said(`state/center.retail/${good}`)?.attributes).toMatchObject({ applied: true });
+      await bench.restart();
+      expect(bench.agent.counts().desired).toBeGreaterThan(0);
+      await bench.agent.stop();
+    }),
+    { numRuns: 40 },
+  );
+});
