@@ -3,6 +3,7 @@
  * agents and, by their label summaries, of what is below its relays: a subtree where an expression fails everywhere is pruned for that very reason, and
  * would never report it.
  */
+import { costExceeded } from '../../core/match/cel/budget.ts';
 import { type NewCondition, withCondition } from '../../core/object/conditions.ts';
 import type { Condition } from '../../core/object/meta.ts';
 import { type Child, failingAt } from '../schedule/children.ts';
@@ -81,6 +82,8 @@ function conditionOf({ destinations, sample }: ExpressionFailures): NewCondition
     };
   }
   const more = destinations > 1 ? `${destinations} destinations` : 'one destination';
-  const message = `spec.locationExpression fails at ${more}, which do not match for that; ask with has() or "in" first. ${sample.join('; ')}`;
+  // What costs too much says its own remedy.
+  const remedy = sample.every((line) => line.endsWith(costExceeded)) ? '' : '; ask with has() or "in" first';
+  const message = `spec.locationExpression fails at ${more}, which ${destinations > 1 ? 'do' : 'does'} not match for that${remedy}. ${sample.join('; ')}`;
   return { type, status: 'True', reason: 'EvaluationFailed', message };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { checkLocationExpression } from '../../../../core/apiserver/kinds/location-expression-check.ts';
 import { type LabelSummary, mergeLabelSummaries, type Place } from '../../../../core/match/label-summary.ts';
 import { FailingExpressions, withExpression } from '../../../../relay/gather/failing-expressions.ts';
 import type { Child } from '../../../../relay/schedule/children.ts';
@@ -44,6 +45,21 @@ describe('an expression that fails at some destinations', () => {
       expect.stringMatching(/^eu:b: .*no such key: carbon/i),
       expect.stringMatching(/^eu:c: .*double/),
     ]);
+  });
+
+  it('is told where it costs more than it may, with the remedy for that, though admission has taken it', () => {
+    const dear = 'properties.all(a, properties.all(b, !(properties[a] + properties[b]).contains("x")))';
+    expect(checkLocationExpression(dear, 'spec.locationExpression')).toEqual([]);
+    const long = Object.fromEntries(Array.from({ length: 64 }, (_, i) => [`p${i}`, '-'.repeat(8_000)]));
+    const children = [agentChild('a', [at('prod', long)]), agentChild('b', [at('prod', { short: '-' })])];
+    const failures = failuresOf(children, dear)!;
+    expect(failures).toEqual({
+      destinations: 1,
+      sample: ['eu:a: expression exceeds its cost limit; use fewer loops inside of others, or shorter lists and texts'],
+    });
+    expect(withExpression([], failures, 1, '2026-01-01T00:00:00Z')[0]!.message).toBe(
+      `spec.locationExpression fails at one destination, which does not match for that. ${failures.sample[0]}`,
+    );
   });
 
   it('is told by no more than three', () => {

@@ -139,4 +139,19 @@ describe('an inventory space', () => {
     syncTarget('a', 'eu:a', {}, { status: { attachedTo: 'us' } });
     expect(settle()).toEqual([]);
   });
+
+  it('has nothing to work off when a status is written, and has when its author or a deletion changes it', () => {
+    const hasWork = () => store.write((t) => rows.step(t));
+    const status = { attachedTo: 'us' };
+    syncTarget('a', 'eu:a');
+    location('a');
+    settle();
+    syncTarget('a', 'eu:a', {}, { status });
+    expect(hasWork()).toBe(false);
+    syncTarget('a', 'eu:a', { tier: 'front' }, { status });
+    expect(hasWork()).toBe(true);
+    settle();
+    remove(locationResource, 'a');
+    expect(hasWork()).toBe(true);
+  });
 });
