@@ -343,6 +343,7 @@ export class Node implements AsyncDisposable {
       acknowledged: (child) => this.#reports.poke(child),
       connected: (child) => this.#connectionChanged(child),
       disconnected: (child) => this.#connectionChanged(child),
+      alarmOver: (child) => this.#reports.poke(child),
       rootAgeMs: () => this.#uplink?.rootAgeMs() ?? 0,
       streamsOf: (child, link) => this.#streams.sessionWith({ child }, link),
     });
@@ -391,6 +392,7 @@ export class Node implements AsyncDisposable {
         this.#guard.attached();
       },
       disconnected: () => this.#reports.poke(),
+      alarmOver: () => this.#reports.poke(),
       caughtUp: () => {
         store.write((t) => markCaughtUp(t));
         this.#readiness.caughtUp();
@@ -419,6 +421,7 @@ export class Node implements AsyncDisposable {
       connection: (child) => this.#sessions.status(child),
       counting: this.#ground.counting,
       attached: () => this.#uplink?.connected,
+      diverged: () => this.#uplink?.alarm.present,
       told: () => this.#uplink?.wake(),
       guarded: (reader) => this.#guard.guarded(reader),
     });

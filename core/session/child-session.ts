@@ -15,6 +15,7 @@ import { Feed, type Frame, type Welcome } from '../wire/generated/mesh.ts';
 import type { Dialer, Link, LinkEvents } from '../wire/link.ts';
 import { beginAttach } from './attach.ts';
 import { type Backoff, healthyMs, nextWait, noBackoff, waitForReturn } from './backoff.ts';
+import { FeedAlarm } from './feed-alarm.ts';
 import { windowMaxBytes } from './flow.ts';
 import { piecesVersion, versionMax, versionMin } from './handshake.ts';
 import { Mismatch } from './mismatch.ts';
@@ -49,6 +50,8 @@ export interface ChildSessionPorts {
   ready(): boolean;
   /** How far this node has come with the sources above is more than before. */
   watermarksReached?(): void;
+  /** What `alarm` says is over. */
+  alarmOver?(): void;
   /** Makes the streams of a session; absent: the node has none. */
   streamsOf?(link: Link): SessionStreams;
 }
@@ -66,6 +69,8 @@ export class ChildSession {
   readonly #mismatch = new Mismatch();
   #heardOfRoot: { readonly ageMs: number; readonly atMs: number } | undefined;
   readonly ends = new SessionEnds();
+  /** The feed from the parent was found to differ from what the parent has. */
+  readonly alarm: FeedAlarm;
   readonly #startedAtMs: number;
   #flushing = false;
   #awake = false;
@@ -73,6 +78,7 @@ export class ChildSession {
   constructor(ports: ChildSessionPorts) {
     this.#ports = ports;
     this.#startedAtMs = ports.clock.monotonicMs();
+    this.alarm = new FeedAlarm(ports.clock, () => ports.alarmOver?.());
   }
 
   get connected(): boolean {
@@ -112,6 +118,7 @@ export class ChildSession {
       this.#ports,
       {
         began: (runner) => this.#began(runner),
+        differs: (what) => this.alarm.raise(what),
         sessionOver: (error) => this.ends.count(error),
         ended: (reason, askedMs) => this.#again(reason, askedMs),
         away: (returnAfterMs) => this.#awayFor(returnAfterMs),
@@ -199,6 +206,7 @@ export class ChildSession {
 
 interface AttemptEvents {
   began(runner: SessionRunner): void;
+  differs(what: string): void;
   /** Before either of those below, where a session had begun. */
   sessionOver(error: Error | undefined): void;
   /** Once, last: either this … */
@@ -346,8 +354,10 @@ class Attempt {
         // Of the way up it says nothing: the root is not there.
         rootAgeMs: () => 0,
         mismatch: this.#mismatch,
-        differs: (what) =>
-          log.error({ reason: what }, 'the feed from the parent differs from what the parent has: it is reconciled'),
+        differs: (what) => {
+          log.error({ reason: what }, 'the feed from the parent differs from what the parent has: it is reconciled');
+          this.#told.differs(what);
+        },
         ended: (error, returnAfterMs) => {
           this.#told.sessionOver(error);
           if (returnAfterMs === undefined) this.#end(error ? describeError(error) : 'ended in order');

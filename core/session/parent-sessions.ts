@@ -13,6 +13,7 @@ import { maxFrameBytes } from '../wire/frames.ts';
 import type { Frame, Hello, Retry, Welcome } from '../wire/generated/mesh.ts';
 import type { Link, LinkEvents } from '../wire/link.ts';
 import { HelloTurns } from './admission.ts';
+import { type Divergence, FeedAlarm } from './feed-alarm.ts';
 import { windowMaxBytes } from './flow.ts';
 import { admit, fenceOf, piecesVersion, readSession, type SessionRecord, writeSession } from './handshake.ts';
 import { Mismatch } from './mismatch.ts';
@@ -58,6 +59,8 @@ export interface ParentSessionsPorts {
   acknowledged(child: string, cursor: number): void;
   connected(child: string): void;
   disconnected(child: string, reason: string): void;
+  /** What `status` says of a child's feed is over. */
+  alarmOver?(child: string): void;
   /** Makes the streams of a session; absent: the node has none. */
   streamsOf?(child: string, link: Link): SessionStreams;
   /** Calls back soon, after what waits already. */
@@ -73,6 +76,8 @@ export interface SessionStatus {
   readonly transport?: string;
   /** Since the child was last connected; 0 while it is. */
   readonly silentMs: number;
+  /** The feed from the child was found to differ from what the child has. */
+  readonly diverged?: Divergence | undefined;
 }
 
 interface Opened extends ChildFeeds {
@@ -120,6 +125,8 @@ export class ParentSessions {
   readonly #slots: ReconcileSlots;
   /** By child; as many as have ever come. */
   readonly #mismatches = new Map<string, Mismatch>();
+  /** By child; only of those of which there was one. */
+  readonly #alarms = new Map<string, FeedAlarm>();
   readonly ends = new SessionEnds();
   #flushing = false;
 
@@ -202,12 +209,13 @@ export class ParentSessions {
 
   status(child: string): SessionStatus {
     const attached = this.#attached.get(child);
+    const diverged = this.#alarms.get(child)?.present;
     if (attached) {
       const { sinceMs: connectedSinceMs, transport } = attached;
-      return { connected: true, connectedSinceMs, transport, silentMs: 0 };
+      return { connected: true, connectedSinceMs, transport, silentMs: 0, diverged };
     }
     const lostAtMs = this.#lostAtMs.get(child) ?? this.#startedAtMs;
-    return { connected: false, silentMs: this.#ports.clock.monotonicMs() - lostAtMs };
+    return { connected: false, silentMs: this.#ports.clock.monotonicMs() - lostAtMs, diverged };
   }
 
   close(): void {
@@ -343,6 +351,7 @@ export class ParentSessions {
         mismatch: this.#mismatchOf(child),
         differs: (what) => {
           log.error({ child, reason: what }, 'the feed from a child differs from what the child has: it is reconciled');
+          this.#raise(child, what);
         },
         ended: (error) => {
           this.ends.count(error);
@@ -368,6 +377,12 @@ export class ParentSessions {
     this.wake(child);
     if (this.#ports.ready(child) !== ready) runner.ready(!ready);
     return runner;
+  }
+
+  #raise(child: string, what: string): void {
+    const alarm = this.#alarms.get(child) ?? new FeedAlarm(this.#ports.clock, () => this.#ports.alarmOver?.(child));
+    this.#alarms.set(child, alarm);
+    alarm.raise(what);
   }
 
   #mismatchOf(child: string): Mismatch {

@@ -7,8 +7,10 @@ import { splitReplica } from '../../core/identity/replica.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import type { Divergence } from '../../core/session/feed-alarm.ts';
 import type { HeldAttributes, QuarantinedAttributes, RolledBackAttributes } from '../../core/wire/entries.ts';
 import { conditionsOf, guardConditions, tellGuardEvents } from '../guard/conditions.ts';
+import { feedCondition } from './feed-condition.ts';
 
 export type NodeRole = 'Center' | 'Relay' | 'Agent';
 export type SessionState = 'Connected' | 'Disconnected' | 'Unknown';
@@ -52,9 +54,16 @@ export function siblingPath(path: string, child: string): string {
   return path === '' ? child : `${path}:${child}`;
 }
 
-export function showNode(space: Space, path: string, role: NodeRole, status: NodeStatus, wallMs: number): void {
+export function showNode(
+  space: Space,
+  path: string,
+  role: NodeRole,
+  status: NodeStatus,
+  wallMs: number,
+  diverged?: Divergence,
+): void {
   const node = { apiVersion, kind: 'Node', metadata: { name: objectName(path) }, spec: { path, role } };
-  const conditions = [readiness(status.session?.state), ...guardConditions(path, status)];
+  const conditions = [readiness(status.session?.state), ...guardConditions(path, status), feedCondition(diverged)];
   const { before, after } = show(space, { ...node, status }, conditions, wallMs);
   tellGuardEvents(space, after, before, wallMs);
 }

@@ -8,6 +8,7 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { Divergence } from '../../core/session/feed-alarm.ts';
 import type { SessionStatus } from '../../core/session/parent-sessions.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
@@ -34,6 +35,8 @@ export interface NodeReportsPorts {
   connection(child: string): SessionStatus;
   /** Whether the node is attached to its parent; undefined for the root. */
   attached(): boolean | undefined;
+  /** The node's own feed from its parent differed. */
+  diverged(): Divergence | undefined;
   /** Absent: nobody has siblings. */
   readonly counting?: Counting;
   /** The outbox has something new. */
@@ -153,7 +156,14 @@ export class NodeReports {
         : { session: { state: attached ? ('Connected' as const) : ('Disconnected' as const) } };
     const role = path === '' ? 'Center' : 'Relay';
     const kept = store.read((reader) => this.#ports.guarded(reader));
-    showNode(space, path, role, { version: software, ...session, ...counts, ...kept }, clock.wallMs());
+    showNode(
+      space,
+      path,
+      role,
+      { version: software, ...session, ...counts, ...kept },
+      clock.wallMs(),
+      this.#ports.diverged(),
+    );
     this.#descendants.show(clock.wallMs());
     if (path !== '') {
       const own: NodeAttributes = { role: 'relay', version: software, ...counts, ...kept };
@@ -186,7 +196,7 @@ export class NodeReports {
 
   #showSession(child: Child, mailbox: Mailbox, said: NodeAttributes | undefined, lagEntries: number): void {
     const { space, path, clock, connection, store, outbox } = this.#ports;
-    const { connected, connectedSinceMs, transport } = connection(child.name);
+    const { connected, connectedSinceMs, transport, diverged } = connection(child.name);
     const wallMs = clock.wallMs();
     const since = connectedSinceMs === undefined ? {} : { since: timestamp(Math.min(connectedSinceMs, wallMs)) };
     const by = transport === undefined ? {} : { transport };
@@ -195,7 +205,7 @@ export class NodeReports {
     const version = said?.version ?? '';
     const lag = { entries: lagEntries };
     if (child.role === 'agent') {
-      showNode(space, at, 'Agent', { version, session, lag, agents: 1, ...guarded(said ?? {}) }, wallMs);
+      showNode(space, at, 'Agent', { version, session, lag, agents: 1, ...guarded(said ?? {}) }, wallMs, diverged);
       showSyncTarget(space, child.name, path, said, connected, wallMs);
       showLocations(space, child, this.#ports.children, (name) => connection(name).connected);
       return;
@@ -203,7 +213,7 @@ export class NodeReports {
     const { children = 0, relays = 0 } = said ?? {};
     const counts = { children, relays, agents: agentsOf(child) };
     const kept = guarded(said ?? {});
-    showNode(space, at, 'Relay', { version, session, lag, ...counts, ...kept }, wallMs);
+    showNode(space, at, 'Relay', { version, session, lag, ...counts, ...kept }, wallMs, diverged);
     if (path === '') return;
     if (!this.#counting.counts(child.name)) {
       // A sibling of this node tells of it, or the child's own sibling tells of what it had.
