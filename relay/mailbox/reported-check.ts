@@ -1,6 +1,6 @@
 /** What a child says, checked in the transaction that takes it: an entry that is not what its key says ends the session of that child, and nothing else. */
 import { z } from 'zod';
-import type { AppliedChange } from '../../core/feed/feed.ts';
+import type { AppliedChange, Content } from '../../core/feed/feed.ts';
 import { decodeLabelSummary } from '../../core/match/label-summary.ts';
 import { decodeChecked } from '../../core/object/checked.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
@@ -39,6 +39,7 @@ const node = z.object({
     .array(z.object({ source: z.string(), had: count, seen: count, since: z.string(), token: z.string() }))
     .optional(),
 });
+const status = z.record(z.string(), z.unknown());
 const seen = z.object({ revision: count });
 
 const associated = z.object({
@@ -60,6 +61,7 @@ export function checkReported(path: string, { key, after }: AppliedChange): void
       if (isObjectEntry(key)) throw new BanyanError('Protocol', `not the key of an object: ${key}`);
       return;
     case 'status':
+      if (after) checkStatus(key, after);
       return;
     case 'seen':
       if (after) decodeChecked(`the entry ${key}`, seen, after.attributes);
@@ -84,7 +86,9 @@ export function checkReported(path: string, { key, after }: AppliedChange): void
       if (after) decodeChecked(`the entry ${key}`, said, after.attributes);
       return;
     case 'state':
-      if (after) decodeChecked(`the state of ${key}`, state, after.attributes);
+      if (!after) return;
+      decodeChecked(`the state of ${key}`, state, after.attributes);
+      checkStatus(key, after);
       return;
     case 'associated':
       if (!after) return;
@@ -104,6 +108,11 @@ export function checkReported(path: string, { key, after }: AppliedChange): void
     default:
       throw new BanyanError('Protocol', `"${path}" sends the entry "${key}", which only a parent may send`);
   }
+}
+
+/** An object's status, or none: summaries and the exact status of a placement parse it. */
+function checkStatus(key: string, { body }: Content): void {
+  if (body.length > 0) decodeChecked(`the status of ${key}`, status, body);
 }
 
 function checkPath(child: string, spokenOf: string): void {

@@ -44,6 +44,11 @@ describe('what a child says', () => {
     expect(check('state/center.retail//configmaps/shop/till', { attributes: { desired: 1 } })).toThrow(/applied: /);
     expect(check('gone/center.retail/shop', { attributes: { asked: -1 } })).toThrow(/asked: /);
     expect(check('node/eu:paris', { attributes: { role: 'king', version: '1' } })).toThrow(/role: /);
+    const state = { desired: 1, applied: true, available: false };
+    expect(check('state/center.retail//configmaps/shop/till', { attributes: state, body: '{"a":' })).toThrow(
+      'the status of state/center.retail//configmaps/shop/till that is no JSON',
+    );
+    expect(check('status/center.retail/shop//configmaps/shop/till', { body: '3' })).toThrow(/the status of .* none/);
     expect(check('state/center.retail/till')).toThrow('not the key of an object: state/center.retail/till');
   });
 
