@@ -161,6 +161,10 @@ export class SessionRunner {
   }
 
   receive(frame: Frame): void {
+    const { clock, link } = this.#ports;
+    // The peer's timer was first: without this its goodbye would pass for an end in order.
+    const isOver = frame.frame?.$case === 'goodbye' && link.expiry && clock.wallMs() >= link.expiry.atMs;
+    if (isOver && !this.#ended) return this.#expired(link.expiry);
     this.#guard(() => {
       const input = this.#inputOf(frame);
       if (!input) return;
