@@ -16,7 +16,6 @@ import type { Reader, Store } from '../core/store/store.ts';
 import { encodePartial } from '../core/summary/partial.ts';
 import { heldAttributes } from '../core/wire/deletion-guard.ts';
 import {
-  type GoneAttributes,
   goneKey,
   nodeKey,
   type PlacementId,
@@ -25,6 +24,7 @@ import {
   seenKey,
   stateKey,
 } from '../core/wire/entries.ts';
+import type { GoneAttributes } from '../core/wire/entry-attributes.ts';
 import { quarantinedAttributes } from '../core/wire/quarantine-words.ts';
 import { readSeen, seenSources } from '../core/wire/seen.ts';
 import { Applier } from './apply/applier.ts';

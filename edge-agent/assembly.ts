@@ -12,7 +12,7 @@ import type { Reader, Store } from '../core/store/store.ts';
 import type { StreamRouter } from '../core/stream/router.ts';
 import { StreamCounts } from '../core/stream/stream-counts.ts';
 import { deletionGuard, type Limits } from '../core/wire/deletion-guard.ts';
-import type { QuarantinedAttributes } from '../core/wire/entries.ts';
+import type { QuarantinedAttributes } from '../core/wire/entry-attributes.ts';
 import { downFeedJudge } from '../core/wire/entry-shape.ts';
 import { keeping } from '../core/wire/keeping.ts';
 import type { Dialer } from '../core/wire/link.ts';

@@ -11,15 +11,8 @@ import { describeError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { text } from '../core/store/bytes.ts';
 import type { Failure } from '../core/summary/partial.ts';
-import {
-  type AssociatedAttributes,
-  associatedKey,
-  type EntryKey,
-  type PlacementId,
-  partialKey,
-  type UpsyncedAttributes,
-  upsyncedKey,
-} from '../core/wire/entries.ts';
+import { associatedKey, type EntryKey, type PlacementId, partialKey, upsyncedKey } from '../core/wire/entries.ts';
+import type { AssociatedAttributes, UpsyncedAttributes } from '../core/wire/entry-attributes.ts';
 import { Associated } from './associated/associated.ts';
 import type { Cluster } from './cluster/cluster.ts';
 import type { Desired } from './desired/desired.ts';

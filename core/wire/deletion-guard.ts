@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { type DeletionGuard, deletionLimits, type Held } from '../feed/deletions.ts';
 import { timestamp } from '../object/conditions.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { HeldAttributes } from './entries.ts';
+import type { HeldAttributes } from './entry-attributes.ts';
 import { isLostRow } from './seen.ts';
 
 /** Of a node's configuration and of a topology alike. */

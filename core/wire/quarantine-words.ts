@@ -1,7 +1,7 @@
 /** What a node tells of the entries that it has quarantined. */
 import type { FeedConsumer } from '../feed/consumer.ts';
 import type { Reader } from '../store/store.ts';
-import type { QuarantinedAttributes } from './entries.ts';
+import type { QuarantinedAttributes } from './entry-attributes.ts';
 
 /** A line or two for a person; as many as the kind Node takes. */
 const sampleMax = 5;

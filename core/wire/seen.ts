@@ -11,15 +11,8 @@ import { hash128 } from '../object/hash.ts';
 import { asText, concat, prefixRange, readU48, text, u48 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
-import {
-  attributesOf,
-  type EraAttributes,
-  eraKey,
-  parseEntryKey,
-  type SeenAttributes,
-  seenKey,
-  splitPlacementId,
-} from './entries.ts';
+import { attributesOf, eraKey, parseEntryKey, seenKey, splitPlacementId } from './entries.ts';
+import type { EraAttributes, SeenAttributes } from './entry-attributes.ts';
 
 /** Of entries whose revision is one of a space; grants and questions count for themselves. */
 export function sourceOfEntry(key: string): string | undefined {

@@ -5,7 +5,8 @@
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Store } from '../../core/store/store.ts';
-import type { PlacementId, PropagationPolicy } from '../../core/wire/entries.ts';
+import type { PlacementId } from '../../core/wire/entries.ts';
+import type { PropagationPolicy } from '../../core/wire/entry-attributes.ts';
 
 export interface OwnerRecord {
   readonly source: string;

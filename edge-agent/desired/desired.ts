@@ -11,16 +11,13 @@ import { formatKey, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { asText } from '../../core/store/bytes.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
-import {
-  type ObjectAttributes,
-  objectKey,
-  type PlacementId,
-  parseEntryKey,
-  placementId,
-  type ReportRules,
-  type TargetAttributes,
-  type WithdrawnAttributes,
-} from '../../core/wire/entries.ts';
+import { objectKey, type PlacementId, parseEntryKey, placementId } from '../../core/wire/entries.ts';
+import type {
+  ObjectAttributes,
+  ReportRules,
+  TargetAttributes,
+  WithdrawnAttributes,
+} from '../../core/wire/entry-attributes.ts';
 import { compareClaimed } from './claim.ts';
 import { type Options, optionsOf, saysTheSame } from './options.ts';
 

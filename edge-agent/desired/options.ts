@@ -1,5 +1,5 @@
 /** What the placements of one source say together about an object, as far as they reach this cluster. */
-import type { PropagationPolicy, TargetAttributes } from '../../core/wire/entries.ts';
+import type { PropagationPolicy, TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import { type Claim, compareClaims } from './claim.ts';
 
 export interface Options {

@@ -2,7 +2,8 @@
 import type { Quarantined } from '../../core/feed/quarantine.ts';
 import { formatKey, type ObjectKey } from '../../core/object/key.ts';
 import { type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
-import { type PlacementId, parseEntryKey, placementId, type StateAttributes } from '../../core/wire/entries.ts';
+import { type PlacementId, parseEntryKey, placementId } from '../../core/wire/entries.ts';
+import type { StateAttributes } from '../../core/wire/entry-attributes.ts';
 
 interface PoisonedObject extends Quarantined {
   readonly source: string;

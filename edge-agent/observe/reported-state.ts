@@ -1,7 +1,7 @@
 /** What is said of an object and of a placement at this destination: functions of what is wanted, done and seen. */
 import { parseKey } from '../../core/object/key.ts';
 import { emptyPartial, type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
-import type { StateAttributes, TargetAttributes } from '../../core/wire/entries.ts';
+import type { StateAttributes, TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Progress } from '../apply/applier.ts';
 import { precedence } from '../desired/claim.ts';
 import type { Delivery } from '../desired/desired.ts';

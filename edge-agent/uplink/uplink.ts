@@ -10,7 +10,8 @@ import type { NodeIdentity } from '../../core/session/node-identity.ts';
 import type { SessionEnds } from '../../core/session/session-ends.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { SessionStreams } from '../../core/stream/streams.ts';
-import { attributesOf, type ReleaseHeldAttributes, releaseHeldKey } from '../../core/wire/entries.ts';
+import { attributesOf, releaseHeldKey } from '../../core/wire/entries.ts';
+import type { ReleaseHeldAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Dialer, Link } from '../../core/wire/link.ts';
 import { noteSeen } from '../../core/wire/seen.ts';
 

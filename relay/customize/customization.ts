@@ -23,13 +23,8 @@ import { checkDnsSubdomain } from '../../core/object/names.ts';
 import { asBuffer, equalBytes, text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Failure } from '../../core/summary/partial.ts';
-import {
-  attributesOf,
-  type ObjectAttributes,
-  type PlacementId,
-  parseEntryKey,
-  placementId,
-} from '../../core/wire/entries.ts';
+import { attributesOf, type PlacementId, parseEntryKey, placementId } from '../../core/wire/entries.ts';
+import type { ObjectAttributes } from '../../core/wire/entry-attributes.ts';
 import { type Child, destinationFor } from '../schedule/children.ts';
 import { markDirty } from '../schedule/dirty.ts';
 import { type Outgoing, type OutgoingStage, type Shipment, shipmentKey } from '../schedule/outgoing.ts';

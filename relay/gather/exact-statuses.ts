@@ -21,10 +21,10 @@ import {
   objectKey,
   type PlacementId,
   placementId,
-  type RefsAttributes,
   splitPlacementId,
   statusKey,
 } from '../../core/wire/entries.ts';
+import type { RefsAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import { objectsWithStatus, type SingletonPorts, singletonStatus } from './singleton.ts';
 import { updateStatus } from './update-status.ts';

@@ -13,15 +13,8 @@ import { asText } from '../../core/store/bytes.ts';
 import type { Reader } from '../../core/store/store.ts';
 import type { Failure } from '../../core/summary/partial.ts';
 import type { Row } from '../../core/summary/summarizer.ts';
-import {
-  type AssociatedAttributes,
-  attributesOf,
-  type ObjectAttributes,
-  type PlacementId,
-  parseEntryKey,
-  stateKey,
-  type UpsyncedAttributes,
-} from '../../core/wire/entries.ts';
+import { attributesOf, type PlacementId, parseEntryKey, stateKey } from '../../core/wire/entries.ts';
+import type { AssociatedAttributes, ObjectAttributes, UpsyncedAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Placement } from '../schedule/placements.ts';
 import { type Place, RowReader } from './summary-rows.ts';
 

@@ -8,7 +8,8 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import { asText, text } from '../../core/store/bytes.ts';
 import type { Reader } from '../../core/store/store.ts';
-import { type PlacementId, parseEntryKey, type StateAttributes, stateKey, statusKey } from '../../core/wire/entries.ts';
+import { type PlacementId, parseEntryKey, stateKey, statusKey } from '../../core/wire/entries.ts';
+import type { StateAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Child } from '../schedule/children.ts';
 import { type Placement, selectedObjects } from '../schedule/placements.ts';
 

@@ -12,7 +12,7 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { asText } from '../../core/store/bytes.ts';
 import type { Failure } from '../../core/summary/partial.ts';
 import type { Row } from '../../core/summary/summarizer.ts';
-import type { ObjectAttributes, StateAttributes } from '../../core/wire/entries.ts';
+import type { ObjectAttributes, StateAttributes } from '../../core/wire/entry-attributes.ts';
 
 /** Where an agent stands, as expressions see it; the same text is the same place. */
 export interface Place {

@@ -2,7 +2,7 @@
 import type { Space } from '../../core/apiserver/space.ts';
 import type { NewCondition } from '../../core/object/conditions.ts';
 import type { Condition, KubeObject } from '../../core/object/meta.ts';
-import type { HeldAttributes, RolledBackAttributes } from '../../core/wire/entries.ts';
+import type { HeldAttributes, RolledBackAttributes } from '../../core/wire/entry-attributes.ts';
 import { writeEvent } from '../tree/object-event.ts';
 
 export interface Guarded {

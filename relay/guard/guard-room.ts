@@ -7,7 +7,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { heldAttributes } from '../../core/wire/deletion-guard.ts';
-import type { NodeAttributes } from '../../core/wire/entries.ts';
+import type { NodeAttributes } from '../../core/wire/entry-attributes.ts';
 import { quarantinedAttributes } from '../../core/wire/quarantine-words.ts';
 import { noteSeen, tellSeen } from '../../core/wire/seen.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';

@@ -11,14 +11,8 @@ import { hash128 } from '../../core/object/hash.ts';
 import { asBuffer, asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import {
-  attributesOf,
-  type EraAttributes,
-  eraKey,
-  parseEntryKey,
-  type RolledBackAttributes,
-  type SeenAttributes,
-} from '../../core/wire/entries.ts';
+import { attributesOf, eraKey, parseEntryKey } from '../../core/wire/entries.ts';
+import type { EraAttributes, RolledBackAttributes, SeenAttributes } from '../../core/wire/entry-attributes.ts';
 import { putSeen } from '../../core/wire/seen.ts';
 
 /** A space of this node whose objects travel. */

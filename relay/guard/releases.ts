@@ -9,13 +9,8 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import {
-  attributesOf,
-  type NodeAttributes,
-  parseEntryKey,
-  type ReleaseHeldAttributes,
-  releaseHeldKey,
-} from '../../core/wire/entries.ts';
+import { attributesOf, parseEntryKey, releaseHeldKey } from '../../core/wire/entries.ts';
+import type { NodeAttributes, ReleaseHeldAttributes } from '../../core/wire/entry-attributes.ts';
 import { childOf } from '../tree/descendants.ts';
 import { nodeResource, objectName } from '../tree/node-objects.ts';
 

@@ -3,7 +3,7 @@
 import type { Content } from '../../core/feed/feed.ts';
 import { appendMember, spliceMetadata } from '../../core/object/canonical.ts';
 import { asText, concat } from '../../core/store/bytes.ts';
-import type { OriginAttributes } from '../../core/wire/entries.ts';
+import type { OriginAttributes } from '../../core/wire/entry-attributes.ts';
 
 /** Canonical bytes with the origin's uid, creationTimestamp and generation, and the status if there is one (JSON bytes). */
 export function shownBody(content: Content, status?: Uint8Array): Uint8Array {

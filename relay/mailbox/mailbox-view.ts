@@ -12,10 +12,10 @@ import {
   type EntryKey,
   objectKey,
   parseEntryKey,
-  type StateAttributes,
   stateKey,
   upsyncedKey,
 } from '../../core/wire/entries.ts';
+import type { StateAttributes } from '../../core/wire/entry-attributes.ts';
 import { shownBody } from './bodies.ts';
 import type { Mailbox } from './mailboxes.ts';
 import type { ReportedKinds } from './view-kinds.ts';

@@ -7,7 +7,8 @@ import { hashBytes } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { parseEntryKey, type UpsyncedAttributes } from '../../core/wire/entries.ts';
+import { parseEntryKey } from '../../core/wire/entries.ts';
+import type { UpsyncedAttributes } from '../../core/wire/entry-attributes.ts';
 import { type Counting, withoutSiblings } from '../tree/counting.ts';
 
 export interface UpsyncedPorts {

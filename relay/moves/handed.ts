@@ -5,7 +5,8 @@
 import type { Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Reader } from '../../core/store/store.ts';
-import { attributesOf, parseEntryKey, type TargetAttributes, targetKey } from '../../core/wire/entries.ts';
+import { attributesOf, parseEntryKey, targetKey } from '../../core/wire/entries.ts';
+import type { TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import { type Placement, selectedObjects } from '../schedule/placements.ts';
 
 export function handed(reader: Reader, mailbox: Producer, placement: Placement): TargetAttributes | undefined {

@@ -16,14 +16,13 @@ import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { decodePartial, type Partial } from '../../core/summary/partial.ts';
 import {
   attributesOf,
-  type GoneAttributes,
-  type GrantAttributes,
   goneKey,
   grantKey,
   type PlacementId,
   partialKey,
   withdrawnKey,
 } from '../../core/wire/entries.ts';
+import type { GoneAttributes, GrantAttributes } from '../../core/wire/entry-attributes.ts';
 import { type Child, matchChild } from '../schedule/children.ts';
 import { isBeingScheduled, markDirty } from '../schedule/dirty.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';

@@ -15,7 +15,6 @@ import { asText, concat, equalBytes, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import {
-  type ObjectAttributes,
   type PlacementId,
   parseEntryKey,
   placementId,
@@ -24,6 +23,7 @@ import {
   releaseKey,
   splitPlacementId,
 } from '../../core/wire/entries.ts';
+import type { ObjectAttributes } from '../../core/wire/entry-attributes.ts';
 import { ensureDigests, forgetDigests } from './digest.ts';
 import { heldObjects, type Promoted, promotedOf, promotedRow } from './held-back.ts';
 import {

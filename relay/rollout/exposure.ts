@@ -19,13 +19,12 @@ import type { Partial } from '../../core/summary/partial.ts';
 import {
   attributesOf,
   type EntryKey,
-  type ObjectAttributes,
   type PlacementId,
   placementId,
   splitPlacementId,
-  type TargetAttributes,
   targetKey,
 } from '../../core/wire/entries.ts';
+import type { ObjectAttributes, TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Wanted } from '../gather/contribution.ts';
 import { type Child, matchingDestinations } from '../schedule/children.ts';
 import { markDirty } from '../schedule/dirty.ts';

@@ -8,14 +8,8 @@ import { hash128, hashBytes } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import {
-  objectKey,
-  type PlacementId,
-  type PromotedAttributes,
-  parseEntryKey,
-  promotedKey,
-  splitPlacementId,
-} from '../../core/wire/entries.ts';
+import { objectKey, type PlacementId, parseEntryKey, promotedKey, splitPlacementId } from '../../core/wire/entries.ts';
+import type { PromotedAttributes } from '../../core/wire/entry-attributes.ts';
 
 const nul = Buffer.of(0);
 

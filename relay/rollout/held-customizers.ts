@@ -14,11 +14,11 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 import {
   attributesOf,
   type PlacementId,
-  type PromotedCustomizerAttributes,
   parseEntryKey,
   promotedCustomizerKey,
   splitPlacementId,
 } from '../../core/wire/entries.ts';
+import type { PromotedCustomizerAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Promoted } from './held-back.ts';
 
 const nul = Buffer.of(0);

@@ -7,13 +7,8 @@ import { hash128 } from '../../core/object/hash.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import {
-  attributesOf,
-  type InventoryAttributes,
-  type InventoryBody,
-  inventoryKey,
-  parseEntryKey,
-} from '../../core/wire/entries.ts';
+import { attributesOf, inventoryKey, parseEntryKey } from '../../core/wire/entries.ts';
+import type { InventoryAttributes, InventoryBody } from '../../core/wire/entry-attributes.ts';
 import type { Mailbox } from '../mailbox/mailboxes.ts';
 import { childOf } from '../tree/descendants.ts';
 import { childPath } from '../tree/node-objects.ts';

@@ -7,15 +7,8 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Transaction } from '../../core/store/store.ts';
-import {
-  attributesOf,
-  objectKey,
-  parseEntryKey,
-  placementId,
-  type RefsAttributes,
-  type TargetAttributes,
-  targetKey,
-} from '../../core/wire/entries.ts';
+import { attributesOf, objectKey, parseEntryKey, placementId, targetKey } from '../../core/wire/entries.ts';
+import type { RefsAttributes, TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Child } from './children.ts';
 import { markDirty, type Work } from './dirty.ts';
 import { keepObject, releaseObject } from './kept-objects.ts';

@@ -8,7 +8,8 @@ import type { LabelSelector } from '../../core/object/selector.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { type PlacementId, splitPlacementId, type TargetAttributes } from '../../core/wire/entries.ts';
+import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
+import type { TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import { routeKeysOf } from './route-keys.ts';
 
 export interface Placement {

@@ -2,7 +2,8 @@
 import type { Producer, Table } from '../../core/feed/feed.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { Transaction } from '../../core/store/store.ts';
-import type { EntryKey, PlacementId, TargetAttributes } from '../../core/wire/entries.ts';
+import type { EntryKey, PlacementId } from '../../core/wire/entries.ts';
+import type { TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Child } from './children.ts';
 import type { OutgoingStage } from './outgoing.ts';
 import type { Placement, Placements } from './placements.ts';

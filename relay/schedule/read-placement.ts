@@ -5,15 +5,8 @@ import type { LabelSelector } from '../../core/object/selector.ts';
 import { isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
 import { asText } from '../../core/store/bytes.ts';
 import type { Reader } from '../../core/store/store.ts';
-import {
-  attributesOf,
-  type PlacementAttributes,
-  type PlacementId,
-  placementKey,
-  splitPlacementId,
-  type TargetAttributes,
-  targetKey,
-} from '../../core/wire/entries.ts';
+import { attributesOf, type PlacementId, placementKey, splitPlacementId, targetKey } from '../../core/wire/entries.ts';
+import type { PlacementAttributes, TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Placement } from './placements.ts';
 
 interface PlacementSelectors {

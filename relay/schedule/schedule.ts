@@ -18,11 +18,11 @@ import {
   parseEntryKey,
   placementId,
   placementKey,
-  type RefsAttributes,
   rulesKey,
   splitPlacementId,
   targetKey,
 } from '../../core/wire/entries.ts';
+import type { RefsAttributes } from '../../core/wire/entry-attributes.ts';
 import { heldObjects } from '../rollout/held-back.ts';
 import { heldCustomizers } from '../rollout/held-customizers.ts';
 import { type Child, matchChild } from './children.ts';

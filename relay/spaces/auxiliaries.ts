@@ -8,7 +8,7 @@ import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placemen
 import { customizerAnnotation, customizerResource, expandAnnotation } from '../../core/customize/customizer.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import type { ObjectAttributes } from '../../core/wire/entries.ts';
+import type { ObjectAttributes } from '../../core/wire/entry-attributes.ts';
 import type { DownsyncItem } from './downsync.ts';
 
 const group = edgeGroup;

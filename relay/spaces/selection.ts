@@ -18,21 +18,23 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import {
-  type AuxiliaryAttributes,
   attributesOf,
   auxiliaryKey,
-  type ObjectAttributes,
   objectKey,
-  type PlacementAttributes,
   type PlacementId,
   parseEntryKey,
   placementId,
   placementKey,
-  type ReportRules,
   rulesKey,
-  type TargetAttributes,
   targetKey,
 } from '../../core/wire/entries.ts';
+import type {
+  AuxiliaryAttributes,
+  ObjectAttributes,
+  PlacementAttributes,
+  ReportRules,
+  TargetAttributes,
+} from '../../core/wire/entry-attributes.ts';
 import { carriesAnyOnce, noteCarried } from '../moves/carried-once.ts';
 import { Baseline } from '../rollout/baseline.ts';
 import { isCustomizer } from '../rollout/held-customizers.ts';

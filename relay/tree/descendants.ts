@@ -10,7 +10,8 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { asText, text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { type NodeAttributes, nodeKey, parseEntryKey } from '../../core/wire/entries.ts';
+import { nodeKey, parseEntryKey } from '../../core/wire/entries.ts';
+import type { NodeAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Counting } from './counting.ts';
 import { childPath, guarded, hide, nodeResource, objectName, type SessionState, showNode } from './node-objects.ts';
 

@@ -8,7 +8,7 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
-import type { HeldAttributes, QuarantinedAttributes, RolledBackAttributes } from '../../core/wire/entries.ts';
+import type { HeldAttributes, QuarantinedAttributes, RolledBackAttributes } from '../../core/wire/entry-attributes.ts';
 import { conditionsOf, guardConditions, tellGuardEvents } from '../guard/conditions.ts';
 import { feedCondition } from './feed-condition.ts';
 

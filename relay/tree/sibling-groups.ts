@@ -14,16 +14,13 @@ import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import {
-  type AttachAttributes,
-  attributesOf,
-  type OwnerAttributes,
-  ownerKey,
-  parseEntryKey,
-  type SaidAttributes,
-  type SiblingsAttributes,
-  siblingsKey,
-} from '../../core/wire/entries.ts';
+import { attributesOf, ownerKey, parseEntryKey, siblingsKey } from '../../core/wire/entries.ts';
+import type {
+  AttachAttributes,
+  OwnerAttributes,
+  SaidAttributes,
+  SiblingsAttributes,
+} from '../../core/wire/entry-attributes.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
 import { type GroupState, type Held, Ownership } from './ownership.ts';
 

@@ -9,17 +9,13 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
-import {
-  type AttachAttributes,
-  attachKey,
-  attributesOf,
-  type OwnerAttributes,
-  ownerKey,
-  parseEntryKey,
-  type SaidAttributes,
-  type SiblingsAttributes,
-  siblingsKey,
-} from '../../core/wire/entries.ts';
+import { attachKey, attributesOf, ownerKey, parseEntryKey, siblingsKey } from '../../core/wire/entries.ts';
+import type {
+  AttachAttributes,
+  OwnerAttributes,
+  SaidAttributes,
+  SiblingsAttributes,
+} from '../../core/wire/entry-attributes.ts';
 
 export interface SiblingPlacePorts {
   readonly store: Store;

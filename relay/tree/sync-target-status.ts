@@ -1,7 +1,7 @@
 /** The status of a SyncTarget: what its agent says of the cluster, and whether it is connected here; and of a Location: how many it has. */
 import type { Space } from '../../core/apiserver/space.ts';
 import { timestamp } from '../../core/object/conditions.ts';
-import type { NodeAttributes } from '../../core/wire/entries.ts';
+import type { NodeAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Child } from '../schedule/children.ts';
 import { locationResource, syncTargetResource } from '../schedule/inventory.ts';
 import { show } from './node-objects.ts';

@@ -11,7 +11,7 @@ import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
 import { decodePartial } from '../../../../core/summary/partial.ts';
-import type { ReportRules } from '../../../../core/wire/entries.ts';
+import type { ReportRules } from '../../../../core/wire/entry-attributes.ts';
 import { downFeedJudge } from '../../../../core/wire/entry-shape.ts';
 import { Agent } from '../../../../edge-agent/agent.ts';
 import { FakeCluster } from './fake-cluster.ts';

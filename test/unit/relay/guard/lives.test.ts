@@ -6,7 +6,8 @@ import { hash128 } from '../../../../core/object/hash.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { attributesOf, eraKey, type RolledBackAttributes, seenKey } from '../../../../core/wire/entries.ts';
+import { attributesOf, eraKey, seenKey } from '../../../../core/wire/entries.ts';
+import type { RolledBackAttributes } from '../../../../core/wire/entry-attributes.ts';
 import { isLostRow, noteSeen, readSeen, tellSeen } from '../../../../core/wire/seen.ts';
 import { Lives, type Origin } from '../../../../relay/guard/lives.ts';
 

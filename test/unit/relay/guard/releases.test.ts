@@ -13,7 +13,8 @@ import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { attributesOf, type NodeAttributes, releaseHeldKey } from '../../../../core/wire/entries.ts';
+import { attributesOf, releaseHeldKey } from '../../../../core/wire/entries.ts';
+import type { NodeAttributes } from '../../../../core/wire/entry-attributes.ts';
 import { Releases } from '../../../../relay/guard/releases.ts';
 import { objectName } from '../../../../relay/tree/node-objects.ts';
 

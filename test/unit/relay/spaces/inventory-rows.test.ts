@@ -7,7 +7,8 @@ import type { LabelSelector, Labels } from '../../../../core/object/selector.ts'
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { asText } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { attributesOf, type InventoryBody } from '../../../../core/wire/entries.ts';
+import { attributesOf } from '../../../../core/wire/entries.ts';
+import type { InventoryBody } from '../../../../core/wire/entry-attributes.ts';
 import { locationResource, syncTargetResource } from '../../../../relay/schedule/inventory.ts';
 import { InventoryRows } from '../../../../relay/spaces/inventory-rows.ts';
 

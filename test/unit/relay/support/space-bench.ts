@@ -7,7 +7,7 @@ import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { asText } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import type { ObjectAttributes, TargetAttributes } from '../../../../core/wire/entries.ts';
+import type { ObjectAttributes, TargetAttributes } from '../../../../core/wire/entry-attributes.ts';
 import { openWorkloadSpace, type WorkloadSpace } from '../../../../relay/spaces/own-spaces.ts';
 import { Turns } from '../../core/apiserver/lifecycle/turns.ts';
 

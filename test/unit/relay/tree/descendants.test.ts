@@ -12,7 +12,8 @@ import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { type NodeAttributes, nodeKey } from '../../../../core/wire/entries.ts';
+import { nodeKey } from '../../../../core/wire/entries.ts';
+import type { NodeAttributes } from '../../../../core/wire/entry-attributes.ts';
 import { withoutSiblings } from '../../../../relay/tree/counting.ts';
 import { Descendants } from '../../../../relay/tree/descendants.ts';
 
