@@ -81,7 +81,7 @@ export interface SimStorePorts {
   readonly random: Random;
   /** Right after a commit, before anything else knows of it. `before` is the state that it began with. */
   committed(changes: readonly Change[], before: MemoryStore): void;
-  /** What a canary makes of the store: see canaries.ts. */
+  /** What a canary makes of the store: see canaries/. */
   readonly lies?: StoreLies | undefined;
 }
 

@@ -10,7 +10,7 @@ import { type NodeConfig, nodeConfigSchema } from '../../relay/config.ts';
 import { Node, type NodeApi } from '../../relay/node.ts';
 import { type Change, Disk, SimStore, type StoreLies } from './disk.ts';
 import { Life, lifeClock } from './life.ts';
-import type { PlannedNode } from './plan.ts';
+import type { PlannedNode } from './plan/tree.ts';
 import { seedOf } from './seeds.ts';
 import type { World } from './world.ts';
 

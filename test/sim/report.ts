@@ -1,5 +1,5 @@
 /** A failing run for people: what was violated, the tree, what led to it, and how to see it again. */
-import type { Plan } from './plan.ts';
+import type { Plan } from './plan/plan.ts';
 import type { Outcome } from './simulate.ts';
 import type { Workers } from './workers.ts';
 

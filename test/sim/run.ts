@@ -5,9 +5,9 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { canaryNames } from './canaries.ts';
+import { canaryNames } from './canaries/canaries.ts';
 import { describeCoverage } from './coverage.ts';
-import type { Mode } from './plan.ts';
+import type { Mode } from './plan/plan.ts';
 import { describeFailure } from './report.ts';
 import type { Outcome } from './simulate.ts';
 import { type SeedList, Workers } from './workers.ts';

@@ -1,5 +1,7 @@
 /** Makes a failing plan smaller: leaves out steps, in ever smaller pieces, and nodes, for as long as it fails in the same way. */
-import type { Plan, PlannedNode, Step } from './plan.ts';
+import type { Step } from './plan/action.ts';
+import type { Plan } from './plan/plan.ts';
+import type { PlannedNode } from './plan/tree.ts';
 import type { Outcome } from './simulate.ts';
 
 /** Runs spent on it: a minute or two for a small tree. */

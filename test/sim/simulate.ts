@@ -12,8 +12,9 @@ import { totals } from './check/totals.ts';
 import { transmitted } from './check/transmitted.ts';
 import type { StoreLies } from './disk.ts';
 import type { Host } from './host.ts';
-import { Performer } from './perform.ts';
-import type { Plan, Step } from './plan.ts';
+import { Performer } from './perform/perform.ts';
+import type { Step } from './plan/action.ts';
+import type { Plan } from './plan/plan.ts';
 import { type Violation, World } from './world.ts';
 
 export interface Outcome {

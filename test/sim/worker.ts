@@ -1,7 +1,7 @@
 /** A process that runs seeds: `worker.ts MODE CANARY COVERAGE`, asked and answered over its parent's channel. */
-import { canaryOf } from './canaries.ts';
+import { canaryOf } from './canaries/canaries.ts';
 import { Coverage } from './coverage.ts';
-import { type Mode, type Plan, planOf } from './plan.ts';
+import { type Mode, type Plan, planOf } from './plan/plan.ts';
 import { shrink } from './shrink.ts';
 import { catchEscaped, type Outcome, simulate } from './simulate.ts';
 import type { Answer, Request } from './workers.ts';

@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 import type { Covered } from './coverage.ts';
-import type { Mode, Plan } from './plan.ts';
+import type { Mode, Plan } from './plan/plan.ts';
 import type { Outcome } from './simulate.ts';
 
 /** By index, so that a million of them take no room. */

@@ -10,7 +10,7 @@ import type { Frame } from '../../core/wire/generated/mesh.ts';
 import type { NodeConfig } from '../../relay/config.ts';
 import type { Change, StoreLies } from './disk.ts';
 import { configOfPlanned, Host } from './host.ts';
-import type { PlannedNode } from './plan.ts';
+import type { PlannedNode } from './plan/tree.ts';
 import { seedOf } from './seeds.ts';
 import { type Connection, type Side, SimNetwork } from './sim-network.ts';
 

@@ -6,7 +6,7 @@ import type { Space } from '../../../core/apiserver/space.ts';
 import { stableStringify } from '../../../core/object/canonical.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import type { Host } from '../host.ts';
-import type { Labels, Selector } from '../plan.ts';
+import type { Labels, Selector } from '../plan/action.ts';
 import type { World } from '../world.ts';
 import { holds, matches, matchesAny } from './match.ts';
 

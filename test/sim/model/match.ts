@@ -1,5 +1,5 @@
 /** Which places a planned placement names: written anew from the words of the reference, so that it shares no mistake with the product. */
-import type { Expression, Labels, Selector } from '../plan.ts';
+import type { Expression, Labels, Selector } from '../plan/action.ts';
 
 export function matchesAny(selectors: readonly Selector[], labels: Labels): boolean {
   return selectors.some((selector) => matches(selector, labels));

@@ -1,0 +1,90 @@
+/** Rules of what a feed sends, keeps and takes in, taken away. */
+import { FeedConsumer } from '../../../core/feed/consumer.ts';
+import type { Batch, WireEntry } from '../../../core/feed/feed.ts';
+import { FeedProducer } from '../../../core/feed/producer.ts';
+import type { Transaction } from '../../../core/store/store.ts';
+import { prefix, rowOf } from '../check/rows.ts';
+import type { Canaries } from './canary.ts';
+
+export const feedCanaries: Canaries = {
+  'send-before-flush': {
+    break() {
+      const { batch } = FeedProducer.prototype;
+      FeedProducer.prototype.batch = function (reader, after, _durableHead, limits) {
+        return batch.call(this, reader, after, this.head(reader), limits);
+      };
+    },
+  },
+  'acknowledge-before-flush': {
+    break() {},
+    lies: ({ role }) => (role === 'agent' ? { flushesAtOnce: true } : undefined),
+  },
+  'older-origin-wins': {
+    break() {
+      const { applyEntries } = FeedConsumer.prototype;
+      FeedConsumer.prototype.applyEntries = function (t, entries) {
+        const raised = entries.map((entry): WireEntry => {
+          const { originRevision = 0 } = this.get(t, entry.keyHash) ?? {};
+          return { ...entry, originRevision: Math.max(originRevision, entry.originRevision) };
+        });
+        return applyEntries.call(this, t, raised);
+      };
+    },
+  },
+  'tombstone-purged-early': {
+    break() {
+      const { acknowledge } = FeedProducer.prototype;
+      FeedProducer.prototype.acknowledge = function (t, _cursor) {
+        return acknowledge.call(this, t, this.head(t));
+      };
+    },
+  },
+  'narrowed-without-tombstone': {
+    break() {
+      const { remove } = FeedProducer.prototype;
+      FeedProducer.prototype.remove = function (t, keyHash, originRevision) {
+        const removed = remove.call(this, t, keyHash, originRevision);
+        if (removed) forgetRow(t, this.id, keyHash);
+        return removed;
+      };
+    },
+  },
+  'last-of-batch-skipped': {
+    break() {
+      const { apply } = FeedConsumer.prototype;
+      FeedConsumer.prototype.apply = function (t, batch) {
+        return apply.call(this, t, batch.entries.length > 2 ? withoutLast(batch) : batch);
+      };
+    },
+  },
+  'reconciliation-keeps-what-is-gone': {
+    break() {
+      FeedConsumer.prototype.removeKey = () => undefined;
+    },
+  },
+  'tombstones-not-sent': {
+    break() {
+      const { batch } = FeedProducer.prototype;
+      FeedProducer.prototype.batch = function (reader, after, durableHead, limits) {
+        const made = batch.call(this, reader, after, durableHead, limits);
+        return made && { ...made, entries: made.entries.filter(({ content }) => content) };
+      };
+    },
+  },
+};
+
+function withoutLast(batch: Batch): Batch {
+  return { ...batch, entries: batch.entries.slice(0, -1) };
+}
+
+function forgetRow(t: Transaction, table: number, keyHash: Uint8Array): void {
+  const id = Buffer.alloc(4);
+  id.writeUInt32BE(table);
+  const at = Buffer.concat([prefix('tableRow'), id, keyHash]);
+  const found = t.get(at);
+  if (!found) return;
+  const revision = Buffer.alloc(6);
+  revision.writeUIntBE(rowOf(found).revision, 0, 6);
+  t.remove(Buffer.concat([prefix('tableRevision'), id, revision]));
+  t.remove(at);
+}

@@ -1,0 +1,28 @@
+/** Rules of sessions, taken away. */
+import { equalBytes } from '../../../core/store/bytes.ts';
+import { isIn } from '../check/rows.ts';
+import type { Host } from '../host.ts';
+import type { Canaries } from './canary.ts';
+
+export const sessionCanaries: Canaries = {
+  'no-fence': {
+    break() {},
+    // What the fence of a session reads is what it wrote itself, as if no other had come.
+    lies: (host) => ({ get: (key, found) => ownSession(host, key, found) }),
+  },
+  'sessions-forgotten': {
+    break() {},
+    lies: (host) => ({
+      get: (key, found) =>
+        isIn(key, 'session') && host.world.delivery?.frame.frame?.$case === 'hello' ? undefined : found,
+    }),
+  },
+};
+
+function ownSession(host: Host, key: Uint8Array, found: Uint8Array | undefined): Uint8Array | undefined {
+  const { delivery } = host.world;
+  if (!found || !delivery || delivery.to !== 'parent' || delivery.connection.parent !== host) return found;
+  if (!isIn(key, 'session') || delivery.frame.frame?.$case === 'hello') return found;
+  if (!equalBytes(key.subarray(2), Buffer.from(delivery.connection.child.path))) return found;
+  return delivery.connection.sessionRecord ?? found;
+}

@@ -1,0 +1,25 @@
+/** Rules of a node among its neighbours, taken away. */
+import { FeedProducer } from '../../../core/feed/producer.ts';
+import { Gather } from '../../../relay/gather/gather.ts';
+import { Readiness } from '../../../relay/tree/readiness.ts';
+import type { Canaries } from './canary.ts';
+
+export const treeCanaries: Canaries = {
+  'unready-trusted': {
+    break() {
+      Readiness.prototype.down = () => true;
+      Object.defineProperty(Readiness.prototype, 'up', { get: () => true });
+    },
+  },
+  'removed-child-welcomed': {
+    break() {
+      FeedProducer.prototype.isDropped = () => false;
+    },
+  },
+  'silence-unnoticed': {
+    break() {
+      // A partial stays what it was, whatever the child says or however long it is away.
+      Gather.prototype.childChanged = () => false;
+    },
+  },
+};

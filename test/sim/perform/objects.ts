@@ -1,0 +1,61 @@
+/** Planned objects as Kubernetes has them, and how people write them. */
+import type { Space } from '../../../core/apiserver/space.ts';
+import type { KubeObject } from '../../../core/object/meta.ts';
+import { celOf } from '../model/match.ts';
+import type { PlannedObject, PlannedPlacement } from '../plan/action.ts';
+
+export const edgeVersion = 'edge.banyan.io/v1alpha1';
+export const inventoryVersion = 'inventory.banyan.io/v1alpha1';
+
+export function put(space: Space, object: KubeObject): void {
+  const { namespace } = object.metadata;
+  if (namespace !== undefined) {
+    const container = bare('v1', 'Namespace', namespace);
+    if (!space.get(space.keyOf(container))) space.create(container);
+  }
+  const before = space.get(space.keyOf(object));
+  if (!before) space.create(object);
+  else space.update({ ...object, metadata: { ...before.metadata, labels: object.metadata.labels ?? {} } });
+}
+
+export function remove(space: Space, object: KubeObject): void {
+  const key = space.keyOf(object);
+  if (space.get(key)) space.delete(key);
+}
+
+export function bare(apiVersion: string, kind: string, name: string): KubeObject {
+  return { apiVersion, kind, metadata: { name } };
+}
+
+export function objectOf({ kind, namespace, name, value, labels }: PlannedObject): KubeObject {
+  const metadata = { name, namespace, labels: { ...labels } };
+  if (kind === 'ConfigMap') return { apiVersion: 'v1', kind, metadata, data: { value } };
+  const app = { app: name };
+  const template = {
+    metadata: { labels: app },
+    spec: { containers: [{ name: 'main', image: `example.com/${value}` }] },
+  };
+  return { apiVersion: 'apps/v1', kind, metadata, spec: { replicas: 1, selector: { matchLabels: app }, template } };
+}
+
+export function placementOf({
+  name,
+  selectors,
+  expression,
+  namespaces,
+  resources,
+  only,
+}: PlannedPlacement): KubeObject {
+  const item = {
+    apiGroup: '*',
+    resources: [...resources],
+    namespaces: [...namespaces],
+    ...(only ? { labelSelectors: [{ matchLabels: { ...only } }] } : {}),
+  };
+  const spec = {
+    locationSelectors: structuredClone(selectors),
+    ...(expression ? { locationExpression: celOf(expression) } : {}),
+    downsync: [item],
+  };
+  return { apiVersion: edgeVersion, kind: 'EdgePlacement', metadata: { name }, spec } as KubeObject;
+}

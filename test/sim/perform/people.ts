@@ -1,0 +1,113 @@
+/** Does what people do. */
+import type { Space } from '../../../core/apiserver/space.ts';
+import { BanyanError } from '../../../core/runtime/errors.ts';
+import { seedInventory } from '../../../relay/schedule/seed-inventory.ts';
+import type { Host } from '../host.ts';
+import type { Action, Labels, Work } from '../plan/action.ts';
+import { nodeOfSource } from '../plan/tree.ts';
+import type { World } from '../world.ts';
+import { bare, edgeVersion, inventoryVersion, objectOf, placementOf, put, remove } from './objects.ts';
+
+const works: Readonly<Record<Work['do'], true>> = {
+  put: true,
+  delete: true,
+  place: true,
+  unplace: true,
+  relabel: true,
+  leave: true,
+  join: true,
+};
+
+export function isWork(action: Action): action is Work {
+  return action.do in works;
+}
+
+export class People {
+  readonly #world: World;
+  readonly #unclone: (path: string) => void;
+
+  constructor(world: World, unclone: (path: string) => void) {
+    this.#world = world;
+    this.#unclone = unclone;
+  }
+
+  perform(action: Work): void {
+    switch (action.do) {
+      case 'put':
+        return this.#write(action.source, (space) => put(space, objectOf(action.object)));
+      case 'delete':
+        return this.#write(action.source, (space) =>
+          remove(space, objectOf({ ...action.object, value: '', labels: {} })),
+        );
+      case 'place':
+        return this.#write(action.source, (space) => put(space, placementOf(action.placement)));
+      case 'unplace':
+        return this.#write(action.source, (space) => remove(space, bare(edgeVersion, 'EdgePlacement', action.name)));
+      case 'relabel':
+        return this.#relabel(this.#host(action.node), action.labels);
+      case 'leave':
+        return this.#leave(this.#host(action.node));
+      case 'join':
+        return this.#join(this.#host(action.node));
+    }
+  }
+
+  #host(path: string): Host {
+    return this.#world.hosts.get(path)!;
+  }
+
+  #write(source: string, act: (space: Space) => void): void {
+    const name = source.slice(source.lastIndexOf('.') + 1);
+    const host = this.#world.hosts.get(nodeOfSource(source));
+    const space = host?.spaces.get(name);
+    if (host && space) this.#asked(host, () => act(space));
+  }
+
+  /** What a person asks for may be refused; that is an answer. */
+  #asked(host: Host, act: () => void): void {
+    host.life.run(act, (error) => {
+      if (!(error instanceof BanyanError) || error.code === 'StoreFull') host.failed(error);
+      else this.#world.note(`refused: ${error.message}`);
+    });
+  }
+
+  #relabel(host: Host, labels: Labels): void {
+    this.#changeInventory(host, (entries) =>
+      entries.map((entry) => (entry.name === host.name ? { ...entry, labels: { ...labels } } : entry)),
+    );
+  }
+
+  #leave(host: Host): void {
+    if (host.role !== 'agent') return;
+    host.wanted = false;
+    host.crash(1);
+    host.isGone = true;
+    this.#unclone(host.path);
+    this.#changeInventory(host, (entries) => entries.filter(({ name }) => name !== host.name));
+    const parent = this.#world.parentOf(host)!;
+    const system = parent.spaces.get('');
+    if (!system) return;
+    this.#asked(parent, () => {
+      for (const kind of ['Location', 'SyncTarget']) remove(system, bare(inventoryVersion, kind, host.name));
+    });
+  }
+
+  /** With the disk that it left with. */
+  #join(host: Host): void {
+    if (!host.isGone) return;
+    host.isGone = false;
+    const entry = { name: host.name, labels: { ...host.planned.labels }, annotations: {}, properties: {} };
+    this.#changeInventory(host, (entries) => [...entries, entry]);
+    host.start();
+  }
+
+  /** As a changed topology does: in the configuration of the parent, and in its inventory now if it runs. */
+  #changeInventory(host: Host, change: (entries: Host['config']['inventory']) => Host['config']['inventory']): void {
+    const parent = this.#world.parentOf(host);
+    if (!parent) return;
+    parent.config = { ...parent.config, inventory: change(parent.config.inventory) };
+    const system = parent.spaces.get('');
+    const entries = parent.config.inventory.filter(({ name }) => name === host.name);
+    if (system) this.#asked(parent, () => seedInventory(system, entries));
+  }
+}

@@ -1,0 +1,72 @@
+/** What a step does: data only, so that steps can be left out one by one. */
+export type Labels = Readonly<Record<string, string>>;
+
+export interface Selector {
+  readonly matchLabels?: Labels;
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: 'In' | 'NotIn' | 'Exists' | 'DoesNotExist';
+    readonly values?: readonly string[];
+  }[];
+}
+
+/** `has`: the label has this value; otherwise it has not. */
+export interface Expression {
+  readonly key: string;
+  readonly value: string;
+  readonly has: boolean;
+}
+
+export interface PlannedPlacement {
+  readonly name: string;
+  readonly selectors: readonly Selector[];
+  readonly expression?: Expression;
+  readonly namespaces: readonly string[];
+  readonly resources: readonly string[];
+  /** Only objects with this label. */
+  readonly only?: Labels;
+}
+
+export interface PlannedObject {
+  readonly kind: 'ConfigMap' | 'Deployment';
+  readonly namespace: string;
+  readonly name: string;
+  readonly value: string;
+  readonly labels: Labels;
+}
+
+/** What people do. */
+export type Work =
+  | { readonly do: 'put'; readonly source: string; readonly object: PlannedObject }
+  | {
+      readonly do: 'delete';
+      readonly source: string;
+      readonly object: Pick<PlannedObject, 'kind' | 'namespace' | 'name'>;
+    }
+  | { readonly do: 'place'; readonly source: string; readonly placement: PlannedPlacement }
+  | { readonly do: 'unplace'; readonly source: string; readonly name: string }
+  | { readonly do: 'relabel'; readonly node: string; readonly labels: Labels }
+  | { readonly do: 'leave' | 'join'; readonly node: string };
+
+/** What goes wrong. */
+export type Fault =
+  | { readonly do: 'crash'; readonly node: string; readonly afterEffects: number }
+  | { readonly do: 'stop' | 'start'; readonly node: string }
+  | { readonly do: 'empty' | 'backup' | 'restore'; readonly node: string }
+  | { readonly do: 'reset' | 'cut' | 'mend'; readonly node: string }
+  | { readonly do: 'silence'; readonly node: string; readonly child: boolean; readonly parent: boolean }
+  | { readonly do: 'slow'; readonly node: string; readonly delayMaxMs: number; readonly bufferBytes: number }
+  | { readonly do: 'double'; readonly node: string; readonly share: number }
+  | { readonly do: 'fill' | 'tidy'; readonly node: string }
+  | { readonly do: 'jump'; readonly node: string; readonly ms: number }
+  | { readonly do: 'clone' | 'unclone'; readonly node: string };
+
+export type Action = Work | Fault;
+
+export interface Step {
+  readonly atMs: number;
+  readonly action: Action;
+}
+
+/** Steps of a phase lie within this. */
+export const spanMs = 40_000;

@@ -1,0 +1,27 @@
+import { SeededRandom } from '../../../core/runtime/random.ts';
+
+/** Chance with words. */
+export class Chance {
+  readonly #random: SeededRandom;
+
+  constructor(seed: number) {
+    this.#random = new SeededRandom(seed);
+  }
+
+  fraction(): number {
+    return this.#random.fraction();
+  }
+
+  is(probability: number): boolean {
+    return this.fraction() < probability;
+  }
+
+  /** Uniform in [0, max). */
+  below(max: number): number {
+    return Math.floor(this.fraction() * max);
+  }
+
+  of<T>(list: readonly T[]): T {
+    return list[this.below(list.length)]!;
+  }
+}

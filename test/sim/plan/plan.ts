@@ -1,0 +1,43 @@
+/**
+ * What one seed decides: a tree, and steps at their times. All of it is data, and each step stands by itself: one whose node or object is not there
+ * is passed over, so that a failing run is made smaller by leaving nodes and steps out.
+ */
+import { seedOf } from '../seeds.ts';
+import type { Step } from './action.ts';
+import { Chance } from './chance.ts';
+import { faultsOf, lostOriginOf } from './faults.ts';
+import { type PlannedNode, treeOf } from './tree.ts';
+import { workOf } from './work.ts';
+
+export type Mode = 'safety' | 'liveness';
+
+export interface Plan {
+  readonly seed: number;
+  readonly mode: Mode;
+  /** Parents before children; the first is the center. */
+  readonly nodes: readonly PlannedNode[];
+  /** People work and things go wrong. */
+  readonly steps: readonly Step[];
+  /** After all has healed once: things go wrong, and nobody does anything. */
+  readonly quiet: readonly Step[];
+  /** Children whose lines stay dead while the rest heals. */
+  readonly dead: readonly string[];
+  /** A node at which objects are born loses some of them: what is below keeps what is newer, so that nothing is compared in the end. */
+  readonly forgets: boolean;
+}
+
+export function planOf(seed: number, mode: Mode): Plan {
+  const chance = new Chance(seedOf(seed, 'plan'));
+  const nodes = treeOf(chance);
+  const origins = nodes.filter(({ spaces }) => spaces.length > 0);
+  const forgets = mode === 'safety' && chance.is(0.06) ? lostOriginOf(chance, chance.of(origins)) : [];
+  const steps = [...workOf(chance, nodes), ...faultsOf(chance, nodes, 'work'), ...forgets].sort(byTime);
+  const quiet = forgets.length === 0 && chance.is(0.35) ? faultsOf(chance, nodes, 'quiet').sort(byTime) : [];
+  const children = nodes.slice(1).map(({ path }) => path);
+  const dead = mode === 'liveness' && chance.is(0.7) ? children.filter(() => chance.is(1.2 / children.length)) : [];
+  return { seed, mode, nodes, steps, quiet, dead, forgets: forgets.length > 0 };
+}
+
+function byTime(a: Step, b: Step): number {
+  return a.atMs - b.atMs;
+}

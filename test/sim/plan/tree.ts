@@ -1,0 +1,64 @@
+/** The tree of a run, and what its nodes are called. */
+import type { Labels } from './action.ts';
+import type { Chance } from './chance.ts';
+
+export interface PlannedNode {
+  readonly path: string;
+  readonly role: 'center' | 'relay' | 'agent';
+  readonly labels: Labels;
+  /** Of workloads. */
+  readonly spaces: readonly string[];
+}
+
+const depthMax = 4;
+
+/** Most trees are small: a fault needs few nodes to show. */
+function sizeOf(chance: Chance): number {
+  const at = chance.fraction();
+  if (at < 0.88) return 2 + chance.below(5);
+  if (at < 0.98) return 7 + chance.below(8);
+  return at < 0.997 ? 16 + chance.below(16) : 32 + chance.below(29);
+}
+
+export function treeOf(chance: Chance): PlannedNode[] {
+  const size = sizeOf(chance);
+  const nodes: PlannedNode[] = [{ path: '', role: 'center', labels: {}, spaces: ['retail'] }];
+  while (nodes.length < size) {
+    const relays = nodes.filter(({ role, path }) => role !== 'agent' && depthOf(path) < depthMax);
+    // The newest relay mostly: a chain is deeper than a star.
+    const parent = chance.is(0.5) ? relays.at(-1)! : chance.of(relays);
+    const isRelay = depthOf(parent.path) < depthMax - 1 && nodes.length + 1 < size && chance.is(0.4);
+    const name = `${isRelay ? 'r' : 'a'}${nodes.length}`;
+    nodes.push({
+      path: parent.path === '' ? name : `${parent.path}:${name}`,
+      role: isRelay ? 'relay' : 'agent',
+      labels: isRelay ? labelsOf(chance, 'region') : labelsOf(chance, 'env', 'tier'),
+      spaces: isRelay && chance.is(0.25) ? ['ops'] : [],
+    });
+  }
+  return nodes;
+}
+
+export function depthOf(path: string): number {
+  return path === '' ? 0 : path.split(':').length;
+}
+
+export function sourceOf(node: PlannedNode, space: string): string {
+  return `${node.path === '' ? 'center' : node.path.replaceAll(':', '.')}.${space}`;
+}
+
+export function nodeOfSource(source: string): string {
+  const node = source.slice(0, source.lastIndexOf('.'));
+  return node === 'center' ? '' : node.replaceAll('.', ':');
+}
+
+export const values: Readonly<Record<string, readonly string[]>> = {
+  env: ['prod', 'test'],
+  tier: ['one', 'two', 'three'],
+  region: ['eu', 'us'],
+};
+
+export function labelsOf(chance: Chance, ...keys: readonly string[]): Labels {
+  const given = keys.filter(() => chance.is(0.85));
+  return Object.fromEntries(given.map((key) => [key, chance.of(values[key]!)]));
+}
