@@ -1,24 +1,21 @@
 /** Carries out what an established session decides: the machine (session.ts) on a store, a clock and a link. */
-import type { FeedConsumer } from '../feed/consumer.ts';
-import { difference, sumBytes, sumOf } from '../feed/digest.ts';
 import { type AppliedChange, type Batch, entryBytes, type ReconcileReply } from '../feed/feed.ts';
 import { dropPieces, heldPieces, type Piece, storePiece } from '../feed/pieces.ts';
-import type { FeedProducer } from '../feed/producer.ts';
 import { Reconciliation } from '../feed/reconcile.ts';
-import { hashBytes } from '../object/hash.ts';
-import type { Clock, Timer } from '../runtime/clock.ts';
+import type { Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
-import type { Logger } from '../runtime/logger.ts';
-import type { Reader, Store, Transaction } from '../store/store.ts';
+import type { Reader, Transaction } from '../store/store.ts';
 import type { SessionStreams } from '../stream/streams.ts';
-import type { Beat, Frame, Digest as WireDigest } from '../wire/generated/mesh.ts';
-import type { Expiry, Link } from '../wire/link.ts';
+import type { Beat, Frame } from '../wire/generated/mesh.ts';
+import type { Expiry } from '../wire/link.ts';
 import { Acknowledgements } from './acknowledgements.ts';
+import { Beats } from './beats.ts';
+import { ExpiryWatch } from './expiry-watch.ts';
 import { windowMaxBytes } from './flow.ts';
-import type { Mismatch } from './mismatch.ts';
+import { inputOf } from './frame-input.ts';
 import type { Send } from './outgoing.ts';
 import { Received } from './received.ts';
-import type { ReconcileSlots } from './reconcile-slots.ts';
+import type { RunnerPorts } from './runner-ports.ts';
 import { make } from './sending.ts';
 import {
   begin,
@@ -32,62 +29,13 @@ import {
 } from './session.ts';
 import { SessionError } from './session-ends.ts';
 import type { Watermarks } from './watermark.ts';
-import {
-  ackFrame,
-  batchFromWire,
-  creditFrame,
-  type Direction,
-  directionOf,
-  replyFromWire,
-  requestFrame,
-  requestFromWire,
-} from './wire-frames.ts';
-
-/** Wall clocks are set while a session lasts, and timers can't wait for years: what is far away is looked at again after this. */
-const expiryLookMs = 3_600_000;
-/** A peer that says it is away for longer is dialed all the same. */
-const returnAfterMaxMs = 60_000;
-
-export interface RunnerPorts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly link: Link;
-  /** The direction that this side produces. */
-  readonly produces: Direction;
-  readonly producer: FeedProducer;
-  readonly consumer: FeedConsumer;
-  /** The peer takes large contents in pieces. */
-  readonly pieces: boolean;
-  /** Absent: this side takes no streams, and passes over what is asked. */
-  readonly streams?: SessionStreams | undefined;
-  /** Throws when another session has taken over: checked inside every commit on behalf of this one. */
-  fence(t: Transaction): void;
-  /** Inside the commit that applies changes: what it writes commits with the cursor. */
-  applied(t: Transaction, changes: readonly AppliedChange[]): void;
-  /** After that commit. */
-  committed(changes: readonly AppliedChange[]): void;
-  acknowledged(cursor: number): void;
-  caughtUp(): void;
-  /** What the peer says with a head; false: this side may not take up its feed yet, however ready it is. Absent: it always may. */
-  watermarks?(marks: Watermarks, head: number): boolean;
-  /** Once, last. `returnAfterMs`: the peer ended in order, and said when it is back. */
-  ended(error?: Error, returnAfterMs?: number): void;
-  /** Absent: a reconciliation waits for nobody. */
-  readonly slots?: ReconcileSlots;
-  /** Remembers differences over the sessions with one peer. */
-  readonly mismatch: Mismatch;
-  /** The two ends of the consumed feed differ where they must not. */
-  differs(what: string): void;
-  /** Ms since this side last heard of the root, over all hops. */
-  rootAgeMs(): number;
-}
+import { ackFrame, creditFrame, type Direction, requestFrame } from './wire-frames.ts';
 
 export class SessionRunner {
   readonly #ports: RunnerPorts;
   #state: SessionState;
   #timer: Timer | undefined;
-  #expiryTimer: Timer | undefined;
+  readonly #expiry: ExpiryWatch | undefined;
   #reconciliation: Reconciliation | undefined;
   #ended = false;
   /** The transport's buffer is full: data wait, control frames do not. */
@@ -95,8 +43,7 @@ export class SessionRunner {
   #waiting: Send | undefined;
   /** Who takes a turn for a reconciliation: of the feed that this side produces, and of the other. */
   readonly #slots = { produced: {}, consumed: {} };
-  #beats = 0;
-  #heardOfRoot: { readonly ageMs: number; readonly atMs: number } | undefined;
+  readonly #beats: Beats;
   /** Entries with their contents, in batches and in reconciliations: what the session cost. */
   readonly #entries = { sent: 0, received: 0 };
 
@@ -106,11 +53,13 @@ export class SessionRunner {
 
   constructor(ports: RunnerPorts, start: Omit<Start, 'nowMs'>) {
     this.#ports = ports;
+    this.#beats = new Beats(ports);
     this.#acknowledgements = new Acknowledgements(ports.clock, (cursor) => this.#acknowledge(cursor));
     const first = begin({ ...start, nowMs: ports.clock.monotonicMs() });
     this.#state = first.state;
     this.#run(first);
-    this.#untilExpiry();
+    const { expiry } = ports.link;
+    if (expiry && !this.#ended) this.#expiry = new ExpiryWatch(ports.clock, expiry.atMs, () => this.#expired(expiry));
   }
 
   get state(): SessionState {
@@ -166,10 +115,11 @@ export class SessionRunner {
     const isOver = frame.frame?.$case === 'goodbye' && link.expiry && clock.wallMs() >= link.expiry.atMs;
     if (isOver && !this.#ended) return this.#expired(link.expiry);
     this.#guard(() => {
-      const input = this.#inputOf(frame);
+      if (isOfStreams(frame)) return this.#ports.streams?.receive(frame);
+      const input = inputOf(frame, this.#ports.produces);
       if (!input) return;
-      if (input.type === 'beat') this.#heardBeat(frame);
       if (input.type === 'request') this.#inSlot(this.#slots.produced, () => this.#input(input));
+      else if (frame.frame?.$case === 'beat') this.#heardBeat(frame.frame.value);
       else this.#input(input);
     });
   }
@@ -183,14 +133,14 @@ export class SessionRunner {
 
   /** What the peer's last beat said, and when. */
   get heardOfRoot(): { readonly ageMs: number; readonly atMs: number } | undefined {
-    return this.#heardOfRoot;
+    return this.#beats.heardOfRoot;
   }
 
   end(error?: Error, returnAfterMs?: number): void {
     if (this.#ended) return;
     this.#ended = true;
     this.#timer?.stop();
-    this.#expiryTimer?.stop();
+    this.#expiry?.stop();
     this.#acknowledgements.settle();
     const reason = error?.message ?? 'ended';
     this.#ports.streams?.end(`the session with ${this.#ports.link.peer.path || 'the center'} is over: ${reason}`);
@@ -231,7 +181,7 @@ export class SessionRunner {
         this.#ports.slots?.release(this.#slots.produced);
         return this.#ports.acknowledged(effect.cursor);
       case 'sendBeat':
-        return this.#sendBeat(effect.head, effect.ready);
+        return this.#send(this.#beats.next(this.#state, effect.head, effect.ready));
       case 'startReconcile':
         return this.#inSlot(this.#slots.consumed, () => {
           this.#reconciliation = this.#ports.store.read((reader) => new Reconciliation(reader, this.#ports.consumer));
@@ -246,76 +196,20 @@ export class SessionRunner {
     }
   }
 
-  #sendBeat(head: number, ready: boolean): void {
-    const { store, producer, rootAgeMs } = this.#ports;
-    const { purgeRevision, digest } = store.read((reader) => ({
-      purgeRevision: producer.purgeRevision(reader),
-      digest: this.#digestAt(reader, head),
-    }));
-    const value = {
-      sequence: ++this.#beats,
-      head,
-      purgeRevision,
-      digest,
-      rootWatermark: 0,
-      watermarks: [],
-      rootAgeMs: Math.round(rootAgeMs()),
-      ready,
-    };
-    this.#send({ frame: { $case: 'beat', value } });
-  }
-
-  /** Only when the consumer has all there is: at any other revision there is nothing to compare with. */
-  #digestAt(reader: Reader, head: number): WireDigest | undefined {
-    const { producer } = this.#ports;
-    const { outgoing, flow } = this.#state;
-    if (outgoing.sent !== head || flow.inFlight.length > 0 || producer.head(reader) !== head) return undefined;
-    const { count, sum } = producer.digest(reader);
-    return { revision: head, count, sum: sumBytes(sum) };
-  }
-
-  /** A difference costs a reconciliation: the tuple names no incarnation any more, so the next session can't go on. */
-  #compare(peer: WireDigest): void {
-    const { store, consumer, mismatch, fence, differs } = this.#ports;
-    const { tuple, digest } = store.read((reader) => ({
-      tuple: consumer.resume(reader),
-      digest: consumer.digest(reader),
-    }));
-    if (this.#state.mode !== 'resumed' || tuple.cursor !== peer.revision || peer.sum.length !== hashBytes) return;
-    const theirs = { count: peer.count, sum: sumOf(peer.sum) };
-    if (!mismatch.isOne(difference(digest, theirs))) return;
-    store.write((t) => {
-      fence(t);
-      consumer.setResume(t, { ...tuple, incarnation: '' });
-    });
-    const what = `${consumer.name}: at revision ${peer.revision} there are ${digest.count} rows here and ${peer.count} at the other end, or others`;
-    differs(what);
-    throw new SessionError('DigestMismatch', 'Protocol', what, { retry: 'resync' });
-  }
-
   /** Told with a head that covers what they speak of, like readiness. */
   watermarks(marks: Watermarks): void {
-    const { store, producer, rootAgeMs } = this.#ports;
+    const { store, producer } = this.#ports;
     const head = store.read((reader) => producer.head(reader));
     this.#afterFlush(() => {
       this.#input({ type: 'produced', head });
-      const watermarks = Object.entries(marks).map(([source, revision]) => ({ source, revision }));
-      const said = { purgeRevision: 0, rootWatermark: 0, rootAgeMs: Math.round(rootAgeMs()), digest: undefined };
-      const value = { ...said, sequence: ++this.#beats, head, ready: this.#state.ready, watermarks };
-      this.#send({ frame: { $case: 'beat', value } });
+      this.#send(this.#beats.withWatermarks(marks, head, this.#state.ready));
     });
   }
 
-  /** Where the peer is, is heard first: what it says may be what was waited for. */
-  #mayReconcile({ head, watermarks }: Beat): boolean {
-    const marks = Object.fromEntries(watermarks.map(({ source, revision }) => [source, revision]));
-    return this.#ports.watermarks?.(marks, head) ?? true;
-  }
-
-  #heardBeat({ frame }: Frame): void {
-    if (frame?.$case !== 'beat') return;
-    if (frame.value.digest) this.#compare(frame.value.digest);
-    this.#heardOfRoot = { ageMs: frame.value.rootAgeMs, atMs: this.#ports.clock.monotonicMs() };
+  #heardBeat(beat: Beat): void {
+    const ready = beat.ready && this.#beats.mayTakeUp(beat);
+    this.#beats.heard(beat, this.#state.mode);
+    this.#input({ type: 'beat', head: beat.head, ready });
   }
 
   #sendData(send: Send): void {
@@ -442,61 +336,8 @@ export class SessionRunner {
     );
   }
 
-  // ----------------------------------------------------------------------------------------------------- frames
-
   get #consumes(): Direction {
     return this.#ports.produces === 'down' ? 'up' : 'down';
-  }
-
-  #inputOf(whole: Frame): Input | undefined {
-    const { frame } = whole;
-    switch (frame?.$case) {
-      case 'batch':
-        this.#expect(directionOf(frame.value.feed), this.#consumes);
-        return { type: 'batch', batch: batchFromWire(frame.value) };
-      case 'ack':
-        this.#expect(directionOf(frame.value.feed), this.#ports.produces);
-        return { type: 'ack', cursor: frame.value.cursor };
-      case 'piece':
-        this.#expect(directionOf(frame.value.feed), this.#consumes);
-        return { type: 'piece', piece: frame.value };
-      case 'credit':
-        if (frame.value.stream !== 0) return undefined;
-        this.#expect(directionOf(frame.value.feed), this.#ports.produces);
-        return { type: 'credit', bytes: frame.value.bytes };
-      case 'beat':
-        return { type: 'beat', head: frame.value.head, ready: frame.value.ready && this.#mayReconcile(frame.value) };
-      case 'reconcileRequest':
-        this.#expect(directionOf(frame.value.feed), this.#ports.produces);
-        return { type: 'request', request: requestFromWire(frame.value) };
-      case 'reconcileReply':
-        this.#expect(directionOf(frame.value.feed), this.#consumes);
-        return { type: 'reply', reply: replyFromWire(frame.value) };
-      case 'resume':
-        this.#expect(directionOf(frame.value.feed), this.#consumes);
-        return { type: 'resume', resumes: frame.value.resumes };
-      case 'goodbye':
-        return frame.value.returnAfterMs > 0
-          ? { type: 'goodbye', returnAfterMs: Math.min(frame.value.returnAfterMs, returnAfterMaxMs) }
-          : { type: 'goodbye' };
-      case 'open':
-      case 'reset':
-      case 'census':
-        this.#ports.streams?.receive(whole);
-        return undefined;
-      case 'hello':
-      case 'welcome':
-      case 'retry':
-        throw new BanyanError('Protocol', `a ${frame.$case} in the middle of a session`);
-      default:
-        // Frames of a later version are passed over.
-        return undefined;
-    }
-  }
-
-  #expect(actual: Direction, expected: Direction): void {
-    if (actual !== expected)
-      throw new BanyanError('Protocol', `a frame for the ${actual} feed, which goes the other way`);
   }
 
   #send(frame: Frame): void {
@@ -514,18 +355,6 @@ export class SessionRunner {
       );
       this.end(error);
     }
-  }
-
-  /** A handshake now would fail by it, so the session must not go on by one of long ago. The peer hears the words, if its clock is behind. */
-  #untilExpiry(): void {
-    const { clock, link } = this.#ports;
-    const { expiry } = link;
-    if (this.#ended || !expiry) return;
-    const leftMs = Math.max(0, expiry.atMs - clock.wallMs());
-    this.#expiryTimer = clock.after(Math.min(leftMs, expiryLookMs), () => {
-      if (clock.wallMs() < expiry.atMs) this.#untilExpiry();
-      else this.#expired(expiry);
-    });
   }
 
   #expired({ words }: Expiry): void {
@@ -548,4 +377,8 @@ export class SessionRunner {
 
 function bytesOf({ entries }: Batch): number {
   return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
+}
+
+function isOfStreams({ frame }: Frame): boolean {
+  return frame?.$case === 'open' || frame?.$case === 'reset' || frame?.$case === 'census';
 }

@@ -1,0 +1,83 @@
+/** Beats of a session, both ways: heads, ages, watermarks, and the digests by which the two ends of a feed are compared. */
+import { difference, sumBytes, sumOf } from '../feed/digest.ts';
+import { hashBytes } from '../object/hash.ts';
+import type { Reader } from '../store/store.ts';
+import type { Beat, Frame, Digest as WireDigest } from '../wire/generated/mesh.ts';
+import type { RunnerPorts } from './runner-ports.ts';
+import type { SessionState } from './session.ts';
+import { SessionError } from './session-ends.ts';
+import type { Watermarks } from './watermark.ts';
+
+export class Beats {
+  readonly #ports: RunnerPorts;
+  #sequence = 0;
+  #heardOfRoot: { readonly ageMs: number; readonly atMs: number } | undefined;
+
+  constructor(ports: RunnerPorts) {
+    this.#ports = ports;
+  }
+
+  /** What the peer's last beat said, and when. */
+  get heardOfRoot(): { readonly ageMs: number; readonly atMs: number } | undefined {
+    return this.#heardOfRoot;
+  }
+
+  next(state: SessionState, head: number, ready: boolean): Frame {
+    const { store, producer } = this.#ports;
+    const said = store.read((reader) => ({
+      purgeRevision: producer.purgeRevision(reader),
+      digest: this.#digestAt(reader, state, head),
+    }));
+    return this.#frame({ ...said, head, ready, watermarks: [] });
+  }
+
+  /** Beside those of the machine, when a node has come further with its sources. */
+  withWatermarks(marks: Watermarks, head: number, ready: boolean): Frame {
+    const watermarks = Object.entries(marks).map(([source, revision]) => ({ source, revision }));
+    return this.#frame({ purgeRevision: 0, digest: undefined, head, ready, watermarks });
+  }
+
+  /** Whether this side may take up the peer's feed. Where the peer is, is heard first: what it says may be what was waited for. */
+  mayTakeUp({ head, watermarks }: Beat): boolean {
+    const marks = Object.fromEntries(watermarks.map(({ source, revision }) => [source, revision]));
+    return this.#ports.watermarks?.(marks, head) ?? true;
+  }
+
+  /** Throws DigestMismatch. */
+  heard(beat: Beat, mode: SessionState['mode']): void {
+    if (beat.digest) this.#compare(beat.digest, mode);
+    this.#heardOfRoot = { ageMs: beat.rootAgeMs, atMs: this.#ports.clock.monotonicMs() };
+  }
+
+  #frame(said: Pick<Beat, 'purgeRevision' | 'digest' | 'head' | 'ready' | 'watermarks'>): Frame {
+    const rootAgeMs = Math.round(this.#ports.rootAgeMs());
+    return { frame: { $case: 'beat', value: { ...said, sequence: ++this.#sequence, rootWatermark: 0, rootAgeMs } } };
+  }
+
+  /** Only when the consumer has all there is: at any other revision there is nothing to compare with. */
+  #digestAt(reader: Reader, { outgoing, flow }: SessionState, head: number): WireDigest | undefined {
+    const { producer } = this.#ports;
+    if (outgoing.sent !== head || flow.inFlight.length > 0 || producer.head(reader) !== head) return undefined;
+    const { count, sum } = producer.digest(reader);
+    return { revision: head, count, sum: sumBytes(sum) };
+  }
+
+  /** A difference costs a reconciliation: the tuple names no incarnation any more, so the next session can't go on. */
+  #compare(peer: WireDigest, mode: SessionState['mode']): void {
+    const { store, consumer, mismatch, fence, differs } = this.#ports;
+    const { tuple, digest } = store.read((reader) => ({
+      tuple: consumer.resume(reader),
+      digest: consumer.digest(reader),
+    }));
+    if (mode !== 'resumed' || tuple.cursor !== peer.revision || peer.sum.length !== hashBytes) return;
+    const theirs = { count: peer.count, sum: sumOf(peer.sum) };
+    if (!mismatch.isOne(difference(digest, theirs))) return;
+    store.write((t) => {
+      fence(t);
+      consumer.setResume(t, { ...tuple, incarnation: '' });
+    });
+    const what = `${consumer.name}: at revision ${peer.revision} there are ${digest.count} rows here and ${peer.count} at the other end, or others`;
+    differs(what);
+    throw new SessionError('DigestMismatch', 'Protocol', what, { retry: 'resync' });
+  }
+}
