@@ -1,84 +1,23 @@
 /** The parent's side: one session for each child that is attached. */
-import type { FeedConsumer } from '../feed/consumer.ts';
-import type { AppliedChange, ResumeTuple } from '../feed/feed.ts';
+import type { ResumeTuple } from '../feed/feed.ts';
 import { heldPieces } from '../feed/pieces.ts';
-import type { FeedProducer } from '../feed/producer.ts';
 import { withReplica } from '../identity/replica.ts';
-import type { Clock } from '../runtime/clock.ts';
 import { BanyanError, describeError } from '../runtime/errors.ts';
-import type { Logger } from '../runtime/logger.ts';
-import type { Store, Transaction } from '../store/store.ts';
 import type { SessionStreams } from '../stream/streams.ts';
 import { maxFrameBytes } from '../wire/frames.ts';
 import type { Frame, Hello, Retry, Welcome } from '../wire/generated/mesh.ts';
 import type { Link, LinkEvents } from '../wire/link.ts';
 import { HelloTurns } from './admission.ts';
-import { type Divergence, FeedAlarm } from './feed-alarm.ts';
+import { FeedAlarm } from './feed-alarm.ts';
 import { windowMaxBytes } from './flow.ts';
 import { admit, fenceOf, piecesVersion, readSession, type SessionRecord, writeSession } from './handshake.ts';
 import { Mismatch } from './mismatch.ts';
+import type { ChildFeeds, ParentSessionsPorts, SessionStatus } from './parent-ports.ts';
 import { ReconcileSlots } from './reconcile-slots.ts';
 import { SessionRunner } from './runner.ts';
 import { SessionEnds, SessionError } from './session-ends.ts';
-import type { Watermarks } from './watermark.ts';
+import { Wakes } from './wakes.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
-
-export interface ChildFeeds {
-  readonly producer: FeedProducer;
-  readonly consumer: FeedConsumer;
-}
-
-/** Whose attachments are compared with those to siblings of this node. */
-export interface AttachWatch {
-  readonly hasSiblings: boolean;
-  /** Why a child that says this attach sequence may not come: it is attached elsewhere with a higher one. */
-  superseded(child: string, attachSequence: number): string | undefined;
-  /** In the transaction that opens a session of a child that may come. */
-  attached(t: Transaction, child: string, role: 'relay' | 'agent', attachSequence: number): void;
-}
-
-export interface ParentSessionsPorts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly log: Logger;
-  /** Path of this node. */
-  readonly path: string;
-  readonly software: string;
-  /** The feeds of a child, by its name below this node; throws to refuse it. */
-  feedsOf(t: Transaction, child: string, role: 'relay' | 'agent'): ChildFeeds;
-  /** What is missing in the child's feed is meant to be missing: everything above has arrived, and all that concerns the child is worked off. */
-  ready(child: string): boolean;
-  /** A child knows more of its feed than this node: the node's store was put back to an older copy. */
-  putBack?(): void;
-  applied(t: Transaction, child: string, changes: readonly AppliedChange[]): void;
-  committed(child: string, changes: readonly AppliedChange[]): void;
-  /** Of a node with siblings. */
-  readonly siblings?: AttachWatch;
-  /** How far this node has come with its sources, for children that are told. */
-  watermarks?(): Watermarks;
-  acknowledged(child: string, cursor: number): void;
-  connected(child: string): void;
-  disconnected(child: string, reason: string): void;
-  /** What `status` says of a child's feed is over. */
-  alarmOver?(child: string): void;
-  /** Makes the streams of a session; absent: the node has none. */
-  streamsOf?(child: string, link: Link): SessionStreams;
-  /** Calls back soon, after what waits already. */
-  soon(run: () => void): void;
-  /** Ms since this node last heard of the root, over all hops; 0 at the root. */
-  rootAgeMs(): number;
-}
-
-export interface SessionStatus {
-  readonly connected: boolean;
-  readonly connectedSinceMs?: number;
-  /** As the child names it, which knows more of the way. */
-  readonly transport?: string;
-  /** Since the child was last connected; 0 while it is. */
-  readonly silentMs: number;
-  /** The feed from the child was found to differ from what the child has. */
-  readonly diverged?: Divergence | undefined;
-}
 
 interface Opened extends ChildFeeds {
   readonly record: SessionRecord;
@@ -104,15 +43,6 @@ const returnAfterMs = 2_000;
 const returnsPerSecond = 200;
 /** What a refused child is asked to wait: long, since a person has to act. */
 const refusedAfterMs = 30_000;
-/** Children whose batches are made in one turn of the event loop: a millisecond, when there is one entry for each. */
-const childrenPerTurn = 64;
-
-/** A child's feed is durable up to the head. */
-interface Woken {
-  readonly attached: Attached;
-  readonly head: number;
-}
-
 export class ParentSessions {
   readonly #ports: ParentSessionsPorts;
   readonly #attached = new Map<string, Attached>();
@@ -120,7 +50,7 @@ export class ParentSessions {
   readonly #startedAtMs: number;
   /** Attached children that are told how far this node has come. */
   readonly #waiting = new Set<string>();
-  readonly #awake = new Set<string>();
+  readonly #wakes: Wakes;
   readonly #turns = new HelloTurns();
   readonly #slots: ReconcileSlots;
   /** By child; as many as have ever come. */
@@ -128,12 +58,12 @@ export class ParentSessions {
   /** By child; only of those of which there was one. */
   readonly #alarms = new Map<string, FeedAlarm>();
   readonly ends = new SessionEnds();
-  #flushing = false;
 
   constructor(ports: ParentSessionsPorts) {
     this.#ports = ports;
     this.#startedAtMs = ports.clock.monotonicMs();
     this.#slots = new ReconcileSlots(ports.clock);
+    this.#wakes = new Wakes({ ...ports, runnerOf: (child) => this.#attached.get(child)?.runner });
   }
 
   /** For the listener: each new connection is one session, or is refused by throwing. */
@@ -179,13 +109,9 @@ export class ParentSessions {
     };
   }
 
-  /** The child's feed has new rows: they are sent when they are durable. One flush serves all who were woken. */
+  /** The child's feed has new rows: they are sent when they are durable. */
   wake(child: string): void {
-    if (!this.#attached.has(child)) return;
-    this.#awake.add(child);
-    if (this.#flushing) return;
-    this.#flushing = true;
-    queueMicrotask(() => this.#flush());
+    this.#wakes.wake(child);
   }
 
   /** Whether the feeds of these children are ready, or of all, is another answer now. */
@@ -436,42 +362,6 @@ export class ParentSessions {
     );
     link.send({ frame: { $case: 'retry', value: retry } });
     link.close(retry.message);
-  }
-
-  /** Some at a time: the first have their batches on the line, and their answers are read, while those of the last are made. */
-  #produced(woken: readonly Woken[]): void {
-    for (const { attached, head } of woken.slice(0, childrenPerTurn)) attached.runner.produced(head);
-    const rest = woken.slice(childrenPerTurn);
-    if (rest.length > 0) this.#ports.soon(() => this.#produced(rest));
-  }
-
-  #flush(): void {
-    const { store } = this.#ports;
-    const children = [...this.#awake];
-    this.#awake.clear();
-    const heads = store.read((reader) =>
-      children.map((child) => {
-        const attached = this.#attached.get(child);
-        return attached ? { attached, head: attached.runner.producerHead(reader) } : undefined;
-      }),
-    );
-    store.flushed().then(
-      () => {
-        this.#flushing = false;
-        this.#produced(heads.filter((woken) => woken !== undefined));
-        if (this.#awake.size > 0) {
-          this.#flushing = true;
-          this.#flush();
-        }
-      },
-      (error: unknown) => {
-        this.#flushing = false;
-        this.#ports.log.error(
-          { reason: describeError(error) },
-          'what was written could not be made durable: nothing of it is sent',
-        );
-      },
-    );
   }
 }
 

@@ -15,7 +15,7 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import type { Labels } from '../../core/object/selector.ts';
 import type { Timer } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import type { ChildFeeds } from '../../core/session/parent-sessions.ts';
+import type { ChildFeeds } from '../../core/session/parent-ports.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';

@@ -5,7 +5,7 @@
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
-import type { SessionStatus } from '../../core/session/parent-sessions.ts';
+import type { SessionStatus } from '../../core/session/parent-ports.ts';
 import type { NodeAttributes } from '../../core/wire/entry-attributes.ts';
 import {
   type Inventory,

@@ -9,7 +9,7 @@ import { timestamp } from '../../core/object/conditions.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
-import type { SessionStatus } from '../../core/session/parent-sessions.ts';
+import type { SessionStatus } from '../../core/session/parent-ports.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { nodeKey } from '../../core/wire/entries.ts';

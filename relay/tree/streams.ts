@@ -4,7 +4,7 @@ import { type ApiRequest, type ApiResponse, integerOf, jsonResponse } from '../.
 import { decodePart } from '../../core/apiserver/http/route.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import type { SessionStatus } from '../../core/session/parent-sessions.ts';
+import type { SessionStatus } from '../../core/session/parent-ports.ts';
 import { echoBytesMax, echoEndpoint, echoKind } from '../../core/stream/echo.ts';
 import { type Health, healthEndpoint, healthKind } from '../../core/stream/health.ts';
 import { ping } from '../../core/stream/ping.ts';

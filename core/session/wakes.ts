@@ -1,0 +1,77 @@
+/** Children whose feeds have new rows: told to their sessions when the rows are durable. One flush serves all who were woken before it. */
+import { describeError } from '../runtime/errors.ts';
+import type { Logger } from '../runtime/logger.ts';
+import type { Store } from '../store/store.ts';
+import type { SessionRunner } from './runner.ts';
+
+export interface WakesPorts {
+  readonly store: Store;
+  readonly log: Logger;
+  /** The child's present session. */
+  runnerOf(child: string): SessionRunner | undefined;
+  /** Calls back soon, after what waits already. */
+  soon(run: () => void): void;
+}
+
+/** Children whose batches are made in one turn of the event loop: a millisecond, when there is one entry for each. */
+const childrenPerTurn = 64;
+
+/** A child's feed is durable up to the head. */
+interface Woken {
+  readonly runner: SessionRunner;
+  readonly head: number;
+}
+
+export class Wakes {
+  readonly #ports: WakesPorts;
+  readonly #awake = new Set<string>();
+  #flushing = false;
+
+  constructor(ports: WakesPorts) {
+    this.#ports = ports;
+  }
+
+  wake(child: string): void {
+    if (!this.#ports.runnerOf(child)) return;
+    this.#awake.add(child);
+    if (this.#flushing) return;
+    this.#flushing = true;
+    queueMicrotask(() => this.#flush());
+  }
+
+  /** Some at a time: the first have their batches on the line, and their answers are read, while those of the last are made. */
+  #produced(woken: readonly Woken[]): void {
+    for (const { runner, head } of woken.slice(0, childrenPerTurn)) runner.produced(head);
+    const rest = woken.slice(childrenPerTurn);
+    if (rest.length > 0) this.#ports.soon(() => this.#produced(rest));
+  }
+
+  #flush(): void {
+    const { store } = this.#ports;
+    const children = [...this.#awake];
+    this.#awake.clear();
+    const heads = store.read((reader) =>
+      children.map((child) => {
+        const runner = this.#ports.runnerOf(child);
+        return runner ? { runner, head: runner.producerHead(reader) } : undefined;
+      }),
+    );
+    store.flushed().then(
+      () => {
+        this.#flushing = false;
+        this.#produced(heads.filter((woken) => woken !== undefined));
+        if (this.#awake.size > 0) {
+          this.#flushing = true;
+          this.#flush();
+        }
+      },
+      (error: unknown) => {
+        this.#flushing = false;
+        this.#ports.log.error(
+          { reason: describeError(error) },
+          'what was written could not be made durable: nothing of it is sent',
+        );
+      },
+    );
+  }
+}
