@@ -1,7 +1,7 @@
 /** A process that runs seeds: `worker.ts MODE CANARY COVERAGE`, asked and answered over its parent's channel. */
 import { canaryOf } from './canaries/canaries.ts';
-import { Coverage } from './coverage.ts';
 import { type Mode, type Plan, planOf } from './plan/plan.ts';
+import { Coverage } from './reach/counts.ts';
 import { shrink } from './shrink.ts';
 import { catchEscaped, type Outcome, simulate } from './simulate.ts';
 import type { Answer, Request } from './workers.ts';
@@ -30,7 +30,7 @@ async function answer(request: Request): Promise<void> {
     case 'shrink':
       return say({ did: 'shrink', ...(await shrink(planOf(request.seed, mode as Mode), run)) });
     case 'coverage':
-      return say({ did: 'coverage', covered: (await coverage?.take()) ?? [] });
+      return say({ did: 'coverage', counted: (await coverage?.take()) ?? [] });
   }
 }
 

@@ -1,8 +1,8 @@
 /** Processes that run seeds, so that all cores have work; what comes out is in the order of the seeds. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
-import type { Covered } from './coverage.ts';
 import type { Mode, Plan } from './plan/plan.ts';
+import type { Counted } from './reach/counts.ts';
 import type { Outcome } from './simulate.ts';
 
 /** By index, so that a million of them take no room. */
@@ -25,7 +25,7 @@ export type Request =
 export type Answer =
   | { readonly did: 'run'; readonly index: number; readonly outcome: Outcome }
   | { readonly did: 'shrink'; readonly plan: Plan; readonly outcome: Outcome }
-  | { readonly did: 'coverage'; readonly covered: Covered };
+  | { readonly did: 'coverage'; readonly counted: Counted };
 
 /** Runs that a worker has ahead of what was taken: a long run must not let the others stand still, nor pile up results. */
 const aheadMax = 64;
@@ -98,9 +98,9 @@ export class Workers implements AsyncDisposable {
     return ask(this.#processes[0]!, { do: 'shrink', seed }, 'shrink');
   }
 
-  coverage(): Promise<readonly Covered[]> {
+  coverage(): Promise<readonly Counted[]> {
     return Promise.all(
-      this.#processes.map(async (process) => (await ask(process, { do: 'coverage' }, 'coverage')).covered),
+      this.#processes.map(async (process) => (await ask(process, { do: 'coverage' }, 'coverage')).counted),
     );
   }
 

@@ -1,0 +1,88 @@
+/** The branches of a source text: where a run can go one way or another, and how it is seen which way it went. */
+import { parseSync } from 'oxc-parser';
+
+export interface Branch {
+  /** Where in the text it begins. */
+  readonly at: number;
+  readonly what: string;
+  /** It is reached when it is entered; `skipped`: when this place is reached more often than `at`. */
+  readonly skipped?: number;
+}
+
+interface SyntaxNode {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [field: string]: unknown;
+}
+
+/**
+ * A function, both ways of an `if` (also where there is no `else`), both of a conditional, what stands right of `&&`, `||` and `??`, each case that does
+ * something, the body of a loop, a catch.
+ */
+export function branchesOf(file: string, text: string): Branch[] {
+  const { program, errors } = parseSync(file, text);
+  if (errors.length > 0) throw new Error(`${file}: ${errors[0]!.message}`);
+  const found: Branch[] = [];
+  visit(program, (node) => found.push(...branchesAt(node)));
+  return found.sort((a, b) => a.at - b.at);
+}
+
+function branchesAt(node: SyntaxNode): Branch[] {
+  const of = (field: string) => node[field] as SyntaxNode | null | undefined;
+  switch (node.type) {
+    case 'FunctionDeclaration':
+    case 'FunctionExpression':
+    case 'ArrowFunctionExpression': {
+      const body = of('body');
+      return body ? [{ at: inside(body), what: 'function' }] : [];
+    }
+    case 'IfStatement': {
+      const [then, otherwise] = [of('consequent')!, of('alternate')];
+      const second: Branch = otherwise
+        ? { at: inside(otherwise), what: 'else' }
+        : { at: inside(then), what: 'not', skipped: of('test')!.start };
+      return [{ at: inside(then), what: 'if' }, second];
+    }
+    case 'ConditionalExpression':
+      return [
+        { at: of('consequent')!.start, what: '?' },
+        { at: of('alternate')!.start, what: ':' },
+      ];
+    case 'LogicalExpression':
+      return [{ at: of('right')!.start, what: node.operator as string }];
+    case 'SwitchCase': {
+      const [first] = node.consequent as SyntaxNode[];
+      return first ? [{ at: inside(first), what: 'case' }] : [];
+    }
+    case 'ForStatement':
+    case 'ForOfStatement':
+    case 'ForInStatement':
+    case 'WhileStatement':
+      return [{ at: inside(of('body')!), what: 'loop' }];
+    case 'CatchClause':
+      return [{ at: inside(of('body')!), what: 'catch' }];
+    default:
+      return [];
+  }
+}
+
+/** A block's first place is still counted with what is around it. */
+function inside({ type, start }: SyntaxNode): number {
+  return type === 'BlockStatement' ? start + 1 : start;
+}
+
+function visit(value: unknown, look: (node: SyntaxNode) => void): void {
+  if (Array.isArray(value)) {
+    for (const one of value) visit(one, look);
+    return;
+  }
+  if (typeof value !== 'object' || value === null) return;
+  const node = value as SyntaxNode;
+  // Types are not there when the text runs.
+  if (typeof node.type !== 'string' || (node.type.startsWith('TS') && !carriesCode.has(node.type))) return;
+  look(node);
+  for (const field of Object.values(node)) visit(field, look);
+}
+
+const carriesCode: ReadonlySet<string> = new Set(['TSAsExpression', 'TSNonNullExpression', 'TSSatisfiesExpression']);

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+import { branchesOf } from '../../../sim/reach/branches.ts';
+import { countAt } from '../../../sim/reach/counts.ts';
+
+function namesOf(text: string): string[] {
+  return branchesOf('a.ts', text).map(({ what }) => what);
+}
+
+describe('the branches of a text', () => {
+  it('are both ways of an if, also where nothing is said of the other one', () => {
+    expect(namesOf('if (a) b();')).toEqual(['if', 'not']);
+    expect(namesOf('if (a) b(); else c();')).toEqual(['if', 'else']);
+  });
+
+  it('are functions, conditionals, what stands right of an operator, cases, loops and catches', () => {
+    expect(namesOf('const f = (x?: number) => x ?? 1;')).toEqual(['function', '??']);
+    expect(namesOf('const y = a ? b : c && d;')).toEqual(['?', ':', '&&']);
+    expect(namesOf('switch (a) { case 1: case 2: b(); break; default: c(); }')).toEqual(['case', 'case']);
+    expect(namesOf('for (const x of y) { z(); }')).toEqual(['loop']);
+    expect(namesOf('try { a(); } catch { b(); }')).toEqual(['catch']);
+  });
+
+  it('are none in types', () => {
+    expect(namesOf('type A = B extends C ? D : E; interface F { g(): void }')).toEqual([]);
+    expect(namesOf('(a as B) && c!(d && e)')).toEqual(['&&', '&&']);
+  });
+});
+
+describe('the count of a place', () => {
+  it('is that of the smallest block around it', () => {
+    const blocks = [
+      { start: 0, end: 100, count: 3 },
+      { start: 10, end: 20, count: 0 },
+    ];
+    expect([5, 10, 15, 20, 99].map((at) => countAt(blocks, at))).toEqual([3, 0, 0, 3, 3]);
+  });
+
+  it('is zero where nothing was loaded', () => {
+    expect(countAt([], 5)).toBe(0);
+  });
+});
