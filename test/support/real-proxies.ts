@@ -17,10 +17,18 @@ const missing = programs.filter(isMissing);
 /** For the titles of what can't run: a test says why. */
 export const withoutProxies = missing.length > 0 ? `there is no ${missing.join(', ')} on this machine` : undefined;
 
+interface Program {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly ports: readonly number[];
+  process: ChildProcess;
+}
+
+/** Each is one process, so that a signal to it meets all of it. */
 export class RealProxies implements AsyncDisposable {
   /** Squid drops the rights of root, and writes here as somebody else. */
   readonly directory = mkdtempSync(join(tmpdir(), 'banyan-proxies-'));
-  readonly #processes: ChildProcess[] = [];
+  readonly #programs = new Map<string, Program>();
 
   constructor() {
     chmodSync(this.directory, 0o777);
@@ -52,29 +60,42 @@ export class RealProxies implements AsyncDisposable {
       ...rules,
       'http_access deny all',
     ];
-    this.#start('squid', ['-N', '-n', name, '-f', this.write(`${name}.conf`, `${config.join('\n')}\n`)]);
-    await answers(port);
+    const file = this.write(`${name}.conf`, `${config.join('\n')}\n`);
+    await this.#start(name, 'squid', ['-N', '-n', name, '-f', file], [port]);
   }
 
   async haproxy(ports: readonly number[], config: string): Promise<void> {
     const head = 'defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n';
-    this.#start('haproxy', ['-db', '-f', this.write('haproxy.conf', `${head}${config}\n`)]);
-    for (const port of ports) await answers(port);
+    await this.#start('haproxy', 'haproxy', ['-db', '-f', this.write('haproxy.conf', `${head}${config}\n`)], ports);
   }
 
   async nginx(ports: readonly number[], servers: string): Promise<void> {
     const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
       .map((kind) => `${kind}_temp_path ${join(this.directory, kind)};`)
       .join(' ');
-    const config = `daemon off; worker_processes 1; pid ${join(this.directory, 'nginx.pid')};
+    const config = `daemon off; master_process off; pid ${join(this.directory, 'nginx.pid')};
 error_log ${join(this.directory, 'nginx-error.log')};
 events {}
 http { access_log ${this.logOf('nginx')}; ${temporary}
 ${servers}
 }
 `;
-    this.#start('nginx', ['-e', join(this.directory, 'nginx-error.log'), '-c', this.write('nginx.conf', config)]);
-    for (const port of ports) await answers(port);
+    const args = ['-e', join(this.directory, 'nginx-error.log'), '-c', this.write('nginx.conf', config)];
+    await this.#start('nginx', 'nginx', args, ports);
+  }
+
+  /** kill -9; resolves when it is gone. Its name is that of its kind, or the one that a squid was given. */
+  async kill(name: string): Promise<void> {
+    const { process } = this.#program(name);
+    const ended = new Promise((done) => process.once('exit', done));
+    process.kill('SIGKILL');
+    await ended;
+  }
+
+  /** The same program with the same configuration, after it was killed. */
+  async restart(name: string): Promise<void> {
+    const { command, args, ports } = this.#program(name);
+    await this.#start(name, command, args, ports);
   }
 
   /** What a proxy has written of the requests that came. */
@@ -91,10 +112,10 @@ ${servers}
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(
-      this.#processes.map((child) => {
-        if (child.exitCode !== null || child.signalCode !== null) return undefined;
-        const ended = new Promise((done) => child.once('exit', done));
-        child.kill('SIGTERM');
+      [...this.#programs.values()].map(({ process }) => {
+        if (process.exitCode !== null || process.signalCode !== null) return undefined;
+        const ended = new Promise((done) => process.once('exit', done));
+        process.kill('SIGTERM');
         return ended;
       }),
     );
@@ -105,8 +126,16 @@ ${servers}
     return join(this.directory, `${name}.log`);
   }
 
-  #start(program: string, args: readonly string[]): void {
-    this.#processes.push(spawn(program, args, { stdio: 'ignore', env: { ...process.env, PATH: path } }));
+  #program(name: string): Program {
+    const program = this.#programs.get(name);
+    if (!program) throw new Error(`no "${name}" was started: ${[...this.#programs.keys()].join(', ')}`);
+    return program;
+  }
+
+  async #start(name: string, command: string, args: readonly string[], ports: readonly number[]): Promise<void> {
+    const child = spawn(command, args, { stdio: 'ignore', env: { ...process.env, PATH: path } });
+    this.#programs.set(name, { command, args, ports, process: child });
+    for (const port of ports) await answers(port);
   }
 }
 
