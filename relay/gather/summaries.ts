@@ -6,63 +6,24 @@
  * child and object, `rowsPerRun` of them in one turn.
  */
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
-import type { AssociatedItem, EdgePlacementSpec, UpsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
+import type { AssociatedItem, UpsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import type { Content } from '../../core/feed/feed.ts';
-import { parseBody } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import { Turn } from '../../core/runtime/turn.ts';
-import type { Reader, Store, Transaction } from '../../core/store/store.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
 import { sampleHash } from '../../core/summary/order.ts';
-import type { Failure } from '../../core/summary/partial.ts';
 import type { Summarizer } from '../../core/summary/summarizer.ts';
-import type { SummarizerSpec } from '../../core/summary/summarizer-spec.ts';
 import type { UserPartial } from '../../core/summary/user-partial.ts';
 import { readUserPartial } from '../../core/summary/user-partial-wire.ts';
 import { objectKey, type PlacementId, placementId, placementKey, summaryKey } from '../../core/wire/entries.ts';
-import type { Child } from '../schedule/children.ts';
-import { type Placement, type Placements, selectedObjects } from '../schedule/placements.ts';
+import { type Placement, selectedObjects } from '../schedule/placements.ts';
 import { CompiledSummarizers } from './compiled-summarizers.ts';
-import {
-  associatedRows,
-  contentOf,
-  nameOf,
-  type ReadRow,
-  type RowPlace,
-  RowSource,
-  type RowSourcePorts,
-} from './row-source.ts';
+import { itemsOf, namesOf } from './placement-items.ts';
+import { associatedRows, contentOf, nameOf, type ReadRow, type RowPlace, RowSource } from './row-source.ts';
+import type { Resolution, SummariesPorts } from './summaries-ports.ts';
 import type { Place } from './summary-rows.ts';
 import { UserSummary } from './user-summary.ts';
-
-export interface SummariesPorts extends RowSourcePorts {
-  readonly store: Store;
-  readonly placements: Placements;
-  readonly children: ReadonlyMap<string, Child>;
-  /** Where an agent stands, for a placement that reaches it. */
-  placeOf(child: string, placement: Placement): Place;
-  /** Hashes of the keys under which the objects that were born at an agent's cluster are reported. */
-  bornOf(reader: Reader, child: string): Iterable<Uint8Array>;
-  /** Some of the placement's objects that this node could not make for an agent. */
-  heldBack(id: PlacementId, child: string): readonly Failure[];
-  /** The specification of a summarizer, as this node knows it. */
-  specOf(reader: Reader, source: string, name: string): SummarizerSpec | undefined;
-  /** Calls back soon, after what waits already. */
-  soon(run: () => void): void;
-  /** The summary is another one now, or is there no more. */
-  changed(id: PlacementId, summarizer: string): void;
-  /** Which summarizers of the placement are there has changed. */
-  resolved(id: PlacementId): void;
-  failed(error: unknown): void;
-  /** What is known of the child is part of what this node tells. */
-  counts(child: string): boolean;
-}
-
-/** Of a placement: the names in its specification that there is a summarizer for, and those that there is none for, with the reason. */
-export interface Resolution {
-  readonly summaries: ReadonlyMap<string, UserSummary>;
-  readonly unresolved: ReadonlyMap<string, string>;
-}
 
 interface DirtyRow extends RowPlace {
   /** What the child is to have has changed, and with it perhaps which summaries want the row. */
@@ -417,15 +378,4 @@ export class Summaries {
 function sameShape({ content: a }: UserPartial, { content: b }: UserPartial): boolean {
   if (a.form === 'selected' || b.form === 'selected') return a.form === b.form;
   return a.kinds.join() === b.kinds.join();
-}
-
-type Items = Pick<Required<EdgePlacementSpec>, 'downsync' | 'upsync' | 'associated'>;
-
-function itemsOf(placement: Uint8Array): Items {
-  const { downsync = [], upsync = [], associated = [] } = parseBody(placement).spec as Partial<EdgePlacementSpec>;
-  return { downsync, upsync, associated };
-}
-
-function namesOf({ downsync, upsync, associated }: Items): string[] {
-  return [...new Set([...downsync, ...upsync, ...associated].flatMap((item) => item.statusSummarizers ?? []))].sort();
 }

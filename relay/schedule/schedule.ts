@@ -26,6 +26,7 @@ import type { RefsAttributes } from '../../core/wire/entry-attributes.ts';
 import { heldObjects } from '../rollout/held-back.ts';
 import { heldCustomizers } from '../rollout/held-customizers.ts';
 import { type Child, matchChild } from './children.ts';
+import { Concerned } from './concerned.ts';
 import { clearDirty, dirtyClasses, dirtyWork, markDirty, type Work, type WorkClass } from './dirty.ts';
 import { MailboxWriter } from './mailbox-writer.ts';
 import {
@@ -39,7 +40,6 @@ import {
 } from './placements.ts';
 import type { SchedulePorts, Step } from './ports.ts';
 import { readPlacement } from './read-placement.ts';
-import { changedKeys } from './route-keys.ts';
 
 /** Rows put or removed in one transaction before others get their turn: some 10 ms of LMDB on one core. */
 const rowsPerStep = 2_000;
@@ -50,15 +50,12 @@ const workPerStep = 500;
 export class Scheduler {
   readonly #ports: SchedulePorts;
   readonly #writer: MailboxWriter;
+  readonly #concerned: Concerned;
   #worked = false;
   #changed = new Set<PlacementId>();
   #changedWith = new Map<PlacementId, Set<string>>();
   /** Classes with work. */
   #present: ReadonlySet<WorkClass> = new Set();
-  /** As the placements were last matched with them; missing after a start, and then all placements are looked at. */
-  readonly #matchedWith = new Map<string, Child>();
-  /** By child: placements that it should get or lose, and may not yet. */
-  readonly #waiting = new Map<string, Set<PlacementId>>();
   /** Placements looked at for a child that changed, since the start. */
   lookedAt = 0;
   /** Children that were told of a target, or looked at for it, since the start. */
@@ -67,11 +64,12 @@ export class Scheduler {
   constructor(ports: SchedulePorts) {
     this.#ports = ports;
     this.#writer = new MailboxWriter(ports);
+    this.#concerned = new Concerned(ports.placements);
   }
 
   /** Fills the placements from the store: at start, and after a transaction failed under a step. */
   load(reader: Reader): void {
-    this.#matchedWith.clear();
+    this.#concerned.forget();
     for (const id of storedPlacements(reader)) {
       const children = new Set(matchedChildren(reader, id));
       // One that is gone and not worked off yet still says which children have the objects that it has lost meanwhile.
@@ -143,7 +141,7 @@ export class Scheduler {
     const known = children.get(name);
     const stays = this.#ports.refreshChild(t, name);
     const child = stays ? children.get(name) : undefined;
-    for (const placement of this.#concerned(name, child)) {
+    for (const placement of this.#concerned.by(name, child)) {
       this.lookedAt++;
       const had = placement.children.has(name);
       const has = child !== undefined && matchChild(placement, child).matches;
@@ -152,25 +150,9 @@ export class Scheduler {
       if (had || has || placement.locationExpression !== undefined) this.#changedFor(placement.id, name);
     }
     this.#ports.passage.childChanged(t, name);
-    if (child) this.#matchedWith.set(name, child);
-    else this.#matchedWith.delete(name);
+    this.#concerned.matched(name, child);
     if (known === undefined && child?.role === 'relay') this.#writer.touch(name);
     return true;
-  }
-
-  #concerned(name: string, child: Child | undefined): Iterable<Placement> {
-    const { placements } = this.#ports;
-    const keys = changedKeys(this.#matchedWith.get(name), child);
-    const waiting = this.#waiting.get(name) ?? [];
-    this.#waiting.delete(name);
-    if (keys === 'all') return placements.all();
-    const found = [...waiting].map((id) => placements.get(id)).filter((placement) => placement !== undefined);
-    return new Set([...placements.naming(keys), ...found]);
-  }
-
-  #wait(id: PlacementId, child: string): void {
-    const ids = this.#waiting.get(child) ?? new Set();
-    this.#waiting.set(child, ids.add(id));
   }
 
   #match(t: Transaction, key: string): boolean {
@@ -183,11 +165,11 @@ export class Scheduler {
     if (child && mailbox && matchChild(placement, child).matches) {
       const attached = placement.children.has(name);
       if (!attached && this.#ports.passage.mayAttach(t, placement, child)) this.#attach(t, placement, child, mailbox);
-      else if (!attached) this.#wait(id, name);
+      else if (!attached) this.#concerned.wait(id, name);
       markDirty(t, 'aim', key);
     } else if (placement.children.has(name)) {
       if (this.#ports.passage.mayDetach(t, id, name, placement)) this.#detach(t, id, name, placement.children);
-      else this.#wait(id, name);
+      else this.#concerned.wait(id, name);
     }
     return true;
   }
@@ -212,7 +194,7 @@ export class Scheduler {
     for (const child of [...current]) {
       const still = placement && children.has(child) && matchChild(placement, children.get(child)!).matches;
       if (!still && passage.mayDetach(t, id, child, placement)) this.#detach(t, id, child, current);
-      else if (!still) this.#wait(id, child);
+      else if (!still) this.#concerned.wait(id, child);
       if (this.#writer.rows >= rowsPerStep) return false;
     }
     if (!placement) {
@@ -232,7 +214,7 @@ export class Scheduler {
         this.#announce(t, placement, child, mailbox);
         for (const stage of this.#ports.stages) stage.rematched?.(t, child);
       } else if (passage.mayAttach(t, placement, child)) this.#attach(t, placement, child, mailbox);
-      else this.#wait(id, child.name);
+      else this.#concerned.wait(id, child.name);
       if (this.#writer.rows >= rowsPerStep) return false;
     }
     markDirty(t, 'target', id);
