@@ -13,7 +13,7 @@ import type { TreeAttributes } from '../core/wire/entry-attributes.ts';
 import { downFeedJudge } from '../core/wire/entry-shape.ts';
 import type { NodeConfig } from './config.ts';
 import { Mailboxes } from './mailbox/mailboxes.ts';
-import type { NodePorts } from './node.ts';
+import type { NodePorts } from './node-ports.ts';
 import { ChildBook } from './schedule/child-book.ts';
 import type { Child } from './schedule/children.ts';
 import { markDirty } from './schedule/dirty.ts';

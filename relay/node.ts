@@ -2,28 +2,21 @@
  * The assembly of a node with children: what it stands on (ground.ts), the rooms of both ways (way-down.ts, way-up.ts), sessions on both sides and
  * the API server. The center is this without a parent. Read it as the list of what is connected to what; each part says in its own file what it does.
  */
-import type { ApiRequest, ApiResponse } from '../core/apiserver/http/requests.ts';
-import type { Space } from '../core/apiserver/space.ts';
 import type { AppliedChange } from '../core/feed/feed.ts';
-import type { Clock } from '../core/runtime/clock.ts';
-import type { Logger } from '../core/runtime/logger.ts';
-import type { Random } from '../core/runtime/random.ts';
-import { ChildSession } from '../core/session/child-session.ts';
-import { failoverDialer } from '../core/session/failover-dialer.ts';
-import { markCaughtUp } from '../core/session/node-identity.ts';
+import type { ChildSession } from '../core/session/child-session.ts';
 import { ParentSessions } from '../core/session/parent-sessions.ts';
 import type { MeasuredSessions } from '../core/session/session-metrics.ts';
 import { readWatermarks } from '../core/session/watermark.ts';
-import type { Store, Transaction } from '../core/store/store.ts';
+import type { Transaction } from '../core/store/store.ts';
 import type { StreamRouter } from '../core/stream/router.ts';
 import { StreamCounts } from '../core/stream/stream-counts.ts';
 import { countedKey, labelsKey, type PlacementId, parseEntryKey, treeKey } from '../core/wire/entries.ts';
 import type { Listener } from '../core/wire/link.ts';
-import type { MeshNetwork } from '../core/wire/network.ts';
 import type { NodeConfig } from './config.ts';
 import { Ground, type NodeEvents } from './ground.ts';
 import { GuardRoom } from './guard/guard-room.ts';
 import { checkReported } from './mailbox/reported-check.ts';
+import type { NodeApi, NodePorts } from './node-ports.ts';
 import { isBeingScheduled, markDirty } from './schedule/dirty.ts';
 import { ScheduleLoop } from './schedule/loop.ts';
 import { seedInventory } from './schedule/seed-inventory.ts';
@@ -32,37 +25,9 @@ import { NodeReports } from './tree/node-reports.ts';
 import { Readiness } from './tree/readiness.ts';
 import { nodeStreams, treeRequests } from './tree/streams.ts';
 import { WatermarkTeller } from './tree/watermark-teller.ts';
+import { nodeUplink } from './uplink.ts';
 import { WayDown } from './way-down.ts';
 import { WayUp } from './way-up.ts';
-
-/** Where people reach the spaces of a node: the API server of the product, nothing in the simulation. */
-export interface NodeApi extends AsyncDisposable {
-  mount(prefix: string, space: Space): void;
-  /** For prefixes that are not mounted; asked once each. */
-  resolveWith(resolver: (prefix: string) => Space | undefined): void;
-  /** Serves from now on; the URL. */
-  listen(): Promise<string>;
-}
-
-export interface NodeAnswers {
-  notReady(): string | undefined;
-  /** Requests to `/tree/PATH/...`: of other nodes. */
-  tree(request: ApiRequest): Promise<ApiResponse>;
-}
-
-export interface NodePorts {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  readonly network: MeshNetwork;
-  readonly software: string;
-  soon(run: () => void): void;
-  /** Made once; `notReady` says what stands in the way of being ready. */
-  api(answers: NodeAnswers): NodeApi;
-  /** The store is full or broken: nothing can go on. */
-  fatal(error: unknown): void;
-}
 
 export class Node implements AsyncDisposable {
   readonly #config: NodeConfig;
@@ -369,22 +334,7 @@ export class Node implements AsyncDisposable {
   #makeUplink(): ChildSession | undefined {
     const { parent, path } = this.#config;
     if (!parent) return undefined;
-    const { store, clock, random, log, software, network } = this.#ports;
-    return new ChildSession({
-      store,
-      clock,
-      random,
-      log,
-      software,
-      path,
-      role: 'relay',
-      identity: this.#ground.identity,
-      dialer: failoverDialer(
-        { clock, random },
-        [parent.address, ...(parent.siblings ?? [])].map((address) => network.dialer({ address, path: parent.path })),
-      ),
-      producer: this.#ground.outbox,
-      consumer: this.#ground.upstream,
+    return nodeUplink(path, parent, this.#ports, this.#ground, {
       applied: (t, changes) => this.#fromAbove(t, changes),
       committed: (changes) => this.#fromAboveCommitted(changes),
       connected: () => {
@@ -394,7 +344,6 @@ export class Node implements AsyncDisposable {
       disconnected: () => this.#reports.poke(),
       alarmOver: () => this.#reports.poke(),
       caughtUp: () => {
-        store.write((t) => markCaughtUp(t));
         this.#readiness.caughtUp();
         this.#ground.place.say();
         this.#loop.poke();

@@ -6,7 +6,7 @@ import { dropUpsynced } from './mailbox/upsynced.ts';
 import { customizations } from './metrics.ts';
 import { MoveBook } from './moves/move-book.ts';
 import { Mover } from './moves/mover.ts';
-import type { NodePorts } from './node.ts';
+import type { NodePorts } from './node-ports.ts';
 import { Exposures } from './rollout/exposure.ts';
 import { Scheduler } from './schedule/schedule.ts';
 import type { WayUp } from './way-up.ts';

@@ -13,7 +13,7 @@ import { SubtreeSlices } from './gather/subtree-slices.ts';
 import { SummaryRoom } from './gather/summary-room.ts';
 import type { Ground, NodeEvents } from './ground.ts';
 import { passUpsynced, recountUpsynced, type UpsyncedPorts } from './mailbox/upsynced.ts';
-import type { NodePorts } from './node.ts';
+import type { NodePorts } from './node-ports.ts';
 import { Controllers } from './rollout/controllers.ts';
 import { askWebhook } from './rollout/webhook.ts';
 import { Views } from './spaces/views.ts';

@@ -1,0 +1,37 @@
+/** What a node is given from outside: the simulation gives it other things than a process does. */
+import type { ApiRequest, ApiResponse } from '../core/apiserver/http/requests.ts';
+import type { Space } from '../core/apiserver/space.ts';
+import type { Clock } from '../core/runtime/clock.ts';
+import type { Logger } from '../core/runtime/logger.ts';
+import type { Random } from '../core/runtime/random.ts';
+import type { Store } from '../core/store/store.ts';
+import type { MeshNetwork } from '../core/wire/network.ts';
+
+/** Where people reach the spaces of a node: the API server of the product, nothing in the simulation. */
+export interface NodeApi extends AsyncDisposable {
+  mount(prefix: string, space: Space): void;
+  /** For prefixes that are not mounted; asked once each. */
+  resolveWith(resolver: (prefix: string) => Space | undefined): void;
+  /** Serves from now on; the URL. */
+  listen(): Promise<string>;
+}
+
+export interface NodeAnswers {
+  notReady(): string | undefined;
+  /** Requests to `/tree/PATH/...`: of other nodes. */
+  tree(request: ApiRequest): Promise<ApiResponse>;
+}
+
+export interface NodePorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly network: MeshNetwork;
+  readonly software: string;
+  soon(run: () => void): void;
+  /** Made once; `notReady` says what stands in the way of being ready. */
+  api(answers: NodeAnswers): NodeApi;
+  /** The store is full or broken: nothing can go on. */
+  fatal(error: unknown): void;
+}
