@@ -17,12 +17,13 @@ import { Ground, type NodeEvents } from './ground.ts';
 import { GuardRoom } from './guard/guard-room.ts';
 import { checkReported } from './mailbox/reported-check.ts';
 import type { NodeApi, NodePorts } from './node-ports.ts';
-import { isBeingScheduled, markDirty } from './schedule/dirty.ts';
+import { markDirty } from './schedule/dirty.ts';
 import { ScheduleLoop } from './schedule/loop.ts';
 import { seedInventory } from './schedule/seed-inventory.ts';
 import { noteSourceChange } from './schedule/source-changes.ts';
 import { NodeReports } from './tree/node-reports.ts';
 import { Readiness } from './tree/readiness.ts';
+import { Recounts } from './tree/recounts.ts';
 import { nodeStreams, treeRequests } from './tree/streams.ts';
 import { WatermarkTeller } from './tree/watermark-teller.ts';
 import { nodeUplink } from './uplink.ts';
@@ -40,6 +41,7 @@ export class Node implements AsyncDisposable {
   readonly #sessions: ParentSessions;
   readonly #uplink: ChildSession | undefined;
   readonly #reports: NodeReports;
+  readonly #recounts: Recounts;
   readonly #teller: WatermarkTeller;
   readonly #streams: StreamRouter;
   readonly #guard: GuardRoom;
@@ -70,6 +72,14 @@ export class Node implements AsyncDisposable {
     this.#sessions = this.#makeSessions();
     this.#uplink = this.#makeUplink();
     this.#reports = this.#makeReports();
+    this.#recounts = new Recounts({
+      store: ports.store,
+      labels: (t, children) => this.#ground.book.recount(t, children),
+      nodes: (t, child) => this.#reports.recount(t, child),
+      placements: (t, child) => this.#up.recount(t, child),
+      childrenChanged: (changes) => this.#up.childrenChanged(changes),
+      tell: (ids) => this.#up.tell(ids),
+    });
     this.#guard = this.#makeGuard();
     this.#teller = new WatermarkTeller({
       clock: ports.clock,
@@ -152,45 +162,29 @@ export class Node implements AsyncDisposable {
       childLeft: (child) => this.#sessions.disconnect(child, 'it was removed from the inventory'),
       connection: (child) => this.#sessions.status(child),
       siblingsChanged: (children) => {
-        this.#recount(children);
+        this.#recounts.recount(children);
         this.#uplink?.wake();
       },
-      retell: (children) => this.#retell(children),
+      retell: (children) => this.#recounts.retell(children),
       endSession: (child, reason) => this.#sessions.disconnect(child, reason),
     };
   }
 
-  /** What these tell counts from now on, or does no more; the placements concerned. */
-  #recount(children: readonly string[]): PlacementId[] {
-    const ids = this.#ports.store.write((t) => {
-      this.#ground.book.recount(t, children);
-      return children.map((child) => {
-        this.#reports.recount(t, child);
-        return { child, ids: this.#up.recount(t, child) };
-      });
-    });
-    this.#up.childrenChanged(ids.flatMap(({ child, ids: concerned }) => concerned.map((id) => ({ id, child }))));
-    return [...new Set(ids.flatMap(({ ids: concerned }) => concerned))];
-  }
-
-  /** What is not worked off yet is told when it is: false, and this is asked again. */
-  #retell(children: readonly string[]): boolean {
-    const ids = this.#recount(children);
-    if (this.#ports.store.read((reader) => ids.some((id) => isBeingScheduled(reader, id)))) return false;
-    this.#up.tell(ids);
-    return true;
-  }
-
   /** What has fallen due, or was decided outside a transaction. */
   #later(act: (t: Transaction) => void): void {
-    try {
+    this.#orFatal(() => {
       this.#ports.store.write(act);
+      this.#uplink?.wake();
+      this.#loop.poke();
+    });
+  }
+
+  #orFatal(act: () => void): void {
+    try {
+      act();
     } catch (error) {
       this.#ports.fatal(error);
-      return;
     }
-    this.#uplink?.wake();
-    this.#loop.poke();
   }
 
   // -------------------------------------------------------------------------------------------------- the way down
@@ -272,12 +266,10 @@ export class Node implements AsyncDisposable {
   }
 
   #report(ids: readonly PlacementId[]): void {
-    try {
+    this.#orFatal(() => {
       this.#up.tell(ids);
       this.#uplink?.wake();
-    } catch (error) {
-      this.#ports.fatal(error);
-    }
+    });
   }
 
   // --------------------------------------------------------------------------------------------------- neighbours
