@@ -2,6 +2,7 @@
  * The agent without its wires: from the desired table to the cluster, and from the cluster to the outbox. Everything it needs to go
  * on is in its own store, so it works the same with and without a parent.
  */
+import { CrashGuard } from '../core/crash/crash-guard.ts';
 import type { FeedConsumer } from '../core/feed/consumer.ts';
 import type { Held } from '../core/feed/deletions.ts';
 import type { AppliedChange, Producer, Table } from '../core/feed/feed.ts';
@@ -24,7 +25,7 @@ import {
   seenKey,
   stateKey,
 } from '../core/wire/entries.ts';
-import type { GoneAttributes } from '../core/wire/entry-attributes.ts';
+import type { GoneAttributes, QuarantinedAttributes } from '../core/wire/entry-attributes.ts';
 import { quarantinedAttributes } from '../core/wire/quarantine-words.ts';
 import { readSeen, seenSources } from '../core/wire/seen.ts';
 import { Applier } from './apply/applier.ts';
@@ -32,7 +33,7 @@ import { Leaving } from './apply/leaving.ts';
 import { OwnerRecords } from './apply/owner-records.ts';
 import type { Cluster, ClusterDescription } from './cluster/cluster.ts';
 import { type Delivery, Desired, type DesiredChange } from './desired/desired.ts';
-import { Poisoned, type PoisonedChange, poisonedState, withPoisoned } from './desired/poisoned.ts';
+import { deadlyObjects, Poisoned, type PoisonedChange, poisonedState, withPoisoned } from './desired/poisoned.ts';
 import { EdgeReports } from './edge-reports.ts';
 import { Observer } from './observe/observer.ts';
 import { type ObjectState, objectState, placementPartial } from './observe/reported-state.ts';
@@ -52,6 +53,10 @@ export interface AgentOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** Has `turn` called soon, after the commit that runs now. */
+  readonly schedule: (turn: () => void) => void;
+  /** What the process said as it ended last. */
+  readonly lastWords?: string | undefined;
   /** The outbox has new rows that are not durable yet. */
   readonly wrote: () => void;
   /** What the agent keeps although its parent lacks it. */
@@ -73,6 +78,7 @@ export class Agent {
   readonly #reports: EdgeReports;
   readonly #leaving = new Leaving();
   readonly #poisoned = new Poisoned();
+  readonly #crashes: CrashGuard;
   #description: ClusterDescription | undefined;
   #describing: Timer | undefined;
   #stopped = false;
@@ -80,6 +86,7 @@ export class Agent {
   constructor(options: AgentOptions) {
     this.#options = options;
     const { store, cluster, clock, random, logger } = options;
+    this.#crashes = new CrashGuard({ ...options, log: logger, build: options.version });
     this.#desired = new Desired(store, options.downstream);
     this.#quarantineChanged();
     this.#records = new OwnerRecords(store);
@@ -91,6 +98,7 @@ export class Agent {
         logger,
         desired: this.#desired,
         records: this.#records,
+        crashes: this.#crashes,
         takerOf: (key, object) => this.#reports.takerOf(key, object),
         flushed: () => store.flushed(),
       },
@@ -135,21 +143,23 @@ export class Agent {
     const { wrote } = options;
     this.#outbox = new Outbox({ clock, logger, store, producer: options.outbox, wrote, say: (key) => this.#say(key) });
     options.quarantine?.onQuarantined(() => this.#touchQuarantined());
+    this.#crashes.listen({ due: (key) => this.#applier.due(key), changed: () => this.#touchQuarantined() });
     this.#desired.onChange((change) => this.#desiredChanged(change));
   }
 
   start(): void {
     this.#reports.rulesChanged();
     this.#observer.start();
-    for (const key of this.#records.keys()) this.#observer.track(key);
+    for (const key of this.#records.keys()) if (!this.#crashes.isHeldOff(key)) this.#observer.track(key);
     this.#leaving.load(this.#records, (key) => this.#desired.deliveries(key).length > 0);
     this.#applier.start();
     this.#touchEverything();
-    const timer = this.#options.clock.after(silentStartMaxMs, () => this.#outbox.open());
-    void this.#applier.idle().then(() => {
+    const open = () => {
       timer.stop();
       if (!this.#stopped) this.#outbox.open();
-    });
+    };
+    const timer = this.#options.clock.after(silentStartMaxMs, open);
+    void this.#applier.idle().then(open);
     void this.#describe();
   }
 
@@ -173,6 +183,13 @@ export class Agent {
     };
   }
 
+  /** Of the entries from the parent. */
+  quarantined(): QuarantinedAttributes | undefined {
+    const { store, quarantine } = this.#options;
+    const deadly = deadlyObjects(this.#crashes, (key) => this.#desired.deliveries(key)[0]);
+    return quarantine && store.read((reader) => quarantinedAttributes(reader, quarantine, deadly)).quarantined;
+  }
+
   /** Resolves when everything that can be done now is done. */
   settled(): Promise<void> {
     return this.#applier.idle();
@@ -184,7 +201,9 @@ export class Agent {
     this.#outbox.close();
     this.#reports.stop();
     this.#observer.stop();
+    this.#crashes.stop();
     await this.#applier.stop();
+    this.#crashes.end();
   }
 
   // --------------------------------------------------------------------------------------------- what has changed
@@ -225,12 +244,14 @@ export class Agent {
   #rested(key: string): void {
     this.#observer.rested(key);
     if (!this.#records.get(key)) this.#endLeaving(key);
+    // One that was suspect is watched once work on it has gone well.
+    else if (!this.#crashes.isHeldOff(key)) this.#observer.track(key);
   }
 
   /** Watched is what is on record: what this agent may have brought to the cluster. */
   #track(key: string): void {
     if (this.#records.get(key)) {
-      this.#observer.track(key);
+      if (!this.#crashes.isHeldOff(key)) this.#observer.track(key);
       return;
     }
     this.#observer.untrack(key);
@@ -256,8 +277,9 @@ export class Agent {
 
   #quarantineChanged(): PoisonedChange {
     const { store, quarantine } = this.#options;
-    const all = quarantine ? store.read((reader) => quarantine.quarantined(reader)) : [];
-    return this.#poisoned.set(all, (source, key) => this.#deliveryOf(source, key)?.placements ?? []);
+    const flawed = quarantine ? store.read((reader) => quarantine.quarantined(reader)) : [];
+    const deadly = deadlyObjects(this.#crashes, (key) => this.#desired.deliveries(key)[0]);
+    return this.#poisoned.set([...flawed, ...deadly], (source, key) => this.#deliveryOf(source, key)?.placements ?? []);
   }
 
   #deliveryOf(source: string, key: string): Delivery | undefined {
@@ -330,9 +352,8 @@ export class Agent {
     const { version, store, held } = this.#options;
     const cluster = this.#description ?? {};
     const kept = heldAttributes(store.read((reader) => held?.(reader)));
-    const { quarantine } = this.#options;
-    const flawed = quarantine ? store.read((reader) => quarantinedAttributes(reader, quarantine)) : {};
-    const said = { role: 'agent', version, ...cluster, ...kept, ...flawed };
+    const quarantined = this.quarantined();
+    const said = { role: 'agent', version, ...cluster, ...kept, ...(quarantined ? { quarantined } : {}) };
     return { attributes: text(stableStringify(said)), body: new Uint8Array(0) };
   }
 

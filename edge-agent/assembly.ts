@@ -16,7 +16,6 @@ import type { QuarantinedAttributes } from '../core/wire/entry-attributes.ts';
 import { downFeedJudge } from '../core/wire/entry-shape.ts';
 import { keeping } from '../core/wire/keeping.ts';
 import type { Dialer } from '../core/wire/link.ts';
-import { quarantinedAttributes } from '../core/wire/quarantine-words.ts';
 import { Agent } from './agent.ts';
 import { assembleCluster } from './cluster/embedded/assemble.ts';
 import type { ClusterPace } from './cluster/embedded/pace.ts';
@@ -36,6 +35,8 @@ export interface AgentPorts {
   readonly logger: Logger;
   /** Has `turn` called soon, after the commit that runs now. */
   readonly schedule: (turn: () => void) => void;
+  /** What the process said as it ended last. */
+  readonly lastWords?: string | undefined;
 }
 
 export interface AssembledAgent extends AsyncDisposable {
@@ -47,8 +48,8 @@ export interface AssembledAgent extends AsyncDisposable {
   readonly space: Space;
   /** What is kept although the parent lacks it. */
   held(reader: Reader): Held | undefined;
-  /** Entries from the parent that are not what their keys say. */
-  quarantined(reader: Reader): QuarantinedAttributes | undefined;
+  /** Entries from the parent that are not what their keys say, or end the process. */
+  quarantined(): QuarantinedAttributes | undefined;
   start(): void;
 }
 
@@ -65,6 +66,8 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     downstream: downstream.sound,
     quarantine: downstream,
     version,
+    schedule,
+    lastWords: ports.lastWords,
     cluster: assembled.cluster,
     wrote: () => uplink.wake(),
     held: (reader) => downstream.held(reader),
@@ -93,7 +96,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     sessionEnds: uplink.sessionEnds,
     space: assembled.space,
     held: (reader) => downstream.held(reader),
-    quarantined: (reader) => quarantinedAttributes(reader, downstream).quarantined,
+    quarantined: () => agent.quarantined(),
     start() {
       agent.start();
       uplink.start();

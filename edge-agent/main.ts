@@ -4,8 +4,10 @@
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import module from 'node:module';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type Logger as Pino, pino } from 'pino';
+import { leaveLastWords, takeLastWords } from '../core/crash/last-words.ts';
 import { systemClock } from '../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../core/runtime/errors.ts';
 import { systemRandom } from '../core/runtime/random.ts';
@@ -29,6 +31,8 @@ try {
 }
 
 async function run(config: AgentConfig, logger: Pino): Promise<void> {
+  const lastWords = join(config.data, 'last-words');
+  process.on('uncaughtExceptionMonitor', (error) => leaveLastWords(lastWords, error));
   const node = await startNode({
     config,
     version: packageVersion(),
@@ -47,6 +51,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     random: systemRandom,
     logger,
     schedule: setImmediate,
+    lastWords: takeLastWords(lastWords),
     residentBytes: () => process.memoryUsage.rss(),
   });
   if (config.statusFile !== undefined) writeWhole(config.statusFile, { url: node.url, pid: process.pid });

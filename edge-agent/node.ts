@@ -33,6 +33,8 @@ export interface NodeOptions {
   /** Has `turn` called soon, after the commit that runs now. */
   readonly schedule: (turn: () => void) => void;
   residentBytes(): number;
+  /** What the process said as it ended last. */
+  readonly lastWords?: string | undefined;
 }
 
 export interface RunningNode extends AsyncDisposable {
@@ -65,6 +67,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     random,
     logger,
     schedule,
+    lastWords: options.lastWords,
   });
   const { agent, uplink } = assembled;
   const api = apiServer(options, {
@@ -74,7 +77,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       placements: () => agent.counts().placements,
       appliedObjects: () => agent.counts().applied,
       heldEntries: () => store.read((reader) => assembled.held(reader)?.entries ?? 0),
-      quarantinedEntries: () => store.read((reader) => assembled.quarantined(reader)?.count ?? 0),
+      quarantinedEntries: () => assembled.quarantined()?.count ?? 0,
       isAttached: () => uplink.attached,
       streams: assembled.streamCounts,
       sessionEnds: assembled.sessionEnds,

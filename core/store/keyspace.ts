@@ -97,6 +97,8 @@ export const keyspace = {
   seenRevision: 93,
   /** 4 tableId, h keyHash -> JSON: what is wrong with a row, and its last good form (see feed/quarantine.ts) */
   quarantined: 100,
+  /** … key of a piece of work -> JSON Mark: it was begun, or the process ended in the middle of it (see crash/crash-marks.ts) */
+  crashMark: 101,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

@@ -1,5 +1,6 @@
 /** What a node tells of the entries that it has quarantined. */
 import type { FeedConsumer } from '../feed/consumer.ts';
+import type { Quarantined } from '../feed/quarantine.ts';
 import type { Reader } from '../store/store.ts';
 import type { QuarantinedAttributes } from './entry-attributes.ts';
 
@@ -9,9 +10,13 @@ const sampleMax = 5;
 export function quarantinedAttributes(
   reader: Reader,
   consumer: FeedConsumer,
+  /** What the node quarantines beside the rows of the table. */
+  more: readonly Quarantined[] = [],
 ): { readonly quarantined?: QuarantinedAttributes } {
-  const count = consumer.quarantinedCount(reader);
+  const count = consumer.quarantinedCount(reader) + more.length;
   if (count === 0) return {};
-  const sample = consumer.quarantined(reader, sampleMax).map(({ key, reason }) => `${key}: ${reason}`);
+  const sample = [...more, ...consumer.quarantined(reader, sampleMax)]
+    .slice(0, sampleMax)
+    .map(({ key, reason }) => `${key}: ${reason}`);
   return { quarantined: { count, sample } };
 }

@@ -2,6 +2,7 @@
  * Brings the cluster to what is desired, one object at a time and always from the state as it is now: what is wanted, what was
  * recorded, what the cluster holds. Applies what is missing or different, removes what is wanted no more and was ours.
  */
+import type { CrashGuard } from '../../core/crash/crash-guard.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { formatGroupResource, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
@@ -35,6 +36,7 @@ export interface ApplierPorts {
   readonly cluster: Cluster;
   readonly desired: Desired;
   readonly records: OwnerRecords;
+  readonly crashes: CrashGuard;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -83,7 +85,8 @@ export class Applier {
       random,
       concurrency,
       priority,
-      work: (key) => this.#work(key),
+      isAlone: (key) => ports.crashes.isSuspect(key),
+      work: (key) => this.#guarded(key),
       ended: (key) => events.rested(key),
     });
   }
@@ -125,6 +128,11 @@ export class Applier {
     for (const key of this.#unserved) this.#queue.add(key);
   }
 
+  /** It is to be tried once more. */
+  due(key: string): void {
+    this.#queue.add(key);
+  }
+
   progress(key: string): Progress | undefined {
     return this.#progress.get(key);
   }
@@ -149,6 +157,16 @@ export class Applier {
 
   async stop(): Promise<void> {
     await this.#queue.stop();
+  }
+
+  async #guarded(key: string): Promise<'done' | 'retry'> {
+    const { desired, crashes } = this.#ports;
+    const [winner] = desired.deliveries(key);
+    const result = await crashes.work(key, winner ? `${winner.source} ${winner.bodyHash}` : '', () => this.#work(key));
+    if (result !== 'quarantined') return result;
+    // As a failure of it, so that what needs it waits. Why, says the agent (desired/poisoned.ts).
+    if (winner) this.#report(winner, { phase: 'failed', reason: 'Poisoned', message: 'it is quarantined' });
+    return 'done';
   }
 
   async #work(key: string): Promise<'done' | 'retry'> {

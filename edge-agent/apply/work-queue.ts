@@ -15,6 +15,8 @@ export interface WorkQueueOptions {
   readonly priority: (key: string) => number;
   /** 'retry': come back after a backoff. Must not throw. */
   readonly work: (key: string) => Promise<'done' | 'retry'>;
+  /** Such a key is worked on when no other is, after all others that wait. Absent: there are none. */
+  readonly isAlone?: (key: string) => boolean;
   /** The work on a key has ended. */
   readonly ended?: (key: string) => void;
 }
@@ -23,6 +25,9 @@ export interface WorkQueueOptions {
 export const retryMinMs = 1_000;
 /** … and what was refused for long is tried every few minutes, for as long as it takes. */
 export const retryMaxMs = 300_000;
+
+/** Behind everything that `priority` says. */
+const lastPriority = 1_000_000;
 
 interface Retry {
   attempts: number;
@@ -34,7 +39,7 @@ export class WorkQueue {
   /** Waiting keys by priority; a key is in one of the sets, the one that `#waitingAt` names. */
   readonly #waiting = new Map<number, Set<string>>();
   readonly #waitingAt = new Map<string, number>();
-  readonly #running = new Map<string, { again: boolean }>();
+  readonly #running = new Map<string, { again: boolean; readonly alone: boolean }>();
   readonly #retries = new Map<string, Retry>();
   readonly #delayed = new Map<string, Timer>();
   #idle: (() => void)[] = [];
@@ -102,7 +107,8 @@ export class WorkQueue {
   #start(): void {
     while (!this.#stopped && this.#running.size < this.#options.concurrency && this.#waitingAt.size > 0) {
       const key = this.#takeFirst();
-      const running = { again: false };
+      if (key === undefined) break;
+      const running = { again: false, alone: this.#isAlone(key) };
       this.#running.set(key, running);
       this.#options.work(key).then(
         (result) => this.#ended(key, running.again, result),
@@ -139,14 +145,22 @@ export class WorkQueue {
 
   #wait(key: string): void {
     if (this.#waitingAt.has(key)) return;
-    const priority = this.#options.priority(key);
+    const priority = this.#options.priority(key) + (this.#isAlone(key) ? lastPriority : 0);
     this.#waitingAt.set(key, priority);
     const set = this.#waiting.get(priority) ?? new Set();
     this.#waiting.set(priority, set.add(key));
   }
 
-  #takeFirst(): string {
+  #isAlone(key: string): boolean {
+    return this.#options.isAlone?.(key) ?? false;
+  }
+
+  /** Undefined: what waits has to wait for what runs. */
+  #takeFirst(): string | undefined {
     const priority = Math.min(...this.#waiting.keys());
+    const running = [...this.#running.values()];
+    if (running.some(({ alone }) => alone)) return undefined;
+    if (priority >= lastPriority / 2 && running.length > 0) return undefined;
     const set = this.#waiting.get(priority)!;
     const [key] = set;
     set.delete(key!);

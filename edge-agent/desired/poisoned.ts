@@ -1,8 +1,10 @@
 /** Objects whose entries are quarantined, as states and partials tell them. */
+import type { CrashGuard } from '../../core/crash/crash-guard.ts';
+import { crashReason } from '../../core/crash/crash-marks.ts';
 import type { Quarantined } from '../../core/feed/quarantine.ts';
-import { formatKey, type ObjectKey } from '../../core/object/key.ts';
+import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import { type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
-import { type PlacementId, parseEntryKey, placementId } from '../../core/wire/entries.ts';
+import { objectKey, type PlacementId, parseEntryKey, placementId } from '../../core/wire/entries.ts';
 import type { StateAttributes } from '../../core/wire/entry-attributes.ts';
 
 interface PoisonedObject extends Quarantined {
@@ -46,6 +48,17 @@ export class Poisoned {
   ofPlacement(id: PlacementId): readonly PoisonedObject[] {
     return this.#byPlacement.get(id) ?? [];
   }
+}
+
+/** Objects whose work has ended the process again and again, as the entries that they came by. */
+export function deadlyObjects(
+  crashes: CrashGuard,
+  deliveryOf: (key: string) => { readonly source: string; readonly revision: number } | undefined,
+): Quarantined[] {
+  return Array.from(crashes.quarantined(), ([key, mark]) => {
+    const { source = 'nobody', revision = 0 } = deliveryOf(key) ?? {};
+    return { key: objectKey(source, parseKey(key)), originRevision: revision, reason: crashReason(mark) };
+  });
 }
 
 export function poisonedState({ originRevision, reason }: Quarantined): StateAttributes {

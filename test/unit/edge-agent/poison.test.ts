@@ -81,3 +81,22 @@ it('whatever a parent sends under whatever key, the agent goes on, at the next s
     { numRuns: 40 },
   );
 });
+
+it('an object that ends the agent is left alone after two ends, while the others are applied, until it is another', async () => {
+  const bench = await started();
+  await bench.receive(bench.object(good, configMap('good'), ['shop']), bench.target(shop));
+  bench.cluster.hangs = '/configmaps/shop/bad';
+  bench.receiveUnheard(bench.object(bad, configMap('bad', { a: 'first' }), ['shop']));
+  for (let crash = 0; crash < 2; crash++) await bench.crash();
+  await bench.crash();
+  await bench.advance(1_000);
+  expect(bench.said(`state/center.retail/${good}`)?.attributes).toMatchObject({ applied: true });
+  expect(bench.said(`state/center.retail/${bad}`)?.attributes).toMatchObject({ applied: false, reason: 'Poisoned' });
+  expect(bench.counts(shop)).toMatchObject({ expected: 1, quarantined: 1 });
+  expect(bench.said(`node/${path}`)?.attributes.quarantined).toMatchObject({ count: 1 });
+  bench.cluster.hangs = undefined;
+  await bench.receive(bench.object(bad, configMap('bad', { a: 'second' }), ['shop']));
+  await bench.advance(1_000);
+  expect(bench.said(`state/center.retail/${bad}`)?.attributes).toMatchObject({ applied: true });
+  expect(bench.said(`node/${path}`)?.attributes.quarantined).toBeUndefined();
+});

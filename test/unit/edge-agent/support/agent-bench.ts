@@ -59,6 +59,17 @@ export class AgentBench {
     return release;
   }
 
+  /** A new process after one that ended in the middle of what it did; long enough for all that it can do. */
+  async crash(): Promise<void> {
+    void this.agent.stop();
+    this.agent = this.#make();
+    this.agent.start();
+    for (let round = 0; round < 40; round++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      this.clock.advance(100);
+    }
+  }
+
   /** A batch of the down feed. */
   async receive(...make: ((revision: number) => WireEntry)[]): Promise<void> {
     this.store.write((t) => this.agent.received(this.#applied(t, make)));
@@ -162,6 +173,7 @@ export class AgentBench {
       clock: this.clock,
       random,
       logger: silentLogger,
+      schedule: setImmediate,
       wrote: () => {},
     });
   }

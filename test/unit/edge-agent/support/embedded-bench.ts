@@ -41,6 +41,7 @@ export class EmbeddedBench {
     this.consumer = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
     this.producer = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random }));
     this.agent = new Agent({
+      schedule: setImmediate,
       path: 'eu:store-1',
       version: '0',
       store,

@@ -36,6 +36,8 @@ export class FakeCluster implements Cluster {
   readonly finalized = new Set<string>();
   /** Resources whose watches tell nothing, such as `/secrets`. */
   readonly silent = new Set<string>();
+  /** A key about which it never answers, as when the process ends meanwhile. */
+  hangs: string | undefined;
   /** Answers to `get` wait for it. */
   gate: Promise<void> = Promise.resolve();
   readonly #kinds = new Map(Object.entries(resources));
@@ -65,6 +67,7 @@ export class FakeCluster implements Cluster {
 
   async get(key: ObjectKey): Promise<KubeObject | undefined> {
     await this.gate;
+    if (formatKey(key) === this.hangs) return new Promise(() => {});
     return structuredClone(this.objects.get(formatKey(key)));
   }
 

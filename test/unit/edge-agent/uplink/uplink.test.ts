@@ -47,7 +47,13 @@ class Tree {
       this.pair.parent.sessions.accept(link),
     );
     const shared = { path, store: this.store, downstream, outbox, clock, random, logger: silentLogger };
-    const agent: Agent = new Agent({ ...shared, version: '1', cluster: this.cluster, wrote: () => uplink.wake() });
+    const agent: Agent = new Agent({
+      ...shared,
+      version: '1',
+      schedule: setImmediate,
+      cluster: this.cluster,
+      wrote: () => uplink.wake(),
+    });
     const received = (changes: Parameters<Agent['received']>[0]) => agent.received(changes);
     const uplink: Uplink = new Uplink({ ...shared, software: '1', identity, dialer, received });
     this.agent = agent;

@@ -1,0 +1,68 @@
+/**
+ * Which piece of work it is that ends the process. Before work begins it leaves a mark, which goes some moments after the work has ended; so the marks
+ * that a start finds are of work during which the process ended. All of it is suspect and is done again one piece at a time; a piece whose mark is found a
+ * second time was alone, and is the one: it is quarantined, and is not begun any more.
+ *
+ * A process that was killed from outside leaves marks too. That is why one crash quarantines nothing, and why a quarantine ends: with another content of the
+ * key, with another build of the program, or after `retryAfterMs`, by one more attempt.
+ */
+
+export interface Mark {
+  /** Of what the work was about: work on something else under the same key is other work. */
+  readonly hash: string;
+  readonly state: 'working' | 'suspect' | 'quarantined';
+  /** Starts that have found the mark. */
+  readonly crashes: number;
+  /** Of a quarantine: since when, by which build, and what the process said last. */
+  readonly sinceMs?: number;
+  readonly build?: string;
+  readonly words?: string;
+}
+
+export interface Start {
+  readonly build: string;
+  readonly wallMs: number;
+  /** What the process said as it ended; undefined: it had no time, as when it was killed. */
+  readonly words?: string | undefined;
+}
+
+/** The first may have been a kill from outside, which happens at any moment; the second is of this piece of work alone. */
+const crashesMax = 2;
+/** A crash an hour hurts little, and one that was no fault of the entry is made good without a person. */
+export const retryAfterMs = 3_600_000;
+
+/** What the marks mean to a process that starts. */
+export function afterStart(marks: ReadonlyMap<string, Mark>, start: Start): Map<string, Mark> {
+  return new Map(Array.from(marks, ([key, mark]) => [key, atStart(mark, start)]));
+}
+
+function atStart(mark: Mark, { build, wallMs, words }: Start): Mark {
+  const { hash } = mark;
+  switch (mark.state) {
+    case 'suspect':
+      return mark;
+    case 'quarantined':
+      return mark.build === build && !isDue(mark, wallMs) ? mark : again(mark);
+    case 'working': {
+      const crashes = mark.crashes + 1;
+      if (crashes < crashesMax) return { hash, state: 'suspect', crashes };
+      return { hash, state: 'quarantined', crashes, sinceMs: wallMs, build, ...(words === undefined ? {} : { words }) };
+    }
+  }
+}
+
+/** One more attempt: a crash of it is enough. */
+export function again({ hash }: Mark): Mark {
+  return { hash, state: 'suspect', crashes: crashesMax - 1 };
+}
+
+/** A clock that was set back makes it due. */
+export function isDue({ sinceMs = 0 }: Mark, wallMs: number): boolean {
+  return wallMs >= sinceMs + retryAfterMs || wallMs < sinceMs;
+}
+
+/** For whoever wrote the entry. */
+export function crashReason({ crashes, words }: Mark): string {
+  const said = words === undefined ? 'without a word' : `with: ${words}`;
+  return `the process that worked on it ended ${crashes} times, the last time ${said}; it is left alone until it is changed, for another version of the program, or for an hour`;
+}

@@ -1,0 +1,81 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+
+const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
+const namespace = 'shop';
+const agent = 'eu:shop';
+
+interface Placement {
+  status?: { summary?: Record<string, number>; failures?: { object?: string; reason?: string; message?: string }[] };
+}
+interface Node {
+  status?: { quarantined?: { count: number; sample: string[] } };
+}
+
+function map(name: string, data: Record<string, string>): object {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data };
+}
+
+/** The processes of this tree are the product's, but for an embedded cluster that dies of one object (poison-preload.mjs). */
+describe.skipIf(withoutKubectl)(`a tree of which an agent dies of an object${why}`, () => {
+  const tree = new LocalTree('test/e2e/guard-topology.yaml');
+  const before = process.env.NODE_OPTIONS;
+  const summary = () => tree.json<Placement>('space/center/retail', 'edgeplacement', namespace)?.status?.summary ?? {};
+  const held = (cluster: string, name: string) =>
+    tree.json<{ data: Record<string, string> }>(`cluster/${cluster}`, 'configmap', name, '-n', namespace)?.data;
+  const starts = () =>
+    readFileSync(join(tree.data, 'logs', 'eu.shop.log'), 'utf8').split('"the agent is running"').length - 1;
+  const quarantined = (context: string) =>
+    tree.json<Node>(context, 'nodes.mesh.banyan.io', agent.replaceAll(':', '.'))?.status?.quarantined;
+
+  beforeAll(async () => {
+    process.env.NODE_OPTIONS = `--import ${pathToFileURL(fixture('test/e2e/poison-preload.mjs'))}`;
+    await tree.up();
+    const placement = {
+      apiVersion: 'edge.banyan.io/v1alpha1',
+      kind: 'EdgePlacement',
+      metadata: { name: namespace },
+      spec: {
+        locationSelectors: [{ matchLabels: { env: 'prod' } }],
+        downsync: [{ apiGroup: '*', resources: ['*'], namespaces: [namespace] }],
+      },
+    };
+    const items = [
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+      placement,
+      map('first', { a: '1' }),
+    ];
+    const list = { apiVersion: 'v1', kind: 'List', items };
+    tree.kubectl('space/center/retail', ['apply', '-f', '-'], JSON.stringify(list));
+    await until('the first object is everywhere', () => summary().available === 2);
+  }, 60_000);
+  afterAll(async () => {
+    if (before === undefined) delete process.env.NODE_OPTIONS;
+    else process.env.NODE_OPTIONS = before;
+    await tree[Symbol.asyncDispose]();
+  }, 60_000);
+
+  it('has it back after two ends, with the object left alone, the others applied, and the reason where its author reads', async () => {
+    tree.apply('space/center/retail', map('deadly', { dies: 'yes' }));
+    await until('the object is quarantined', () => (summary().quarantined ?? 0) > 0);
+    const running = starts();
+    tree.apply('space/center/retail', map('second', { a: '2' }));
+    await until('the next object is applied beside it', () => held(agent, 'second')?.a === '2');
+    expect(starts()).toBe(running);
+    expect(running).toBeLessThanOrEqual(4);
+    await until('the node says so', () => quarantined('node/eu') !== undefined);
+    expect(quarantined('node/eu')?.sample[0]).toMatch(/deadly: .*ended 2 times.*the cluster died of it/);
+    const { failures = [] } = tree.json<Placement>('space/center/retail', 'edgeplacement', namespace)?.status ?? {};
+    expect(JSON.stringify(failures)).toMatch(/deadly.*Poisoned/);
+  }, 60_000);
+
+  it('applies the object when it is another', async () => {
+    tree.apply('space/center/retail', map('deadly', { dies: 'no' }));
+    await until('it is there', () => held(agent, 'deadly')?.dies === 'no');
+    await until('all is well', () => summary().available === 2 && summary().quarantined === 0);
+    await until('the node says so', () => quarantined('node/eu') === undefined);
+  }, 60_000);
+});

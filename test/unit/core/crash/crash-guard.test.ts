@@ -1,0 +1,97 @@
+import { expect, it } from 'vitest';
+import { CrashGuard, settleMs } from '../../../../core/crash/crash-guard.ts';
+import { retryAfterMs } from '../../../../core/crash/crash-marks.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+class Bench {
+  readonly clock = new VirtualClock();
+  readonly store = new MemoryStore();
+  guard = this.start();
+
+  /** A new process on the same store, whatever the last one did. */
+  start(build = '1'): CrashGuard {
+    const { clock, store } = this;
+    this.guard = new CrashGuard({ clock, store, build, log: silentLogger, schedule: setImmediate });
+    return this.guard;
+  }
+
+  /** The process ends while it works on these. */
+  async dieAt(...keys: string[]): Promise<void> {
+    for (const key of keys) void this.guard.work(key, 'h', () => new Promise(() => {}));
+    await turn();
+    this.start();
+  }
+
+  quarantined(): string[] {
+    return [...this.guard.quarantined()].map(([key]) => key);
+  }
+}
+
+const done = () => Promise.resolve('done' as const);
+
+it('work leaves no mark once it has settled, nor when the process ends in order', async () => {
+  const bench = new Bench();
+  await bench.guard.work('a', 'h', done);
+  bench.clock.advance(2 * settleMs);
+  expect(bench.start().isSuspect('a')).toBe(false);
+  await bench.guard.work('b', 'h', done);
+  bench.guard.stop();
+  bench.guard.end();
+  expect(bench.start().isSuspect('b')).toBe(false);
+});
+
+it('work that has just ended is suspect too: what it set off may be what ended the process', async () => {
+  const bench = new Bench();
+  await bench.guard.work('a', 'h', done);
+  bench.clock.advance(settleMs);
+  expect(bench.start().isSuspect('a')).toBe(true);
+});
+
+it('a suspect that goes well is none any more, and one that could not be tried stays one', async () => {
+  const bench = new Bench();
+  await bench.dieAt('a', 'b');
+  const [a, b] = [
+    bench.guard.work('a', 'h', done),
+    bench.guard.work('b', 'h', () => Promise.resolve('retry' as const)),
+  ];
+  await turn();
+  bench.clock.advance(settleMs);
+  expect(await Promise.all([a, b])).toEqual(['done', 'retry']);
+  expect([bench.guard.isSuspect('a'), bench.guard.isSuspect('b')]).toEqual([false, true]);
+});
+
+it('work that ends the process twice is not begun a third time', async () => {
+  const bench = new Bench();
+  await bench.dieAt('a', 'b');
+  await bench.dieAt('b');
+  expect(bench.quarantined()).toEqual(['b']);
+  expect(await bench.guard.work('b', 'h', () => Promise.reject(new Error('begun')))).toBe('quarantined');
+});
+
+it('another content of the key is worked on as if nothing had been, and that is told', async () => {
+  const bench = new Bench();
+  await bench.dieAt('a');
+  await bench.dieAt('a');
+  let told = 0;
+  bench.guard.listen({ due() {}, changed: () => told++ });
+  expect(await bench.guard.work('a', 'other', done)).toBe('done');
+  expect([told, bench.quarantined()]).toEqual([1, []]);
+});
+
+it('what is quarantined is tried again after an hour, and a crash of that is enough', async () => {
+  const bench = new Bench();
+  await bench.dieAt('a');
+  await bench.dieAt('a');
+  const due: string[] = [];
+  bench.guard.listen({ due: (key) => due.push(key), changed() {} });
+  bench.clock.advance(retryAfterMs - 1);
+  expect(due).toEqual([]);
+  bench.clock.advance(retryAfterMs / 60);
+  expect([due, bench.guard.isSuspect('a')]).toEqual([['a'], true]);
+  await bench.dieAt('a');
+  expect(bench.quarantined()).toEqual(['a']);
+});

@@ -1,0 +1,80 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { afterStart, again, isDue, type Mark, retryAfterMs } from '../../../../core/crash/crash-marks.ts';
+
+const start = { build: '1', wallMs: 1_000 };
+const at = (marks: Record<string, Mark>, wallMs = 1_000, build = '1') =>
+  Object.fromEntries(afterStart(new Map(Object.entries(marks)), { build, wallMs }));
+
+it('one crash makes everything that was worked on suspect, and quarantines nothing', () => {
+  const working = { hash: 'h', state: 'working', crashes: 0 } as const;
+  expect(at({ a: working, b: working })).toEqual({
+    a: { hash: 'h', state: 'suspect', crashes: 1 },
+    b: { hash: 'h', state: 'suspect', crashes: 1 },
+  });
+});
+
+it('a second crash quarantines what was worked on alone, with the words of the process, and leaves the other suspects', () => {
+  const marks = new Map<string, Mark>([
+    ['a', { hash: 'h', state: 'working', crashes: 1 }],
+    ['b', { hash: 'h', state: 'suspect', crashes: 1 }],
+  ]);
+  const after = afterStart(marks, { ...start, words: 'Error: no' });
+  expect(after.get('a')).toEqual({
+    hash: 'h',
+    state: 'quarantined',
+    crashes: 2,
+    sinceMs: 1_000,
+    build: '1',
+    words: 'Error: no',
+  });
+  expect(after.get('b')).toEqual(marks.get('b'));
+});
+
+it('a quarantine ends with another build, after an hour, or when the clock was set back: by one attempt', () => {
+  const mark: Mark = { hash: 'h', state: 'quarantined', crashes: 2, sinceMs: 1_000, build: '1' };
+  expect(at({ a: mark }, 1_000 + retryAfterMs - 1).a).toBe(mark);
+  for (const ended of [at({ a: mark }, 1_000, '2'), at({ a: mark }, 1_000 + retryAfterMs), at({ a: mark }, 999)]) {
+    expect(ended.a).toEqual({ hash: 'h', state: 'suspect', crashes: 1 });
+  }
+  expect(isDue(mark, 1_000 + retryAfterMs)).toBe(true);
+  expect(again(mark)).toEqual({ hash: 'h', state: 'suspect', crashes: 1 });
+});
+
+/** A process that ends at each piece of deadly work; several pieces run at once, suspects one at a time and last. */
+function runToRest(keys: readonly string[], deadly: ReadonlySet<string>, concurrency: number) {
+  let marks = new Map<string, Mark>();
+  for (let crashes = 0; ; crashes++) {
+    marks = afterStart(marks, { ...start });
+    const waiting = keys.filter((key) => marks.get(key) === undefined);
+    const suspects = keys.filter((key) => marks.get(key)?.state === 'suspect');
+    const groups: string[][] = [];
+    for (let i = 0; i < waiting.length; i += concurrency) groups.push(waiting.slice(i, i + concurrency));
+    const crashed = [...groups, ...suspects.map((key) => [key])].some((group) => {
+      for (const key of group) {
+        marks.set(key, { ...(marks.get(key) ?? { hash: 'h', crashes: 0 }), state: 'working' });
+      }
+      if (group.some((key) => deadly.has(key))) return true;
+      for (const key of group) marks.delete(key);
+      return false;
+    });
+    if (!crashed) return { crashes, marks };
+  }
+}
+
+it('whatever is deadly is quarantined, and nothing else, after two crashes for each at most', () => {
+  const plan = fc.record({
+    keys: fc.uniqueArray(fc.string({ minLength: 1, maxLength: 3 }), { minLength: 1, maxLength: 20 }),
+    deadly: fc.func(fc.integer({ min: 0, max: 5 })),
+    concurrency: fc.integer({ min: 1, max: 8 }),
+  });
+  fc.assert(
+    fc.property(plan, ({ keys, deadly, concurrency }) => {
+      const bad = new Set(keys.filter((key) => deadly(key) === 0));
+      const { crashes, marks } = runToRest(keys, bad, concurrency);
+      expect(new Set(marks.keys())).toEqual(bad);
+      expect([...marks.values()].every(({ state }) => state === 'quarantined')).toBe(true);
+      expect(crashes).toBeLessThanOrEqual(2 * bad.size);
+    }),
+  );
+});
