@@ -102,15 +102,17 @@ export class SiblingPlace {
     t.afterCommit(() => this.#learn(state, rows));
   }
 
-  /** Says the term of what is known, once all that it changes is told. Called again whenever more can have been told. */
+  /** Tells anew what is own now or is so no more, then says the term of what is known. Called again whenever more can have been told. */
   say(): void {
-    if (!this.hasSiblings || this.#said === this.#state.term) return;
+    const { term } = this.#state;
+    // A child that is granted is granted under the term that was said before.
+    if (!this.hasSiblings || (this.#said === term && this.#unsaid.size === 0)) return;
     const { store, upstream, retell } = this.#ports;
     // In the middle of a reconciliation rows come in any order: the term may be here and what it speaks of not yet.
     if (store.read((reader) => upstream.resume(reader).epoch) === '') return;
     if (!retell([...this.#unsaid])) return;
     this.#unsaid.clear();
-    const { term } = this.#state;
+    if (this.#said === term) return;
     store.write((t) => this.#tell(t, siblingsKey, { term }));
     this.#said = term;
     this.#ports.told();

@@ -1,8 +1,10 @@
 /** A simulated machine: its disk and its configuration stay, its processes come and go. What runs in them is the product's own assembly. */
 import type { Space } from '../../core/apiserver/space.ts';
+import { withReplica } from '../../core/identity/replica.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { silentLogger } from '../../core/runtime/logger.ts';
 import { SeededRandom } from '../../core/runtime/random.ts';
+import { failoverDialer } from '../../core/session/failover-dialer.ts';
 import { openFormatted } from '../../core/store/format.ts';
 import type { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import { type AssembledAgent, assembleAgent } from '../../edge-agent/assembly.ts';
@@ -21,7 +23,10 @@ const restartMaxMs = 2_000;
 const pace = { stepMinMs: 5, stepMaxMs: 20, progressDeadlineMaxMs: 5_000 };
 
 export class Host {
+  /** Its path, with its number if it is one of several siblings: by this the world, and its parent, know it. */
+  readonly id: string;
   readonly path: string;
+  readonly replica: number;
   readonly role: 'center' | 'relay' | 'agent';
   /** A copy of another host that runs beside it. */
   readonly isClone: boolean;
@@ -45,10 +50,16 @@ export class Host {
   #survives: number | undefined;
   #config: NodeConfig | undefined;
 
-  constructor(world: World, planned: PlannedNode, disk = new Disk(), isClone = false) {
+  constructor(
+    world: World,
+    planned: PlannedNode,
+    { disk = new Disk(), isClone = false, replica = 0 }: { disk?: Disk; isClone?: boolean; replica?: number } = {},
+  ) {
     this.world = world;
     this.planned = planned;
     this.path = planned.path;
+    this.replica = replica;
+    this.id = withReplica(planned.path, replica);
     this.role = planned.role;
     this.disk = disk;
     this.isClone = isClone;
@@ -57,11 +68,12 @@ export class Host {
   }
 
   get title(): string {
-    return `${this.path === '' ? 'center' : this.path}${this.isClone ? ' (clone)' : ''}`;
+    return `${this.path === '' ? 'center' : this.id}${this.isClone ? ' (clone)' : ''}`;
   }
 
+  /** As its parent calls it. */
   get name(): string {
-    return this.path.slice(this.path.lastIndexOf(':') + 1);
+    return this.id.slice(this.id.lastIndexOf(':') + 1);
   }
 
   get parentPath(): string | undefined {
@@ -180,8 +192,9 @@ export class Host {
   async #startAgent(life: Life): Promise<void> {
     const { store, clock, random, soon, version } = this.#ports(life);
     openFormatted(store, clock);
-    const dialer = this.world.network.dialer(this);
     const { path } = this;
+    const dialers = this.world.parentsOf(this).map((parent) => this.world.network.dialer(this, parent));
+    const dialer = failoverDialer({ clock, random }, dialers);
     const logger = silentLogger;
     const agent = await assembleAgent({ path, version, pace, store, dialer, clock, random, logger, schedule: soon });
     this.agent = agent;
@@ -200,11 +213,15 @@ export class Host {
   }
 }
 
+/** `parents`: hosts, home first. */
 export function configOfPlanned(
-  node: PlannedNode,
+  { planned: node, replica }: Host,
+  parents: readonly Host[],
   relays: readonly string[],
   agents: readonly PlannedNode[],
 ): NodeConfig {
+  const [home, ...others] = parents;
+  const { replicas } = node;
   return nodeConfigSchema.parse({
     path: node.path,
     data: '',
@@ -212,7 +229,8 @@ export function configOfPlanned(
     pki: { ca: '', cert: '', key: '' },
     api: {},
     mesh: {},
-    ...(node.path === '' ? {} : { parent: { address: '', path: '' } }),
+    ...(home ? { parent: { address: home.id, path: home.path, siblings: others.map(({ id }) => id) } } : {}),
+    ...(replicas === undefined ? {} : { replica, replicas }),
     spaces: node.spaces.map((name) => ({ name })),
     relays,
     inventory: agents.map(({ path, labels }) => ({ name: path.slice(path.lastIndexOf(':') + 1), labels })),

@@ -30,10 +30,11 @@ export async function describeFailure(
 }
 
 function treeOf({ nodes, dead }: Plan): string[] {
-  return nodes.map(({ path, role, labels, spaces }) => {
+  return nodes.map(({ path, role, labels, spaces, replicas = 1 }) => {
     const name = path === '' ? 'center' : path;
     const notes = [
       role,
+      ...(replicas > 1 ? [`${replicas} siblings`] : []),
       ...Object.entries(labels).map(([key, value]) => `${key}=${value}`),
       ...spaces,
       ...(dead.includes(path) ? ['its line stays dead'] : []),

@@ -6,7 +6,7 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { decodeFrame, encodeFrame } from '../../core/wire/frames.ts';
 import type { Frame } from '../../core/wire/generated/mesh.ts';
-import type { Accept, Dialer, Link, LinkEvents, Listener } from '../../core/wire/link.ts';
+import type { Accept, Dialer, Link, LinkEvents, Listener, PeerIdentity } from '../../core/wire/link.ts';
 import type { MeshNetwork } from '../../core/wire/network.ts';
 import { Rows } from './check/rows.ts';
 import type { Host } from './host.ts';
@@ -14,7 +14,7 @@ import type { World } from './world.ts';
 
 export type Side = 'child' | 'parent';
 
-/** What is wrong with the way between a child and its parent, by the child's path. */
+/** What is wrong with the way between a child and one of its parents. */
 export interface LineState {
   /** Dials fail, connections break. */
   cut: boolean;
@@ -53,16 +53,17 @@ export class SimNetwork {
     this.#random = random;
   }
 
-  line(child: string): LineState {
-    const line = this.#lines.get(child) ?? goodLine();
-    this.#lines.set(child, line);
+  line(child: Host, parent: Host): LineState {
+    const key = `${child.id} ${parent.id}`;
+    const line = this.#lines.get(key) ?? goodLine();
+    this.#lines.set(key, line);
     return line;
   }
 
-  /** Breaks the connections of a child: both ends learn of it. */
-  reset(child: string): void {
+  /** Breaks the connections of a child to some of its parents: both ends learn of it. */
+  reset(child: Host, parents: readonly Host[]): void {
     for (const connection of [...this.open]) {
-      if (connection.child.path !== child) continue;
+      if (connection.child.id !== child.id || !parents.includes(connection.parent)) continue;
       // Either both learn of it at once, or one does and the other still gets what was under way.
       const at = this.#random.fraction();
       if (at < 0.3) connection.break();
@@ -70,10 +71,12 @@ export class SimNetwork {
     }
   }
 
-  /** The line of a child is good again; what waits on it goes on. */
-  mend(child: string): void {
-    Object.assign(this.line(child), goodLine());
-    for (const connection of this.open) if (connection.child.path === child) connection.resume();
+  /** The lines of a child are good again; what waits on them goes on. */
+  mend(child: Host, parents: readonly Host[]): void {
+    for (const parent of parents) Object.assign(this.line(child, parent), goodLine());
+    for (const connection of this.open) {
+      if (connection.child.id === child.id && parents.includes(connection.parent)) connection.resume();
+    }
   }
 
   /** The process of a host has ended. */
@@ -89,25 +92,24 @@ export class SimNetwork {
     return {
       listen: async (accept): Promise<Listener> => {
         this.#listening.set(host, accept);
-        return { address: host.path, [Symbol.asyncDispose]: async () => void this.#listening.delete(host) };
+        return { address: host.id, [Symbol.asyncDispose]: async () => void this.#listening.delete(host) };
       },
-      dialer: () => this.dialer(host),
+      dialer: ({ address }) => this.dialer(host, this.#world.hosts.get(address)!),
     };
   }
 
-  dialer(child: Host): Dialer {
-    return { dial: (events, timeoutMs) => this.#dial(child, events, timeoutMs) };
+  dialer(child: Host, parent: Host): Dialer {
+    return { dial: (events, timeoutMs) => this.#dial(child, parent, events, timeoutMs) };
   }
 
-  async #dial(child: Host, events: LinkEvents, timeoutMs: number): Promise<Link> {
-    const line = this.line(child.path);
+  async #dial(child: Host, parent: Host, events: LinkEvents, timeoutMs: number): Promise<Link> {
+    const line = this.line(child, parent);
     const { life } = child;
     life.effect();
     await this.#pass(child, line.silent.child || line.silent.parent ? timeoutMs : this.delay(line));
-    const parent = this.#world.parentOf(child);
-    const accept = parent && this.#listening.get(parent);
-    if (!parent || !accept || line.cut || line.silent.child || line.silent.parent) {
-      throw new BanyanError('Unavailable', `${child.path} does not reach its parent`);
+    const accept = this.#listening.get(parent);
+    if (!accept || line.cut || line.silent.child || line.silent.parent) {
+      throw new BanyanError('Unavailable', `${child.id} does not reach ${parent.title}`);
     }
     const connection = new Connection(this, this.#world, ++this.#connections, child, parent);
     const taken = parent.life.run(
@@ -166,8 +168,8 @@ export class Connection {
     this.parent = parent;
     this.#slowness = network.chance() < slowShare ? slowFactor : 1;
     this.#lives = { child: child.life, parent: parent.life };
-    this.childEnd = new End(this, 'child', { path: parent.path, role: parent.path === '' ? 'center' : 'relay' });
-    this.parentEnd = new End(this, 'parent', { path: child.path, role: child.role });
+    this.childEnd = new End(this, 'child', identityOf(parent));
+    this.parentEnd = new End(this, 'parent', identityOf(child));
   }
 
   connect(child: LinkEvents, parent: LinkEvents): void {
@@ -177,6 +179,10 @@ export class Connection {
 
   host(side: Side): Host {
     return side === 'child' ? this.child : this.parent;
+  }
+
+  get line(): LineState {
+    return this.#network.line(this.child, this.parent);
   }
 
   lifeOf(side: Side) {
@@ -195,10 +201,10 @@ export class Connection {
     if (!bytes) return false;
     if (frame.frame?.$case === 'welcome') {
       this.sessionSequence = frame.frame.value.sessionSequence;
-      this.sessionRecord = Rows.of(this.parent.rows, (rows) => rows.sessionRecord(this.child.path));
+      this.sessionRecord = Rows.of(this.parent.rows, (rows) => rows.sessionRecord(this.child.id));
     }
     this.#world.sent(this, from.side, frame, bytes);
-    const line = this.#network.line(this.child.path);
+    const line = this.line;
     const copies = comesTwice(frame) && this.#network.chance() < line.doubles ? 2 : 1;
     for (let i = 0; i < copies; i++) {
       from.put(bytes, this.#world.clock.monotonicMs() + this.#slowness * this.#network.delay(line), line.bufferBytes);
@@ -274,7 +280,7 @@ export class Connection {
   }
 
   #isSilent(from: End): boolean {
-    return this.#network.line(this.child.path).silent[from.side];
+    return this.line.silent[from.side];
   }
 
   #deliver(from: End): void {
@@ -293,7 +299,7 @@ export class Connection {
         events?.onFrame(frame);
       });
     });
-    if (!from.hasLeft && from.drained(this.#network.line(this.child.path).bufferBytes)) {
+    if (!from.hasLeft && from.drained(this.line.bufferBytes)) {
       this.#tell(from.side, () => from.events?.onDrain());
     }
   }
@@ -303,6 +309,10 @@ export class Connection {
     const host = this.host(side);
     life.run(act, (error) => host.failed(error));
   }
+}
+
+function identityOf({ path, role, replica }: Host): PeerIdentity {
+  return { path, role, ...(replica > 0 ? { replica } : {}) };
 }
 
 /** The protocol has to bear these twice; a second hello is another matter. */

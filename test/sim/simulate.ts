@@ -84,11 +84,8 @@ async function heal(world: World, performer: Performer, { dead, forgets }: Plan)
   for (const host of world.hosts.values()) {
     host.disk.isFull = false;
     host.life.crashAtEffect = Number.POSITIVE_INFINITY;
-    performer.perform({ do: 'mend', node: host.path });
-    if (dead.includes(host.path)) {
-      world.network.line(host.path).cut = true;
-      world.network.reset(host.path);
-    }
+    performer.perform({ do: 'mend', node: host.id });
+    if (dead.includes(host.id)) performer.perform({ do: 'cut', node: host.id });
     host.start();
   }
   // One that has left stays known for as long as its parent's inventory names it, and silent.

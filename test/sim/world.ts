@@ -3,6 +3,7 @@
  * events only promises that have resolved go on, so that a seed decides all of it.
  */
 import { createHash } from 'node:crypto';
+import { withReplica } from '../../core/identity/replica.ts';
 import { VirtualClock } from '../../core/runtime/clock.ts';
 import { SeededRandom } from '../../core/runtime/random.ts';
 import type { MemoryStore } from '../../core/store/memory/memory-store.ts';
@@ -56,6 +57,8 @@ export class World {
   /** While a frame is delivered: whose. */
   delivery: { readonly connection: Connection; readonly to: Side; readonly frame: Frame } | undefined;
   lies: ((host: Host) => StoreLies | undefined) | undefined;
+  /** People look at what a node has when it has started. */
+  onStarted: (host: Host) => void = () => {};
   /** A node at which objects are born has lost some of them. */
   originWasPutBack = false;
   steps = 0;
@@ -68,7 +71,12 @@ export class World {
     this.#startMs = this.clock.monotonicMs();
     this.#chance = new SeededRandom(seedOf(seed, 'world'));
     this.network = new SimNetwork(this, new SeededRandom(seedOf(seed, 'network')));
-    for (const node of nodes) this.hosts.set(node.path, new Host(this, node));
+    for (const node of nodes) {
+      for (let replica = 0; replica < (node.replicas ?? 1); replica++) {
+        const host = new Host(this, node, { replica });
+        this.hosts.set(host.id, host);
+      }
+    }
   }
 
   get nowMs(): number {
@@ -79,16 +87,22 @@ export class World {
     return this.#chance.fraction();
   }
 
-  parentOf(host: Host): Host | undefined {
-    return host.parentPath === undefined ? undefined : this.hosts.get(host.parentPath);
+  /** Of several siblings, the one that the host tries first comes first. */
+  parentsOf(host: Host): Host[] {
+    const { parentPath } = host;
+    const first = parentPath === undefined ? undefined : this.hosts.get(parentPath);
+    if (!first) return [];
+    const count = first.planned.replicas ?? 1;
+    const home = count === 1 ? 0 : seedOf(this.seed, 'home', host.id) % count;
+    return Array.from({ length: count }, (_, i) => this.hosts.get(withReplica(first.path, (home + i) % count))!);
   }
 
   /** No younger session of the child was granted. */
   isNewest(connection: Connection): boolean {
-    const { child, id, sessionSequence = 0 } = connection;
+    const { child, parent, id, sessionSequence = 0 } = connection;
     for (const other of this.network.open) {
-      if (other.child.path === child.path && other.id !== id && (other.sessionSequence ?? 0) > sessionSequence)
-        return false;
+      const isOfBoth = other.child.id === child.id && other.parent === parent && other.id !== id;
+      if (isOfBoth && (other.sessionSequence ?? 0) > sessionSequence) return false;
     }
     return true;
   }
@@ -102,7 +116,8 @@ export class World {
     const relays = children.filter(({ role }) => role === 'relay').map(({ name }) => name);
     const agents = children.filter(({ role, isGone }) => role === 'agent' && !isGone);
     return configOfPlanned(
-      host.planned,
+      host,
+      this.parentsOf(host),
       relays,
       agents.map(({ planned }) => planned),
     );
@@ -159,7 +174,7 @@ export class World {
   #operatorActs(host: Host): void {
     const { life } = host;
     this.clock.after(operatorActsAfterMs, () => {
-      if (host.isClone || !life.alive || this.clones.has(host.path)) return;
+      if (host.isClone || !life.alive || this.clones.has(host.id)) return;
       this.note(`the operator starts ${host.title} again`);
       host.crash(1);
     });
@@ -176,6 +191,7 @@ export class World {
 
   started(host: Host): void {
     this.note(`${host.title} serves`);
+    this.onStarted(host);
   }
 
   ended(host: Host): void {

@@ -23,6 +23,6 @@ function ownSession(host: Host, key: Uint8Array, found: Uint8Array | undefined):
   const { delivery } = host.world;
   if (!found || !delivery || delivery.to !== 'parent' || delivery.connection.parent !== host) return found;
   if (!isIn(key, 'session') || delivery.frame.frame?.$case === 'hello') return found;
-  if (!equalBytes(key.subarray(2), Buffer.from(delivery.connection.child.path))) return found;
+  if (!equalBytes(key.subarray(2), Buffer.from(delivery.connection.child.id))) return found;
   return delivery.connection.sessionRecord ?? found;
 }

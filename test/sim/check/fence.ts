@@ -10,7 +10,7 @@ export function fence(world: World): Check {
     name,
     sent({ child, parent }, _from, { frame }) {
       if (frame?.$case !== 'welcome') return;
-      const key = `${parent.title} ${child.path}`;
+      const key = `${parent.title} ${child.id}`;
       const { sessionSequence } = frame.value;
       const before = granted.get(key) ?? 0;
       if (sessionSequence <= before) {
@@ -28,7 +28,7 @@ export function fence(world: World): Check {
       const { connection, frame } = delivery;
       const own = connection.sessionSequence;
       if (own === undefined || frame.frame?.$case === 'hello') return;
-      const { name: child, path } = connection.child;
+      const { name: child, id } = connection.child;
       Rows.of(before, (rows) => {
         const reported = rows.table(`reported/${child}`);
         const mailbox = rows.table(`mailbox/${child}`);
@@ -38,7 +38,7 @@ export function fence(world: World): Check {
             (isIn(key, 'tableRow') && tableIdOf(key) === reported) ||
             (isIn(key, 'producerState') && tableIdOf(key) === mailbox && key.toString('utf8', 6) === 'progress'),
         );
-        const newest = rows.session(path)?.sessionSequence;
+        const newest = rows.session(id)?.sessionSequence;
         if (!isOfSession || newest === own) return;
         world.violation(name, `${host.title} commits for session ${own} of ${child}, ${newest} has taken its place`);
       });

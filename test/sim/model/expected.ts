@@ -77,9 +77,9 @@ function agentsOf(world: World, origin: Host, placement: KubeObject): string[] |
 
 /** Of the agent's Location, with what it inherits; `unknown` if its parent has none for it. */
 function labelsAt(world: World, agent: Host): Labels | 'unknown' | undefined {
-  const parent = world.parentOf(agent)!;
-  const system = parent.spaces.get('');
-  if (!system) return undefined;
+  const parent = world.parentsOf(agent).find(({ spaces }) => spaces.has(''));
+  const system = parent?.spaces.get('');
+  if (!parent || !system) return undefined;
   const locations = list(system, { group: 'inventory.banyan.io', resource: 'locations' });
   const location = locations.find(({ metadata }) => metadata.name === agent.name);
   if (!location) return 'unknown';

@@ -20,7 +20,8 @@ export class Spoiler {
   perform(action: Fault): void {
     const host = this.#world.hosts.get(action.node)!;
     const { network } = this.#world;
-    const line = network.line(host.path);
+    const ways = this.#waysOf(host, action);
+    const lines = ways.map((parent) => network.line(host, parent));
     switch (action.do) {
       case 'crash':
         host.life.crashAtEffect = Math.min(host.life.crashAtEffect, host.life.effects + action.afterEffects);
@@ -33,27 +34,28 @@ export class Spoiler {
       case 'empty':
         return this.#replace(host, undefined);
       case 'backup':
-        this.#backups.set(host.path, host.disk.copy());
+        this.#backups.set(host.id, host.disk.copy());
         return;
       case 'restore':
-        return this.#replace(host, this.#backups.get(host.path));
+        return this.#replace(host, this.#backups.get(host.id));
       case 'reset':
-        return network.reset(host.path);
+        return network.reset(host, ways);
       case 'cut':
-        line.cut = true;
-        return network.reset(host.path);
+        for (const line of lines) line.cut = true;
+        return network.reset(host, ways);
       case 'mend':
-        network.mend(host.path);
-        return;
+        return network.mend(host, ways);
       case 'silence':
-        line.silent = { child: action.child, parent: action.parent };
+        for (const line of lines) line.silent = { child: action.child, parent: action.parent };
         return;
       case 'slow':
-        line.delayMaxMs = action.delayMaxMs;
-        line.bufferBytes = action.bufferBytes;
+        for (const line of lines) {
+          line.delayMaxMs = action.delayMaxMs;
+          line.bufferBytes = action.bufferBytes;
+        }
         return;
       case 'double':
-        line.doubles = action.share;
+        for (const line of lines) line.doubles = action.share;
         return;
       case 'fill':
         host.disk.isFull = true;
@@ -68,17 +70,23 @@ export class Spoiler {
       case 'clone':
         return this.#clone(host);
       case 'unclone':
-        return this.unclone(host.path);
+        return this.unclone(host.id);
     }
   }
 
-  unclone(path: string): void {
-    const clone = this.#world.clones.get(path);
+  /** Some faults are of the way to one of several parents; else they are of all ways. */
+  #waysOf(host: Host, action: Fault): Host[] {
+    const parents = this.#world.parentsOf(host);
+    return 'way' in action ? parents.filter(({ replica }) => replica === action.way) : parents;
+  }
+
+  unclone(id: string): void {
+    const clone = this.#world.clones.get(id);
     if (!clone) return;
     clone.wanted = false;
     clone.isGone = true;
     clone.crash(1);
-    this.#world.clones.delete(path);
+    this.#world.clones.delete(id);
   }
 
   #replace(host: Host, by: Disk | undefined): void {
@@ -90,9 +98,13 @@ export class Spoiler {
   }
 
   #clone(host: Host): void {
-    if (this.#world.clones.has(host.path)) return;
-    const clone = new Host(this.#world, host.planned, host.disk.copy(), true);
-    this.#world.clones.set(host.path, clone);
+    if (this.#world.clones.has(host.id)) return;
+    const clone = new Host(this.#world, host.planned, {
+      disk: host.disk.copy(),
+      isClone: true,
+      replica: host.replica,
+    });
+    this.#world.clones.set(host.id, clone);
     clone.config = host.config;
     clone.cloneNumber = this.#clonesMade++;
     clone.start();

@@ -3,6 +3,7 @@ import type { Space } from '../../../core/apiserver/space.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import { seedInventory } from '../../../relay/schedule/seed-inventory.ts';
 import type { Host } from '../host.ts';
+import { list } from '../model/expected.ts';
 import type { Action, Labels, Work } from '../plan/action.ts';
 import { nodeOfSource } from '../plan/tree.ts';
 import type { World } from '../world.ts';
@@ -29,6 +30,8 @@ export class People {
   constructor(world: World, unclone: (path: string) => void) {
     this.#world = world;
     this.#unclone = unclone;
+    // One that was down, or was put back, has what its siblings have not.
+    world.onStarted = (host) => this.#strike(host);
   }
 
   perform(action: Work): void {
@@ -82,14 +85,9 @@ export class People {
     host.wanted = false;
     host.crash(1);
     host.isGone = true;
-    this.#unclone(host.path);
+    this.#unclone(host.id);
     this.#changeInventory(host, (entries) => entries.filter(({ name }) => name !== host.name));
-    const parent = this.#world.parentOf(host)!;
-    const system = parent.spaces.get('');
-    if (!system) return;
-    this.#asked(parent, () => {
-      for (const kind of ['Location', 'SyncTarget']) remove(system, bare(inventoryVersion, kind, host.name));
-    });
+    for (const parent of this.#world.parentsOf(host)) this.#strike(parent);
   }
 
   /** With the disk that it left with. */
@@ -101,13 +99,34 @@ export class People {
     host.start();
   }
 
-  /** As a changed topology does: in the configuration of the parent, and in its inventory now if it runs. */
+  /** As a changed topology does: in the configuration of the parent and its siblings, and now in the inventory of those that run. */
   #changeInventory(host: Host, change: (entries: Host['config']['inventory']) => Host['config']['inventory']): void {
-    const parent = this.#world.parentOf(host);
-    if (!parent) return;
-    parent.config = { ...parent.config, inventory: change(parent.config.inventory) };
+    for (const parent of this.#world.parentsOf(host)) {
+      parent.config = { ...parent.config, inventory: change(parent.config.inventory) };
+      const system = parent.spaces.get('');
+      const entries = parent.config.inventory.filter(({ name }) => name === host.name);
+      if (system) this.#asked(parent, () => seedInventory(system, entries));
+    }
+  }
+
+  /** Takes what the topology does not name any more out of the inventory of a node, if it runs. */
+  #strike(parent: Host): void {
     const system = parent.spaces.get('');
-    const entries = parent.config.inventory.filter(({ name }) => name === host.name);
-    if (system) this.#asked(parent, () => seedInventory(system, entries));
+    if (!system) return;
+    const named = new Set(parent.config.inventory.map(({ name }) => name));
+    this.#asked(parent, () => {
+      for (const { kind, resource } of inventoryKinds) {
+        for (const { metadata } of list(system, { group: inventoryGroup, resource })) {
+          const { name = '' } = metadata;
+          if (!named.has(name)) remove(system, bare(inventoryVersion, kind, name));
+        }
+      }
+    });
   }
 }
+
+const inventoryGroup = 'inventory.banyan.io';
+const inventoryKinds = [
+  { kind: 'Location', resource: 'locations' },
+  { kind: 'SyncTarget', resource: 'synctargets' },
+] as const;

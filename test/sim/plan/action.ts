@@ -48,14 +48,19 @@ export type Work =
   | { readonly do: 'relabel'; readonly node: string; readonly labels: Labels }
   | { readonly do: 'leave' | 'join'; readonly node: string };
 
-/** What goes wrong. */
+/** On the way to one of several parents, by its number; absent: to all. */
+interface OnWay {
+  readonly way?: number;
+}
+
+/** What goes wrong. Nodes are named by their path, with their number if they have siblings. */
 export type Fault =
   | { readonly do: 'crash'; readonly node: string; readonly afterEffects: number }
   | { readonly do: 'stop' | 'start'; readonly node: string }
   | { readonly do: 'empty' | 'backup' | 'restore'; readonly node: string }
-  | { readonly do: 'reset' | 'cut' | 'mend'; readonly node: string }
-  | { readonly do: 'silence'; readonly node: string; readonly child: boolean; readonly parent: boolean }
-  | { readonly do: 'slow'; readonly node: string; readonly delayMaxMs: number; readonly bufferBytes: number }
+  | ({ readonly do: 'reset' | 'cut' | 'mend'; readonly node: string } & OnWay)
+  | ({ readonly do: 'silence'; readonly node: string; readonly child: boolean; readonly parent: boolean } & OnWay)
+  | ({ readonly do: 'slow'; readonly node: string; readonly delayMaxMs: number; readonly bufferBytes: number } & OnWay)
   | { readonly do: 'double'; readonly node: string; readonly share: number }
   | { readonly do: 'fill' | 'tidy'; readonly node: string }
   | { readonly do: 'jump'; readonly node: string; readonly ms: number }

@@ -6,6 +6,7 @@ import { seedOf } from '../seeds.ts';
 import type { Step } from './action.ts';
 import { Chance } from './chance.ts';
 import { faultsOf, lostOriginOf } from './faults.ts';
+import { siblingFaultsOf, withSiblings } from './siblings.ts';
 import { type PlannedNode, treeOf } from './tree.ts';
 import { workOf } from './work.ts';
 
@@ -29,13 +30,25 @@ export interface Plan {
 export function planOf(seed: number, mode: Mode): Plan {
   const chance = new Chance(seedOf(seed, 'plan'));
   const nodes = treeOf(chance);
+  const siblings = new Chance(seedOf(seed, 'siblings'));
+  const planned = withSiblings(siblings, nodes);
   const origins = nodes.filter(({ spaces }) => spaces.length > 0);
   const forgets = mode === 'safety' && chance.is(0.06) ? lostOriginOf(chance, chance.of(origins)) : [];
-  const steps = [...workOf(chance, nodes), ...faultsOf(chance, nodes, 'work'), ...forgets].sort(byTime);
-  const quiet = forgets.length === 0 && chance.is(0.35) ? faultsOf(chance, nodes, 'quiet').sort(byTime) : [];
+  const steps = [...workOf(chance, nodes), ...faultsOf(chance, nodes, 'work'), ...forgets];
+  steps.push(...siblingFaultsOf(siblings, planned));
+  const quiet = forgets.length === 0 && chance.is(0.35) ? faultsOf(chance, nodes, 'quiet') : [];
+  if (quiet.length > 0) quiet.push(...siblingFaultsOf(siblings, planned));
   const children = nodes.slice(1).map(({ path }) => path);
   const dead = mode === 'liveness' && chance.is(0.7) ? children.filter(() => chance.is(1.2 / children.length)) : [];
-  return { seed, mode, nodes, steps, quiet, dead, forgets: forgets.length > 0 };
+  return {
+    seed,
+    mode,
+    nodes: planned,
+    steps: steps.sort(byTime),
+    quiet: quiet.sort(byTime),
+    dead,
+    forgets: forgets.length > 0,
+  };
 }
 
 function byTime(a: Step, b: Step): number {

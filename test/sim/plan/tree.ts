@@ -8,6 +8,8 @@ export interface PlannedNode {
   readonly labels: Labels;
   /** Of workloads. */
   readonly spaces: readonly string[];
+  /** Of a relay: how many processes have its path. Absent: one. */
+  readonly replicas?: number;
 }
 
 const depthMax = 4;
@@ -41,6 +43,10 @@ export function treeOf(chance: Chance): PlannedNode[] {
 
 export function depthOf(path: string): number {
   return path === '' ? 0 : path.split(':').length;
+}
+
+export function isChildOf({ path }: { readonly path: string }, parent: string): boolean {
+  return path !== '' && (path.includes(':') ? path.slice(0, path.lastIndexOf(':')) : '') === parent;
 }
 
 export function sourceOf(node: PlannedNode, space: string): string {

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { FeedConsumer } from '../../../../core/feed/consumer.ts';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { text } from '../../../../core/store/bytes.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { attributesOf, ownerKey, siblingsKey } from '../../../../core/wire/entries.ts';
+import type { OwnerAttributes, SaidAttributes, SiblingsAttributes } from '../../../../core/wire/entry-attributes.ts';
+import { SiblingPlace } from '../../../../relay/tree/sibling-place.ts';
+
+/** The second of two siblings, with a feed from the parent of which the test writes the batches. */
+function secondSibling() {
+  const store = new MemoryStore();
+  const random = new SeededRandom(1);
+  const upstream = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
+  const outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'aa', random }));
+  const retold: string[][] = [];
+  const place = new SiblingPlace({
+    store,
+    upstream,
+    outbox,
+    replica: 1,
+    replicas: 2,
+    children: () => ['shop'],
+    retell: (children) => {
+      retold.push([...children]);
+      return true;
+    },
+    end: () => {},
+    told: () => {},
+  });
+  let revision = 0;
+  const hear = (rows: Readonly<Record<string, OwnerAttributes | SiblingsAttributes>>) => {
+    const from = revision;
+    const entries = Object.entries(rows).map(([key, row]) => ({
+      keyHash: hash128(key),
+      revision: ++revision,
+      originRevision: 0,
+      content: { key, attributes: text(JSON.stringify(row)), body: new Uint8Array(0) },
+    }));
+    const batch = { entries, from, to: revision, head: revision, epoch: 'e0', incarnation: 'i0' };
+    store.write((t) => place.fromAbove(t, upstream.apply(t, batch)));
+  };
+  const said = () =>
+    store.read((reader) => {
+      const row = outbox.get(reader, hash128(siblingsKey));
+      return row?.content && attributesOf<SaidAttributes>(outbox.content(reader, row.content)).term;
+    });
+  return { place, hear, retold, said };
+}
+
+describe('one of several siblings', () => {
+  it('says the term of a decision once it has told what the decision changes', () => {
+    const { hear, retold, said } = secondSibling();
+    hear({ [ownerKey('shop')]: { owner: 0, granted: true, sequence: 5 }, [siblingsKey]: { term: 3, lead: 1 } });
+    expect(said()).toBe(3);
+    expect(retold).toEqual([[]]);
+  });
+
+  it('tells of a child that is granted to it under a term that it has said before', () => {
+    const { place, hear, retold, said } = secondSibling();
+    hear({ [ownerKey('shop')]: { owner: 1, granted: false, sequence: 5 }, [siblingsKey]: { term: 3, lead: 0 } });
+    expect(place.owns('shop')).toBe(false);
+    hear({ [ownerKey('shop')]: { owner: 1, granted: true, sequence: 5 } });
+    expect(place.owns('shop')).toBe(true);
+    expect(retold.at(-1)).toEqual(['shop']);
+    expect(said()).toBe(3);
+  });
+});
