@@ -25,6 +25,8 @@ export interface HeldPieces {
 
 /** As large as a record in one frame could be: pieces do not make objects larger. */
 export const piecedBytesMax = 4 * 1024 * 1024;
+/** What a piece has at least, unless it is the last of its content: half of the least message, so that one content is a thousand rows at most. */
+export const pieceBytesMin = 4 * 1024;
 /** Contents of which only the beginning is there: as many as a producer owes at once, and those of an earlier session. */
 export const heldMax = 32;
 
@@ -37,6 +39,12 @@ export function storePiece(t: Transaction, table: number, piece: Piece): boolean
   if (contentHash.length !== hashBytes || data.length === 0 || total > piecedBytesMax || offset + data.length > total) {
     const what = `${data.length} bytes at ${offset} of ${total}, hash of ${contentHash.length} bytes`;
     throw new BanyanError('Protocol', `a piece that can't be: ${what}; at most ${piecedBytesMax} in all`);
+  }
+  if (data.length < pieceBytesMin && offset + data.length < total) {
+    throw new BanyanError(
+      'Protocol',
+      `a piece of ${data.length} bytes, which is not the last; at least ${pieceBytesMin}`,
+    );
   }
   const have = heldBytes(t, table, contentHash);
   if (offset + data.length <= have) return true;

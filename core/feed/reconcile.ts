@@ -25,7 +25,7 @@ import type { FeedProducer } from './producer.ts';
 import { decodeRow, rowKey, type TableRows, tableRange } from './table.ts';
 
 /** Parts into which a range is cut: 16 take a million rows to lists in four rounds. */
-const parts = 16;
+export const parts = 16;
 /** Rows that are listed rather than cut further: some 3 KB. */
 export const listMax = 64;
 /** Ranges and keys in one request: its reply stays far below the frame limit. */
@@ -136,15 +136,13 @@ export class Reconciliation {
     };
   }
 
-  /** Takes a reply in: applies the entries that came, works out what to ask next. Replies to other rounds change nothing. */
+  /** Takes a reply in: applies the entries that came, works out what to ask next. Throws Protocol for one that is no answer to what was asked last. */
   absorb(t: Transaction, reply: ReconcileReply): AppliedChange[] {
-    if (reply.round !== this.#round) return [];
+    const asked = this.#ranges.slice(0, rangesPerRequest);
+    checkReply(reply, { round: this.#round, ranges: asked, wanted: this.#wanted.slice(0, wantedPerRequest) });
     this.#first ??= reply;
     this.#seenHead = Math.max(this.#seenHead, reply.head);
-    if (reply.answers.length > Math.min(this.#ranges.length, rangesPerRequest)) {
-      throw new BanyanError('Protocol', `${reply.answers.length} answers to ${this.#ranges.length} ranges`);
-    }
-    this.#ranges = this.#ranges.slice(reply.answers.length);
+    this.#ranges = this.#ranges.slice(asked.length);
     for (const one of reply.answers) this.#take(t, one);
     if (this.#ranges.length > rangesMax) {
       throw new BanyanError(
@@ -201,6 +199,58 @@ export class Reconciliation {
       }
       this.#wanted.push(...[...theirs.values()].map((item) => item.keyHash));
     }
+  }
+}
+
+/**
+ * Every reply brings the reconciliation on: a range is settled, listed, or cut as both sides cut, so that there are 32 rounds of ranges at most, and of
+ * what is wanted something comes. Without this a producer that lies could be asked for ever.
+ */
+function checkReply({ round, answers, entries }: ReconcileReply, asked: ReconcileRequest): void {
+  const bad = (what: string) => new BanyanError('Protocol', `a reconcile reply ${what}`);
+  if (round !== asked.round) throw bad(`to round ${round}, asked was ${asked.round}`);
+  if (answers.length !== asked.ranges.length)
+    throw bad(`with ${answers.length} answers to ${asked.ranges.length} ranges`);
+  for (const [i, one] of answers.entries()) {
+    if (!answersRange(one, asked.ranges[i]!)) throw bad(`whose answer ${i} is not about the range that was asked for`);
+  }
+  const wanted = new Set(asked.wanted.map(hex));
+  if (wanted.size > 0 && entries.length === 0) throw bad(`with none of ${wanted.size} entries that were wanted`);
+  for (const { keyHash } of entries) {
+    if (!wanted.delete(hex(keyHash))) throw bad(`with an entry that was not wanted, ${hex(keyHash)}`);
+  }
+}
+
+function answersRange(one: RangeAnswer, { from, to }: RangeSummary): boolean {
+  const isSameRange = (range: { readonly from: Uint8Array; readonly to: Uint8Array }) =>
+    equalBytes(range.from, from) && equalBytes(range.to, to);
+  switch (one.kind) {
+    case 'same':
+      return isSameRange(one.range);
+    case 'list':
+      return isSameRange(one) && one.items.every(({ keyHash }) => isWithin(keyHash, from, to));
+    case 'split': {
+      const cuts = cut(from, to);
+      const isCut = ([start, end]: [Uint8Array, Uint8Array], i: number) => {
+        const part = one.parts[i];
+        return part !== undefined && equalBytes(part.from, start) && equalBytes(part.to, end);
+      };
+      return cuts.length > 1 && one.parts.length === cuts.length && cuts.every(isCut);
+    }
+  }
+}
+
+function isWithin(keyHash: Uint8Array, from: Uint8Array, to: Uint8Array): boolean {
+  return Buffer.compare(from, keyHash) <= 0 && Buffer.compare(keyHash, to) < 0;
+}
+
+/** Throws Protocol for ranges that overlap: each is a scan, and all of them together are to be one of the table at most. */
+export function checkRanges(ranges: readonly Pick<RangeSummary, 'from' | 'to'>[]): void {
+  const sorted = [...ranges].sort((a, b) => Buffer.compare(a.from, b.from));
+  for (const [i, { from }] of sorted.entries()) {
+    const before = sorted[i - 1];
+    if (before && Buffer.compare(before.to, from) > 0)
+      throw new BanyanError('Protocol', `a reconcile request whose ranges overlap at ${hex(from)}`);
   }
 }
 

@@ -17,11 +17,12 @@ import { beginAttach } from './attach.ts';
 import { type Backoff, healthyMs, nextWait, noBackoff, waitForReturn } from './backoff.ts';
 import { FeedAlarm } from './feed-alarm.ts';
 import { windowMaxBytes } from './flow.ts';
+import { flawOfWelcome } from './greeting.ts';
 import { piecesVersion, versionMax, versionMin } from './handshake.ts';
 import { Mismatch } from './mismatch.ts';
 import { markAttached, type NodeIdentity, readNodeIdentity } from './node-identity.ts';
 import { SessionRunner } from './runner.ts';
-import { SessionEnds } from './session-ends.ts';
+import { type Refusal, refusalOf, SessionEnds } from './session-ends.ts';
 import { WatermarkGate } from './watermark-gate.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
 
@@ -119,6 +120,7 @@ export class ChildSession {
       {
         began: (runner) => this.#began(runner),
         differs: (what) => this.alarm.raise(what),
+        refused: (refusal) => this.ends.refuse(refusal),
         sessionOver: (error) => this.ends.count(error),
         ended: (reason, askedMs) => this.#again(reason, askedMs),
         away: (returnAfterMs) => this.#awayFor(returnAfterMs),
@@ -207,6 +209,8 @@ export class ChildSession {
 interface AttemptEvents {
   began(runner: SessionRunner): void;
   differs(what: string): void;
+  /** Before `ended`, where none had. */
+  refused(refusal: Refusal): void;
   /** Before either of those below, where a session had begun. */
   sessionOver(error: Error | undefined): void;
   /** Once, last: either this … */
@@ -266,8 +270,7 @@ class Attempt {
     };
     link.send({ frame: { $case: 'hello', value } });
     this.#timer = clock.after(welcomeWithinMs, () => {
-      link.close('no welcome came');
-      this.#end('no welcome came');
+      this.#hangUp(link, 'no_welcome', 'no welcome came');
     });
   }
 
@@ -281,14 +284,15 @@ class Attempt {
         this.#timer?.stop();
         return this.#begin(frame.frame.value);
       case 'retry': {
-        const { reason, message, afterMs } = frame.frame.value;
+        const { afterMs } = frame.frame.value;
+        const [reason, message] = [said(frame.frame.value.reason), said(frame.frame.value.message)];
         this.#ports.log.warn({ reason, message }, 'the parent refused this node');
+        this.#told.refused(refusalOf(reason));
         this.#link?.close(reason);
         return this.#end(`${reason}: ${message}`, afterMs);
       }
       default:
-        this.#link?.close('the first frame was no welcome');
-        return this.#end('the first frame was no welcome');
+        return this.#hangUp(this.#link, 'no_welcome', 'the first frame was no welcome');
     }
   }
 
@@ -296,11 +300,11 @@ class Attempt {
     const link = this.#link;
     if (!link || this.#over) return;
     if (welcome.version < versionMin || welcome.version > versionMax) {
-      link.close('version');
-      return this.#end(
-        `the parent chose protocol version ${welcome.version}, this node speaks ${versionMin} to ${versionMax}`,
-      );
+      const spoken = `this node speaks ${versionMin} to ${versionMax}`;
+      return this.#hangUp(link, 'version', `the parent chose protocol version ${welcome.version}, ${spoken}`);
     }
+    const flaw = flawOfWelcome(welcome);
+    if (flaw) return this.#hangUp(link, 'bad_welcome', `the welcome's ${flaw}`);
     const { store, clock, log, producer, consumer } = this.#ports;
     store.write((t) => markAttached(t));
     const up = tupleFromWire(welcome.up);
@@ -390,10 +394,25 @@ class Attempt {
     return new WatermarkGate(ports, { hasSiblings, resumes: downResumes });
   }
 
+  /** On one that does not keep to the protocol. */
+  #hangUp(link: Link | undefined, refusal: Refusal, reason: string): void {
+    if (this.#over) return;
+    this.#told.refused(refusal);
+    link?.close(reason);
+    this.#end(reason);
+  }
+
   #end(reason: string, askedMs?: number): void {
     if (this.#over) return;
     this.#over = true;
     this.#timer?.stop();
     this.#told.ended(reason, askedMs);
   }
+}
+
+/** Words of the other end go into logs: a sentence, not a frame full of them. */
+const saidCharsMax = 1_024;
+
+function said(words: string): string {
+  return words.slice(0, saidCharsMax);
 }

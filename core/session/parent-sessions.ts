@@ -10,12 +10,13 @@ import type { Link, LinkEvents } from '../wire/link.ts';
 import { HelloTurns } from './admission.ts';
 import { FeedAlarm } from './feed-alarm.ts';
 import { windowMaxBytes } from './flow.ts';
+import { flawOfHello } from './greeting.ts';
 import { admit, fenceOf, piecesVersion, readSession, type SessionRecord, writeSession } from './handshake.ts';
 import { Mismatch } from './mismatch.ts';
 import type { ChildFeeds, ParentSessionsPorts, SessionStatus } from './parent-ports.ts';
 import { ReconcileSlots } from './reconcile-slots.ts';
 import { SessionRunner } from './runner.ts';
-import { SessionEnds, SessionError } from './session-ends.ts';
+import { type Refusal, refusalOf, SessionEnds, SessionError } from './session-ends.ts';
 import { Wakes } from './wakes.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
 
@@ -73,14 +74,14 @@ export class ParentSessions {
     let greeted = false;
     let closed = false;
     let runner: SessionRunner | undefined;
-    const timer = this.#ports.clock.after(helloWithinMs, () => link.close('no hello came'));
+    const timer = this.#ports.clock.after(helloWithinMs, () => this.#hangUp(link, 'no_hello', 'no hello came'));
     return {
       onFrame: (frame) => {
         if (runner) {
           runner.receive(frame);
         } else if (greeted) {
           early.push(frame);
-          if (early.length > earlyFramesMax) link.close('frames before the welcome');
+          if (early.length > earlyFramesMax) this.#hangUp(link, 'early_frames', 'frames before the welcome');
         } else {
           greeted = true;
           timer.stop();
@@ -168,10 +169,13 @@ export class ParentSessions {
 
   #hello(link: Link, child: string, { frame }: Frame, begun: (runner: SessionRunner) => void): void {
     if (frame?.$case !== 'hello') {
-      link.close('the first frame was no hello');
+      this.#hangUp(link, 'no_hello', 'the first frame was no hello');
       return;
     }
     const hello = frame.value;
+    const flaw = flawOfHello(hello, link.peer.role);
+    if (flaw)
+      return this.#refuse(link, { afterMs: refusedAfterMs, reason: 'bad_hello', message: `the hello's ${flaw}` });
     const waitMs = this.#turns.admit(child, this.#ports.clock.monotonicMs());
     if (waitMs > 0) {
       return this.#refuse(link, {
@@ -355,11 +359,18 @@ export class ParentSessions {
     this.#ports.disconnected(child, reason);
   }
 
+  /** On one that does not keep to the order of frames: there is nothing to tell it. */
+  #hangUp(link: Link, refusal: Refusal, reason: string): void {
+    this.ends.refuse(refusal);
+    link.close(reason);
+  }
+
   #refuse(link: Link, retry: Retry): void {
     this.#ports.log.warn(
       { child: link.peer.path, reason: retry.reason, message: retry.message },
       'a child was refused',
     );
+    this.ends.refuse(refusalOf(retry.reason));
     link.send({ frame: { $case: 'retry', value: retry } });
     link.close(retry.message);
   }

@@ -113,11 +113,13 @@ export class SessionRunner {
     const { clock, link } = this.#ports;
     // The peer's timer was first: without this its goodbye would pass for an end in order.
     const isOver = frame.frame?.$case === 'goodbye' && link.expiry && clock.wallMs() >= link.expiry.atMs;
-    if (isOver && !this.#ended) return this.#expired(link.expiry);
+    if (this.#ended) return;
+    if (isOver) return this.#expired(link.expiry);
     this.#guard(() => {
       if (isOfStreams(frame)) return this.#ports.streams?.receive(frame);
       const input = inputOf(frame, this.#ports.produces);
       if (!input) return;
+      if (frame.frame?.$case === 'ack') this.#checkEpoch(frame.frame.value.epoch);
       if (input.type === 'request') this.#inSlot(this.#slots.produced, () => this.#input(input));
       else if (frame.frame?.$case === 'beat') this.#heardBeat(frame.frame.value);
       else this.#input(input);
@@ -249,15 +251,20 @@ export class SessionRunner {
     });
   }
 
-  /** Given back at once: a piece that a crash takes comes again. */
+  /** Given back when it is flushed, though a piece that a crash takes comes again: otherwise a fast line could fill memory with what waits for a slow disk. */
   #storePiece(piece: Piece): void {
     const { store, consumer, fence } = this.#ports;
+    const bytes = piece.data.length;
+    this.#received.came(bytes);
     const fits = store.write((t) => {
       fence(t);
       return storePiece(t, consumer.id, piece);
     });
     if (!fits) throw new BanyanError('Protocol', 'the pieces of a content are not what its hash says');
-    this.#send(creditFrame(this.#consumes, piece.data.length));
+    this.#afterFlush(() => {
+      this.#received.told(bytes);
+      this.#send(creditFrame(this.#consumes, bytes));
+    });
   }
 
   #caughtUp(): void {
@@ -267,6 +274,14 @@ export class SessionRunner {
       store.write((t) => dropPieces(t, consumer.id));
     }
     caughtUp();
+  }
+
+  /** Of what the peer acknowledges; absent in what it may leave out. */
+  #checkEpoch(epoch: Uint8Array): void {
+    const { producer } = this.#ports;
+    const said = Buffer.from(epoch).toString('hex');
+    if (said !== '' && said !== producer.epoch)
+      throw new BanyanError('Protocol', `an acknowledgement of epoch ${said.slice(0, 64)}; this is ${producer.epoch}`);
   }
 
   #acknowledge(cursor: number): void {
@@ -285,7 +300,8 @@ export class SessionRunner {
 
   #absorb(reply: ReconcileReply): void {
     const reconciliation = this.#reconciliation;
-    if (!reconciliation) return;
+    // It still waits for its turn.
+    if (!reconciliation) throw new BanyanError('Protocol', 'a reconcile reply before anything was asked');
     this.#entries.received += reply.entries.length;
     this.#commit((t) => reconciliation.absorb(t, reply));
     this.#askNext();

@@ -27,10 +27,40 @@ export function endOf(error: Error | undefined): SessionEnd {
   return error instanceof BanyanError ? error.code : 'Other';
 }
 
+/**
+ * Why a connection never came to a session. At the parent: what it told the child, or why it hung up without a word. At the child: what it was told, or
+ * what it could not take.
+ */
+export const refusals = [
+  'busy',
+  'unknown_child',
+  'version',
+  'path',
+  'clone',
+  'superseded',
+  'bad_hello',
+  'bad_welcome',
+  'no_hello',
+  'no_welcome',
+  'early_frames',
+  'other',
+] as const;
+export type Refusal = (typeof refusals)[number];
+
+/** A word from the line is one of these, or any other. */
+export function refusalOf(reason: string): Refusal {
+  return refusals.find((known) => known === reason) ?? 'other';
+}
+
 /** What one side counts; metrics read it. */
 export class SessionEnds {
+  readonly refused = new Map<Refusal, number>();
   /** Only what has happened: as many as there are words at most. */
   readonly by = new Map<SessionEnd, number>();
+
+  refuse(refusal: Refusal): void {
+    this.refused.set(refusal, (this.refused.get(refusal) ?? 0) + 1);
+  }
 
   count(error: Error | undefined): void {
     const end = endOf(error);

@@ -21,4 +21,15 @@ export function measureSessions(registry: Registry, { children, parent }: Measur
       for (const [reason, count] of parent?.by ?? []) this.inc({ peer: 'parent', reason }, count);
     },
   });
+  new Counter({
+    name: 'banyan_session_refusals_total',
+    help: 'Connections between nodes that never came to a session, by who was at the other end and by the reason.',
+    labelNames: ['peer', 'reason'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      for (const [reason, count] of children?.refused ?? []) this.inc({ peer: 'child', reason }, count);
+      for (const [reason, count] of parent?.refused ?? []) this.inc({ peer: 'parent', reason }, count);
+    },
+  });
 }

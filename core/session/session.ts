@@ -185,7 +185,9 @@ function onBatch(state: SessionState, batch: Batch): Stepped {
 
 function onAck(state: SessionState, cursor: number, nowMs: number): Stepped {
   const { outgoing } = state;
-  if (cursor > outgoing.head) return fail(state, `an acknowledgement of ${cursor}, beyond the head ${outgoing.head}`);
+  // One that has just reconciled stands at the head of the first reply.
+  const most = outgoing.sent ?? outgoing.head;
+  if (cursor > most) return fail(state, `an acknowledgement of ${cursor}, and nothing beyond ${most} was sent`);
   // A consumer that has just reconciled says with its first acknowledgement where it goes on.
   const sent = outgoing.sent ?? cursor;
   const flow = onAcknowledged(onAnswerTaken(state.flow, nowMs), cursor, nowMs);

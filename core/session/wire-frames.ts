@@ -10,7 +10,7 @@ import type {
   WireEntry,
 } from '../feed/feed.ts';
 import { type HeldPieces, heldMax, type Piece } from '../feed/pieces.ts';
-import { listMax, rangesPerRequest, wantedPerRequest } from '../feed/reconcile.ts';
+import { checkRanges, listMax, parts, rangesPerRequest, wantedPerRequest } from '../feed/reconcile.ts';
 import { hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type * as wire from '../wire/generated/mesh.ts';
@@ -21,13 +21,16 @@ import {
   RangeAnswer_Kind,
   type ResumeTuple as WireTuple,
 } from '../wire/generated/mesh.ts';
+import { batchEntries } from './flow.ts';
 
 export type Direction = 'down' | 'up';
 
 /** Rows keep revisions in six bytes. */
-const revisionMax = 2 ** 48 - 1;
+export const revisionMax = 2 ** 48 - 1;
+/** Epochs, incarnations, boot nonces. */
+export const nonceBytes = 16;
 /** A namespace, a name, a group and a resource are at most some 800 bytes; the store takes keys of less than 2 KiB. */
-const keyBytesMax = 1_500;
+export const keyBytesMax = 1_500;
 
 const feedOf = { down: Feed.FEED_DOWN, up: Feed.FEED_UP } as const;
 
@@ -104,38 +107,39 @@ export function tupleFromWire(tuple: WireTuple | undefined): ResumeTuple {
 
 export function batchFromWire(value: wire.Batch): Batch {
   const { from, to, head } = value;
+  checkCount('a batch', value.entries, batchEntries, 'entries');
+  checkRevision('end of a batch', to);
+  checkRevision('head of a batch', head);
   return {
     entries: value.entries.map(entryFromWire),
     from,
     to,
     head,
-    epoch: hex(value.epoch),
-    incarnation: hex(value.incarnation),
+    ...producerFromWire(value),
     ...(value.ahead ? { ahead: true } : {}),
   };
 }
 
 export function requestFromWire(value: wire.ReconcileRequest): ReconcileRequest {
-  const { round, ranges, wanted } = value;
-  if (ranges.length > rangesPerRequest || wanted.length > wantedPerRequest) {
-    const most = `at most ${rangesPerRequest} and ${wantedPerRequest}`;
-    throw new BanyanError(
-      'Protocol',
-      `a reconcile request for ${ranges.length} ranges and ${wanted.length} keys; ${most}`,
-    );
-  }
+  const { round, wanted } = value;
+  checkCount('a reconcile request', value.ranges, rangesPerRequest, 'ranges');
+  checkCount('a reconcile request', wanted, wantedPerRequest, 'keys');
   for (const keyHash of wanted) checkLength('a key hash', keyHash, hashBytes);
-  return { round, ranges: ranges.map(rangeFromWire), wanted };
+  const ranges = value.ranges.map(rangeFromWire);
+  checkRanges(ranges);
+  return { round, ranges, wanted };
 }
 
 export function replyFromWire(value: wire.ReconcileReply): ReconcileReply {
+  checkCount('a reconcile reply', value.answers, rangesPerRequest, 'answers');
+  checkCount('a reconcile reply', value.entries, wantedPerRequest, 'entries');
+  checkRevision('head of a reconcile reply', value.head);
   return {
     round: value.round,
     answers: value.answers.map(answerFromWire),
     entries: value.entries.map(entryFromWire),
     head: value.head,
-    epoch: hex(value.epoch),
-    incarnation: hex(value.incarnation),
+    ...producerFromWire(value),
   };
 }
 
@@ -215,6 +219,7 @@ function answerFromWire(answer: wire.RangeAnswer): RangeAnswer {
       if (answer.range) return { kind: 'same', range: rangeFromWire(answer.range) };
       break;
     case RangeAnswer_Kind.KIND_SPLIT:
+      checkCount('a range that is split', answer.parts, parts, 'parts');
       return { kind: 'split', parts: answer.parts.map(rangeFromWire) };
     case RangeAnswer_Kind.KIND_LIST:
       if (answer.range) return { kind: 'list', ...listFromWire(answer.range, answer.items) };
@@ -226,7 +231,7 @@ function answerFromWire(answer: wire.RangeAnswer): RangeAnswer {
 /** A list says what a range holds by its items, so its own fingerprint is empty. */
 function listFromWire({ from, to }: wire.RangeSummary, items: readonly wire.RangeItem[]) {
   checkBounds(from, to);
-  if (items.length > listMax) throw new BanyanError('Protocol', `a list of ${items.length} rows; at most ${listMax}`);
+  checkCount('a list', items, listMax, 'rows');
   for (const { keyHash, contentHash, originRevision } of items) {
     checkLength('a key hash', keyHash, hashBytes);
     checkLength('a content hash', contentHash, hashBytes);
@@ -247,9 +252,20 @@ function checkLength(what: string, value: Uint8Array, length: number): void {
   throw new BanyanError('Protocol', `${what} of ${value.length} bytes, expected ${length}`);
 }
 
+function checkCount(what: string, list: readonly unknown[], most: number, of: string): void {
+  if (list.length > most) throw new BanyanError('Protocol', `${what} of ${list.length} ${of}; at most ${most}`);
+}
+
 function checkRevision(what: string, value: number): void {
   if (value <= revisionMax) return;
   throw new BanyanError('Protocol', `the ${what} ${value}, beyond ${revisionMax}`);
+}
+
+/** What a message of a feed says of its producer. */
+function producerFromWire({ epoch, incarnation }: Pick<wire.Batch, 'epoch' | 'incarnation'>) {
+  checkLength('an epoch', epoch, nonceBytes);
+  checkLength('an incarnation', incarnation, nonceBytes);
+  return { epoch: hex(epoch), incarnation: hex(incarnation) };
 }
 
 function producerToWire({ epoch, incarnation }: { epoch: string; incarnation: string }) {

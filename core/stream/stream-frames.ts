@@ -16,7 +16,7 @@ export const pathLengthMax = 1024;
 /** A request line with its headers, as HTTP servers take them. */
 export const headerBytesMax = 64 * 1024;
 const userLengthMax = 1024;
-const groupsMax = 256;
+export const groupsMax = 256;
 /** A reason is a sentence. */
 const messageLengthMax = 1024;
 

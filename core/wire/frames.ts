@@ -1,6 +1,7 @@
 /** Frames to bytes and back, with the limit that both sides announce. */
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { BanyanError, describeError } from '../runtime/errors.ts';
+import { checkFrameBounds } from './frame-bounds.ts';
 import { Frame } from './generated/mesh.ts';
 
 /** Batches are 64 KB; an object of 1.5 MiB with its attributes has to fit, and a little more for what comes. */
@@ -26,8 +27,10 @@ export function encodeFrame(frame: Frame): Buffer {
 export function decodeFrame(bytes: Uint8Array): Frame {
   if (bytes.length > maxFrameBytes) throw tooLarge(bytes.length);
   try {
+    checkFrameBounds(bytes);
     return Frame.decode(bytes);
   } catch (error) {
+    if (error instanceof BanyanError) throw error;
     throw new BanyanError(
       'Protocol',
       `${bytes.length} bytes that are no frame: ${describeError(error)}`,

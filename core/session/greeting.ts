@@ -1,0 +1,73 @@
+/** What a Hello and a Welcome have to be for anything of them to be believed: looked at field by field, before what they say is compared with what is known. */
+import { hashBytes } from '../object/hash.ts';
+import type { HeldPieces, Hello, ResumeTuple, Welcome } from '../wire/generated/mesh.ts';
+import { nonceBytes, revisionMax } from './wire-frames.ts';
+
+/** A name and a version. */
+const softwareCharsMax = 256;
+
+/** The first field that can't be, in words. */
+export function flawOfHello(hello: Hello, certifiedRole: string): string | undefined {
+  const { role, bootCounter, bootNonce, attachSequence, attachedNonce, software, down, held } = hello;
+  return (
+    (role === certifiedRole ? undefined : `role is ${quoted(role)}, by the certificate it is ${certifiedRole}`) ??
+    number('boot_counter', bootCounter) ??
+    bytes('boot_nonce', bootNonce, nonceBytes) ??
+    number('attach_sequence', attachSequence) ??
+    tuple('down', down) ??
+    optional('attached_nonce', attachedNonce) ??
+    pieces(held) ??
+    text('software', software)
+  );
+}
+
+export function flawOfWelcome(welcome: Welcome): string | undefined {
+  const { sessionSequence, up, software, downEpoch, downIncarnation, held } = welcome;
+  return (
+    number('session_sequence', sessionSequence) ??
+    tuple('up', up) ??
+    optional('down_epoch', downEpoch) ??
+    optional('down_incarnation', downIncarnation) ??
+    pieces(held) ??
+    text('software', software)
+  );
+}
+
+function tuple(name: string, value: ResumeTuple | undefined): string | undefined {
+  if (!value) return undefined;
+  return (
+    optional(`${name}.epoch`, value.epoch) ??
+    optional(`${name}.incarnation`, value.incarnation) ??
+    number(`${name}.cursor`, value.cursor) ??
+    number(`${name}.seen_head`, value.seenHead)
+  );
+}
+
+function pieces(held: readonly HeldPieces[]): string | undefined {
+  for (const { contentHash } of held) {
+    const flaw = bytes('held.content_hash', contentHash, hashBytes);
+    if (flaw) return flaw;
+  }
+  return undefined;
+}
+
+function number(name: string, value: number): string | undefined {
+  return value <= revisionMax ? undefined : `${name} is ${value}: it must be at most ${revisionMax}`;
+}
+
+function bytes(name: string, value: Uint8Array, length: number): string | undefined {
+  return value.length === length ? undefined : `${name} has ${value.length} bytes: it must have ${length}`;
+}
+
+function optional(name: string, value: Uint8Array): string | undefined {
+  return value.length === 0 ? undefined : bytes(name, value, nonceBytes);
+}
+
+function text(name: string, value: string): string | undefined {
+  if (value.length <= softwareCharsMax) return undefined;
+  return `${name} has ${value.length} characters: it must have at most ${softwareCharsMax}`;
+}
+
+function quoted(value: string): string {
+  return JSON.stringify(value.slice(0, 40));
+}
