@@ -45,6 +45,6 @@ export const heldEntries = new Gauge({
 
 export const quarantinedEntries = new Gauge({
   name: 'banyan_quarantined_entries',
-  help: 'Entries from the parent that are not what their keys say, and of which the last good form is kept.',
+  help: 'Entries from the parent and from children that are not what their keys say, and of which the last good form is kept.',
   registers: [registry],
 });

@@ -15,7 +15,7 @@ import type { Listener } from '../core/wire/link.ts';
 import type { NodeConfig } from './config.ts';
 import { Ground, type NodeEvents } from './ground.ts';
 import { GuardRoom } from './guard/guard-room.ts';
-import { checkReported } from './mailbox/reported-check.ts';
+import { checkSpeaker } from './mailbox/reported-check.ts';
 import type { NodeApi, NodePorts } from './node-ports.ts';
 import { markDirty } from './schedule/dirty.ts';
 import { ScheduleLoop } from './schedule/loop.ts';
@@ -234,7 +234,7 @@ export class Node implements AsyncDisposable {
 
   #fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     const { lookups, book } = this.#ground;
-    for (const change of changes) checkReported(lookups.pathOf(child), change);
+    for (const change of changes) checkSpeaker(lookups.pathOf(child), change);
     if (changes.some(({ key }) => key === labelsKey || key === countedKey)) {
       // Siblings get what any of them needs.
       for (const sibling of this.#ground.mailboxes.siblingsOf(child)) markDirty(t, 'child', sibling);
@@ -387,6 +387,7 @@ export class Node implements AsyncDisposable {
         t.afterCommit(() => this.#fromAboveCommitted(changes));
       },
       wrote: (child) => this.#sessions.wake(child),
+      childChanged: (child) => this.#reports.poke(child),
       changed: () => this.#reports.poke(),
     });
   }

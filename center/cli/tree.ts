@@ -10,7 +10,13 @@ interface NodeStatus {
   agents?: number;
   held?: { entries: number };
   rolledBack?: { source: string; had: number; seen: number }[];
+  quarantined?: { count: number };
+  refused?: { count: number };
+  conditions?: { type: string; status: string; message?: string }[];
 }
+
+/** Conditions of which the message says enough. */
+const plainAlarms: readonly string[] = ['FeedDiverged', 'CloneRefused', 'StoreFull'];
 
 interface NodeSpec {
   path?: string;
@@ -83,11 +89,7 @@ async function rowsOf(api: ApiClient, path: string, rootDepth: number): Promise<
 
 function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
   const { path = '', role = '' } = (node.spec ?? {}) as NodeSpec;
-  const { session, lag, agents, held, rolledBack = [] } = (node.status ?? {}) as NodeStatus;
-  const notes = [
-    ...(held ? [`DeletionHeld: ${held.entries} entries`] : []),
-    ...rolledBack.map((one) => `StoreRolledBack: ${one.source} had ${one.had}, ${one.seen} seen below`),
-  ];
+  const { session, lag, agents, ...status } = (node.status ?? {}) as NodeStatus;
   return {
     path,
     depth: depthOf(path) - rootDepth,
@@ -95,9 +97,28 @@ function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
     session: session?.state ?? '',
     lag: lag?.entries === undefined ? '' : String(lag.entries),
     below: agents === undefined ? '' : String(agents),
-    notes: notes.join('; '),
+    notes: alarmsOf(status).join('; '),
     rank,
   };
+}
+
+/** What is kept or was lost, with figures; of the rest, the conditions that are alarms. */
+function alarmsOf({ held, rolledBack = [], quarantined, refused, conditions = [] }: NodeStatus): string[] {
+  const untaken = (quarantined?.count ?? 0) + (refused?.count ?? 0);
+  return [
+    ...(held ? [`DeletionHeld: ${held.entries} entries`] : []),
+    ...rolledBack.map((one) => `StoreRolledBack: ${one.source} had ${one.had}, ${one.seen} seen below`),
+    ...(untaken > 0 ? [`EntriesQuarantined: ${untaken}`] : []),
+    ...conditions
+      .filter(({ type, status }) => status === 'True' && plainAlarms.includes(type))
+      .map(({ type, message = '' }) => `${type}: ${firstWords(message)}`),
+  ];
+}
+
+/** The object itself has the rest. */
+function firstWords(message: string): string {
+  const end = message.search(/[.:;](\s|$)/);
+  return end < 0 ? message : message.slice(0, end);
 }
 
 function parentOf(path: string): string {

@@ -220,6 +220,8 @@ export interface NodeAttributes {
   /** Of a relay: sources whose spaces were put back to an older copy. */
   readonly rolledBack?: readonly RolledBackAttributes[];
   readonly quarantined?: QuarantinedAttributes;
+  /** What its parent can't take of what it tells; the parent's word. */
+  readonly refused?: QuarantinedAttributes;
   /** Of an agent: how its cluster describes itself. */
   readonly kubernetesVersion?: string;
   readonly nodes?: number;

@@ -2,20 +2,25 @@
 import type { Space } from '../../core/apiserver/space.ts';
 import type { NewCondition } from '../../core/object/conditions.ts';
 import type { Condition, KubeObject } from '../../core/object/meta.ts';
-import type { HeldAttributes, RolledBackAttributes } from '../../core/wire/entry-attributes.ts';
+import type { HeldAttributes, QuarantinedAttributes, RolledBackAttributes } from '../../core/wire/entry-attributes.ts';
 import { writeEvent } from '../tree/object-event.ts';
 
 export interface Guarded {
   readonly held?: HeldAttributes;
   readonly rolledBack?: readonly RolledBackAttributes[];
+  /** Of what it gets, and of what it tells. */
+  readonly quarantined?: QuarantinedAttributes;
+  readonly refused?: QuarantinedAttributes;
 }
 
 const held = 'DeletionHeld';
 const rolledBack = 'StoreRolledBack';
+const quarantined = 'EntriesQuarantined';
+const alarms: readonly string[] = [held, rolledBack, quarantined];
 
-/** Both, also when they are False. */
+/** All, also when they are False. */
 export function guardConditions(path: string, node: Guarded): readonly NewCondition[] {
-  return [heldCondition(path, node.held), rolledBackCondition(path, node.rolledBack ?? [])];
+  return [heldCondition(path, node.held), rolledBackCondition(path, node.rolledBack ?? []), quarantineCondition(node)];
 }
 
 export function conditionsOf(object: KubeObject): readonly Condition[] {
@@ -25,7 +30,7 @@ export function conditionsOf(object: KubeObject): readonly Condition[] {
 /** When one of them turns. A Node object that is only now made begins with none. */
 export function tellGuardEvents(space: Space, node: KubeObject, before: KubeObject, wallMs: number): void {
   for (const { type, status, message } of conditionsOf(node)) {
-    if (type !== held && type !== rolledBack) continue;
+    if (!alarms.includes(type)) continue;
     const was = conditionsOf(before).find((one) => one.type === type)?.status ?? 'False';
     if (was === status) continue;
     const isOn = status === 'True';
@@ -48,6 +53,22 @@ function heldCondition(path: string, what: HeldAttributes | undefined): NewCondi
     status: 'True',
     reason: 'MissingAtParent',
     message: `${entries} entries are kept since ${since} although the parent lacks them: ${sample.join(', ')}${more}. ${remedy(path)}`,
+  };
+}
+
+function quarantineCondition({ quarantined: got, refused }: Guarded): NewCondition {
+  if (!got && !refused) {
+    return { type: quarantined, status: 'False', reason: 'NoneQuarantined', message: 'all entries were taken' };
+  }
+  const parts = [
+    ...(got ? [`${got.count} entries that it got can't be taken (${got.sample.join('; ')})`] : []),
+    ...(refused ? [`its parent can't take ${refused.count} entries that it tells (${refused.sample.join('; ')})`] : []),
+  ];
+  return {
+    type: quarantined,
+    status: 'True',
+    reason: got ? 'Poisoned' : 'Refused',
+    message: `${parts.join('; ')}. Of each, the last good form counts; another content of the key ends it`,
   };
 }
 

@@ -34,6 +34,8 @@ export interface GuardRoomPorts {
   released(t: Transaction, changes: readonly AppliedChange[]): void;
   /** A child's mailbox has a new row. */
   wrote(child: string): void;
+  /** What is shown of a child is something else now. */
+  childChanged(child: string): void;
   /** The node's own Node object says something else now. */
   changed(): void;
 }
@@ -68,13 +70,14 @@ export class GuardRoom {
     });
     upstream.onHeld(() => this.#heldChanged());
     upstream.onQuarantined(() => this.#quarantineChanged());
+    mailboxes.onQuarantined((child) => this.#refusedChanged(child));
   }
 
   start(): void {
     const { path, store, spaces, later } = this.#ports;
     this.#unsubscribe = spaces.system.storage.subscribe((events) => this.#asked(events));
     heldEntries.set(store.read((reader) => this.#ports.upstream.held(reader)?.entries ?? 0));
-    quarantinedEntries.set(store.read((reader) => this.#ports.upstream.quarantinedCount(reader)));
+    this.#measure();
     // A word that was given just before the last end.
     later((t) => this.#releases.consider(t, path));
   }
@@ -134,9 +137,27 @@ export class GuardRoom {
   #quarantineChanged(): void {
     const { upstream, store, log, changed } = this.#ports;
     const { quarantined } = store.read((reader) => quarantinedAttributes(reader, upstream));
-    quarantinedEntries.set(quarantined?.count ?? 0);
+    this.#measure();
     if (quarantined) log.warn({ ...quarantined }, 'entries from above are not what their keys say');
     changed();
+  }
+
+  #refusedChanged(child: string): void {
+    const { mailboxes, store, log, childChanged } = this.#ports;
+    const reported = mailboxes.get(child)?.reported;
+    const { quarantined } = reported ? store.read((reader) => quarantinedAttributes(reader, reported)) : {};
+    this.#measure();
+    if (quarantined) log.warn({ child, ...quarantined }, 'entries of a child are not what their keys say');
+    childChanged(child);
+  }
+
+  #measure(): void {
+    const { store, upstream, mailboxes } = this.#ports;
+    const count = store.read((reader) => {
+      const ofChildren = Array.from(mailboxes.all(), ({ reported }) => reported.quarantinedCount(reader));
+      return ofChildren.reduce((sum, one) => sum + one, upstream.quarantinedCount(reader));
+    });
+    quarantinedEntries.set(count);
   }
 
   #asked(events: readonly StorageEvent[]): void {

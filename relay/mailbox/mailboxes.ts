@@ -8,6 +8,7 @@ import type { Random } from '../../core/runtime/random.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import { type ChildRole, forgetChild, storeChild, storedChildren } from '../schedule/children.ts';
 import { forgetKept } from '../schedule/kept-objects.ts';
+import { reportedFlaw } from './reported-check.ts';
 
 export interface Mailbox {
   readonly child: string;
@@ -21,6 +22,7 @@ export class Mailboxes {
   readonly #bootNonce: string;
   readonly #byChild = new Map<string, Mailbox>();
   readonly #contents = new SharedContents();
+  #onQuarantined: (child: string) => void = () => {};
   /** By the name that they share: relays with siblings, and without. */
   readonly #siblings = new Map<string, string[]>();
 
@@ -31,6 +33,11 @@ export class Mailboxes {
     store.write((t) => {
       for (const { name, role } of storedChildren(t)) this.#open(t, name, role);
     });
+  }
+
+  /** Told after a commit that changed which entries of a child are quarantined. */
+  onQuarantined(listener: (child: string) => void): void {
+    this.#onQuarantined = listener;
   }
 
   get(child: string): Mailbox | undefined {
@@ -75,7 +82,8 @@ export class Mailboxes {
       random: this.#random,
       contents: this.#contents,
     });
-    const reported = FeedConsumer.open(t, { name: reportedTable(child) });
+    const reported = FeedConsumer.open(t, { name: reportedTable(child), judge: reportedFlaw });
+    reported.onQuarantined(() => this.#onQuarantined(child));
     const mailbox = { child, role, producer, reported };
     this.#byChild.set(child, mailbox);
     const { name } = splitReplica(child);

@@ -1,6 +1,10 @@
-/** What a child says, checked in the transaction that takes it: an entry that is not what its key says ends the session of that child, and nothing else. */
+/**
+ * What a child says, looked at before anything here reads it. One that speaks for others ends its session: that is no accident. An entry that is not what its
+ * key says is quarantined (core/feed/quarantine.ts), and nothing else happens.
+ */
 import { z } from 'zod';
 import type { AppliedChange, Content } from '../../core/feed/feed.ts';
+import type { Flaw } from '../../core/feed/quarantine.ts';
 import { decodeLabelSummary } from '../../core/match/label-summary.ts';
 import { decodeChecked } from '../../core/object/checked.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
@@ -22,6 +26,7 @@ const state = z.object({
 const gone = z.object({ asked: count });
 const attach = z.object({ sequence: count, role: z.enum(['relay', 'agent']) });
 const said = z.object({ term: count });
+const flaws = z.object({ count, sample: z.array(z.string()) });
 const node = z.object({
   role: z.enum(['relay', 'agent']),
   version: z.string(),
@@ -34,7 +39,8 @@ const node = z.object({
   capacity: quantities.optional(),
   allocatable: quantities.optional(),
   held: z.object({ entries: count, since: z.string(), token: z.string(), sample: z.array(z.string()) }).optional(),
-  quarantined: z.object({ count, sample: z.array(z.string()) }).optional(),
+  quarantined: flaws.optional(),
+  refused: flaws.optional(),
   rolledBack: z
     .array(z.object({ source: z.string(), had: count, seen: count, since: z.string(), token: z.string() }))
     .optional(),
@@ -53,60 +59,89 @@ const upsynced = z.object({
   returnTo: z.enum(['Parent', 'Center']),
 });
 
-/** `path` is the child's; throws Protocol. */
-export function checkReported(path: string, { key, after }: AppliedChange): void {
+/** `path` is the child's; throws Protocol when it is not the child's to say. */
+export function checkSpeaker(path: string, { key }: Pick<AppliedChange, 'key'>): void {
+  const entry = parseEntryKey(key);
+  switch (entry?.type) {
+    case 'upsynced':
+    case 'node':
+      return checkPath(path, entry.path);
+    case undefined:
+    case 'status':
+    case 'seen':
+    case 'labels':
+    case 'counted':
+    case 'partial':
+    case 'summary':
+    case 'gone':
+    case 'attach':
+    case 'siblings':
+    case 'state':
+    case 'associated':
+      return;
+    default:
+      throw new BanyanError('Protocol', `"${path}" sends the entry "${key}", which only a parent may send`);
+  }
+}
+
+/** What is wrong with an entry, as the judge of a feed has it. */
+export function reportedFlaw(content: Content): Flaw | undefined {
+  try {
+    checkShape(content);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof BanyanError)) throw error;
+    return { reason: error.message };
+  }
+}
+
+/** Throws a BanyanError. */
+function checkShape(content: Content): void {
+  const { key, attributes, body } = content;
   const entry = parseEntryKey(key);
   switch (entry?.type) {
     case undefined:
       if (isObjectEntry(key)) throw new BanyanError('Protocol', `not the key of an object: ${key}`);
       return;
     case 'status':
-      if (after) checkStatus(key, after);
-      return;
+      return checkStatus(key, content);
     case 'seen':
-      if (after) decodeChecked(`the entry ${key}`, seen, after.attributes);
+      decodeChecked(`the entry ${key}`, seen, attributes);
       return;
     case 'labels':
     case 'counted':
-      if (after) decodeLabelSummary(after.attributes);
+      decodeLabelSummary(attributes);
       return;
     case 'partial':
-      if (after) decodePartial(after.body);
+      decodePartial(body);
       return;
     case 'summary':
-      if (after) readUserPartial(after);
+      readUserPartial(content);
       return;
     case 'gone':
-      if (after) decodeChecked(`the entry ${key}`, gone, after.attributes);
+      decodeChecked(`the entry ${key}`, gone, attributes);
       return;
     case 'attach':
-      if (after) decodeChecked(`the entry ${key}`, attach, after.attributes);
+      decodeChecked(`the entry ${key}`, attach, attributes);
       return;
     case 'siblings':
-      if (after) decodeChecked(`the entry ${key}`, said, after.attributes);
+      decodeChecked(`the entry ${key}`, said, attributes);
       return;
     case 'state':
-      if (!after) return;
-      decodeChecked(`the state of ${key}`, state, after.attributes);
-      checkStatus(key, after);
-      return;
+      decodeChecked(`the state of ${key}`, state, attributes);
+      return checkStatus(key, content);
     case 'associated':
-      if (!after) return;
-      decodeChecked(`the entry of ${key}`, associated, after.attributes);
-      checkWholeObject(key, entry.object, after);
-      return;
+      decodeChecked(`the entry of ${key}`, associated, attributes);
+      return checkWholeObject(key, entry.object, content);
     case 'upsynced':
-      checkPath(path, entry.path);
-      if (!after) return;
-      decodeChecked(`the entry of ${key}`, upsynced, after.attributes);
-      checkWholeObject(key, entry.object, after);
-      return;
+      decodeChecked(`the entry of ${key}`, upsynced, attributes);
+      return checkWholeObject(key, entry.object, content);
     case 'node':
-      checkPath(path, entry.path);
-      if (after) decodeChecked(`the entry of node ${entry.path}`, node, after.attributes);
+      decodeChecked(`the entry of node ${entry.path}`, node, attributes);
       return;
     default:
-      throw new BanyanError('Protocol', `"${path}" sends the entry "${key}", which only a parent may send`);
+      // Ends the session: checkSpeaker.
+      return;
   }
 }
 

@@ -19,7 +19,7 @@ export interface NodeStatus {
   readonly version: string;
   /** Of the session with the parent; the root has none. */
   readonly session?: { readonly state: SessionState; readonly since?: string; readonly transport?: string };
-  readonly lag?: { readonly entries: number };
+  readonly lag?: { readonly entries: number; readonly bytes?: number };
   readonly children?: number;
   readonly relays?: number;
   /** Destinations at and below the node. */
@@ -27,13 +27,20 @@ export interface NodeStatus {
   readonly held?: HeldAttributes;
   readonly rolledBack?: readonly RolledBackAttributes[];
   readonly quarantined?: QuarantinedAttributes;
+  readonly refused?: QuarantinedAttributes;
+  /** Of an agent's cluster. */
+  readonly capacity?: Readonly<Record<string, string>>;
 }
 
 export interface MailboxStatus {
+  readonly entries: number;
   readonly head: number;
   readonly acknowledged: number;
   readonly backlogEntries: number;
   readonly backlogBytes: number;
+  /** What the child says of entries that it could not take. */
+  readonly quarantinedEntries: number;
+  readonly quarantined?: readonly { readonly key: string; readonly reason: string; readonly message: string }[];
 }
 
 const apiVersion = 'mesh.banyan.io/v1alpha1';
@@ -68,15 +75,28 @@ export function showNode(
   tellGuardEvents(space, after, before, wallMs);
 }
 
-type Kept = Pick<NodeStatus, 'held' | 'rolledBack' | 'quarantined'>;
+type Kept = Pick<NodeStatus, 'held' | 'rolledBack' | 'quarantined' | 'refused'>;
 
-/** What a node tells of what it keeps although it may be meant to go. */
-export function guarded({ held, rolledBack, quarantined }: Kept): Kept {
+/** What is told of a node that people should look at. */
+export function guarded({ held, rolledBack, quarantined, refused }: Kept): Kept {
   return {
     ...(held ? { held } : {}),
     ...(rolledBack?.length ? { rolledBack } : {}),
     ...(quarantined ? { quarantined } : {}),
+    ...(refused ? { refused } : {}),
   };
+}
+
+/** What a child tells of them, as a Mailbox has it: `key: what is wrong`, and a colon and a space are in no good key. */
+export function untakenEntries(
+  said: QuarantinedAttributes | undefined,
+): Pick<MailboxStatus, 'quarantinedEntries' | 'quarantined'> {
+  if (!said) return { quarantinedEntries: 0 };
+  const quarantined = said.sample.map((one) => {
+    const at = one.indexOf(': ');
+    return { key: one.slice(0, Math.max(0, at)), reason: 'Poisoned', message: one.slice(at < 0 ? 0 : at + 2) };
+  });
+  return { quarantinedEntries: said.count, quarantined };
 }
 
 export function showMailbox(space: Space, child: string, path: string, status: MailboxStatus): void {

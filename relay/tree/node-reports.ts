@@ -13,13 +13,23 @@ import type { SessionStatus } from '../../core/session/parent-ports.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { nodeKey } from '../../core/wire/entries.ts';
-import type { NodeAttributes } from '../../core/wire/entry-attributes.ts';
+import type { NodeAttributes, QuarantinedAttributes } from '../../core/wire/entry-attributes.ts';
+import { quarantinedAttributes } from '../../core/wire/quarantine-words.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import type { Child } from '../schedule/children.ts';
 import { type Counting, withoutSiblings } from './counting.ts';
 import { Descendants } from './descendants.ts';
 import { InventoryStatuses, type ShownInventory } from './inventory-statuses.ts';
-import { childPath, guarded, hide, objectName, showMailbox, showNode, siblingPath } from './node-objects.ts';
+import {
+  childPath,
+  guarded,
+  hide,
+  objectName,
+  showMailbox,
+  showNode,
+  siblingPath,
+  untakenEntries,
+} from './node-objects.ts';
 import { showLocations, showSyncTarget } from './sync-target-status.ts';
 
 export interface NodeReportsPorts {
@@ -72,7 +82,7 @@ export class NodeReports {
       space,
       path,
       outbox,
-      reportedOf: (child) => mailboxes.get(child)?.reported,
+      reportedOf: (child) => mailboxes.get(child)?.reported.sound,
       isConnected: (child) => (counting.membersOf(child) ?? [child]).some((one) => ports.connection(one).connected),
       counting,
     });
@@ -184,18 +194,29 @@ export class NodeReports {
       hide(space, 'Node', objectName(at));
       return;
     }
-    const { head, acknowledged, backlog, said } = store.read((reader) => ({
+    const { entries, head, acknowledged, backlog, said, refused } = store.read((reader) => ({
+      entries: mailbox.producer.digest(reader).count,
       head: mailbox.producer.head(reader),
       acknowledged: mailbox.producer.acknowledged(reader),
       backlog: mailbox.producer.backlog(reader),
       said: this.#descendants.told(reader, name, childPath(path, name)),
+      refused: quarantinedAttributes(reader, mailbox.reported).quarantined,
     }));
     const { entries: backlogEntries, bytes: backlogBytes } = backlog;
-    showMailbox(space, name, at, { head, acknowledged, backlogEntries, backlogBytes });
-    this.#showSession(child, mailbox, said, backlogEntries);
+    const untaken = untakenEntries(said?.quarantined);
+    showMailbox(space, name, at, { entries, head, acknowledged, backlogEntries, backlogBytes, ...untaken });
+    this.#showSession(child, mailbox, { said, refused }, backlog);
   }
 
-  #showSession(child: Child, mailbox: Mailbox, said: NodeAttributes | undefined, lagEntries: number): void {
+  #showSession(
+    child: Child,
+    mailbox: Mailbox,
+    {
+      said,
+      refused,
+    }: { readonly said?: NodeAttributes | undefined; readonly refused?: QuarantinedAttributes | undefined },
+    lag: { readonly entries: number; readonly bytes: number },
+  ): void {
     const { space, path, clock, connection, store, outbox } = this.#ports;
     const { connected, connectedSinceMs, transport, diverged } = connection(child.name);
     const wallMs = clock.wallMs();
@@ -204,16 +225,18 @@ export class NodeReports {
     const session = { state: connected ? ('Connected' as const) : ('Disconnected' as const), ...since, ...by };
     const at = siblingPath(path, child.name);
     const version = said?.version ?? '';
-    const lag = { entries: lagEntries };
+    // In the child's own words it would be what it was told to say.
+    const { refused: _own, ...told } = guarded(said ?? {});
+    const kept = { ...told, ...(refused ? { refused } : {}) };
     if (child.role === 'agent') {
-      showNode(space, at, 'Agent', { version, session, lag, agents: 1, ...guarded(said ?? {}) }, wallMs, diverged);
+      const capacity = said?.capacity ? { capacity: said.capacity } : {};
+      showNode(space, at, 'Agent', { version, session, lag, agents: 1, ...capacity, ...kept }, wallMs, diverged);
       showSyncTarget(space, child.name, path, said, connected, wallMs);
       showLocations(space, child, this.#ports.children, (name) => connection(name).connected);
       return;
     }
     const { children = 0, relays = 0 } = said ?? {};
     const counts = { children, relays, agents: agentsOf(child) };
-    const kept = guarded(said ?? {});
     showNode(space, at, 'Relay', { version, session, lag, ...counts, ...kept }, wallMs, diverged);
     if (path === '') return;
     if (!this.#counting.counts(child.name)) {
@@ -227,7 +250,7 @@ export class NodeReports {
       ...counts,
       ...kept,
       session,
-      lag: { entries: this.#steadyLag(child.name, lagEntries) },
+      lag: { entries: this.#steadyLag(child.name, lag.entries) },
     };
     if (store.write((t) => outbox.put(t, entryOf(at, above), 0))) this.#ports.told();
   }

@@ -1,18 +1,29 @@
-// Loaded into every process of a tree by NODE_OPTIONS: an embedded cluster that dies, later and of nobody's catching, when it is given an object named "deadly"
-// whose data say so. The product has no switch for that: the source of one module is changed as it is loaded.
+// Loaded into every process of a tree by NODE_OPTIONS. The product has no switches for what this does: the source of two modules is changed as it is loaded.
+// An object named "deadly" whose data say so is the death of the agent that applies it, some moments later and of nobody's catching; of one named "garbled"
+// whose data say so the agent tells what is no JSON.
 import { registerHooks } from 'node:module';
+
+const changes = {
+  '/edge-agent/apply/mark.ts': [
+    'export function marked(object: KubeObject, source: string): KubeObject {',
+    `$&
+  if (object.metadata.name === 'deadly' && object.data?.dies === 'yes') setTimeout(() => { throw new Error('the cluster died of it'); });
+  if (object.metadata.name === 'garbled') globalThis.garbles = object.data?.garbles === 'yes';`,
+  ],
+  '/edge-agent/agent.ts': [
+    '  #sayState(source: string, key: string): Saying | undefined {',
+    `$&
+    if (globalThis.garbles && key.endsWith('/garbled')) return { attributes: text('{"desired'), body: new Uint8Array(0) };`,
+  ],
+};
 
 registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context);
-    if (!url.endsWith('/edge-agent/apply/mark.ts')) return loaded;
-    const source = loaded.source
-      .toString()
-      .replace(
-        /export function marked\(([a-z]+): KubeObject[^{]*\{/,
-        (head, object) =>
-          `${head} if (${object}.metadata.name === 'deadly' && ${object}.data?.dies === 'yes') setTimeout(() => { throw new Error('the cluster died of it'); });`,
-      );
-    return { ...loaded, source };
+    const [, change] = Object.entries(changes).find(([file]) => url.endsWith(file)) ?? [];
+    if (!change) return loaded;
+    const source = loaded.source.toString();
+    if (!source.includes(change[0])) throw new Error(`${url} is not what poison-preload.mjs takes it for`);
+    return { ...loaded, source: source.replace(change[0], change[1]) };
   },
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { banyan, fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const namespace = 'shop';
@@ -12,7 +12,12 @@ interface Placement {
   status?: { summary?: Record<string, number>; failures?: { object?: string; reason?: string; message?: string }[] };
 }
 interface Node {
-  status?: { quarantined?: { count: number; sample: string[] } };
+  status?: {
+    quarantined?: { count: number; sample: string[] };
+    refused?: { count: number; sample: string[] };
+    session?: { state: string; since: string };
+    conditions?: { type: string; status: string }[];
+  };
 }
 
 function map(name: string, data: Record<string, string>): object {
@@ -28,8 +33,7 @@ describe.skipIf(withoutKubectl)(`a tree of which an agent dies of an object${why
     tree.json<{ data: Record<string, string> }>(`cluster/${cluster}`, 'configmap', name, '-n', namespace)?.data;
   const starts = () =>
     readFileSync(join(tree.data, 'logs', 'eu.shop.log'), 'utf8').split('"the agent is running"').length - 1;
-  const quarantined = (context: string) =>
-    tree.json<Node>(context, 'nodes.mesh.banyan.io', agent.replaceAll(':', '.'))?.status?.quarantined;
+  const node = () => tree.json<Node>('node/eu', 'nodes.mesh.banyan.io', agent.replaceAll(':', '.'))?.status;
 
   beforeAll(async () => {
     process.env.NODE_OPTIONS = `--import ${pathToFileURL(fixture('test/e2e/poison-preload.mjs'))}`;
@@ -66,16 +70,32 @@ describe.skipIf(withoutKubectl)(`a tree of which an agent dies of an object${why
     await until('the next object is applied beside it', () => held(agent, 'second')?.a === '2');
     expect(starts()).toBe(running);
     expect(running).toBeLessThanOrEqual(4);
-    await until('the node says so', () => quarantined('node/eu') !== undefined);
-    expect(quarantined('node/eu')?.sample[0]).toMatch(/deadly: .*ended 2 times.*the cluster died of it/);
+    await until('the node says so', () => node()?.quarantined !== undefined);
+    expect(node()?.quarantined?.sample[0]).toMatch(/deadly: .*ended 2 times.*the cluster died of it/);
     const { failures = [] } = tree.json<Placement>('space/center/retail', 'edgeplacement', namespace)?.status ?? {};
     expect(JSON.stringify(failures)).toMatch(/deadly.*Poisoned/);
+    const mailbox = tree.json<{ status?: { quarantinedEntries?: number } }>('node/eu', 'mailbox', 'shop');
+    expect(mailbox?.status?.quarantinedEntries).toBe(1);
+    expect(banyan('tree', '--data', tree.data).out).toMatch(/shop .*EntriesQuarantined/);
   }, 60_000);
 
   it('applies the object when it is another', async () => {
     tree.apply('space/center/retail', map('deadly', { dies: 'no' }));
     await until('it is there', () => held(agent, 'deadly')?.dies === 'no');
     await until('all is well', () => summary().available === 2 && summary().quarantined === 0);
-    await until('the node says so', () => quarantined('node/eu') === undefined);
+    await until('the node says so', () => node()?.quarantined === undefined);
+  }, 60_000);
+
+  it('goes on with the session of an agent that tells what nobody can read, and says so', async () => {
+    const since = node()?.session?.since;
+    tree.apply('space/center/retail', map('garbled', { garbles: 'yes' }));
+    await until('the parent says what it can not take', () => node()?.refused?.count === 1);
+    expect(node()?.refused?.sample[0]).toMatch(/^state\/center\.retail\/\/configmaps\/shop\/garbled: .*no JSON/);
+    expect(node()?.conditions).toContainEqual(expect.objectContaining({ type: 'EntriesQuarantined', status: 'True' }));
+    tree.apply('space/center/retail', map('third', { a: '3' }));
+    await until('the next object is told of', () => held(agent, 'third')?.a === '3' && summary().available === 2);
+    tree.apply('space/center/retail', map('garbled', { garbles: 'no' }));
+    await until('nothing is refused', () => node()?.refused === undefined);
+    expect(node()?.session).toEqual({ ...node()?.session, state: 'Connected', since });
   }, 60_000);
 });

@@ -26,7 +26,7 @@ import { Reporter } from '../../relay/gather/reporter.ts';
 import { StatusWriter } from '../../relay/gather/status-writer.ts';
 import { SummaryRoom } from '../../relay/gather/summary-room.ts';
 import { Mailboxes } from '../../relay/mailbox/mailboxes.ts';
-import { checkReported } from '../../relay/mailbox/reported-check.ts';
+import { checkSpeaker } from '../../relay/mailbox/reported-check.ts';
 import { passUpsynced } from '../../relay/mailbox/upsynced.ts';
 import { MoveBook } from '../../relay/moves/move-book.ts';
 import type { Child } from '../../relay/schedule/children.ts';
@@ -317,7 +317,7 @@ export class GatherNode {
     const { store } = this.#ports;
     const changes = store.write((t) => {
       const applied = apply(t);
-      for (const change of applied) checkReported(this.path === '' ? child : `${this.path}:${child}`, change);
+      for (const change of applied) checkSpeaker(this.path === '' ? child : `${this.path}:${child}`, change);
       const isOwn = () => this.#own !== undefined;
       passUpsynced(
         t,

@@ -26,14 +26,12 @@ const nodeDefinition = definition({
       state: string('Whether it is connected; Unknown while a node between here and there is not.', {
         enum: ['Connected', 'Disconnected', 'Unknown'],
       }),
-      sequence: count('Number of the session; grows with each.'),
       since: time('When the state began.'),
       transport: string('What carries it, as the node itself knows: grpc or websocket, with +proxy, with +terminated.'),
     }),
     lag: object('What it has not acknowledged yet.', {
       entries: count('Entries.'),
       bytes: count('Their bytes.'),
-      seconds: count('Age of the oldest.'),
     }),
     children: count('Its own children.'),
     relays: count('Relays in its subtree.'),
@@ -48,6 +46,10 @@ const nodeDefinition = definition({
       },
     ),
     quarantined: object('Entries from its parent that are not what their keys say; it keeps to their last good form.', {
+      count: count('Entries.'),
+      sample: list('Some of them.', string('The key, and what is wrong.'), { maxItems: 5 }),
+    }),
+    refused: object("What it tells and its parent can't take; the parent keeps to the last good form.", {
       count: count('Entries.'),
       sample: list('Some of them.', string('The key, and what is wrong.'), { maxItems: 5 }),
     }),
@@ -87,7 +89,6 @@ const mailboxDefinition = definition({
     acknowledged: count('Revision up to which the child has stored everything.'),
     backlogEntries: count('Entries that the child has not acknowledged.'),
     backlogBytes: count('Their bytes.'),
-    oldestUnacknowledgedSeconds: count('Age of the oldest of them.'),
     quarantinedEntries: count('Entries that the child could not take.'),
     quarantined: list(
       'A sample of them.',

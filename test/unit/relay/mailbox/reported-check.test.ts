@@ -1,16 +1,19 @@
 import { describe, expect, it } from 'vitest';
 import { emptyLabelSummary, encodeLabelSummary } from '../../../../core/match/label-summary.ts';
-import { hash128 } from '../../../../core/object/hash.ts';
 import { emptyPartial, encodePartial } from '../../../../core/summary/partial.ts';
 import { encodeUserPartial } from '../../../../core/summary/user-partial-wire.ts';
-import { checkReported } from '../../../../relay/mailbox/reported-check.ts';
+import { checkSpeaker, reportedFlaw } from '../../../../relay/mailbox/reported-check.ts';
 import { summarizer } from '../../core/summary/support.ts';
 
 const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
 
 function check(key: string, { attributes = {}, body = '' }: { attributes?: unknown; body?: unknown } = {}) {
   const after = { key, attributes: Buffer.isBuffer(attributes) ? attributes : bytes(attributes), body: bytes(body) };
-  return () => checkReported('eu:paris', { key, keyHash: hash128(key), originRevision: 0, after });
+  return () => {
+    checkSpeaker('eu:paris', { key });
+    const flaw = reportedFlaw(after);
+    if (flaw) throw new Error(flaw.reason);
+  };
 }
 
 describe('what a child says', () => {

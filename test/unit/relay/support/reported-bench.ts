@@ -10,7 +10,7 @@ import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { associatedKey, objectKey, stateKey, upsyncedKey } from '../../../../core/wire/entries.ts';
 import { type Mailbox, Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
-import { checkReported } from '../../../../relay/mailbox/reported-check.ts';
+import { checkSpeaker } from '../../../../relay/mailbox/reported-check.ts';
 import { dropUpsynced, passUpsynced } from '../../../../relay/mailbox/upsynced.ts';
 
 export const source = 'center.retail';
@@ -82,7 +82,7 @@ export class ReportedBench {
         return { keyHash: hash128(key), revision, originRevision: revision, ...(content ? { content } : {}) };
       });
       const changes = this.mailboxes.get(child)!.reported.applyEntries(t, entries);
-      for (const change of changes) checkReported(this.#pathOf(child), change);
+      for (const change of changes) checkSpeaker(this.#pathOf(child), change);
       const isOwn = (of: string) =>
         of === (this.#path === '' ? 'center.retail' : `${this.#path.replaceAll(':', '.')}.ops`);
       const reportedOf = (name: string) => this.mailboxes.get(name)?.reported;

@@ -1,0 +1,78 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { guardConditions } from '../../../../relay/guard/conditions.ts';
+import { untakenEntries } from '../../../../relay/tree/node-objects.ts';
+import { ReportedBench } from '../support/reported-bench.ts';
+
+const key = 'state/center.retail//configmaps/shop/till';
+const state = (desired: number) => ({ desired, applied: true, available: true });
+
+function bench() {
+  const made = new ReportedBench('eu');
+  made.child('store-17', 'agent');
+  const { reported } = made.mailboxes.get('store-17')!;
+  const sound = () =>
+    made.store.read((reader) => {
+      const row = reported.sound.get(reader, hash128(key));
+      return row?.content && JSON.parse(Buffer.from(reported.sound.content(reader, row.content).attributes).toString());
+    });
+  return { made, reported, sound };
+}
+
+it('of what a child tells and nobody can read, the last good form counts, until there is another', () => {
+  const { made, reported, sound } = bench();
+  const told: string[] = [];
+  made.mailboxes.onQuarantined((child) => told.push(child));
+  made.say('store-17', { key, attributes: state(1) });
+  expect(made.say('store-17', { key, attributes: { desired: 'x' } })).toEqual([]);
+  expect(sound()).toEqual(state(1));
+  expect(made.store.read((reader) => reported.quarantined(reader))).toMatchObject([
+    { key, reason: expect.stringContaining('desired') },
+  ]);
+  made.say('store-17', { key, attributes: state(2) });
+  expect([sound(), told]).toEqual([state(2), ['store-17', 'store-17']]);
+});
+
+it('whatever a child says of itself, nothing is thrown, and what is read of it is what its keys say', () => {
+  const prefix = fc.constantFrom(
+    'labels',
+    'counted',
+    'partial/center.retail/p',
+    key,
+    'gone/a/b',
+    'seen/a',
+    'node/eu:store-17',
+    'sum/a/b/c',
+  );
+  const attributes = fc.oneof(fc.jsonValue(), fc.constant(state(1)));
+  fc.assert(
+    fc.property(fc.array(fc.tuple(prefix, attributes, fc.uint8Array())), (said) => {
+      const { made, reported } = bench();
+      const entries = said.map(([one, value, body]) => ({ key: one, attributes: value as object, body }));
+      made.say('store-17', ...entries);
+      made.store.read((reader) => {
+        for (const row of reported.sound.rows(reader)) {
+          if (!row.content) continue;
+          const content = reported.sound.content(reader, row.content);
+          if (content.key === key)
+            expect(JSON.parse(Buffer.from(content.attributes).toString())).toHaveProperty('desired');
+        }
+      });
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it('a Mailbox says which entries its child could not take, and a Node which of them count in an older form', () => {
+  const said = { count: 2, sample: ['o/center.retail//configmaps/shop/a: the body is no JSON: it: ends'] };
+  expect(untakenEntries(said)).toEqual({
+    quarantinedEntries: 2,
+    quarantined: [
+      { key: 'o/center.retail//configmaps/shop/a', reason: 'Poisoned', message: 'the body is no JSON: it: ends' },
+    ],
+  });
+  expect(untakenEntries(undefined)).toEqual({ quarantinedEntries: 0 });
+  const condition = guardConditions('eu', { refused: said }).find(({ type }) => type === 'EntriesQuarantined');
+  expect(condition).toMatchObject({ status: 'True', reason: 'Refused', message: expect.stringContaining('2 entries') });
+});
