@@ -1,4 +1,4 @@
-/** The rooms of an agent on a store and a way to its parent, without sockets: embedded cluster, agent and uplink. */
+/** The rooms of an agent on a store, a way to its parent and a cluster: agent, uplink and streams, without sockets of their own. */
 import type { Space } from '../core/apiserver/space.ts';
 import { FeedConsumer } from '../core/feed/consumer.ts';
 import type { Held } from '../core/feed/deletions.ts';
@@ -17,15 +17,14 @@ import { downFeedJudge } from '../core/wire/entry-shape.ts';
 import { keeping } from '../core/wire/keeping.ts';
 import type { Dialer } from '../core/wire/link.ts';
 import { Agent } from './agent.ts';
-import { assembleCluster } from './cluster/embedded/assemble.ts';
-import type { ClusterPace } from './cluster/embedded/pace.ts';
+import type { ClusterPorts, OpenCluster } from './cluster/cluster.ts';
 import { agentStreams } from './streams/streams.ts';
 import { Uplink } from './uplink/uplink.ts';
 
 export interface AgentPorts {
   readonly path: string;
   readonly version: string;
-  readonly pace: ClusterPace;
+  openCluster(ports: ClusterPorts): OpenCluster;
   /** What it keeps back until a person has said so. */
   readonly limits?: Limits | undefined;
   readonly store: Store;
@@ -44,8 +43,8 @@ export interface AssembledAgent extends AsyncDisposable {
   readonly uplink: Uplink;
   readonly streamCounts: StreamCounts;
   readonly sessionEnds: SessionEnds;
-  /** Of the embedded cluster. */
-  readonly space: Space;
+  /** The API of the cluster, where it is in this process. */
+  readonly space?: Space;
   /** What is kept although the parent lacks it. */
   held(reader: Reader): Held | undefined;
   /** Entries from the parent that are not what their keys say, or end the process. */
@@ -55,11 +54,11 @@ export interface AssembledAgent extends AsyncDisposable {
 
 /** Nothing is applied and nobody is dialled before `start`. */
 export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> {
-  const { path, version, store, dialer, clock, random, logger, schedule, pace } = ports;
+  const { path, version, store, dialer, clock, random, logger, schedule } = ports;
   const { identity, downstream, outbox } = openFeeds(ports);
   // What the first hello and the first batch say must have survived before they are said.
   await store.flushed();
-  const assembled = assembleCluster({ store, clock, random, logger, schedule, pace });
+  const opened = ports.openCluster({ store, clock, random, logger, schedule });
   const shared = { path, store, downstream, outbox, clock, random, logger };
   const agent: Agent = new Agent({
     ...shared,
@@ -68,7 +67,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     version,
     schedule,
     lastWords: ports.lastWords,
-    cluster: assembled.cluster,
+    cluster: opened.cluster,
     wrote: () => uplink.wake(),
     held: (reader) => downstream.held(reader),
   });
@@ -94,7 +93,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     uplink,
     streamCounts,
     sessionEnds: uplink.sessionEnds,
-    space: assembled.space,
+    ...(opened.space ? { space: opened.space } : {}),
     held: (reader) => downstream.held(reader),
     quarantined: () => agent.quarantined(),
     start() {
@@ -104,7 +103,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     async [Symbol.asyncDispose]() {
       uplink.close();
       await agent.stop();
-      await assembled[Symbol.asyncDispose]();
+      await opened[Symbol.asyncDispose]();
     },
   };
 }

@@ -5,6 +5,7 @@ import { BanyanError, describeError } from '../core/runtime/errors.ts';
 import { limitsSchema } from '../core/wire/deletion-guard.ts';
 import { linkOptionsSchema } from '../core/wire/dialer/link-options.ts';
 import { defaultPace } from './cluster/embedded/pace.ts';
+import { defaultLimits } from './cluster/kubernetes/client-limits.ts';
 
 const milliseconds = z.number().int().min(0);
 
@@ -34,16 +35,35 @@ const agentConfigSchema = z.strictObject({
     .default({ host: '127.0.0.1', port: 0 }),
   /** What it keeps back until a person has said so. */
   limits: limitsSchema.optional(),
-  cluster: z.strictObject({
-    /** The mesh's own API server with controllers that play workloads forward. */
-    embedded: z.strictObject({
-      /** Bounds of the time between two stations of a pod's life. */
-      stepMinMs: milliseconds.default(defaultPace.stepMinMs),
-      stepMaxMs: milliseconds.default(defaultPace.stepMaxMs),
-      /** A rollout without progress is called failed after this at the latest. */
-      progressDeadlineMaxMs: milliseconds.default(defaultPace.progressDeadlineMaxMs),
+  /** One of the two. */
+  cluster: z.union([
+    z.strictObject({
+      /** The mesh's own API server with controllers that play workloads forward. */
+      embedded: z.strictObject({
+        /** Bounds of the time between two stations of a pod's life. */
+        stepMinMs: milliseconds.default(defaultPace.stepMinMs),
+        stepMaxMs: milliseconds.default(defaultPace.stepMaxMs),
+        /** A rollout without progress is called failed after this at the latest. */
+        progressDeadlineMaxMs: milliseconds.default(defaultPace.progressDeadlineMaxMs),
+      }),
     }),
-  }),
+    z.strictObject({
+      /** A real one. */
+      kubernetes: z.strictObject({
+        /** File; absent: the service account of this pod. */
+        kubeconfig: z.string().min(1).optional(),
+        /** Absent: the current one of the kubeconfig. */
+        context: z.string().min(1).optional(),
+        /** What its API server is asked at most. */
+        limits: z
+          .strictObject({
+            requestsPerSecond: z.number().min(1).default(defaultLimits.requestsPerSecond),
+            inFlight: z.number().int().min(1).default(defaultLimits.inFlight),
+          })
+          .default(defaultLimits),
+      }),
+    }),
+  ]),
 });
 
 export type AgentConfig = z.infer<typeof agentConfigSchema>;

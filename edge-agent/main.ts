@@ -13,6 +13,7 @@ import { BanyanError, describeError } from '../core/runtime/errors.ts';
 import { systemRandom } from '../core/runtime/random.ts';
 import { proxiesOf } from '../core/wire/dialer/proxy-choice.ts';
 import { renewedCredentials } from '../core/wire/node-credentials.ts';
+import type { ClusterPorts, OpenCluster } from './cluster/cluster.ts';
 import { type AgentConfig, parseAgentConfig } from './config.ts';
 import { startNode } from './node.ts';
 
@@ -52,6 +53,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     logger,
     schedule: setImmediate,
     lastWords: takeLastWords(lastWords),
+    openCluster: await clusterOf(config),
     residentBytes: () => process.memoryUsage.rss(),
   });
   if (config.statusFile !== undefined) writeWhole(config.statusFile, { url: node.url, pid: process.pid });
@@ -73,6 +75,16 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
   };
   process.on('SIGTERM', end);
   process.on('SIGINT', end);
+}
+
+/** The Kubernetes client is a large program: agents of embedded clusters do without. */
+async function clusterOf({ cluster }: AgentConfig): Promise<(ports: ClusterPorts) => OpenCluster> {
+  if ('embedded' in cluster) {
+    const { assembleCluster } = await import('./cluster/embedded/assemble.ts');
+    return (ports) => assembleCluster({ ...ports, pace: cluster.embedded });
+  }
+  const { openKubernetes } = await import('./cluster/kubernetes/open.ts');
+  return (ports) => openKubernetes(ports, cluster.kubernetes);
 }
 
 function readConfig(): AgentConfig {

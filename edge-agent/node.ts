@@ -1,5 +1,5 @@
 /**
- * An agent with its store on disk, its line to the parent and the API of its embedded cluster. Started without a parent that answers, all but
+ * An agent with its store on disk, its line to the parent and, where its cluster is embedded, the API of that. Started without a parent that answers, all but
  * the line do their work.
  */
 import { join } from 'node:path';
@@ -16,6 +16,7 @@ import type { NodeCredentials } from '../core/wire/node-credentials.ts';
 import { dialerTo } from '../core/wire/tls-network.ts';
 import { storedTransport } from '../core/wire/transport-memory.ts';
 import { assembleAgent } from './assembly.ts';
+import type { ClusterPorts, OpenCluster } from './cluster/cluster.ts';
 import type { AgentConfig } from './config.ts';
 import { metricsOf } from './metrics.ts';
 
@@ -32,13 +33,14 @@ export interface NodeOptions {
   readonly logger: Logger;
   /** Has `turn` called soon, after the commit that runs now. */
   readonly schedule: (turn: () => void) => void;
+  openCluster(ports: ClusterPorts): OpenCluster;
   residentBytes(): number;
   /** What the process said as it ended last. */
   readonly lastWords?: string | undefined;
 }
 
 export interface RunningNode extends AsyncDisposable {
-  /** Of the embedded cluster's API. */
+  /** Where health, metrics and the API of an embedded cluster are. */
   readonly url: string;
 }
 
@@ -51,7 +53,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const assembled = await assembleAgent({
     path: config.path,
     version,
-    pace: config.cluster.embedded,
+    openCluster: options.openCluster,
     limits: config.limits,
     store,
     dialer: failoverDialer(
@@ -85,7 +87,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       residentBytes: () => options.residentBytes(),
     }),
   });
-  api.mount('', assembled.space);
+  if (assembled.space) api.mount('', assembled.space);
   const url = await api.listen();
   assembled.start();
   return {

@@ -61,7 +61,7 @@ export async function startTree(
     );
   }
   const startedMs = systemClock.monotonicMs();
-  const nodes = planOf(topology).map((node) => withAuthority(node, options.file));
+  const nodes = planOf(topology).map((node) => withKubeconfig(withAuthority(node, options.file), options.file));
   const orphans = await endOrphans(data, systemClock);
   if (orphans.length > 0) say(`ended ${orphans.length} nodes of an earlier run whose supervisor had died`);
   let ports: Awaited<ReturnType<typeof assignPorts>>;
@@ -101,6 +101,13 @@ function withAuthority(node: PlannedNode, topologyFile: string): PlannedNode {
   const ca = resolve(dirname(topologyFile), node.link.ca);
   if (existsSync(ca)) return { ...node, link: { ...node.link, ca } };
   throw new UsageError(`${topologyFile}: link.ca of ${node.path}: there is no file ${ca}`);
+}
+
+function withKubeconfig(node: PlannedNode, topologyFile: string): PlannedNode {
+  if (!node.kubeconfig) return node;
+  const path = resolve(dirname(topologyFile), node.kubeconfig.path);
+  if (existsSync(path)) return { ...node, kubeconfig: { ...node.kubeconfig, path } };
+  throw new UsageError(`${topologyFile}: provider.kubeconfig.path of ${node.path}: there is no file ${path}`);
 }
 
 /** Runs until it is told to end; returns the exit code. */

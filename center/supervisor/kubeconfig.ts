@@ -32,7 +32,9 @@ export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) =>
         .map((above) => {
           return { name: `reported/${nameOf(above)}/${node.path}`, url: `${urlOf(above)}/reported/${node.path}` };
         });
-      return [{ name: `cluster/${node.path}`, url }, ...mailboxes, ...reported];
+      // A real one has a kubeconfig of its own.
+      const own = node.kubeconfig ? [] : [{ name: `cluster/${node.path}`, url }];
+      return [...own, ...mailboxes, ...reported];
     }
     const sources = [
       ...node.spaces.map(({ name }) => name),

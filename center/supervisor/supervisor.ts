@@ -155,7 +155,7 @@ export class Supervisor {
       api: { host: own.host, port: own.api },
       ...(node.limits ? { limits: node.limits } : {}),
     };
-    if (node.role === 'agent') return { ...common, cluster: { embedded: {} } };
+    if (node.role === 'agent') return { ...common, cluster: this.#cluster(node) };
     return {
       ...common,
       mesh: { host: own.host, port: own.mesh, terminatedTls: node.listen?.terminatedTls ?? false },
@@ -170,6 +170,12 @@ export class Supervisor {
         properties,
       })),
     };
+  }
+
+  #cluster({ kubeconfig }: PlannedNode): object {
+    if (!kubeconfig) return { embedded: {} };
+    const { path, context } = kubeconfig;
+    return { kubernetes: { kubeconfig: path, ...(context === undefined ? {} : { context }) } };
   }
 
   #url(id: string): string {

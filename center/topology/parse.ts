@@ -57,10 +57,17 @@ const cluster = z.strictObject({
   limits: limitsSchema.optional(),
   provider: z
     .strictObject({
-      embedded: z.strictObject({}).optional(),
+      embedded: z.strictObject({}).optional().describe("In the agent's process, for trying out and for tests."),
       kubeconfig: z
-        .never({ error: 'clusters of your own are not supported by this version; use embedded: {}' })
-        .optional(),
+        .strictObject({
+          path: z.string().min(1).describe('File; relative to the topology file.'),
+          context: z.string().min(1).optional().describe('Of the file; its current one if left out.'),
+        })
+        .optional()
+        .describe('A real cluster.'),
+    })
+    .refine(({ embedded, kubeconfig }) => (embedded === undefined) !== (kubeconfig === undefined), {
+      error: 'a cluster is either embedded or that of a kubeconfig: give one of the two',
     })
     .default({ embedded: {} }),
 });

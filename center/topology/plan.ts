@@ -7,6 +7,7 @@ import {
   type Listen,
   type Topology,
   type TopologyCluster,
+  type TopologyKubeconfig,
   type TopologyLink,
   type TopologyRelay,
   type TopologySpace,
@@ -34,6 +35,8 @@ export interface PlannedNode {
   /** To the parent. */
   readonly link?: TopologyLink | undefined;
   readonly limits?: Limits | undefined;
+  /** Of an agent whose cluster is a real one. */
+  readonly kubeconfig?: TopologyKubeconfig | undefined;
 }
 
 export function planOf(topology: Topology): PlannedNode[] {
@@ -94,6 +97,7 @@ export function planOf(topology: Topology): PlannedNode[] {
         parents,
         link: cluster.link,
         limits: cluster.limits,
+        kubeconfig: cluster.provider.kubeconfig,
       };
     }),
   ];

@@ -55,8 +55,21 @@ export interface TopologyCluster {
   readonly labels: Record<string, string>;
   readonly annotations: Record<string, string>;
   readonly properties: Record<string, string>;
+  readonly provider: TopologyProvider;
   readonly link?: TopologyLink | undefined;
   readonly limits?: Limits | undefined;
+}
+
+/** Where the cluster is. */
+export interface TopologyProvider {
+  readonly embedded?: object | undefined;
+  readonly kubeconfig?: TopologyKubeconfig | undefined;
+}
+
+export interface TopologyKubeconfig {
+  /** Of the file, from the topology's folder. */
+  readonly path: string;
+  readonly context?: string | undefined;
 }
 
 /** One thing that is wrong, where it stands. */

@@ -2,8 +2,14 @@
  * The edge cluster as the agent sees it: a place to apply objects to and to watch. Implementations: `embedded/` (the mesh's own
  * API server in the agent's process) and `kubernetes/` (a real one). Asynchronous, since a real cluster is far away.
  */
+
+import type { Space } from '../../core/apiserver/space.ts';
 import type { GroupResource, ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { Random } from '../../core/runtime/random.ts';
+import type { Store } from '../../core/store/store.ts';
 
 export interface ServedResource extends GroupResource {
   readonly kind: string;
@@ -33,6 +39,22 @@ export interface Cluster extends AsyncDisposable {
    */
   watch(resource: GroupResource, events: { on(event: ClusterEvent): void; synced(): void }): () => void;
   describe(): Promise<ClusterDescription>;
+}
+
+/** What an implementation may need of the agent's process. */
+export interface ClusterPorts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Has `turn` called soon, after the commit that runs now. */
+  readonly schedule: (turn: () => void) => void;
+}
+
+export interface OpenCluster extends AsyncDisposable {
+  readonly cluster: Cluster;
+  /** Its API, where it is served by this process. */
+  readonly space?: Space;
 }
 
 export interface ClusterDescription {

@@ -95,5 +95,5 @@ export function relayOf(parent: string, name: string): TopologyRelay {
 }
 
 export function clusterOf(parent: string, name: string, labels: Record<string, string> = {}): TopologyCluster {
-  return { parent, name, labels, annotations: {}, properties: {} };
+  return { parent, name, labels, annotations: {}, properties: {}, provider: { embedded: {} } };
 }

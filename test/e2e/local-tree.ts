@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 const program = join(root, 'center/cli/banyan.ts');
@@ -88,13 +88,7 @@ export class LocalTree {
   }
 
   kubectl(context: string, args: readonly string[], input?: string): Ran {
-    const ran = spawnSync('kubectl', ['--kubeconfig', join(this.data, 'kubeconfig'), '--context', context, ...args], {
-      encoding: 'utf8',
-      timeout: 60_000,
-      ...(input === undefined ? {} : { input }),
-      env: { ...process.env, KUBECACHEDIR: join(this.data, 'kubecache') },
-    });
-    return { code: ran.status ?? -1, out: `${ran.stdout}${ran.stderr}` };
+    return kubectlBy(join(this.data, 'kubeconfig'), ['--context', context, ...args], input);
   }
 
   /** What kubectl prints; throws when it fails. */
@@ -116,6 +110,17 @@ export class LocalTree {
   get #readyFile(): string {
     return join(this.data, 'ready.json');
   }
+}
+
+/** Its cache of what a server serves lies beside the kubeconfig, and goes with it. */
+export function kubectlBy(kubeconfig: string, args: readonly string[], input?: string): Ran {
+  const ran = spawnSync('kubectl', ['--kubeconfig', kubeconfig, ...args], {
+    encoding: 'utf8',
+    timeout: 60_000,
+    ...(input === undefined ? {} : { input }),
+    env: { ...process.env, KUBECACHEDIR: join(dirname(kubeconfig), 'kubecache') },
+  });
+  return { code: ran.status ?? -1, out: `${ran.stdout}${ran.stderr}` };
 }
 
 export function banyan(...args: string[]): Ran {

@@ -8,6 +8,8 @@ import { failoverDialer } from '../../core/session/failover-dialer.ts';
 import { openFormatted } from '../../core/store/format.ts';
 import type { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import { type AssembledAgent, assembleAgent } from '../../edge-agent/assembly.ts';
+import type { ClusterPorts } from '../../edge-agent/cluster/cluster.ts';
+import { assembleCluster } from '../../edge-agent/cluster/embedded/assemble.ts';
 import { type NodeConfig, nodeConfigSchema } from '../../relay/config.ts';
 import { Node } from '../../relay/node.ts';
 import type { NodeApi } from '../../relay/node-ports.ts';
@@ -196,9 +198,11 @@ export class Host {
     const dialers = this.world.parentsOf(this).map((parent) => this.world.network.dialer(this, parent));
     const dialer = failoverDialer({ clock, random }, dialers);
     const logger = silentLogger;
-    const agent = await assembleAgent({ path, version, pace, store, dialer, clock, random, logger, schedule: soon });
+    const openCluster = (ports: ClusterPorts) => assembleCluster({ ...ports, pace });
+    const shared = { path, version, store, dialer, clock, random, logger, schedule: soon };
+    const agent = await assembleAgent({ ...shared, openCluster });
     this.agent = agent;
-    this.spaces.set('', agent.space);
+    this.spaces.set('', agent.space!);
     agent.start();
     this.world.started(this);
   }

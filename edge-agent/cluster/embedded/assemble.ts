@@ -9,25 +9,16 @@ import { fieldManager } from '../../../core/apiserver/managed-fields/field-manag
 import type { Space } from '../../../core/apiserver/space.ts';
 import { EmbeddedStorage } from '../../../core/apiserver/storage/embedded.ts';
 import { EmbeddedSpace } from '../../../core/apiserver/verbs/embedded-space.ts';
-import type { Clock } from '../../../core/runtime/clock.ts';
-import type { Logger } from '../../../core/runtime/logger.ts';
-import type { Random } from '../../../core/runtime/random.ts';
-import type { Store } from '../../../core/store/store.ts';
+import type { ClusterPorts, OpenCluster } from '../cluster.ts';
 import { clusterAdmission } from './admission.ts';
 import { EmbeddedCluster } from './embedded-cluster.ts';
 import type { ClusterPace } from './pace.ts';
 
-export interface AssembleOptions {
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
+export interface AssembleOptions extends ClusterPorts {
   readonly pace: ClusterPace;
-  /** Has `turn` called soon, after the commit that runs now. */
-  readonly schedule: (turn: () => void) => void;
 }
 
-export interface AssembledCluster extends AsyncDisposable {
+export interface AssembledCluster extends OpenCluster {
   readonly space: Space;
   readonly cluster: EmbeddedCluster;
 }

@@ -1,0 +1,208 @@
+/**
+ * Requests to one API server over connections that are kept. Errors are the server's own words; one that asks to wait (429, 503 with Retry-After) is
+ * obeyed a few times before it is an error.
+ */
+import type { IncomingMessage } from 'node:http';
+import { Agent as PlainAgent, request as plainRequest } from 'node:http';
+import { Agent, type RequestOptions, request } from 'node:https';
+import type { Clock } from '../../../core/runtime/clock.ts';
+import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
+import { TokenBucket } from '../../../core/runtime/token-bucket.ts';
+import type { Access, Credentials } from './access.ts';
+import { type ClientLimits, defaultLimits } from './client-limits.ts';
+import { errorOfStatus } from './status-error.ts';
+
+export interface ApiRequest {
+  readonly method?: 'GET' | 'PUT' | 'POST' | 'PATCH' | 'DELETE';
+  /** From the root of the server, without the query: `/apis/apps/v1/deployments`. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  readonly contentType?: string;
+  readonly accept?: string;
+}
+
+/** An API server that needs longer than this for anything but a watch is taken for gone; its own limit is 60 s. */
+const timeoutMs = 65_000;
+/** The largest object of etcd is 1.5 MB; a page of a list of 500 such would be refused rather than fill the memory. */
+const answerBytesMax = 256 << 20;
+/** How often a request that the server puts off is made again before its caller hears of it. */
+const putOffMax = 4;
+const putOffMsMax = 10_000;
+/** Token files change under way, and reading them is cheap; the programs that some users are signed in by are not. */
+const credentialsMs = 60_000;
+
+export class ApiClient {
+  readonly #access: Access;
+  readonly #clock: Clock;
+  readonly #limits: ClientLimits;
+  readonly #bucket: TokenBucket;
+  readonly #waiting: (() => void)[] = [];
+  #inFlight = 0;
+  #credentials: Promise<Credentials> | undefined;
+  #readAtMs = 0;
+  #agent: Agent | PlainAgent | undefined;
+  #agentIdentity = '';
+
+  constructor(access: Access, clock: Clock, limits: ClientLimits = defaultLimits) {
+    this.#access = access;
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#bucket = new TokenBucket(limits.requestsPerSecond, 1_000 / limits.requestsPerSecond, clock.monotonicMs());
+  }
+
+  get server(): string {
+    return this.#access.server.origin;
+  }
+
+  /** The parsed JSON of the answer. Throws a BanyanError with the server's words, or Unavailable when there is none. */
+  async json(asked: ApiRequest): Promise<unknown> {
+    const release = await this.#slot();
+    try {
+      for (let putOff = 0; ; putOff++) {
+        const response = await this.#send(asked, timeoutMs);
+        const text = await bodyOf(response, answerBytesMax);
+        const { statusCode = 0 } = response;
+        if (statusCode >= 200 && statusCode < 300) return text === '' ? undefined : parse(text, this.server);
+        if (statusCode === 401) this.#credentials = undefined;
+        const error = errorOfStatus(statusCode, text, response.headers['retry-after'], this.server);
+        const { retryAfterSeconds } = error.details;
+        if (retryAfterSeconds === undefined || putOff >= putOffMax) throw error;
+        await this.#delay(Math.min(putOffMsMax, retryAfterSeconds * 1_000));
+      }
+    } finally {
+      release();
+    }
+  }
+
+  /** The answer as it comes, once its head says that it is one. The caller ends it. */
+  async stream(asked: ApiRequest, idleMs: number): Promise<IncomingMessage> {
+    await this.#permit();
+    const response = await this.#send(asked, idleMs);
+    const { statusCode = 0 } = response;
+    if (statusCode === 200) return response;
+    if (statusCode === 401) this.#credentials = undefined;
+    throw errorOfStatus(statusCode, await bodyOf(response, 1 << 20), response.headers['retry-after'], this.server);
+  }
+
+  close(): void {
+    this.#agent?.destroy();
+  }
+
+  // ---------------------------------------------------------------------------------------------------- one request
+
+  async #send(asked: ApiRequest, idleMs: number): Promise<IncomingMessage> {
+    const { headers, ...credentials } = await this.#currentCredentials();
+    const { server } = this.#access;
+    const query = new URLSearchParams(asked.query ?? {}).toString();
+    const body = asked.body === undefined ? undefined : Buffer.from(JSON.stringify(asked.body));
+    const options: RequestOptions = {
+      ...credentials,
+      agent: this.#agentFor(credentials),
+      method: asked.method ?? 'GET',
+      hostname: server.hostname.replace(/^\[|\]$/g, ''),
+      port: server.port || (server.protocol === 'https:' ? 443 : 80),
+      path: `${server.pathname.replace(/\/$/, '')}${asked.path}${query === '' ? '' : `?${query}`}`,
+      timeout: idleMs,
+      headers: {
+        ...headers,
+        accept: asked.accept ?? 'application/json',
+        'user-agent': 'banyan-agent',
+        ...(body ? { 'content-type': asked.contentType ?? 'application/json', 'content-length': body.length } : {}),
+      },
+    };
+    return new Promise((resolve, reject) => {
+      const sent = server.protocol === 'https:' ? request(options, resolve) : plainRequest(options, resolve);
+      sent.on('timeout', () => sent.destroy(new Error(`no answer within ${idleMs / 1_000} s`)));
+      sent.on('error', (error) => reject(unreachable(this.server, error)));
+      sent.end(body);
+    });
+  }
+
+  #currentCredentials(): Promise<Credentials> {
+    const nowMs = this.#clock.monotonicMs();
+    if (!this.#credentials || nowMs - this.#readAtMs > credentialsMs) {
+      this.#readAtMs = nowMs;
+      const reading = this.#access.credentials();
+      this.#credentials = reading;
+      reading.catch(() => {
+        if (this.#credentials === reading) this.#credentials = undefined;
+      });
+    }
+    return this.#credentials;
+  }
+
+  /** Connections belong to who opened them: other certificates, other connections. */
+  #agentFor(credentials: Credentials): Agent | PlainAgent {
+    const identity = JSON.stringify([String(credentials.ca), String(credentials.cert), String(credentials.key)]);
+    if (!this.#agent || identity !== this.#agentIdentity) {
+      // Those under way end by themselves; idle ones go at once.
+      this.#agent?.destroy();
+      const kept = { keepAlive: true, maxFreeSockets: this.#limits.inFlight };
+      this.#agent = this.#access.server.protocol === 'https:' ? new Agent(kept) : new PlainAgent(kept);
+      this.#agentIdentity = identity;
+    }
+    return this.#agent;
+  }
+
+  // ---------------------------------------------------------------------------------------------------- the bounds
+
+  async #slot(): Promise<() => void> {
+    if (this.#inFlight >= this.#limits.inFlight) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#inFlight++;
+    // A slot is handed on, not given back, while others wait for one.
+    const release = () => {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#inFlight--;
+    };
+    try {
+      await this.#permit();
+    } catch (error) {
+      release();
+      throw error;
+    }
+    return release;
+  }
+
+  async #permit(): Promise<void> {
+    for (let ms = this.#bucket.take(this.#clock.monotonicMs()); ms > 0; ) {
+      await this.#delay(ms);
+      ms = this.#bucket.take(this.#clock.monotonicMs());
+    }
+  }
+
+  #delay(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#clock.after(ms, resolve));
+  }
+}
+
+async function bodyOf(response: IncomingMessage, bytesMax: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      bytes += chunk.length;
+      if (bytes > bytesMax) throw new Error(`the answer is larger than ${bytesMax} bytes`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw unreachable(response.headers.host ?? 'the API server', error);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parse(text: string, server: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    // A proxy or a login page in between.
+    throw new BanyanError('Unavailable', `${server} answered no JSON: ${text.slice(0, 200)}`, {}, { cause: error });
+  }
+}
+
+function unreachable(server: string, error: unknown): BanyanError {
+  if (error instanceof BanyanError) return error;
+  const message = `the cluster's API server ${server} can't be reached: ${describeError(error)}`;
+  return new BanyanError('Unavailable', message, {}, { cause: error });
+}

@@ -1,0 +1,141 @@
+/**
+ * What the cluster serves, from its aggregated discovery (https://kep.k8s.io/3352): two requests for everything. Asked anew when definitions
+ * change, and when something is asked for that was not there.
+ */
+import { formatGroupResource, type GroupResource } from '../../../core/object/key.ts';
+import { formatApiVersion, parseApiVersion } from '../../../core/object/meta.ts';
+import type { Clock } from '../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../core/runtime/errors.ts';
+import type { ServedResource } from '../cluster.ts';
+import type { ApiClient } from './api-client.ts';
+
+const accept =
+  'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
+/** Many objects of one kind that is not there ask together once in this time. */
+const askAgainMs = 2_000;
+/** What an agent has to do with the objects of a resource; one that allows less is of no use to it. */
+const neededVerbs = ['get', 'list', 'watch', 'patch', 'delete'];
+
+interface GroupDiscovery {
+  readonly metadata?: { readonly name?: string };
+  readonly versions?: readonly {
+    readonly version: string;
+    readonly resources?: readonly {
+      readonly resource: string;
+      readonly responseKind?: { readonly kind?: string };
+      readonly scope?: 'Namespaced' | 'Cluster';
+      readonly verbs?: readonly string[];
+    }[];
+  }[];
+}
+
+export class Discovery {
+  readonly #client: ApiClient;
+  readonly #clock: Clock;
+  #served: Promise<Served> | undefined;
+  #askedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(client: ApiClient, clock: Clock) {
+    this.#client = client;
+    this.#clock = clock;
+  }
+
+  /** The next question is asked of the cluster. */
+  changed(): void {
+    this.#served = undefined;
+  }
+
+  async all(): Promise<readonly ServedResource[]> {
+    return (await this.#current()).all;
+  }
+
+  /** By group and kind, and the version among those that are served. */
+  async byKind(apiVersion: string, kind: string): Promise<ServedResource | undefined> {
+    const { group, version } = parseApiVersion(apiVersion);
+    const find = ({ all }: Served) =>
+      all.find((one) => one.group === group && one.kind === kind && one.versions.includes(version));
+    return find(await this.#current()) ?? find(await this.#again());
+  }
+
+  /** Throws NotFound for a resource that the cluster does not serve now. */
+  async byResource(resource: GroupResource): Promise<ServedResource> {
+    const name = formatGroupResource(resource);
+    const found = (await this.#current()).byName.get(name) ?? (await this.#again()).byName.get(name);
+    if (!found) throw new BanyanError('NotFound', `the cluster does not serve ${name}`);
+    return found;
+  }
+
+  #current(): Promise<Served> {
+    if (!this.#served) {
+      this.#askedAtMs = this.#clock.monotonicMs();
+      const asking = this.#ask();
+      this.#served = asking;
+      asking.catch(() => {
+        if (this.#served === asking) this.#served = undefined;
+      });
+    }
+    return this.#served;
+  }
+
+  #again(): Promise<Served> {
+    if (this.#clock.monotonicMs() - this.#askedAtMs >= askAgainMs) this.changed();
+    return this.#current();
+  }
+
+  async #ask(): Promise<Served> {
+    const lists = await Promise.all(
+      ['/api', '/apis'].map((path) => this.#client.json({ path, accept }) as Promise<{ items?: GroupDiscovery[] }>),
+    );
+    if (lists.some(({ items }) => items === undefined)) {
+      throw new BanyanError(
+        'Unavailable',
+        `${this.#client.server} has no aggregated discovery; Kubernetes 1.27 or later is needed`,
+      );
+    }
+    return new Served(lists.flatMap(({ items = [] }) => items.flatMap(resourcesOf)));
+  }
+}
+
+class Served {
+  readonly all: readonly ServedResource[];
+  readonly byName: ReadonlyMap<string, ServedResource>;
+
+  constructor(all: readonly ServedResource[]) {
+    this.all = all;
+    this.byName = new Map(all.map((resource) => [formatGroupResource(resource), resource]));
+  }
+}
+
+/** Versions come in the order of preference. */
+function resourcesOf({ metadata, versions = [] }: GroupDiscovery): ServedResource[] {
+  const group = metadata?.name ?? '';
+  const found = new Map<string, ServedResource & { versions: string[] }>();
+  for (const { version, resources = [] } of versions) {
+    for (const { resource, responseKind, scope, verbs = [] } of resources) {
+      if (!neededVerbs.every((verb) => verbs.includes(verb)) || !responseKind?.kind) continue;
+      const known = found.get(resource);
+      if (known) known.versions.push(version);
+      else {
+        const { kind } = responseKind;
+        found.set(resource, { group, resource, kind, versions: [version], namespaced: scope === 'Namespaced' });
+      }
+    }
+  }
+  return [...found.values()];
+}
+
+/** `/apis/apps/v1/namespaces/shop/deployments/till`; without a name the collection. */
+export function pathOf(
+  { group, resource }: GroupResource,
+  version: string,
+  { namespace, name }: { readonly namespace?: string; readonly name?: string } = {},
+): string {
+  const parts = [
+    group === '' ? 'api' : 'apis',
+    ...formatApiVersion(group, version).split('/'),
+    ...(namespace ? ['namespaces', namespace] : []),
+    resource,
+    ...(name ? [name] : []),
+  ];
+  return `/${parts.map(encodeURIComponent).join('/')}`;
+}

@@ -1,0 +1,25 @@
+/** Bytes of a watch as they come -> the JSON values of its whole lines. */
+
+/** An object of etcd's largest size many times over: a line that is longer is no watch event. */
+const lineBytesMax = 32 << 20;
+const newline = 0x0a;
+
+export class JsonLines {
+  #parts: Buffer[] = [];
+  #bytes = 0;
+
+  *push(chunk: Buffer): Generator<unknown> {
+    let from = 0;
+    for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, from)) {
+      const line = Buffer.concat([...this.#parts, chunk.subarray(from, end)]).toString('utf8');
+      this.#parts = [];
+      this.#bytes = 0;
+      from = end + 1;
+      if (line.trim() !== '') yield JSON.parse(line);
+    }
+    if (from === chunk.length) return;
+    this.#parts.push(chunk.subarray(from));
+    this.#bytes += chunk.length - from;
+    if (this.#bytes > lineBytesMax) throw new Error(`a line of the watch is longer than ${lineBytesMax} bytes`);
+  }
+}

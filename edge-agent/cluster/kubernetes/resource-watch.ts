@@ -1,0 +1,208 @@
+/**
+ * One resource of the cluster, watched: a list in pages, then changes, over one connection. It comes back by itself after whatever ended it, and
+ * tells what was missed. Objects are passed on and not kept: what is remembered of each is its name, uid and version.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { GroupResource, ObjectKey } from '../../../core/object/key.ts';
+import { formatKey, parseKey } from '../../../core/object/key.ts';
+import { formatApiVersion, type KubeObject } from '../../../core/object/meta.ts';
+import type { Clock } from '../../../core/runtime/clock.ts';
+import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
+import type { Logger } from '../../../core/runtime/logger.ts';
+import type { Random } from '../../../core/runtime/random.ts';
+import type { ClusterEvent, ServedResource } from '../cluster.ts';
+import type { ApiClient } from './api-client.ts';
+import { pathOf } from './discovery.ts';
+import { JsonLines } from './json-lines.ts';
+
+export interface WatchPorts {
+  readonly client: Pick<ApiClient, 'json' | 'stream'>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  resourceOf(resource: GroupResource): Promise<ServedResource>;
+}
+
+export interface WatchEvents {
+  on(event: ClusterEvent): void;
+  /** All that was there has been told. */
+  synced(): void;
+}
+
+/** What client-go takes: a page of ordinary objects is a few megabytes. */
+const pageSize = 500;
+/** The server ends a watch after this, spread so that all do not end at once. */
+const watchSecondsMin = 300;
+/** Bookmarks come once a minute: a watch that hears nothing for longer hangs on a connection that is gone. */
+const idleMs = 150_000;
+const backoffMsMin = 500;
+/** A resource that is not there, or must not be read, is asked for again at this pace. */
+const backoffMsMax = 30_000;
+
+interface Known {
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+export class ResourceWatch {
+  readonly #ports: WatchPorts;
+  readonly #resource: GroupResource;
+  readonly #events: WatchEvents;
+  readonly #known = new Map<string, Known>();
+  #isSynced = false;
+  #isStopped = false;
+  #failures = 0;
+  #response: IncomingMessage | undefined;
+
+  constructor(ports: WatchPorts, resource: GroupResource, events: WatchEvents) {
+    this.#ports = ports;
+    this.#resource = resource;
+    this.#events = events;
+    void this.#run();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#response?.destroy();
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isStopped) {
+      try {
+        const served = await this.#ports.resourceOf(this.#resource);
+        let version = await this.#list(served);
+        this.#failures = 0;
+        while (!this.#isStopped) version = await this.#follow(served, version);
+      } catch (error) {
+        if (this.#isStopped) return;
+        await this.#backOff(error);
+      }
+    }
+  }
+
+  /** Expired (410) is no failure: the list is simply asked for anew. */
+  async #backOff(error: unknown): Promise<void> {
+    const isExpired = error instanceof BanyanError && (error.code === 'Expired' || error.code === 'Gone');
+    if (!isExpired) {
+      const { group, resource } = this.#resource;
+      this.#ports.logger.warn(
+        { group, resource, error: describeError(error) },
+        'a resource of the cluster is not watched now',
+      );
+    }
+    const ceiling = Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(10, this.#failures++));
+    await new Promise<void>((resolve) => {
+      this.#ports.clock.after(isExpired ? 0 : this.#ports.random.fraction() * ceiling, resolve);
+    });
+  }
+
+  // ------------------------------------------------------------------------------------------------------ the list
+
+  /** Tells what is new, other or gone since the last one; the version of the list. */
+  async #list(served: ServedResource): Promise<string> {
+    const found = new Set<string>();
+    const version = served.versions[0]!;
+    let resourceVersion = '';
+    let next: string | undefined;
+    do {
+      const page = (await this.#ports.client.json({
+        path: pathOf(served, version),
+        query: { limit: String(pageSize), ...(next ? { continue: next } : {}) },
+      })) as ListPage;
+      if (this.#isStopped) return '';
+      for (const item of page.items ?? []) {
+        // Items of a list have neither.
+        const object = { ...item, apiVersion: formatApiVersion(served.group, version), kind: served.kind };
+        found.add(formatKey(this.#keyOf(object)));
+        this.#tell('ADDED', object);
+      }
+      ({ resourceVersion = '', continue: next } = page.metadata ?? {});
+    } while (next);
+    for (const [key, { uid }] of this.#known) if (!found.has(key)) this.#tellGone(key, uid, served);
+    if (!this.#isSynced) {
+      this.#isSynced = true;
+      this.#events.synced();
+    }
+    return resourceVersion;
+  }
+
+  #tellGone(key: string, uid: string, served: ServedResource): void {
+    const { namespace, name } = parseKey(key);
+    this.#tell('DELETED', {
+      apiVersion: formatApiVersion(served.group, served.versions[0]!),
+      kind: served.kind,
+      metadata: { name, uid, ...(namespace === '' ? {} : { namespace }) },
+    });
+  }
+
+  // --------------------------------------------------------------------------------------------------- the changes
+
+  /** Until the server ends it; the version from which on to go on. Throws what ended it otherwise. */
+  async #follow(served: ServedResource, from: string): Promise<string> {
+    let version = from;
+    const seconds = Math.round(watchSecondsMin * (1 + this.#ports.random.fraction()));
+    const query = {
+      watch: 'true',
+      allowWatchBookmarks: 'true',
+      resourceVersion: from,
+      timeoutSeconds: String(seconds),
+    };
+    const response = await this.#ports.client.stream({ path: pathOf(served, served.versions[0]!), query }, idleMs);
+    this.#response = response;
+    response.setTimeout(idleMs, () => response.destroy(new Error(`nothing heard for ${idleMs / 1_000} s`)));
+    const lines = new JsonLines();
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      for (const line of lines.push(chunk)) {
+        if (this.#isStopped) return version;
+        const { type, object } = line as WatchLine;
+        if (type === 'ERROR') throw errorOf(object);
+        version = object.metadata.resourceVersion ?? version;
+        if (type !== 'BOOKMARK') this.#tell(type, object);
+      }
+    }
+    return version;
+  }
+
+  #tell(type: ClusterEvent['type'], object: KubeObject): void {
+    const key = this.#keyOf(object);
+    const name = formatKey(key);
+    const known = this.#known.get(name);
+    const { uid = '', resourceVersion = '' } = object.metadata;
+    if (type === 'DELETED') {
+      if (!known) return;
+      this.#known.delete(name);
+      this.#events.on({ type, key, object });
+      return;
+    }
+    if (known?.uid === uid && known.resourceVersion === resourceVersion) return;
+    // Another object of the same name: the one before has gone, and nobody has told.
+    if (known && known.uid !== uid)
+      this.#events.on({
+        type: 'DELETED',
+        key,
+        object: { ...object, metadata: { ...object.metadata, uid: known.uid } },
+      });
+    this.#known.set(name, { uid, resourceVersion });
+    this.#events.on({ type: known?.uid === uid ? 'MODIFIED' : 'ADDED', key, object });
+  }
+
+  #keyOf({ metadata }: KubeObject): ObjectKey {
+    const { group, resource } = this.#resource;
+    return { group, resource, namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
+  }
+}
+
+interface ListPage {
+  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
+  readonly items?: readonly KubeObject[];
+}
+
+interface WatchLine {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  readonly object: KubeObject;
+}
+
+function errorOf(status: KubeObject): BanyanError {
+  const message = typeof status.message === 'string' ? status.message : 'the watch ended with an error';
+  return new BanyanError(status.code === 410 ? 'Expired' : 'Unavailable', message);
+}

@@ -1,0 +1,148 @@
+/** What `Cluster` promises, on any implementation: a namespace of its own is made for it. */
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { ObjectKey } from '../../../core/object/key.ts';
+import type { KubeObject } from '../../../core/object/meta.ts';
+import type { Cluster, ClusterEvent } from '../../../edge-agent/cluster/cluster.ts';
+
+const configMaps = { group: '', resource: 'configmaps' };
+const waitMsMax = 20_000;
+
+export function clusterContract(start: () => Cluster): void {
+  const namespace = `contract-${randomBytes(4).toString('hex')}`;
+  const keyOf = (name: string): ObjectKey => ({ ...configMaps, namespace, name });
+  const configMap = (name: string, data: Record<string, string>): KubeObject => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace },
+    data,
+  });
+
+  test('an object that is applied is there with what was applied, and has a uid', async () => {
+    const cluster = start();
+    await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
+    const applied = await cluster.apply(configMap('applied', { a: '1' }));
+    expect(applied).toMatchObject({ kind: 'ConfigMap', data: { a: '1' } });
+    expect(applied.metadata.uid).toBeTruthy();
+    expect(await cluster.get(keyOf('applied'))).toMatchObject({ data: { a: '1' } });
+    const owned = (await cluster.list(configMaps)).filter(({ metadata }) => metadata.namespace === namespace);
+    expect(owned.map(({ kind, metadata }) => [kind, metadata.name])).toContainEqual(['ConfigMap', 'applied']);
+  });
+
+  test('applying the same again changes nothing, applying less takes the rest away', async () => {
+    const cluster = start();
+    const first = await cluster.apply(configMap('less', { a: '1', b: '2' }));
+    const again = await cluster.apply(configMap('less', { a: '1', b: '2' }));
+    expect(again.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
+    expect(await cluster.apply(configMap('less', { b: '2' }))).toMatchObject({ data: { b: '2' } });
+    expect((await cluster.get(keyOf('less')))?.data).toEqual({ b: '2' });
+  });
+
+  test('what is not there is undefined, and removing it is no error', async () => {
+    const cluster = start();
+    expect(await cluster.get(keyOf('nobody'))).toBeUndefined();
+    expect(await cluster.remove(keyOf('nobody'), 'Background')).toBe(false);
+    expect(await cluster.get({ group: 'none.example', resource: 'things', namespace, name: 'x' })).toBeUndefined();
+    expect(await cluster.resourceOf('none.example/v1', 'Thing')).toBeUndefined();
+  });
+
+  test('an object is removed by its uid, and not another one of the same name', async () => {
+    const cluster = start();
+    const { metadata } = await cluster.apply(configMap('removed', {}));
+    await expect(cluster.remove(keyOf('removed'), 'Background', 'another')).rejects.toMatchObject({ code: 'Conflict' });
+    expect(await cluster.get(keyOf('removed'))).toBeDefined();
+    expect(await cluster.remove(keyOf('removed'), 'Background', metadata.uid)).toBe(true);
+    expect(await cluster.get(keyOf('removed'))).toBeUndefined();
+  });
+
+  test('a watch tells what is there, that it has told all, and every change after', async () => {
+    const cluster = start();
+    await cluster.apply(configMap('watched-before', { a: '1' }));
+    const seen: string[] = [];
+    const stop = cluster.watch(configMaps, {
+      on: ({ type, key, object }: ClusterEvent) => {
+        if (key.namespace === namespace && key.name.startsWith('watched')) {
+          seen.push(`${type} ${key.name} ${JSON.stringify(object.data ?? {})}`);
+        }
+      },
+      synced: () => seen.push('synced'),
+    });
+    await until(() => seen.includes('synced'));
+    await cluster.apply(configMap('watched-after', { b: '1' }));
+    await until(() => seen.length === 3);
+    await cluster.apply(configMap('watched-after', { b: '2' }));
+    await until(() => seen.length === 4);
+    await cluster.remove(keyOf('watched-before'), 'Background');
+    await until(() => seen.length === 5);
+    stop();
+    expect(seen).toEqual([
+      'ADDED watched-before {"a":"1"}',
+      'synced',
+      'ADDED watched-after {"b":"1"}',
+      'MODIFIED watched-after {"b":"2"}',
+      'DELETED watched-before {"a":"1"}',
+    ]);
+  });
+
+  test('what the cluster refuses is an error with its reason and its words', async () => {
+    const cluster = start();
+    const invalid = { ...configMap('Not_A_Name', {}) };
+    await expect(cluster.apply(invalid)).rejects.toMatchObject({
+      code: 'Invalid',
+      message: expect.stringContaining('metadata.name'),
+    });
+  });
+
+  test('kinds come with their definition and can be applied then', async () => {
+    const cluster = start();
+    const group = `${namespace}.example`;
+    await cluster.apply(definitionOf(group));
+    await until(async () => (await cluster.resourceOf(`${group}/v1`, 'Till')) !== undefined);
+    expect(await cluster.resourceOf(`${group}/v1`, 'Till')).toMatchObject({ resource: 'tills', namespaced: true });
+    const till = {
+      apiVersion: `${group}/v1`,
+      kind: 'Till',
+      metadata: { name: 'one', namespace },
+      spec: { drawers: 2 },
+    };
+    expect(await cluster.apply(till)).toMatchObject({ spec: { drawers: 2 } });
+    expect((await cluster.served()).map(({ kind }) => kind)).toEqual(expect.arrayContaining(['Till', 'Deployment']));
+  });
+
+  test('it says its version, its nodes and what they have', async () => {
+    const { kubernetesVersion, nodes, capacity } = await start().describe();
+    expect(kubernetesVersion).toMatch(/^v1\.\d+/);
+    expect(nodes).toBeGreaterThan(0);
+    expect(Object.keys(capacity)).toEqual(expect.arrayContaining(['cpu', 'memory', 'pods']));
+  });
+}
+
+function definitionOf(group: string): KubeObject {
+  const version = {
+    name: 'v1',
+    served: true,
+    storage: true,
+    schema: {
+      openAPIV3Schema: {
+        type: 'object',
+        properties: { spec: { type: 'object', properties: { drawers: { type: 'integer' } } } },
+      },
+    },
+  };
+  const names = { plural: 'tills', singular: 'till', kind: 'Till', listKind: 'TillList' };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `tills.${group}` },
+    spec: { group, scope: 'Namespaced', names, versions: [version] },
+  };
+}
+
+async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = performance.now() + waitMsMax;
+  while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error(`it did not come to hold within ${waitMsMax} ms`);
+    await delay(50);
+  }
+}

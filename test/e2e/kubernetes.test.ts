@@ -1,0 +1,164 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { stringify } from 'yaml';
+import { withoutControlPlane } from '../support/control-plane/binaries.ts';
+import { ControlPlane } from '../support/control-plane/control-plane.ts';
+import { furnish } from '../support/control-plane/furniture.ts';
+import { fixture, kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+
+const missing = withoutKubectl ?? withoutControlPlane();
+const why = missing ? ` [not run: ${missing}]` : '';
+const real = 'eu:rivoli';
+/** The programs may have to be built first. */
+const buildMsMax = 3_600_000;
+
+interface Placement {
+  readonly status?: {
+    readonly display?: string;
+    readonly summary?: Readonly<Record<string, number>>;
+    readonly failures?: readonly { readonly path: string; readonly reason: string; readonly message: string }[];
+  };
+}
+
+describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why}`, () => {
+  const directory = mkdtempSync(join(tmpdir(), 'banyan-real-'));
+  const tree = new LocalTree(join(directory, 'topology.yaml'));
+  let plane: ControlPlane;
+  /** Of the site: at the real cluster itself. */
+  const site = (...args: string[]): string => {
+    const { code, out } = kubectlBy(plane.kubeconfig, args);
+    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${out}`);
+    return out;
+  };
+  const shop = () => tree.json<Placement>('space/center/retail', 'epl', 'shop')?.status;
+  const isAvailable = () => shop()?.display === 'available 2/2';
+  const price = () => site('get', 'configmap', 'prices', '-n', 'shop', '-o', 'jsonpath={.data.bread}');
+  const setPrice = (bread: string) =>
+    tree.ok(
+      'space/center/retail',
+      'patch',
+      'configmap',
+      'prices',
+      '-n',
+      'shop',
+      '-p',
+      JSON.stringify({ data: { bread } }),
+    );
+
+  beforeAll(async () => {
+    plane = await ControlPlane.start({ directory: join(directory, 'plane') });
+    furnish(plane, { nodes: 2, volumes: 4 });
+    writeFileSync(join(directory, 'topology.yaml'), stringify(topologyWith(plane.kubeconfig)));
+    await tree.up();
+  }, buildMsMax);
+  afterAll(async () => {
+    await tree[Symbol.asyncDispose]();
+    await plane?.[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+  }, 60_000);
+
+  it('delivers a shop that the controllers of the cluster bring to life, and counts it', async () => {
+    tree.ok('space/center/retail', 'apply', '-f', fixture('test/e2e/kubernetes-shop.yaml'));
+    await until('both are available', isAvailable);
+    expect(site('get', 'pods', '-n', 'shop', '-l', 'app=till', '-o', 'name').trim().split('\n')).toHaveLength(3);
+    expect(site('get', 'statefulset', 'ledger', '-n', 'shop', '-o', 'jsonpath={.status.readyReplicas}')).toBe('2');
+    const sign = { apiVersion: 'shop.example.com/v1', kind: 'Sign', metadata: { name: 'door', namespace: 'shop' } };
+    expect(tree.apply('space/center/retail', { ...sign, spec: { text: 'Open' } }).code).toBe(0);
+    await until(
+      'the custom object is there',
+      () => kubectlBy(plane.kubeconfig, ['get', 'sign', 'door', '-n', 'shop']).code === 0,
+    );
+    const target = tree.json<{ status: { capacity: object } }>('node/eu', 'synctarget', 'rivoli');
+    expect(target?.status.capacity).toEqual({ cpu: '64', memory: `${512 * 1024 * 1024}Ki`, pods: '2200' });
+  }, 120_000);
+
+  it('puts back what somebody at the site changes or deletes, and leaves alone what is theirs', async () => {
+    site('create', 'configmap', 'of-the-site', '-n', 'shop', '--from-literal=a=1');
+    site('scale', 'deployment', 'till', '-n', 'shop', '--replicas=1');
+    site('delete', 'configmap', 'prices', '-n', 'shop');
+    await until(
+      'the number of tills is as it was',
+      () => site('get', 'deployment', 'till', '-n', 'shop', '-o', 'jsonpath={.status.readyReplicas}') === '3',
+    );
+    await until(
+      'the prices are back',
+      () => kubectlBy(plane.kubeconfig, ['get', 'cm', 'prices', '-n', 'shop']).code === 0,
+    );
+    expect(price()).toBe('3');
+    await until('both are available', isAvailable);
+    expect(site('get', 'configmap', 'of-the-site', '-n', 'shop', '-o', 'jsonpath={.data.a}')).toBe('1');
+  }, 120_000);
+
+  it('goes on when the API server was away, without a change that came meanwhile being lost', async () => {
+    await plane.stopComponents(['kube-apiserver', 'etcd']);
+    setPrice('4');
+    await until(
+      'the other cluster has it',
+      () => tree.ok('cluster/mitte', 'get', 'cm', 'prices', '-n', 'shop', '-o', 'jsonpath={.data.bread}') === '4',
+    );
+    await until('the placement says what is wrong', () =>
+      (shop()?.failures ?? []).some(({ path, message }) => path === real && /can't be reached/.test(message)),
+    );
+    await plane.startComponents('etcd', 'kube-apiserver');
+    await until('the change is there', () => price() === '4');
+    await until('both are available', isAvailable);
+  }, 120_000);
+
+  it('enforces what it knows when it starts without its parent', async () => {
+    const parent = tree.pid('eu');
+    process.kill(parent, 'SIGSTOP');
+    try {
+      tree.kill(real);
+      site('delete', 'configmap', 'prices', '-n', 'shop');
+      site('delete', 'deployment', 'till', '-n', 'shop');
+      await until(
+        'both are there again',
+        () => kubectlBy(plane.kubeconfig, ['get', 'cm/prices', 'deploy/till', '-n', 'shop']).code === 0,
+      );
+      expect(price()).toBe('4');
+    } finally {
+      process.kill(parent, 'SIGCONT');
+    }
+    await until('both are available', isAvailable);
+  }, 120_000);
+
+  it('says of an object what the cluster says of it, and delivers all others', async () => {
+    site('create', 'quota', 'few', '-n', 'shop', '--hard=count/configmaps=3');
+    const more = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'more', namespace: 'shop' }, data: {} };
+    expect(tree.apply('space/center/retail', more).code).toBe(0);
+    setPrice('5');
+    await until('it is said', () =>
+      (shop()?.failures ?? []).some(({ path, message }) => path === real && /exceeded quota: few/.test(message)),
+    );
+    await until('the other change is there', () => price() === '5');
+    site('delete', 'quota', 'few', '-n', 'shop');
+    await until('both are available', isAvailable);
+  }, 120_000);
+
+  it('takes away what it brought when the placement goes, and nothing else', async () => {
+    site('create', 'namespace', 'other');
+    site('create', 'configmap', 'prices', '-n', 'other');
+    tree.ok('space/center/retail', 'delete', 'epl', 'shop');
+    await until('the shop is gone', () => kubectlBy(plane.kubeconfig, ['get', 'namespace', 'shop']).code !== 0);
+    expect(site('get', 'configmap', 'prices', '-n', 'other', '-o', 'name').trim()).toBe('configmap/prices');
+    expect(kubectlBy(plane.kubeconfig, ['get', 'crd', 'signs.shop.example.com']).code).not.toBe(0);
+  }, 120_000);
+});
+
+function topologyWith(kubeconfig: string): object {
+  return {
+    apiVersion: 'banyan.io/v1alpha1',
+    kind: 'Topology',
+    metadata: { name: 'real' },
+    spec: {
+      center: { spaces: [{ name: 'retail', type: 'Workload' }] },
+      relays: [{ name: 'eu' }],
+      clusters: [
+        { name: 'rivoli', parent: 'eu', labels: { env: 'prod' }, provider: { kubeconfig: { path: kubeconfig } } },
+        { name: 'mitte', labels: { env: 'prod' } },
+      ],
+    },
+  };
+}

@@ -1,0 +1,252 @@
+/**
+ * A real control plane on loopback: etcd, kube-apiserver, kube-controller-manager, kube-scheduler, and kwok, which makes nodes that report
+ * ready and run what is bound to them. Each can be ended and started by itself.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { request } from 'node:https';
+import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { KeyAndCertificate } from '../../../core/identity/authority.ts';
+import { type Binaries, controlPlaneBinaries } from './binaries.ts';
+import { type ClusterCredentials, makeCredentials, type User, writeKubeconfig } from './credentials.ts';
+
+export type Component = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'kwok';
+
+export interface ControlPlaneOptions {
+  /** Owned by it: certificates, logs and etcd's data. */
+  readonly directory: string;
+  /** The process that starts them may go, and they stay. */
+  readonly detached?: boolean;
+}
+
+/** Beside other control planes on two cores a first start took 20 s. */
+const readyMsMax = 120_000;
+const stopMsMax = 10_000;
+const components: readonly Component[] = [
+  'etcd',
+  'kube-apiserver',
+  'kube-controller-manager',
+  'kube-scheduler',
+  'kwok',
+];
+/** Who the components are to the API server. kwok plays every kubelet. */
+const users = {
+  admin: { name: 'admin', groups: ['system:masters'] },
+  'kube-controller-manager': { name: 'system:kube-controller-manager', groups: [] },
+  'kube-scheduler': { name: 'system:kube-scheduler', groups: [] },
+  kwok: { name: 'kwok', groups: ['system:masters'] },
+} as const satisfies Record<string, User>;
+
+interface Ports {
+  readonly etcd: number;
+  readonly peer: number;
+  readonly api: number;
+}
+
+export class ControlPlane implements AsyncDisposable {
+  readonly #options: ControlPlaneOptions;
+  readonly #binaries: Binaries;
+  readonly #credentials: ClusterCredentials;
+  readonly #ports: Ports;
+  readonly #processes = new Map<Component, ChildProcess>();
+
+  private constructor(options: ControlPlaneOptions, binaries: Binaries, credentials: ClusterCredentials, ports: Ports) {
+    this.#options = options;
+    this.#binaries = binaries;
+    this.#credentials = credentials;
+    this.#ports = ports;
+  }
+
+  static async start(options: ControlPlaneOptions): Promise<ControlPlane> {
+    mkdirSync(options.directory, { recursive: true });
+    const binaries = await controlPlaneBinaries();
+    const credentials = await makeCredentials(options.directory);
+    const [etcd, peer, api] = await freePorts(3);
+    const plane = new ControlPlane(options, binaries, credentials, { etcd: etcd!, peer: peer!, api: api! });
+    for (const [name, user] of Object.entries(users)) await plane.#writeKubeconfigFor(name, user);
+    try {
+      await plane.startComponents(...components);
+    } catch (error) {
+      await plane[Symbol.asyncDispose]();
+      throw error;
+    }
+    return plane;
+  }
+
+  /** Of a member of system:masters. */
+  get kubeconfig(): string {
+    return this.#file('admin.kubeconfig');
+  }
+
+  get kubectl(): string {
+    return this.#binaries.kubectl;
+  }
+
+  get server(): string {
+    return `https://127.0.0.1:${this.#ports.api}`;
+  }
+
+  get authority(): KeyAndCertificate {
+    return this.#credentials.authority;
+  }
+
+  /** A kubeconfig of somebody with these groups; what they may do is RBAC's matter. */
+  async kubeconfigOf(user: User): Promise<string> {
+    await this.#writeKubeconfigFor(user.name, user);
+    return this.#file(`${user.name}.kubeconfig`);
+  }
+
+  pids(): number[] {
+    return [...this.#processes.values()].flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
+  }
+
+  async startComponents(...names: readonly Component[]): Promise<void> {
+    for (const name of components.filter((one) => names.includes(one))) {
+      this.#spawn(name);
+      if (name === 'kube-apiserver') await this.#ready();
+    }
+  }
+
+  /** SIGKILL by default: a machine that lost its power. */
+  async stopComponents(names: readonly Component[], signal: NodeJS.Signals = 'SIGKILL'): Promise<void> {
+    const ended = names.flatMap((name) => {
+      const child = this.#processes.get(name);
+      this.#processes.delete(name);
+      if (!child || child.exitCode !== null || child.signalCode !== null) return [];
+      const exit = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+      child.kill('SIGCONT');
+      child.kill(signal);
+      const late = delay(stopMsMax, undefined, { ref: false }).then(() => void child.kill('SIGKILL'));
+      return [Promise.race([exit, late.then(() => exit)])];
+    });
+    await Promise.all(ended);
+  }
+
+  /** The API server at the same address with nothing in it, as after a machine was set up again. */
+  async replaceByAnEmptyOne(): Promise<void> {
+    await this.stopComponents(components);
+    rmSync(this.#file('etcd'), { recursive: true, force: true });
+    await this.startComponents(...components);
+  }
+
+  signal(name: Component, signal: NodeJS.Signals): void {
+    this.#processes.get(name)?.kill(signal);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stopComponents(components);
+  }
+
+  #spawn(name: Component): void {
+    const log = openSync(this.#file(`${name}.log`), 'a');
+    const child = spawn(this.#binaries[name], this.#argumentsOf(name), {
+      stdio: ['ignore', log, log],
+      detached: this.#options.detached === true,
+    });
+    closeSync(log);
+    this.#processes.set(name, child);
+    if (this.#options.detached) child.unref();
+  }
+
+  #argumentsOf(name: Component): string[] {
+    const { ca, cert, key, tokenKey, tokenPublicKey } = this.#credentials.files;
+    const client = `http://127.0.0.1:${this.#ports.etcd}`;
+    const peer = `http://127.0.0.1:${this.#ports.peer}`;
+    const kubeconfig = `--kubeconfig=${this.#file(`${name}.kubeconfig`)}`;
+    switch (name) {
+      case 'etcd':
+        return [
+          `--data-dir=${this.#file('etcd')}`,
+          `--listen-client-urls=${client}`,
+          `--advertise-client-urls=${client}`,
+          `--listen-peer-urls=${peer}`,
+          `--initial-advertise-peer-urls=${peer}`,
+          `--initial-cluster=default=${peer}`,
+          // What a test stores is gone with it.
+          '--unsafe-no-fsync',
+          '--log-level=warn',
+        ];
+      case 'kube-apiserver':
+        return [
+          `--etcd-servers=${client}`,
+          '--bind-address=127.0.0.1',
+          '--advertise-address=127.0.0.1',
+          `--secure-port=${this.#ports.api}`,
+          `--tls-cert-file=${cert}`,
+          `--tls-private-key-file=${key}`,
+          `--client-ca-file=${ca}`,
+          '--service-account-issuer=https://kubernetes.default.svc',
+          `--service-account-key-file=${tokenPublicKey}`,
+          `--service-account-signing-key-file=${tokenKey}`,
+          '--service-cluster-ip-range=10.0.0.0/24',
+          // The address of the service `kubernetes` may not be loopback, and nobody asks for it here.
+          '--endpoint-reconciler-type=none',
+          '--authorization-mode=RBAC',
+          '--allow-privileged=true',
+        ];
+      case 'kube-controller-manager':
+        return [
+          kubeconfig,
+          '--leader-elect=false',
+          '--secure-port=0',
+          '--use-service-account-credentials=true',
+          `--service-account-private-key-file=${tokenKey}`,
+          `--root-ca-file=${ca}`,
+        ];
+      case 'kube-scheduler':
+        return [kubeconfig, '--leader-elect=false', '--secure-port=0'];
+      case 'kwok':
+        return [kubeconfig, '--manage-all-nodes=true', '--node-lease-duration-seconds=40'];
+    }
+  }
+
+  async #ready(): Promise<void> {
+    const deadline = performance.now() + readyMsMax;
+    for (;;) {
+      if (await this.#answers('/readyz')) return;
+      const child = this.#processes.get('kube-apiserver');
+      if (child?.exitCode !== null || performance.now() > deadline) {
+        const log = readFileSync(this.#file('kube-apiserver.log'), 'utf8');
+        const why = child?.exitCode === null ? `is not ready in ${readyMsMax} ms` : `ended with ${child?.exitCode}`;
+        throw new Error(`kube-apiserver ${why}; the end of its log:\n${log.slice(-2_000)}`);
+      }
+      await delay(200);
+    }
+  }
+
+  /** By its admin: health needs no rights, but this proves the certificates as well. */
+  #answers(path: string): Promise<boolean> {
+    return new Promise((resolve) => {
+      const asked = request(
+        `${this.server}${path}`,
+        { ca: this.#credentials.authority.certPem, agent: false, timeout: 5_000 },
+        (response) => {
+          response.resume();
+          resolve(response.statusCode === 200);
+        },
+      );
+      asked.on('timeout', () => asked.destroy());
+      asked.on('error', () => resolve(false));
+      asked.end();
+    });
+  }
+
+  async #writeKubeconfigFor(name: string, user: User): Promise<void> {
+    const file = this.#file(`${name}.kubeconfig`);
+    await writeKubeconfig(file, this.#credentials.authority, { server: this.server, user });
+  }
+
+  #file(name: string): string {
+    return join(this.#options.directory, name);
+  }
+}
+
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.once('listening', resolve))));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+  return ports;
+}

@@ -1,0 +1,64 @@
+/** Keys, certificates and kubeconfigs of one control plane, with an authority of its own. */
+import { generateKeyPairSync } from 'node:crypto';
+import { chmodSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { createAuthority, issueNode, issueUser, type KeyAndCertificate } from '../../../core/identity/authority.ts';
+import { systemClock } from '../../../core/runtime/clock.ts';
+import { systemRandom } from '../../../core/runtime/random.ts';
+
+const issuing = { clock: systemClock, random: systemRandom };
+
+export interface ClusterCredentials {
+  readonly authority: KeyAndCertificate;
+  readonly files: Readonly<Record<'ca' | 'cert' | 'key' | 'tokenKey' | 'tokenPublicKey', string>>;
+}
+
+export async function makeCredentials(directory: string): Promise<ClusterCredentials> {
+  const authority = await createAuthority('control-plane', issuing);
+  const hosts = ['127.0.0.1', '10.0.0.1', 'localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'];
+  const server = await issueNode(authority, { role: 'center', path: '', tree: 'control-plane', hosts }, issuing);
+  const tokens = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const write = (name: string, content: string) => {
+    const file = join(directory, name);
+    writeFileSync(file, content, { mode: 0o600 });
+    return file;
+  };
+  return {
+    authority,
+    files: {
+      ca: write('ca.crt', authority.certPem),
+      cert: write('apiserver.crt', server.certPem),
+      key: write('apiserver.key', server.keyPem),
+      tokenKey: write('tokens.key', tokens.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()),
+      tokenPublicKey: write('tokens.pub', tokens.publicKey.export({ type: 'spki', format: 'pem' }).toString()),
+    },
+  };
+}
+
+export interface User {
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+/** Everything inside it: such a file can be handed on. */
+export async function writeKubeconfig(
+  file: string,
+  authority: KeyAndCertificate,
+  { server, user }: { readonly server: string; readonly user: User },
+): Promise<void> {
+  const { certPem, keyPem } = await issueUser(authority, user, issuing);
+  const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'cluster',
+    clusters: [{ name: 'cluster', cluster: { server, 'certificate-authority-data': base64(authority.certPem) } }],
+    users: [
+      { name: user.name, user: { 'client-certificate-data': base64(certPem), 'client-key-data': base64(keyPem) } },
+    ],
+    contexts: [{ name: 'cluster', context: { cluster: 'cluster', user: user.name } }],
+  };
+  writeFileSync(file, stringify(config));
+  chmodSync(file, 0o600);
+}

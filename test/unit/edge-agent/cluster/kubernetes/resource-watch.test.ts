@@ -1,0 +1,151 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from 'vitest';
+import { VirtualClock } from '../../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../../core/runtime/errors.ts';
+import { silentLogger } from '../../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../../core/runtime/random.ts';
+import { ResourceWatch, type WatchPorts } from '../../../../../edge-agent/cluster/kubernetes/resource-watch.ts';
+
+const configMaps = { group: '', resource: 'configmaps' };
+const served = { ...configMaps, kind: 'ConfigMap', versions: ['v1'], namespaced: true };
+const item = (name: string, resourceVersion: string, uid = `uid-${name}`) => ({
+  metadata: { name, namespace: 'shop', uid, resourceVersion },
+});
+const change = (type: string, name: string, resourceVersion: string, uid?: string) => ({
+  type,
+  object: { apiVersion: 'v1', kind: 'ConfigMap', ...item(name, resourceVersion, uid) },
+});
+
+/** A server of one resource: pages and watches as they are asked for. */
+class Served {
+  readonly clock = new VirtualClock();
+  readonly asked: string[] = [];
+  readonly seen: string[] = [];
+  readonly #pages: unknown[];
+  #watch: PassThrough | undefined;
+
+  constructor(...pages: unknown[]) {
+    this.#pages = pages;
+  }
+
+  begin(): ResourceWatch {
+    const client = {
+      json: async ({ query = {} }: { query?: Readonly<Record<string, string>> }) => {
+        this.asked.push(`list ${query.continue ?? ''}`.trim());
+        const page = this.#pages.shift();
+        if (page instanceof Error) throw page;
+        return page;
+      },
+      stream: async ({ query = {} }: { query?: Readonly<Record<string, string>> }) => {
+        this.asked.push(`watch from ${query.resourceVersion}`);
+        this.#watch = Object.assign(new PassThrough(), { setTimeout: () => {} });
+        return this.#watch;
+      },
+    } as unknown as WatchPorts['client'];
+    return new ResourceWatch(
+      { client, clock: this.clock, random: new SeededRandom(1), logger: silentLogger, resourceOf: async () => served },
+      configMaps,
+      {
+        on: ({ type, key, object }) => void this.seen.push(`${type} ${key.name} ${object.metadata.uid}`),
+        synced: () => void this.seen.push('synced'),
+      },
+    );
+  }
+
+  async tell(...events: object[]): Promise<void> {
+    await this.settle();
+    for (const event of events) this.#watch!.write(`${JSON.stringify(event)}\n`);
+    await this.settle();
+  }
+
+  async end(): Promise<void> {
+    this.#watch!.end();
+    await this.settle();
+  }
+
+  async settle(): Promise<void> {
+    for (let i = 0; i < 20; i++) {
+      await new Promise((resolve) => setImmediate(resolve));
+      this.clock.advance(0);
+    }
+  }
+}
+
+test('a list comes in pages, then changes from its version on', async () => {
+  const server = new Served(
+    { metadata: { resourceVersion: '10', continue: 'more' }, items: [item('a', '1')] },
+    { metadata: { resourceVersion: '10' }, items: [item('b', '2')] },
+  );
+  const watch = server.begin();
+  await server.tell(change('MODIFIED', 'a', '11'), change('DELETED', 'b', '12'), change('ADDED', 'c', '13'));
+  expect(server.asked).toEqual(['list', 'list more', 'watch from 10']);
+  expect(server.seen).toEqual([
+    'ADDED a uid-a',
+    'ADDED b uid-b',
+    'synced',
+    'MODIFIED a uid-a',
+    'DELETED b uid-b',
+    'ADDED c uid-c',
+  ]);
+  watch.stop();
+});
+
+test('a watch that the server ends goes on from what was heard last, a bookmark included', async () => {
+  const server = new Served({ metadata: { resourceVersion: '10' }, items: [] });
+  const watch = server.begin();
+  await server.tell(change('BOOKMARK', '', '40'));
+  await server.end();
+  expect(server.asked).toEqual(['list', 'watch from 10', 'watch from 40']);
+  expect(server.seen).toEqual(['synced']);
+  watch.stop();
+});
+
+test('after a version that has expired it tells what is new, other or gone, and nothing twice', async () => {
+  const server = new Served(
+    {
+      metadata: { resourceVersion: '10' },
+      items: [item('same', '1'), item('other', '2'), item('gone', '3'), item('anew', '4')],
+    },
+    {
+      metadata: { resourceVersion: '50' },
+      items: [item('same', '1'), item('other', '20'), item('anew', '21', 'uid-2'), item('new', '22')],
+    },
+  );
+  const watch = server.begin();
+  await server.settle();
+  server.seen.length = 0;
+  await server.tell({ type: 'ERROR', object: { kind: 'Status', code: 410, message: 'too old' } });
+  expect(server.asked).toEqual(['list', 'watch from 10', 'list', 'watch from 50']);
+  expect(server.seen).toEqual([
+    'MODIFIED other uid-other',
+    'DELETED anew uid-anew',
+    'ADDED anew uid-2',
+    'ADDED new uid-new',
+    'DELETED gone uid-gone',
+  ]);
+  watch.stop();
+});
+
+test('a server that refuses is asked again after a while, and nothing is said of what is there', async () => {
+  const forbidden = new BanyanError('Forbidden', 'may not list');
+  const server = new Served(forbidden, forbidden, { metadata: { resourceVersion: '5' }, items: [item('a', '1')] });
+  const watch = server.begin();
+  await server.settle();
+  expect([server.asked.length, server.seen]).toEqual([1, []]);
+  for (let i = 0; i < 2; i++) {
+    server.clock.advance(2_000);
+    await server.settle();
+  }
+  expect(server.seen).toEqual(['ADDED a uid-a', 'synced']);
+  watch.stop();
+});
+
+test('nothing is told after it was stopped', async () => {
+  const server = new Served({ metadata: { resourceVersion: '10' }, items: [] });
+  const watch = server.begin();
+  await server.settle();
+  watch.stop();
+  await server.settle();
+  expect(server.seen).toEqual(['synced']);
+  expect(server.asked).toEqual(['list', 'watch from 10']);
+});

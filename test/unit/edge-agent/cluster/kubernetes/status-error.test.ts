@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { errorOfStatus } from '../../../../../edge-agent/cluster/kubernetes/status-error.ts';
+
+const server = 'https://10.0.0.1:443';
+const status = (fields: object) => JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', ...fields });
+
+test('a Status keeps its reason, its words and what it says of fields', () => {
+  const message = 'configmaps is forbidden: User "agent" cannot patch resource "configmaps" in API group ""';
+  const error = errorOfStatus(403, status({ reason: 'Forbidden', message }), undefined, server);
+  expect(error).toMatchObject({ code: 'Forbidden', message });
+  const cause = { reason: 'FieldValueInvalid', message: 'immutable', field: 'spec.selector' };
+  const invalid = errorOfStatus(422, status({ reason: 'Invalid', details: { causes: [cause] } }), undefined, server);
+  expect(invalid).toMatchObject({ code: 'Invalid', details: { causes: [cause] } });
+});
+
+test('conflicts and names that exist are told apart by their reason', () => {
+  expect(errorOfStatus(409, status({ reason: 'AlreadyExists' }), undefined, server).code).toBe('AlreadyExists');
+  expect(errorOfStatus(409, status({ reason: 'Conflict' }), undefined, server).code).toBe('Conflict');
+});
+
+test('an answer that is no Status says who answered what', () => {
+  const error = errorOfStatus(502, '<html>bad gateway</html>', undefined, server);
+  expect(error).toMatchObject({ code: 'Unavailable', message: `${server} answered 502: <html>bad gateway</html>` });
+  expect(errorOfStatus(418, '', undefined, server)).toMatchObject({
+    code: 'BadRequest',
+    message: `${server} answered 418`,
+  });
+  expect(errorOfStatus(500, 'null', undefined, server).code).toBe('Internal');
+});
+
+test('how long to wait is taken from the Status or the header, where the server asks for it', () => {
+  const asked = status({ reason: 'TooManyRequests', details: { retryAfterSeconds: 3 } });
+  expect(errorOfStatus(429, asked, '7', server).details.retryAfterSeconds).toBe(3);
+  expect(errorOfStatus(429, '', '7', server).details.retryAfterSeconds).toBe(7);
+  expect(errorOfStatus(503, '', 'Fri, 01 Jan 2027', server).details.retryAfterSeconds).toBeUndefined();
+  expect(errorOfStatus(404, asked, undefined, server).details.retryAfterSeconds).toBeUndefined();
+});
