@@ -145,7 +145,7 @@ export class Ground {
       children: this.book.children,
       tableOf,
       mailboxOf: (child) => this.mailboxes.get(child)?.producer,
-      reportedOf: (child) => this.mailboxes.get(child)?.reported.sound,
+      reportedOf: (child) => this.mailboxes.get(child)?.reported,
       ownSpace: (source) => this.spaces.own(source),
       pathOf: (child) => childPath(path, child),
     };

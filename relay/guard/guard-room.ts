@@ -144,8 +144,8 @@ export class GuardRoom {
 
   #refusedChanged(child: string): void {
     const { mailboxes, store, log, childChanged } = this.#ports;
-    const reported = mailboxes.get(child)?.reported;
-    const { quarantined } = reported ? store.read((reader) => quarantinedAttributes(reader, reported)) : {};
+    const consumer = mailboxes.get(child)?.consumer;
+    const { quarantined } = consumer ? store.read((reader) => quarantinedAttributes(reader, consumer)) : {};
     this.#measure();
     if (quarantined) log.warn({ child, ...quarantined }, 'entries of a child are not what their keys say');
     childChanged(child);
@@ -154,7 +154,7 @@ export class GuardRoom {
   #measure(): void {
     const { store, upstream, mailboxes } = this.#ports;
     const count = store.read((reader) => {
-      const ofChildren = Array.from(mailboxes.all(), ({ reported }) => reported.quarantinedCount(reader));
+      const ofChildren = Array.from(mailboxes.all(), ({ consumer }) => consumer.quarantinedCount(reader));
       return ofChildren.reduce((sum, one) => sum + one, upstream.quarantinedCount(reader));
     });
     quarantinedEntries.set(count);

@@ -127,7 +127,7 @@ export class MailboxContents {
   }
 
   #body(reader: Reader, content: Content, source: string, key: ObjectKey): Uint8Array {
-    return shownBody(content, statusIn(reader, this.#mailbox.reported.sound, source, key));
+    return shownBody(content, statusIn(reader, this.#mailbox.reported, source, key));
   }
 }
 

@@ -1,5 +1,6 @@
 /** The two feeds of each child: the mailbox that this node produces and the reported table that it consumes. */
 import { FeedConsumer } from '../../core/feed/consumer.ts';
+import type { Table } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
 import { SharedContents } from '../../core/feed/shared-contents.ts';
 import { dropTable } from '../../core/feed/table.ts';
@@ -14,7 +15,10 @@ export interface Mailbox {
   readonly child: string;
   readonly role: ChildRole;
   readonly producer: FeedProducer;
-  readonly reported: FeedConsumer;
+  /** The child's up feed, for the session with it. */
+  readonly consumer: FeedConsumer;
+  /** What rooms read of it: without what is quarantined. */
+  readonly reported: Table;
 }
 
 export class Mailboxes {
@@ -82,9 +86,9 @@ export class Mailboxes {
       random: this.#random,
       contents: this.#contents,
     });
-    const reported = FeedConsumer.open(t, { name: reportedTable(child), judge: reportedFlaw });
-    reported.onQuarantined(() => this.#onQuarantined(child));
-    const mailbox = { child, role, producer, reported };
+    const consumer = FeedConsumer.open(t, { name: reportedTable(child), judge: reportedFlaw });
+    consumer.onQuarantined(() => this.#onQuarantined(child));
+    const mailbox = { child, role, producer, consumer, reported: consumer.sound };
     this.#byChild.set(child, mailbox);
     const { name } = splitReplica(child);
     this.#siblings.set(name, [...this.siblingsOf(name), child].sort());

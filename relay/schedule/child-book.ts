@@ -170,8 +170,8 @@ export class ChildBook {
         `there is no SyncTarget "${name}" here, nor one with spec.attachTo "${childPath(this.#ports.path, name)}" in an inventory space here or above: create one, with its Location, before the agent joins`,
       );
     }
-    const { producer, reported } = known ?? this.#addRelay(t, name);
-    return { producer, consumer: reported };
+    const { producer, consumer } = known ?? this.#addRelay(t, name);
+    return { producer, consumer };
   }
 
   /** What comes down from above has changed: every child sees other inherited labels. */

@@ -138,7 +138,7 @@ export class Views {
     const child = childOf(own, path);
     if (child === undefined || !mailboxes.get(child)) return undefined;
     const kinds = new ReportedKinds();
-    const contents = new ReportedContents(store, path, () => mailboxes.get(child)?.reported.sound, kinds);
+    const contents = new ReportedContents(store, path, () => mailboxes.get(child)?.reported, kinds);
     const view = { ...this.#open(`reported of ${path}`, contents, kinds), contents };
     this.#reported.set(path, view);
     return view;

@@ -82,7 +82,7 @@ export class NodeReports {
       space,
       path,
       outbox,
-      reportedOf: (child) => mailboxes.get(child)?.reported.sound,
+      reportedOf: (child) => mailboxes.get(child)?.reported,
       isConnected: (child) => (counting.membersOf(child) ?? [child]).some((one) => ports.connection(one).connected),
       counting,
     });
@@ -200,7 +200,7 @@ export class NodeReports {
       acknowledged: mailbox.producer.acknowledged(reader),
       backlog: mailbox.producer.backlog(reader),
       said: this.#descendants.told(reader, name, childPath(path, name)),
-      refused: quarantinedAttributes(reader, mailbox.reported).quarantined,
+      refused: quarantinedAttributes(reader, mailbox.consumer).quarantined,
     }));
     const { entries: backlogEntries, bytes: backlogBytes } = backlog;
     const untaken = untakenEntries(said?.quarantined);

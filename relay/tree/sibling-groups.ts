@@ -193,7 +193,7 @@ export class SiblingGroups {
   }
 
   #saidBy(reader: Reader, member: string): number {
-    const table = this.#ports.mailboxes.get(member)?.reported.sound;
+    const table = this.#ports.mailboxes.get(member)?.reported;
     const row = table?.get(reader, hash128(siblingsKey));
     return row?.content && table ? attributesOf<SaidAttributes>(table.content(reader, row.content)).term : 0;
   }

@@ -289,28 +289,28 @@ export class GatherNode {
     const { store } = this.#ports;
     const from = node.#ports.store;
     const producer = node.#outbox;
-    const { reported } = this.#mailboxes.get(name)!;
+    const { consumer } = this.#mailboxes.get(name)!;
     for (let moved = false; ; moved = true) {
-      const after = store.read((reader) => reported.resume(reader).cursor);
+      const after = store.read((reader) => consumer.resume(reader).cursor);
       const batch = from.read((reader) => producer.batch(reader, after, producer.head(reader), limits));
       if (!batch) return moved;
-      this.#reported(name, (t) => reported.apply(t, batch));
+      this.#reported(name, (t) => consumer.apply(t, batch));
       from.write((t) => producer.acknowledge(t, batch.to));
     }
   }
 
   /** What an agent says, as its session applies it. */
   say(agent: string, entries: readonly Content[], revision: number): void {
-    const { reported } = this.#mailboxes.get(agent)!;
+    const { consumer } = this.#mailboxes.get(agent)!;
     const wire = entries.map((content) => ({ keyHash: hash128(content.key), revision, originRevision: 0, content }));
-    this.#reported(agent, (t) => reported.applyEntries(t, wire));
+    this.#reported(agent, (t) => consumer.applyEntries(t, wire));
   }
 
   /** An agent takes back what it said. */
   unsay(agent: string, key: string, revision: number): void {
-    const { reported } = this.#mailboxes.get(agent)!;
+    const { consumer } = this.#mailboxes.get(agent)!;
     const entry = { keyHash: hash128(key), revision, originRevision: 0 };
-    this.#reported(agent, (t) => reported.applyEntries(t, [entry]));
+    this.#reported(agent, (t) => consumer.applyEntries(t, [entry]));
   }
 
   #reported(child: string, apply: (t: Transaction) => AppliedChange[]): void {

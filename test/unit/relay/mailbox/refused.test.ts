@@ -11,27 +11,33 @@ const state = (desired: number) => ({ desired, applied: true, available: true })
 function bench() {
   const made = new ReportedBench('eu');
   made.child('store-17', 'agent');
-  const { reported } = made.mailboxes.get('store-17')!;
+  const { reported, consumer } = made.mailboxes.get('store-17')!;
   const sound = () =>
     made.store.read((reader) => {
-      const row = reported.sound.get(reader, hash128(key));
-      return row?.content && JSON.parse(Buffer.from(reported.sound.content(reader, row.content).attributes).toString());
+      const row = reported.get(reader, hash128(key));
+      return row?.content && JSON.parse(Buffer.from(reported.content(reader, row.content).attributes).toString());
     });
-  return { made, reported, sound };
+  return { made, reported, consumer, sound };
 }
 
 it('of what a child tells and nobody can read, the last good form counts, until there is another', () => {
-  const { made, reported, sound } = bench();
+  const { made, consumer, sound } = bench();
   const told: string[] = [];
   made.mailboxes.onQuarantined((child) => told.push(child));
   made.say('store-17', { key, attributes: state(1) });
   expect(made.say('store-17', { key, attributes: { desired: 'x' } })).toEqual([]);
   expect(sound()).toEqual(state(1));
-  expect(made.store.read((reader) => reported.quarantined(reader))).toMatchObject([
+  expect(made.store.read((reader) => consumer.quarantined(reader))).toMatchObject([
     { key, reason: expect.stringContaining('desired') },
   ]);
   made.say('store-17', { key, attributes: state(2) });
   expect([sound(), told]).toEqual([state(2), ['store-17', 'store-17']]);
+});
+
+it('what rooms read of a child is without what is quarantined, whichever of them reads', () => {
+  const { made, reported } = bench();
+  made.say('store-17', { key: 'labels', attributes: { leaves: 'many' } });
+  expect(made.store.read((reader) => [...reported.rows(reader)])).toEqual([]);
 });
 
 it('whatever a child says of itself, nothing is thrown, and what is read of it is what its keys say', () => {
@@ -52,9 +58,9 @@ it('whatever a child says of itself, nothing is thrown, and what is read of it i
       const entries = said.map(([one, value, body]) => ({ key: one, attributes: value as object, body }));
       made.say('store-17', ...entries);
       made.store.read((reader) => {
-        for (const row of reported.sound.rows(reader)) {
+        for (const row of reported.rows(reader)) {
           if (!row.content) continue;
-          const content = reported.sound.content(reader, row.content);
+          const content = reported.content(reader, row.content);
           if (content.key === key)
             expect(JSON.parse(Buffer.from(content.attributes).toString())).toHaveProperty('desired');
         }

@@ -238,12 +238,12 @@ export class MeshRelay {
   up(child: string, from: { outbox(): Producer; store: MemoryStore }): Wire {
     return {
       deliver: () => {
-        const { reported } = this.#mailboxes.get(child)!;
-        const cursor = this.#store.read((reader) => reported.resume(reader).cursor);
+        const { consumer } = this.#mailboxes.get(child)!;
+        const cursor = this.#store.read((reader) => consumer.resume(reader).cursor);
         const producer = from.outbox();
         const batch = from.store.read((reader) => producer.batch(reader, cursor, producer.head(reader), everything));
         if (!batch) return false;
-        const changes = this.#store.write((t) => reported.apply(t, batch));
+        const changes = this.#store.write((t) => consumer.apply(t, batch));
         if (changes.length > 0) {
           this.#store.read((reader) => this.#gather.childChanged(reader, id, child));
           this.#mover.reported(id, child);

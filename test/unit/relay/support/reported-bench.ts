@@ -81,7 +81,7 @@ export class ReportedBench {
         const content = attributes && { key, attributes: text(JSON.stringify(attributes)), body };
         return { keyHash: hash128(key), revision, originRevision: revision, ...(content ? { content } : {}) };
       });
-      const changes = this.mailboxes.get(child)!.reported.applyEntries(t, entries);
+      const changes = this.mailboxes.get(child)!.consumer.applyEntries(t, entries);
       for (const change of changes) checkSpeaker(this.#pathOf(child), change);
       const isOwn = (of: string) =>
         of === (this.#path === '' ? 'center.retail' : `${this.#path.replaceAll(':', '.')}.ops`);
