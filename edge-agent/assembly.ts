@@ -41,6 +41,8 @@ export interface AgentPorts {
 export interface AssembledAgent extends AsyncDisposable {
   readonly agent: Agent;
   readonly uplink: Uplink;
+  /** Where its byte streams meet. */
+  readonly streams: StreamRouter;
   readonly streamCounts: StreamCounts;
   readonly sessionEnds: SessionEnds;
   /** The API of the cluster, where it is in this process. */
@@ -91,6 +93,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
   return {
     agent,
     uplink,
+    streams,
     streamCounts,
     sessionEnds: uplink.sessionEnds,
     ...(opened.space ? { space: opened.space } : {}),

@@ -43,7 +43,8 @@ export class Node implements AsyncDisposable {
   readonly #reports: NodeReports;
   readonly #recounts: Recounts;
   readonly #teller: WatermarkTeller;
-  readonly #streams: StreamRouter;
+  /** Where its byte streams meet. */
+  readonly streams: StreamRouter;
   readonly #guard: GuardRoom;
   readonly #api: NodeApi;
   readonly streamCounts = new StreamCounts();
@@ -68,7 +69,7 @@ export class Node implements AsyncDisposable {
       },
       config.parent === undefined || this.#ground.identity.caughtUp,
     );
-    this.#streams = this.#makeStreams();
+    this.streams = this.#makeStreams();
     this.#sessions = this.#makeSessions();
     this.#uplink = this.#makeUplink();
     this.#reports = this.#makeReports();
@@ -302,7 +303,7 @@ export class Node implements AsyncDisposable {
       disconnected: (child) => this.#connectionChanged(child),
       alarmOver: (child) => this.#reports.poke(child),
       rootAgeMs: () => this.#uplink?.rootAgeMs() ?? 0,
-      streamsOf: (child, link) => this.#streams.sessionWith({ child }, link),
+      streamsOf: (child, link) => this.streams.sessionWith({ child }, link),
     });
   }
 
@@ -342,7 +343,7 @@ export class Node implements AsyncDisposable {
       },
       ready: () => this.#readiness.up,
       watermarksReached: () => this.#loop.poke(),
-      streamsOf: (link) => this.#streams.sessionWith('parent', link),
+      streamsOf: (link) => this.streams.sessionWith('parent', link),
     });
   }
 
@@ -397,7 +398,7 @@ export class Node implements AsyncDisposable {
   #makeApi(): NodeApi {
     const api = this.#ports.api({
       notReady: () => this.#readiness.notReady(),
-      tree: treeRequests(this.#config.path, this.#streams, this.#ports.clock),
+      tree: treeRequests(this.#config.path, this.streams, this.#ports.clock),
     });
     api.mount('', this.#ground.spaces.system);
     for (const space of this.#ground.spaces.named()) api.mount(`/spaces/${space.name}`, space);

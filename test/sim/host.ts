@@ -7,6 +7,8 @@ import { SeededRandom } from '../../core/runtime/random.ts';
 import { failoverDialer } from '../../core/session/failover-dialer.ts';
 import { openFormatted } from '../../core/store/format.ts';
 import type { MemoryStore } from '../../core/store/memory/memory-store.ts';
+import type { StreamRouter } from '../../core/stream/router.ts';
+import type { StreamCounts } from '../../core/stream/stream-counts.ts';
 import { type AssembledAgent, assembleAgent } from '../../edge-agent/assembly.ts';
 import type { ClusterPorts } from '../../edge-agent/cluster/cluster.ts';
 import { assembleCluster } from '../../edge-agent/cluster/embedded/assemble.ts';
@@ -47,6 +49,9 @@ export class Host {
   /** By the name under which clients reach them; the system space under the empty one. */
   spaces = new Map<string, Space>();
   agent: AssembledAgent | undefined;
+  /** Of the process that runs. */
+  streams: StreamRouter | undefined;
+  #streamCounts: StreamCounts | undefined;
   #node: Node | undefined;
   #boots = 0;
   #survives: number | undefined;
@@ -135,6 +140,8 @@ export class Host {
   #ended(): void {
     this.spaces = new Map();
     this.agent = undefined;
+    this.streams = undefined;
+    this.#streamCounts = undefined;
     this.#node = undefined;
     this.world.ended(this);
     this.disk.crash(this.#survives ?? this.world.chance());
@@ -187,6 +194,7 @@ export class Host {
       api: () => this.#api(),
       fatal: (error) => this.failed(error),
     });
+    this.#serves(this.#node);
     await this.#node.start();
     this.world.started(this);
   }
@@ -202,9 +210,21 @@ export class Host {
     const shared = { path, version, store, dialer, clock, random, logger, schedule: soon };
     const agent = await assembleAgent({ ...shared, openCluster });
     this.agent = agent;
+    this.#serves(agent);
     this.spaces.set('', agent.space!);
     agent.start();
     this.world.started(this);
+  }
+
+  #serves({ streams, streamCounts }: { readonly streams: StreamRouter; readonly streamCounts: StreamCounts }): void {
+    this.streams = streams;
+    this.#streamCounts = streamCounts;
+    this.world.talks.serve(this, streams);
+  }
+
+  /** Ends of streams, also of those that go on to another node. */
+  get streamsOpen(): number {
+    return this.#streamCounts?.open ?? 0;
   }
 
   #api(): NodeApi {
@@ -223,6 +243,7 @@ export function configOfPlanned(
   parents: readonly Host[],
   relays: readonly string[],
   agents: readonly PlannedNode[],
+  streamsFromBelow: boolean,
 ): NodeConfig {
   const [home, ...others] = parents;
   const { replicas } = node;
@@ -233,6 +254,7 @@ export function configOfPlanned(
     pki: { ca: '', cert: '', key: '' },
     api: {},
     mesh: {},
+    streams: { fromBelow: streamsFromBelow },
     ...(home ? { parent: { address: home.id, path: home.path, siblings: others.map(({ id }) => id) } } : {}),
     ...(replicas === undefined ? {} : { replica, replicas }),
     spaces: node.spaces.map((name) => ({ name })),

@@ -10,6 +10,7 @@ import type { Accept, Dialer, Link, LinkEvents, Listener, PeerIdentity } from '.
 import type { MeshNetwork } from '../../core/wire/network.ts';
 import { Rows } from './check/rows.ts';
 import type { Host } from './host.ts';
+import type { Life } from './life.ts';
 import type { World } from './world.ts';
 
 export type Side = 'child' | 'parent';
@@ -24,6 +25,8 @@ export interface LineState {
   delayMaxMs: number;
   /** Bytes under way from which a sender has to wait. */
   bufferBytes: number;
+  /** What the line takes. */
+  bytesPerMs: number;
   /** Of frames that may come twice: how many do. */
   doubles: number;
 }
@@ -34,6 +37,7 @@ export const goodLine = (): LineState => ({
   delayMinMs: 1,
   delayMaxMs: 20,
   bufferBytes: 256 * 1024,
+  bytesPerMs: Number.POSITIVE_INFINITY,
   doubles: 0,
 });
 
@@ -98,6 +102,19 @@ export class SimNetwork {
     };
   }
 
+  /** A call for a stream beside a session: it takes its own time and breaks by itself, or with its session. */
+  async openStream(session: Connection, id: number, events: LinkEvents): Promise<Link> {
+    const { child, parent } = session;
+    session.lifeOf('child').effect();
+    if (!session.isOpen) throw new BanyanError('Unavailable', 'the connection broke');
+    const call = new Connection(this, this.#world, ++this.#connections, child, parent, session);
+    call.isTaken = false;
+    this.open.add(call);
+    this.#world.clock.after(this.delay(session.line), () => call.take(events, id));
+    call.childEnd.events = events;
+    return call.childEnd;
+  }
+
   dialer(child: Host, parent: Host): Dialer {
     return { dial: (events, timeoutMs) => this.#dial(child, parent, events, timeoutMs) };
   }
@@ -148,6 +165,10 @@ export class Connection {
   readonly parent: Host;
   readonly childEnd: End;
   readonly parentEnd: End;
+  /** Of a call for a stream: the session that it is beside. */
+  readonly session: Connection | undefined;
+  /** The parent knows of it: nothing arrives there before. */
+  isTaken = true;
   /** Of the Welcome that went over it. */
   sessionSequence: number | undefined;
   /** What its parent's store had of the session then. */
@@ -155,26 +176,49 @@ export class Connection {
   readonly #network: SimNetwork;
   readonly #world: World;
   /** Of the processes that made it: their next ones are somebody else. */
-  readonly #lives;
+  readonly #lives: Readonly<Record<Side, Life>>;
   isOpen = true;
   /** One connection may be much slower than the next one of the same child, so that what is sent later arrives earlier. */
   readonly #slowness: number;
 
-  constructor(network: SimNetwork, world: World, id: number, child: Host, parent: Host) {
+  constructor(network: SimNetwork, world: World, id: number, child: Host, parent: Host, session?: Connection) {
     this.#network = network;
     this.#world = world;
     this.id = id;
     this.child = child;
     this.parent = parent;
     this.#slowness = network.chance() < slowShare ? slowFactor : 1;
-    this.#lives = { child: child.life, parent: parent.life };
+    this.session = session;
+    this.#lives = { child: session?.lifeOf('child') ?? child.life, parent: session?.lifeOf('parent') ?? parent.life };
     this.childEnd = new End(this, 'child', identityOf(parent));
     this.parentEnd = new End(this, 'parent', identityOf(child));
+    if (!session) this.childEnd.openStream = (streamId, _apart, events) => network.openStream(this, streamId, events);
   }
 
   connect(child: LinkEvents, parent: LinkEvents): void {
     this.childEnd.events = child;
     this.parentEnd.events = parent;
+  }
+
+  /** The parent hears of a call for a stream, and may refuse it. */
+  take(child: LinkEvents, id: number): void {
+    if (!this.isOpen || !this.session) return;
+    const { parentEnd } = this.session;
+    let refused: BanyanError | undefined;
+    const taken = this.#lives.parent.run(
+      () => {
+        const events = parentEnd.events?.onStream?.(id, this.parentEnd);
+        if (events) this.connect(child, events);
+        else refused = new BanyanError('NotFound', `there is no stream ${id}`);
+      },
+      (error) => {
+        if (error instanceof BanyanError) refused = error;
+        else this.parent.failed(error);
+      },
+    );
+    if (refused || !taken) return this.#over(refused ?? new BanyanError('Unavailable', 'the call was not taken'));
+    this.isTaken = true;
+    this.resume();
   }
 
   host(side: Side): Host {
@@ -185,7 +229,7 @@ export class Connection {
     return this.#network.line(this.child, this.parent);
   }
 
-  lifeOf(side: Side) {
+  lifeOf(side: Side): Life {
     return this.#lives[side];
   }
 
@@ -207,7 +251,7 @@ export class Connection {
     const line = this.line;
     const copies = comesTwice(frame) && this.#network.chance() < line.doubles ? 2 : 1;
     for (let i = 0; i < copies; i++) {
-      from.put(bytes, this.#world.clock.monotonicMs() + this.#slowness * this.#network.delay(line), line.bufferBytes);
+      from.put(bytes, this.#world.clock.monotonicMs(), this.#slowness * this.#network.delay(line), line);
     }
     this.#carry(from);
     life.effect();
@@ -256,6 +300,7 @@ export class Connection {
     this.#network.open.delete(this);
     this.#world.note(`connection ${this.id} of ${this.child.title} ends`);
     for (const side of ['child', 'parent'] as const) this.#leave(side, error);
+    for (const other of [...this.#network.open]) if (other.session === this) other.break();
   }
 
   #leave(side: Side, error: Error | undefined): void {
@@ -267,7 +312,7 @@ export class Connection {
 
   /** Sets the next delivery of an end in motion, if there is one and none is. */
   #carry(from: End): void {
-    if (!this.isOpen || from.isCarrying || this.#isSilent(from)) return;
+    if (!this.isOpen || !this.isTaken || from.isCarrying || this.#isSilent(from)) return;
     const dueMs = from.dueMs ?? (from.isClosing ? 0 : undefined);
     if (dueMs === undefined) return;
     from.isCarrying = true;
@@ -326,12 +371,15 @@ export class End implements Link {
   readonly transport = 'simulated';
   readonly #connection: Connection;
   events: LinkEvents | undefined;
+  openStream?: NonNullable<Link['openStream']>;
   isClosing = false;
   /** It has been told of the end, or its process is no more. */
   hasLeft = false;
   isCarrying = false;
   isFull = false;
   #lastAtMs = 0;
+  /** Until then the line is busy with what was sent before. */
+  #busyUntilMs = 0;
   readonly #waiting: { readonly bytes: Uint8Array; readonly atMs: number }[] = [];
   #bytes = 0;
 
@@ -359,8 +407,9 @@ export class End implements Link {
   }
 
   /** In order, however long each one takes. */
-  put(bytes: Uint8Array, atMs: number, bufferBytes: number): void {
-    this.#lastAtMs = Math.max(this.#lastAtMs, atMs);
+  put(bytes: Uint8Array, nowMs: number, delayMs: number, { bufferBytes, bytesPerMs }: LineState): void {
+    this.#busyUntilMs = Math.max(this.#busyUntilMs, nowMs) + bytes.length / bytesPerMs;
+    this.#lastAtMs = Math.max(this.#lastAtMs, this.#busyUntilMs + delayMs);
     this.#waiting.push({ bytes, atMs: this.#lastAtMs });
     this.#bytes += bytes.length;
     this.isFull ||= this.#bytes >= bufferBytes;

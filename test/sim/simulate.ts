@@ -96,9 +96,11 @@ async function heal(world: World, performer: Performer, { dead, forgets }: Plan)
     await world.run(world.nowMs + lookEveryMs);
     if (world.violations.length > 0) return;
     const wrong = forgets ? undefined : notConverged(world, isCutOff);
-    if (wrong === undefined) return;
+    const unfinished = world.talks.unfinished();
+    if (wrong === undefined && unfinished === undefined) return;
     if (world.nowMs < deadlineMs) continue;
-    world.violation('after healing, every agent holds what it should', wrong);
+    if (wrong !== undefined) world.violation('after healing, every agent holds what it should', wrong);
+    else world.violation('every stream ends, at both ends', unfinished!);
     return;
   }
 }

@@ -14,6 +14,7 @@ import { configOfPlanned, Host } from './host.ts';
 import type { PlannedNode } from './plan/tree.ts';
 import { seedOf } from './seeds.ts';
 import { type Connection, type Side, SimNetwork } from './sim-network.ts';
+import { Talks } from './talk/talks.ts';
 
 /** Looks on and says what must not be; what it knows, it knows from rows and frames. */
 export interface Check {
@@ -50,6 +51,7 @@ export class World {
   readonly network: SimNetwork;
   readonly hosts = new Map<string, Host>();
   readonly clones = new Map<string, Host>();
+  readonly talks = new Talks(this);
   readonly violations: Violation[] = [];
   readonly checks: Check[] = [];
   /** The newest events, for people. */
@@ -120,6 +122,7 @@ export class World {
       this.parentsOf(host),
       relays,
       agents.map(({ planned }) => planned),
+      this.seed % 3 > 0,
     );
   }
 

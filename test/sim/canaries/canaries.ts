@@ -6,9 +6,16 @@ import type { Canaries, Canary } from './canary.ts';
 import { feedCanaries } from './feeds.ts';
 import { resumeCanaries } from './resume.ts';
 import { sessionCanaries } from './sessions.ts';
+import { streamCanaries } from './streams.ts';
 import { treeCanaries } from './tree.ts';
 
-const canaries: Canaries = { ...resumeCanaries, ...feedCanaries, ...sessionCanaries, ...treeCanaries };
+const canaries: Canaries = {
+  ...resumeCanaries,
+  ...feedCanaries,
+  ...sessionCanaries,
+  ...streamCanaries,
+  ...treeCanaries,
+};
 
 export function canaryNames(): string[] {
   return Object.keys(canaries);

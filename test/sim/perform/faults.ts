@@ -54,6 +54,9 @@ export class Spoiler {
           line.bufferBytes = action.bufferBytes;
         }
         return;
+      case 'thin':
+        for (const line of lines) line.bytesPerMs = action.bytesPerSecond / 1_000;
+        return;
       case 'double':
         for (const line of lines) line.doubles = action.share;
         return;

@@ -27,9 +27,16 @@ export function bare(apiVersion: string, kind: string, name: string): KubeObject
   return { apiVersion, kind, metadata: { name } };
 }
 
-export function objectOf({ kind, namespace, name, value, labels }: PlannedObject): KubeObject {
+export function objectOf({ kind, namespace, name, value, labels, padding = 0 }: PlannedObject): KubeObject {
   const metadata = { name, namespace, labels: { ...labels } };
-  if (kind === 'ConfigMap') return { apiVersion: 'v1', kind, metadata, data: { value } };
+  if (kind === 'ConfigMap')
+    return {
+      apiVersion: 'v1',
+      kind,
+      metadata,
+      data: { value, ...(padding > 0 ? { padding: paddingOf(value, padding) } : {}) },
+    };
+
   const app = { app: name };
   const template = {
     metadata: { labels: app },
@@ -58,4 +65,9 @@ export function placementOf({
     downsync: [item],
   };
   return { apiVersion: edgeVersion, kind: 'EdgePlacement', metadata: { name }, spec } as KubeObject;
+}
+
+/** Another one for each value. */
+function paddingOf(value: string, bytes: number): string {
+  return `${value} `.repeat(Math.ceil(bytes / (value.length + 1))).slice(0, bytes);
 }

@@ -17,6 +17,7 @@ const works: Readonly<Record<Work['do'], true>> = {
   relabel: true,
   leave: true,
   join: true,
+  talk: true,
 };
 
 export function isWork(action: Action): action is Work {
@@ -52,6 +53,8 @@ export class People {
         return this.#leave(this.#host(action.node));
       case 'join':
         return this.#join(this.#host(action.node));
+      case 'talk':
+        return this.#world.talks.ask(this.#host(action.node), action.to, action.talk);
     }
   }
 

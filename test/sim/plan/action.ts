@@ -1,4 +1,6 @@
 /** What a step does: data only, so that steps can be left out one by one. */
+import type { PlannedTalk } from './talk.ts';
+
 export type Labels = Readonly<Record<string, string>>;
 
 export interface Selector {
@@ -33,6 +35,8 @@ export interface PlannedObject {
   readonly name: string;
   readonly value: string;
   readonly labels: Labels;
+  /** Bytes of content beside the value. */
+  readonly padding?: number;
 }
 
 /** What people do. */
@@ -46,7 +50,8 @@ export type Work =
   | { readonly do: 'place'; readonly source: string; readonly placement: PlannedPlacement }
   | { readonly do: 'unplace'; readonly source: string; readonly name: string }
   | { readonly do: 'relabel'; readonly node: string; readonly labels: Labels }
-  | { readonly do: 'leave' | 'join'; readonly node: string };
+  | { readonly do: 'leave' | 'join'; readonly node: string }
+  | { readonly do: 'talk'; readonly node: string; readonly to: string; readonly talk: PlannedTalk };
 
 /** On the way to one of several parents, by its number; absent: to all. */
 interface OnWay {
@@ -61,6 +66,7 @@ export type Fault =
   | ({ readonly do: 'reset' | 'cut' | 'mend'; readonly node: string } & OnWay)
   | ({ readonly do: 'silence'; readonly node: string; readonly child: boolean; readonly parent: boolean } & OnWay)
   | ({ readonly do: 'slow'; readonly node: string; readonly delayMaxMs: number; readonly bufferBytes: number } & OnWay)
+  | { readonly do: 'thin'; readonly node: string; readonly bytesPerSecond: number }
   | { readonly do: 'double'; readonly node: string; readonly share: number }
   | { readonly do: 'fill' | 'tidy'; readonly node: string }
   | { readonly do: 'jump'; readonly node: string; readonly ms: number }

@@ -4,11 +4,13 @@
  */
 import { seedOf } from '../seeds.ts';
 import type { Step } from './action.ts';
+import { burdensOf } from './burdens.ts';
 import { Chance } from './chance.ts';
 import { faultsOf, lostOriginOf } from './faults.ts';
 import { siblingFaultsOf, withSiblings } from './siblings.ts';
-import { type PlannedNode, treeOf } from './tree.ts';
-import { workOf } from './work.ts';
+import { talksOf } from './talk.ts';
+import { type PlannedNode, sourceOf, treeOf } from './tree.ts';
+import { objectOf, workOf } from './work.ts';
 
 export type Mode = 'safety' | 'liveness';
 
@@ -34,7 +36,11 @@ export function planOf(seed: number, mode: Mode): Plan {
   const planned = withSiblings(siblings, nodes);
   const origins = nodes.filter(({ spaces }) => spaces.length > 0);
   const forgets = mode === 'safety' && chance.is(0.06) ? lostOriginOf(chance, chance.of(origins)) : [];
-  const steps = [...workOf(chance, nodes), ...faultsOf(chance, nodes, 'work'), ...forgets];
+  const sources = origins.flatMap((node) => node.spaces.map((space) => sourceOf(node, space)));
+  const burdened = new Chance(seedOf(seed, 'burdens'));
+  const burdens = burdensOf(burdened, nodes, sources, (source) => objectOf(burdened, source));
+  const talks = talksOf(new Chance(seedOf(seed, 'talks')), nodes);
+  const steps = [...workOf(chance, nodes), ...faultsOf(chance, nodes, 'work'), ...forgets, ...talks, ...burdens];
   steps.push(...siblingFaultsOf(siblings, planned));
   const quiet = forgets.length === 0 && chance.is(0.35) ? faultsOf(chance, nodes, 'quiet') : [];
   if (quiet.length > 0) quiet.push(...siblingFaultsOf(siblings, planned));

@@ -76,7 +76,7 @@ function namespacesOf(source: string): string[] {
   return ['a', 'b'].map((suffix) => `w-${source.replaceAll('.', '-')}-${suffix}`);
 }
 
-function objectOf(chance: Chance, source: string): PlannedObject {
+export function objectOf(chance: Chance, source: string): PlannedObject {
   return {
     kind: chance.is(0.93) ? 'ConfigMap' : 'Deployment',
     namespace: chance.of(namespacesOf(source)),

@@ -1,0 +1,47 @@
+/** Large objects among small ones, and thin lines that break in the middle of them: contents that go in pieces, beside the order of their feed. */
+import { type PlannedObject, type Step, spanMs } from './action.ts';
+import type { Chance } from './chance.ts';
+import type { PlannedNode } from './tree.ts';
+
+/** Below 8 KiB nothing goes in pieces; an object may have 1.5 MiB, which would cost a second of a run. */
+const [paddingMin, paddingMax] = [9_000, 250_000];
+/** 50 kbit/s, and something better. */
+const thinBytesPerSecond = [6_250, 20_000, 60_000] as const;
+
+export function burdensOf(
+  chance: Chance,
+  nodes: readonly PlannedNode[],
+  sources: readonly string[],
+  objectOf: (source: string) => PlannedObject,
+): Step[] {
+  if (!chance.is(0.2)) return [];
+  const steps: Step[] = [];
+  const source = chance.of(sources);
+  const { path: node } = chance.of(nodes.slice(1));
+  const beginMs = 1_500 + chance.below(spanMs / 2);
+  const bytesPerSecond = chance.of(thinBytesPerSecond);
+  steps.push({ atMs: beginMs, action: { do: 'thin', node, bytesPerSecond } });
+  const count = 2 + chance.below(6);
+  for (let i = 0; i < count; i++) {
+    const atMs = beginMs + chance.below(12_000);
+    const padding = Math.floor(paddingMin + (paddingMax - paddingMin) * chance.fraction() ** 3);
+    const object = objectOf(source);
+    // Some of it stays small, and may overtake; some changes while it is on its way.
+    steps.push({ atMs, action: { do: 'put', source, object: chance.is(0.6) ? { ...object, padding } : object } });
+    if (chance.is(0.3)) steps.push({ atMs: atMs + chance.below(4_000), action: { do: 'put', source, object } });
+    if (chance.is(0.1)) steps.push({ atMs: atMs + chance.below(4_000), action: { do: 'delete', source, object } });
+  }
+  const breaks = chance.below(4);
+  for (let i = 0; i < breaks; i++) {
+    steps.push({
+      atMs: beginMs + 1_000 + chance.below(15_000),
+      action: chance.is(0.5) ? { do: 'reset', node } : { do: 'crash', node, afterEffects: 1 + chance.below(8) },
+    });
+  }
+  // Emptied in between, it asks for large contents in answers.
+  if (chance.is(0.4) && nodes.find(({ path }) => path === node)?.spaces.length === 0) {
+    steps.push({ atMs: beginMs + chance.below(20_000), action: { do: 'empty', node } });
+  }
+  steps.push({ atMs: beginMs + 20_000 + chance.below(20_000), action: { do: 'mend', node } });
+  return steps;
+}

@@ -1,0 +1,68 @@
+/** Byte streams that somebody opens from one node to another while things go wrong. */
+import { type Step, spanMs } from './action.ts';
+import type { Chance } from './chance.ts';
+import type { PlannedNode } from './tree.ts';
+
+export interface PlannedTalk {
+  /** Of the plan: by this both ends know what bytes belong to it. */
+  readonly number: number;
+  readonly kind: 'sim' | 'echo' | 'health' | 'no-such';
+  readonly isAdministrator: boolean;
+  readonly bulk: boolean;
+  readonly deadlineMs: number;
+  readonly there: TalkSide;
+  readonly back: TalkSide;
+  /** What the node that is asked does. */
+  readonly taken: 'at-once' | 'late' | 'refused' | 'too-late' | 'never';
+  readonly cancelled?: { readonly by: 'asker' | 'taker'; readonly afterMs: number };
+}
+
+/** What goes one way: bytes, from when on, and how long the reader takes for what it has got. */
+export interface TalkSide {
+  readonly bytes: number;
+  readonly readMs: number;
+}
+
+const talksMax = 5;
+/** At once between the same two nodes: more than a session takes. */
+const crowd = 270;
+
+export function talksOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
+  if (!chance.is(0.3)) return [];
+  const steps: Step[] = [];
+  const add = (atMs: number, talk: PlannedTalk, node = chance.of(nodes).path, to = chance.of(nodes).path) =>
+    steps.push({ atMs, action: { do: 'talk', node, to: chance.is(0.03) ? 'nowhere' : to, talk } });
+  const count = 1 + chance.below(talksMax);
+  for (let i = 0; i < count; i++) add(1_500 + chance.below(spanMs), talkOf(chance, i));
+  if (!chance.is(0.03)) return steps;
+  const [atMs, from, to] = [1_500 + chance.below(spanMs), chance.of(nodes).path, chance.of(nodes).path];
+  for (let i = 0; i < crowd; i++) {
+    const talk = talkOf(chance, count + i);
+    add(atMs, { ...talk, there: { ...talk.there, bytes: 1 + (i % 7) }, back: { bytes: i % 3, readMs: 0 } }, from, to);
+  }
+  return steps;
+}
+
+function talkOf(chance: Chance, number: number): PlannedTalk {
+  const bulk = chance.is(0.2);
+  const at = chance.fraction();
+  return {
+    number,
+    kind: chance.is(0.8) ? 'sim' : chance.of(['echo', 'health', 'no-such'] as const),
+    isAdministrator: chance.is(0.93),
+    bulk,
+    deadlineMs: chance.is(0.05) ? 25 : 1_000 + chance.below(20_000),
+    there: sideOf(chance, bulk),
+    back: sideOf(chance, bulk),
+    taken: at < 0.8 ? 'at-once' : at < 0.87 ? 'late' : at < 0.92 ? 'refused' : at < 0.96 ? 'too-late' : 'never',
+    ...(chance.is(0.2)
+      ? { cancelled: { by: chance.of(['asker', 'taker'] as const), afterMs: chance.below(4_000) } }
+      : {}),
+  };
+}
+
+/** Most is small; some is more than any window. */
+function sideOf(chance: Chance, bulk: boolean): TalkSide {
+  const bytes = chance.is(0.1) ? 0 : Math.floor((bulk ? 3_000_000 : 700_000) * chance.fraction() ** 4);
+  return { bytes, readMs: chance.is(0.7) ? 0 : chance.below(chance.is(0.2) ? 20_000 : 300) };
+}

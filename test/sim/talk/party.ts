@@ -1,0 +1,136 @@
+/** One end of a talk: writes what belongs to it, reads at its pace, and compares what comes with what the other one was to write. */
+import type { ByteStream, StreamHandler, StreamReset } from '../../../core/stream/stream.ts';
+import type { Host } from '../host.ts';
+import type { Life } from '../life.ts';
+import type { PlannedTalk, TalkSide } from '../plan/talk.ts';
+
+export interface PartyPorts {
+  after(ms: number, act: () => void): void;
+  /** All of it, and the end behind it. */
+  wrote(bytes: number): void;
+  /** Undefined: it has not ended its way. */
+  writtenByOther(): number | undefined;
+  wrong(what: string): void;
+  over(why: string): void;
+  readonly windowBytes: number;
+}
+
+/** Handed to the stream at a time. */
+const chunkBytes = 50_000;
+
+export class Party implements StreamHandler {
+  readonly life: Life;
+  readonly title: string;
+  readonly #talk: PlannedTalk;
+  readonly #role: 'asker' | 'taker';
+  readonly #ports: PartyPorts;
+  #stream: ByteStream | undefined;
+  #accepted = false;
+  #written = 0;
+  #queued = 0;
+  #received = 0;
+  #unread = 0;
+  #otherEnded = false;
+  #closed = false;
+
+  constructor(host: Host, talk: PlannedTalk, role: 'asker' | 'taker', ports: PartyPorts) {
+    this.life = host.life;
+    this.title = `talk ${talk.number} of ${host.title} as ${role}`;
+    this.#talk = talk;
+    this.#role = role;
+    this.#ports = ports;
+  }
+
+  holds(stream: ByteStream): void {
+    this.#stream = stream;
+    const { cancelled } = this.#talk;
+    if (cancelled?.by !== this.#role) return;
+    this.#ports.after(cancelled.afterMs, () => {
+      if (!this.#closed) stream.reset({ code: 'Cancelled', message: 'enough', at: '' });
+    });
+  }
+
+  onAccepted(): void {
+    if (this.#accepted) this.#ports.wrong('it was accepted twice');
+    this.#accepted = true;
+    this.#write();
+  }
+
+  onData(bytes: Uint8Array): void {
+    if (this.#otherEnded || this.#closed) this.#ports.wrong('bytes came behind the end');
+    if (!this.#isExpected(bytes)) this.#ports.wrong(`at byte ${this.#received} other bytes came than were written`);
+    this.#received += bytes.length;
+    this.#unread += bytes.length;
+    if (this.#unread > this.#ports.windowBytes) this.#ports.wrong(`${this.#unread} bytes are unread`);
+    const read = () => {
+      this.#unread -= bytes.length;
+      this.#stream!.consumed(bytes.length);
+    };
+    const { readMs } = this.#reads;
+    if (readMs === 0) read();
+    else this.#ports.after(readMs, read);
+  }
+
+  onWritten(bytes: number): void {
+    this.#queued -= bytes;
+    this.#write();
+  }
+
+  onEnd(): void {
+    if (this.#otherEnded) this.#ports.wrong('the other end ended twice');
+    this.#otherEnded = true;
+  }
+
+  onClosed(reset?: StreamReset): void {
+    if (this.#closed) this.#ports.wrong('it was closed twice');
+    this.#closed = true;
+    if (!reset) this.#endedInOrder();
+    this.#ports.over(reset ? `${reset.code} at ${reset.at || 'the center'}: ${reset.message}` : 'in order');
+  }
+
+  #endedInOrder(): void {
+    if (this.#written < this.#writes.bytes) this.#ports.wrong(`it ended in order after ${this.#written} written bytes`);
+    if (!this.#otherEnded) this.#ports.wrong('it ended in order before the other end had');
+    // The product's own endpoints write what they will.
+    const other = this.#talk.kind === 'sim' ? this.#ports.writtenByOther() : this.#received;
+    if (other !== this.#received) this.#ports.wrong(`it ended in order with ${this.#received} bytes of ${other}`);
+  }
+
+  #write(): void {
+    const { bytes } = this.#writes;
+    while (!this.#closed && this.#queued < chunkBytes && this.#written < bytes) {
+      const chunk = this.#bytesOf(this.#role, this.#written, Math.min(chunkBytes, bytes - this.#written));
+      this.#written += chunk.length;
+      this.#queued += chunk.length;
+      this.#stream!.write(chunk);
+    }
+    if (this.#closed || this.#written < bytes || this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#ports.wrote(bytes);
+    this.#stream!.end();
+  }
+
+  #hasEnded = false;
+
+  get #writes(): TalkSide {
+    return this.#role === 'asker' ? this.#talk.there : this.#talk.back;
+  }
+
+  get #reads(): TalkSide {
+    return this.#role === 'asker' ? this.#talk.back : this.#talk.there;
+  }
+
+  #isExpected(bytes: Uint8Array): boolean {
+    if (this.#talk.kind === 'health') return true;
+    const writer = this.#talk.kind === 'echo' ? 'asker' : this.#role === 'asker' ? 'taker' : 'asker';
+    return this.#bytesOf(writer, this.#received, bytes.length).equals(bytes);
+  }
+
+  /** Every place of every way of every talk has another neighbourhood. */
+  #bytesOf(writer: 'asker' | 'taker', from: number, length: number): Buffer {
+    const bytes = Buffer.allocUnsafe(length);
+    const salt = this.#talk.number * 13 + (writer === 'asker' ? 0 : 101);
+    for (let i = 0; i < length; i++) bytes[i] = ((from + i) * 31 + ((from + i) >> 8) * 7 + salt) & 0xff;
+    return bytes;
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * Byte streams in a world, and what must hold of them: bytes come in their order, unaltered and once; each end hears of its end once; who is told of an end
+ * in order has all that the other one wrote; nobody holds more than a window; and when all is quiet nothing of them is left anywhere.
+ */
+import { BanyanError } from '../../../core/runtime/errors.ts';
+import type { StreamRouter } from '../../../core/stream/router.ts';
+import { bulkWindowBytes, type Offer, windowBytes } from '../../../core/stream/stream.ts';
+import type { Host } from '../host.ts';
+import type { PlannedTalk } from '../plan/talk.ts';
+import type { World } from '../world.ts';
+import { Party } from './party.ts';
+
+export const simKind = 'sim';
+const lateMs = 700;
+/** The time for taking is over by then, at every hop. */
+const tooLateMs = 1_000;
+
+export class Talks {
+  readonly #world: World;
+  readonly #open = new Set<Party>();
+  /** By the number of the talk: what each end has written in all, when it has. */
+  readonly #written = new Map<string, number>();
+  readonly name = 'bytes of a stream come in order, unaltered and once';
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** A process that begins takes streams. */
+  serve(host: Host, router: StreamRouter): void {
+    router.register(simKind, (offer) => this.#offered(host, offer));
+  }
+
+  ask(host: Host, to: string, talk: PlannedTalk): void {
+    const { streams } = host;
+    if (!streams) return;
+    const party = this.#party(host, talk, 'asker');
+    const { kind, bulk, deadlineMs, isAdministrator } = talk;
+    const request = {
+      path: to,
+      kind,
+      bulk,
+      deadlineMs,
+      header: Buffer.from(JSON.stringify(talk)),
+      user: 'somebody',
+      groups: isAdministrator ? ['system:masters'] : ['visitors'],
+    };
+    host.life.run(
+      () => party.holds(streams.open(request, party)),
+      (error) => (error instanceof BanyanError ? this.#open.delete(party) : host.failed(error)),
+    );
+  }
+
+  /** In words what is not over yet. */
+  unfinished(): string | undefined {
+    for (const party of this.#open) if (party.life.alive) return `${party.title} has a stream that does not end`;
+    for (const host of this.#world.hosts.values()) {
+      const open = host.streamsOpen;
+      if (host.life.alive && open > 0) return `${host.title} has ${open} ends of streams that nobody holds`;
+    }
+    return undefined;
+  }
+
+  #offered(host: Host, offer: Offer): void {
+    const talk = JSON.parse(Buffer.from(offer.request.header).toString()) as PlannedTalk;
+    const take = () => {
+      const party = this.#party(host, talk, 'taker');
+      party.holds(offer.accept(party));
+      party.onAccepted();
+    };
+    let isGone = false;
+    offer.onGone(() => {
+      isGone = true;
+    });
+    switch (talk.taken) {
+      case 'at-once':
+        return take();
+      case 'late':
+        return this.#after(host, lateMs, () => {
+          if (!isGone) take();
+        });
+      case 'too-late':
+        return this.#after(host, talk.deadlineMs + tooLateMs, take);
+      case 'refused':
+        return offer.refuse({ code: 'NotFound', message: 'it is not wanted', at: host.path });
+      case 'never':
+        return;
+    }
+  }
+
+  #party(host: Host, talk: PlannedTalk, role: 'asker' | 'taker'): Party {
+    const party: Party = new Party(host, talk, role, {
+      after: (ms, act) => this.#after(host, ms, act),
+      wrote: (bytes) => this.#written.set(`${talk.number} ${role}`, bytes),
+      writtenByOther: () => this.#written.get(`${talk.number} ${role === 'asker' ? 'taker' : 'asker'}`),
+      wrong: (what) => this.#world.violation(this.name, `${party.title}: ${what}`),
+      over: (why) => {
+        this.#open.delete(party);
+        this.#world.note(`${party.title} is over: ${why}`);
+      },
+      windowBytes: talk.bulk ? bulkWindowBytes : windowBytes,
+    });
+    this.#open.add(party);
+    return party;
+  }
+
+  #after(host: Host, ms: number, act: () => void): void {
+    const { life } = host;
+    this.#world.clock.after(ms, () => void life.run(act, (error) => host.failed(error)));
+  }
+}
