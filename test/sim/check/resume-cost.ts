@@ -1,49 +1,94 @@
 /**
- * Invariant 15: what a session resends is proportional to what has changed: a batch goes on where the last one ended, each revision once a session,
- * and a reconciliation fetches only what differs.
+ * Invariant 15: what a session resends is proportional to what has changed: batches go on where the last one ended, each revision goes once a session,
+ * in order or ahead of a large one; a piece goes once, and not if the consumer has said that it has it; and a reconciliation fetches only what differs.
  */
-import type { Connection } from '../sim-network.ts';
+import type { Batch, HeldPieces, Piece } from '../../../core/wire/generated/mesh.ts';
+import type { Connection, Side } from '../sim-network.ts';
 import type { Check, World } from '../world.ts';
 import { consumerOf, producerOf } from './ends.ts';
-import { contentHashOf, Rows } from './rows.ts';
+import { hashOf, Rows } from './rows.ts';
+
+/** Of one direction of a connection. */
+interface Sent {
+  readonly revisions: Set<number>;
+  /** Of pieces, by content: everything up to here was sent, or is held by the consumer. */
+  readonly upTo: Map<string, number>;
+  /** Of the first reply: its head. */
+  listedAt?: number;
+}
 
 export function resumeCost(world: World): Check {
   const name = 'a session sends what differs, and once';
-  const sentTo = new WeakMap<Connection, Map<string, number>>();
-  /** Of the first reply on a connection, by feed: its head. */
-  const first = new WeakMap<Connection, Map<number, number>>();
+  const all = new WeakMap<Connection, Record<Side, Sent>>();
+  const of = (connection: Connection, from: Side): Sent => {
+    const sent = all.get(connection) ?? { child: nothing(), parent: nothing() };
+    all.set(connection, sent);
+    return sent[from];
+  };
   return {
     name,
     sent(connection, from, { frame }) {
-      if (frame?.$case === 'batch') {
-        const { feed, entries, from: begin } = frame.value;
-        if (producerOf(connection, feed).host !== connection.host(from)) return;
-        const tos = sentTo.get(connection) ?? new Map<string, number>();
-        sentTo.set(connection, tos);
-        const last = tos.get(`${feed}`) ?? begin;
-        const first = entries[0]?.revision;
-        if (first !== undefined && first <= last && begin < last) {
-          world.violation(name, `${connection.host(from).title} sends revision ${first} again, it was at ${last}`);
+      const { title } = connection.host(from);
+      const sent = of(connection, from);
+      switch (frame?.$case) {
+        case 'hello':
+          return noteHeld(of(connection, 'parent'), frame.value.held);
+        case 'welcome':
+          return noteHeld(of(connection, 'child'), frame.value.held);
+        case 'piece': {
+          const wrong = pieceAgain(sent, frame.value);
+          if (wrong) world.violation(name, `${title} sends ${wrong}`);
+          return;
         }
-        tos.set(`${feed}`, frame.value.to);
-      }
-      if (frame?.$case !== 'reconcileReply') return;
-      const producer = producerOf(connection, frame.value.feed);
-      const consumer = consumerOf(connection, frame.value.feed);
-      const listedAt = first.get(connection)?.get(frame.value.feed) ?? frame.value.head;
-      first.set(connection, (first.get(connection) ?? new Map<number, number>()).set(frame.value.feed, listedAt));
-      if (!connection.lifeOf('child').alive || !connection.lifeOf('parent').alive) return;
-      for (const entry of frame.value.entries) {
-        const { keyHash, key, tombstone, revision } = entry;
-        // What changed after the lists were made may have become what the consumer has.
-        if (tombstone || revision > listedAt) continue;
-        const its = Rows.of(consumer.host.rows, (rows) => {
-          const id = rows.table(consumer.table);
-          return id === undefined ? undefined : rows.row(id, keyHash)?.content;
-        });
-        if (its !== contentHashOf(entry)) continue;
-        world.violation(name, `${producer.host.title} sends ${key}, which ${consumer.host.title} has`);
+        case 'batch': {
+          if (producerOf(connection, frame.value.feed).host !== connection.host(from)) return;
+          const again = revisionAgain(sent, frame.value);
+          if (again !== undefined) world.violation(name, `${title} sends revision ${again} again`);
+          return;
+        }
+        case 'reconcileReply': {
+          const consumer = consumerOf(connection, frame.value.feed);
+          sent.listedAt ??= frame.value.head;
+          if (!connection.lifeOf('child').alive || !connection.lifeOf('parent').alive) return;
+          for (const entry of frame.value.entries) {
+            // What changed after the lists were made may have become what the consumer has.
+            if (entry.tombstone || entry.revision > sent.listedAt) continue;
+            const its = Rows.of(consumer.host.rows, (rows) => {
+              const id = rows.table(consumer.table);
+              return id === undefined ? undefined : rows.row(id, entry.keyHash)?.content;
+            });
+            if (its === hashOf(entry))
+              world.violation(name, `${title} sends ${entry.key}, which ${consumer.host.title} has`);
+          }
+        }
       }
     },
   };
+}
+
+function nothing(): Sent {
+  return { revisions: new Set(), upTo: new Map() };
+}
+
+function noteHeld({ upTo }: Sent, held: readonly HeldPieces[]): void {
+  for (const { contentHash, bytes } of held) upTo.set(contentHash.toString('hex'), bytes);
+}
+
+/** The first revision of a batch that went before. */
+function revisionAgain({ revisions }: Sent, { entries }: Batch): number | undefined {
+  const again = entries.find(({ revision }) => revisions.has(revision))?.revision;
+  for (const { revision } of entries) revisions.add(revision);
+  return again;
+}
+
+/** What ends a content makes it another one when it comes again: it is not held any more. */
+function pieceAgain({ upTo }: Sent, { contentHash, offset, total, data }: Piece): string | undefined {
+  const hash = contentHash.toString('hex');
+  const before = upTo.get(hash) ?? 0;
+  const end = offset + data.length;
+  if (end >= total) upTo.delete(hash);
+  else upTo.set(hash, end);
+  return offset < before
+    ? `bytes ${offset} to ${end} of ${hash.slice(0, 6)}, of which ${before} were there`
+    : undefined;
 }

@@ -111,8 +111,13 @@ export function tableIdOf(key: Uint8Array): number {
   return Buffer.from(key).readUInt32BE(2);
 }
 
+/** Of the content of an entry, whether it comes with it or came in pieces before. */
+export function hashOf(entry: Entry): string {
+  return entry.pieces.length > 0 ? entry.pieces.toString('hex') : contentHashOf(entry);
+}
+
 /** Of what an entry carries, as rows name it: the hash of `u16 key length, key, u32 attributes length, attributes, body`. */
-export function contentHashOf({ key, attributes, body }: Pick<Entry, 'key' | 'attributes' | 'body'>): string {
+function contentHashOf({ key, attributes, body }: Pick<Entry, 'key' | 'attributes' | 'body'>): string {
   const keyBytes = Buffer.from(key);
   const lengths = Buffer.alloc(6);
   lengths.writeUInt16BE(keyBytes.length, 0);
