@@ -7,11 +7,13 @@ import type { FeedConsumer } from '../core/feed/consumer.ts';
 import type { Held } from '../core/feed/deletions.ts';
 import type { AppliedChange, Producer, Table } from '../core/feed/feed.ts';
 import { stableStringify } from '../core/object/canonical.ts';
+import { timestamp } from '../core/object/conditions.ts';
 import { formatKey, parseKey } from '../core/object/key.ts';
 import type { Clock, Timer } from '../core/runtime/clock.ts';
 import { describeError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
+import type { Divergence } from '../core/session/feed-alarm.ts';
 import { text } from '../core/store/bytes.ts';
 import type { Reader, Store } from '../core/store/store.ts';
 import { encodePartial } from '../core/summary/partial.ts';
@@ -61,12 +63,16 @@ export interface AgentOptions {
   readonly wrote: () => void;
   /** What the agent keeps although its parent lacks it. */
   readonly held?: (reader: Reader) => Held | undefined;
+  /** The feed from the parent was found to differ. */
+  readonly diverged?: () => Divergence | undefined;
 }
 
 /** A cluster that does not answer at start keeps its agent silent no longer than this; then it is said that it does not. */
 const silentStartMaxMs = 10_000;
 /** Node counts and capacities change rarely, and nobody waits for them. */
 const describeEveryMs = 60_000;
+/** Below this a disk is nearly full: four times of what the store needs to write at all (store/lmdb/lmdb-store.ts). */
+const diskLowBytes = 64 * 2 ** 20;
 
 export class Agent {
   readonly #options: AgentOptions;
@@ -353,7 +359,16 @@ export class Agent {
     const cluster = this.#description ?? {};
     const kept = heldAttributes(store.read((reader) => held?.(reader)));
     const quarantined = this.quarantined();
-    const said = { role: 'agent', version, ...cluster, ...kept, ...(quarantined ? { quarantined } : {}) };
+    const diverged = this.#options.diverged?.();
+    const said = {
+      role: 'agent',
+      version,
+      ...cluster,
+      ...kept,
+      ...(quarantined ? { quarantined } : {}),
+      ...(diverged ? { diverged: { at: timestamp(diverged.atMs), what: diverged.what } } : {}),
+      ...(store.size().diskFreeBytes < diskLowBytes ? { diskLow: true } : {}),
+    };
     return { attributes: text(stableStringify(said)), body: new Uint8Array(0) };
   }
 

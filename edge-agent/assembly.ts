@@ -72,6 +72,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     cluster: opened.cluster,
     wrote: () => uplink.wake(),
     held: (reader) => downstream.held(reader),
+    diverged: () => uplink.diverged,
   });
   const streamCounts = new StreamCounts();
   const streams: StreamRouter = agentStreams({

@@ -301,7 +301,7 @@ export class Node implements AsyncDisposable {
       acknowledged: (child) => this.#reports.poke(child),
       connected: (child) => this.#connectionChanged(child),
       disconnected: (child) => this.#connectionChanged(child),
-      alarmOver: (child) => this.#reports.poke(child),
+      alarmChanged: (child) => this.#reports.poke(child),
       rootAgeMs: () => this.#uplink?.rootAgeMs() ?? 0,
       streamsOf: (child, link) => this.streams.sessionWith({ child }, link),
     });
@@ -335,7 +335,7 @@ export class Node implements AsyncDisposable {
         this.#guard.attached();
       },
       disconnected: () => this.#reports.poke(),
-      alarmOver: () => this.#reports.poke(),
+      alarmChanged: () => this.#reports.poke(),
       caughtUp: () => {
         this.#readiness.caughtUp();
         this.#ground.place.say();
@@ -364,6 +364,7 @@ export class Node implements AsyncDisposable {
       counting: this.#ground.counting,
       attached: () => this.#uplink?.connected,
       diverged: () => this.#uplink?.alarm.present,
+      rootAgeMs: () => this.#uplink?.rootAgeMs() ?? 0,
       told: () => this.#uplink?.wake(),
       guarded: (reader) => this.#guard.guarded(reader),
     });

@@ -69,7 +69,7 @@ program
   .action(async (path: string, options) => {
     const api = clientOf(options);
     do {
-      const text = formatTree(await treeRows(api, path === 'center' ? '' : path));
+      const text = formatTree(await treeRows(api, path === 'center' ? '' : path), Date.now());
       if (options.watch && process.stdout.isTTY) process.stdout.write('\x1b[H\x1b[2J');
       say(text);
       if (options.watch) await new Promise((done) => setTimeout(done, watchEveryMs));

@@ -6,6 +6,7 @@ import { formatTable } from './table.ts';
 
 interface NodeStatus {
   session?: { state?: string; since?: string };
+  rootHeardAt?: string;
   lag?: { entries?: number };
   agents?: number;
   held?: { entries: number };
@@ -16,7 +17,7 @@ interface NodeStatus {
 }
 
 /** Conditions of which the message says enough. */
-const plainAlarms: readonly string[] = ['FeedDiverged', 'CloneRefused', 'StoreFull'];
+const plainAlarms: readonly string[] = ['FeedDiverged', 'CloneRefused', 'DiskLow'];
 
 interface NodeSpec {
   path?: string;
@@ -32,12 +33,14 @@ export interface TreeRow {
   readonly below: string;
   /** What a person should look at: entries held, a store put back. */
   readonly notes: string;
+  /** When it heard of the root last, as it says itself, or as its parent does of one that is away; absent: as its parent. */
+  readonly heardAtMs?: number;
   /** Whose word it is: the parent's before the node's own, any before none. */
   readonly rank: number;
 }
 
 /** Rows from `root` downwards. Every node of the kubeconfig is asked; of a child, its parent's word on session and lag counts. */
-export async function treeRows(api: ApiClient, root: string): Promise<TreeRow[]> {
+export async function treeRows(api: Pick<ApiClient, 'contexts' | 'list'>, root: string): Promise<TreeRow[]> {
   const relays = api
     .contexts()
     .filter((name) => name.startsWith('node/'))
@@ -48,7 +51,7 @@ export async function treeRows(api: ApiClient, root: string): Promise<TreeRow[]>
   for (const seen of await Promise.all(relays.map((path) => rowsOf(api, path, depthOf(root))))) {
     for (const row of seen) {
       const known = rows.get(row.path);
-      if (!known || row.rank > known.rank) rows.set(row.path, row);
+      rows.set(row.path, known ? joined(known, row) : row);
     }
   }
   return [...rows.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
@@ -58,13 +61,43 @@ function isAtOrBelow(path: string, root: string): boolean {
   return root === '' || path === root || path.startsWith(`${root}:`);
 }
 
-export function formatTree(rows: readonly TreeRow[]): string {
+/** Two words on one node: the parent's on its session, and what either has to say for people. */
+function joined(a: TreeRow, b: TreeRow): TreeRow {
+  const [less, more] = a.rank < b.rank ? [a, b] : [b, a];
+  const notes = [...new Set([more.notes, less.notes].flatMap((one) => (one === '' ? [] : one.split('; '))))];
+  const heard = [less.heardAtMs, more.heardAtMs].filter((one) => one !== undefined);
+  return { ...more, notes: notes.join('; '), ...(heard.length > 0 ? { heardAtMs: Math.min(...heard) } : {}) };
+}
+
+/** How old what each node has from the root is; '' where it is as fresh as it gets. */
+export function rootAges(rows: readonly TreeRow[], nowMs: number): ReadonlyMap<string, string> {
+  const heard = new Map<string, number | undefined>();
+  // Parents come before their children.
+  for (const { path, heardAtMs } of rows) {
+    const above = path === '' ? undefined : heard.get(parentOf(path));
+    const both = [above, heardAtMs].filter((one) => one !== undefined);
+    heard.set(path, both.length > 0 ? Math.min(...both) : undefined);
+  }
+  return new Map(Array.from(heard, ([path, atMs]) => [path, atMs === undefined ? '' : inWords(nowMs - atMs)]));
+}
+
+function inWords(ageMs: number): string {
+  const seconds = Math.max(0, Math.floor(ageMs / 1000));
+  if (seconds < 120) return `${seconds}s`;
+  if (seconds < 7_200) return `${Math.floor(seconds / 60)}m`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)}h`;
+  return `${Math.floor(seconds / 86_400)}d`;
+}
+
+export function formatTree(rows: readonly TreeRow[], nowMs: number): string {
+  const ages = rootAges(rows, nowMs);
   return formatTable(
-    ['NODE', 'ROLE', 'SESSION', 'LAG', 'DESTINATIONS', 'NOTES'],
+    ['NODE', 'ROLE', 'SESSION', 'ROOT AGE', 'LAG', 'DESTINATIONS', 'NOTES'],
     rows.map((row) => [
       `${'  '.repeat(row.depth)}${row.path === '' ? 'center' : row.path.split(':').at(-1)}`,
       row.role,
       row.session,
+      ages.get(row.path) ?? '',
       row.lag,
       row.below,
       row.notes,
@@ -72,7 +105,7 @@ export function formatTree(rows: readonly TreeRow[]): string {
   );
 }
 
-async function rowsOf(api: ApiClient, path: string, rootDepth: number): Promise<TreeRow[]> {
+async function rowsOf(api: Pick<ApiClient, 'list'>, path: string, rootDepth: number): Promise<TreeRow[]> {
   const context = `node/${path === '' ? 'center' : path}`;
   try {
     const nodes = await api.list(context, '/apis/mesh.banyan.io/v1alpha1/nodes');
@@ -89,7 +122,7 @@ async function rowsOf(api: ApiClient, path: string, rootDepth: number): Promise<
 
 function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
   const { path = '', role = '' } = (node.spec ?? {}) as NodeSpec;
-  const { session, lag, agents, ...status } = (node.status ?? {}) as NodeStatus;
+  const { session, lag, agents, rootHeardAt, ...status } = (node.status ?? {}) as NodeStatus;
   return {
     path,
     depth: depthOf(path) - rootDepth,
@@ -98,8 +131,13 @@ function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
     lag: lag?.entries === undefined ? '' : String(lag.entries),
     below: agents === undefined ? '' : String(agents),
     notes: alarmsOf(status).join('; '),
+    ...heardOf(rank === 1 ? rootHeardAt : session?.state === 'Disconnected' ? session.since : undefined),
     rank,
   };
+}
+
+function heardOf(time: string | undefined): { readonly heardAtMs?: number } {
+  return time === undefined ? {} : { heardAtMs: Date.parse(time) };
 }
 
 /** What is kept or was lost, with figures; of the rest, the conditions that are alarms. */

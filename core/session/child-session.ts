@@ -51,8 +51,8 @@ export interface ChildSessionPorts {
   ready(): boolean;
   /** How far this node has come with the sources above is more than before. */
   watermarksReached?(): void;
-  /** What `alarm` says is over. */
-  alarmOver?(): void;
+  /** What `alarm` says is something else now. */
+  alarmChanged?(): void;
   /** Makes the streams of a session; absent: the node has none. */
   streamsOf?(link: Link): SessionStreams;
 }
@@ -79,7 +79,7 @@ export class ChildSession {
   constructor(ports: ChildSessionPorts) {
     this.#ports = ports;
     this.#startedAtMs = ports.clock.monotonicMs();
-    this.alarm = new FeedAlarm(ports.clock, () => ports.alarmOver?.());
+    this.alarm = new FeedAlarm(ports.clock, () => ports.alarmChanged?.());
   }
 
   get connected(): boolean {
@@ -119,7 +119,10 @@ export class ChildSession {
       this.#ports,
       {
         began: (runner) => this.#began(runner),
-        differs: (what) => this.alarm.raise(what),
+        differs: (what) => {
+          this.alarm.raise(what);
+          this.#ports.alarmChanged?.();
+        },
         refused: (refusal) => this.ends.refuse(refusal),
         sessionOver: (error) => this.ends.count(error),
         ended: (reason, askedMs) => this.#again(reason, askedMs),

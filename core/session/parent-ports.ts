@@ -46,8 +46,8 @@ export interface ParentSessionsPorts {
   acknowledged(child: string, cursor: number): void;
   connected(child: string): void;
   disconnected(child: string, reason: string): void;
-  /** What `status` says of a child's feed is over. */
-  alarmOver?(child: string): void;
+  /** What `status` says of alarms is something else now. */
+  alarmChanged?(child: string): void;
   /** Makes the streams of a session; absent: the node has none. */
   streamsOf?(child: string, link: Link): SessionStreams;
   /** Calls back soon, after what waits already. */
@@ -65,4 +65,6 @@ export interface SessionStatus {
   readonly silentMs: number;
   /** The feed from the child was found to differ from what the child has. */
   readonly diverged?: Divergence | undefined;
+  /** A copy of the child was refused. */
+  readonly cloned?: Divergence | undefined;
 }

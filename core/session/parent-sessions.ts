@@ -58,6 +58,7 @@ export class ParentSessions {
   readonly #mismatches = new Map<string, Mismatch>();
   /** By child; only of those of which there was one. */
   readonly #alarms = new Map<string, FeedAlarm>();
+  readonly #clones = new Map<string, FeedAlarm>();
   readonly ends = new SessionEnds();
 
   constructor(ports: ParentSessionsPorts) {
@@ -136,13 +137,13 @@ export class ParentSessions {
 
   status(child: string): SessionStatus {
     const attached = this.#attached.get(child);
-    const diverged = this.#alarms.get(child)?.present;
+    const alarms = { diverged: this.#alarms.get(child)?.present, cloned: this.#clones.get(child)?.present };
     if (attached) {
       const { sinceMs: connectedSinceMs, transport } = attached;
-      return { connected: true, connectedSinceMs, transport, silentMs: 0, diverged };
+      return { connected: true, connectedSinceMs, transport, silentMs: 0, ...alarms };
     }
     const lostAtMs = this.#lostAtMs.get(child) ?? this.#startedAtMs;
-    return { connected: false, silentMs: this.#ports.clock.monotonicMs() - lostAtMs, diverged };
+    return { connected: false, silentMs: this.#ports.clock.monotonicMs() - lostAtMs, ...alarms };
   }
 
   close(): void {
@@ -226,6 +227,7 @@ export class ParentSessions {
     });
     if (!admission.admitted) {
       this.#refuse(link, { afterMs: refusedAfterMs, reason: admission.reason, message: admission.message });
+      if (admission.reason === 'clone') this.#raise(this.#clones, child, admission.message);
       return undefined;
     }
     const { producer } = feeds!;
@@ -281,7 +283,7 @@ export class ParentSessions {
         mismatch: this.#mismatchOf(child),
         differs: (what) => {
           log.error({ child, reason: what }, 'the feed from a child differs from what the child has: it is reconciled');
-          this.#raise(child, what);
+          this.#raise(this.#alarms, child, what);
         },
         ended: (error) => {
           this.ends.count(error);
@@ -309,10 +311,12 @@ export class ParentSessions {
     return runner;
   }
 
-  #raise(child: string, what: string): void {
-    const alarm = this.#alarms.get(child) ?? new FeedAlarm(this.#ports.clock, () => this.#ports.alarmOver?.(child));
-    this.#alarms.set(child, alarm);
+  #raise(alarms: Map<string, FeedAlarm>, child: string, what: string): void {
+    const changed = () => this.#ports.alarmChanged?.(child);
+    const alarm = alarms.get(child) ?? new FeedAlarm(this.#ports.clock, changed);
+    alarms.set(child, alarm);
     alarm.raise(what);
+    changed();
   }
 
   #mismatchOf(child: string): Mismatch {

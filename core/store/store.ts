@@ -46,6 +46,6 @@ export interface Store extends AsyncDisposable {
   flushed(): Promise<void>;
   /** A consistent copy of everything, made while writers go on, into a new directory. */
   backup(directory: string): Promise<void>;
-  /** Bytes on disk, and bytes of pages that are free for reuse. */
-  size(): { usedBytes: number; freeBytes: number };
+  /** Bytes on disk, bytes of pages in it that are free for reuse, and what the disk has left. */
+  size(): { usedBytes: number; freeBytes: number; diskFreeBytes: number };
 }

@@ -205,6 +205,12 @@ export interface QuarantinedAttributes {
   readonly sample: readonly string[];
 }
 
+/** Of the feed from its parent: that its ends differed, when and in what. */
+export interface DivergedAttributes {
+  readonly at: string;
+  readonly what: string;
+}
+
 /** What a node tells of itself in `node/PATH`; its parent adds session and lag when it hands a relay's entry on. */
 export interface NodeAttributes {
   readonly role: 'relay' | 'agent';
@@ -220,6 +226,9 @@ export interface NodeAttributes {
   /** Of a relay: sources whose spaces were put back to an older copy. */
   readonly rolledBack?: readonly RolledBackAttributes[];
   readonly quarantined?: QuarantinedAttributes;
+  readonly diverged?: DivergedAttributes;
+  /** The disk of its store is nearly full. */
+  readonly diskLow?: true;
   /** What its parent can't take of what it tells; the parent's word. */
   readonly refused?: QuarantinedAttributes;
   /** Of an agent: how its cluster describes itself. */

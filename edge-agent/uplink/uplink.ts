@@ -6,6 +6,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { ChildSession } from '../../core/session/child-session.ts';
+import type { Divergence } from '../../core/session/feed-alarm.ts';
 import type { NodeIdentity } from '../../core/session/node-identity.ts';
 import type { SessionEnds } from '../../core/session/session-ends.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
@@ -64,6 +65,7 @@ export class Uplink {
       disconnected() {},
       caughtUp() {},
       ready: () => true,
+      alarmChanged: () => this.#options.said?.(),
       ...(options.streamsOf ? { streamsOf: options.streamsOf } : {}),
     });
   }
@@ -75,6 +77,11 @@ export class Uplink {
 
   get attached(): boolean {
     return this.#session.connected;
+  }
+
+  /** The feed from the parent was found to differ from what the parent has. */
+  get diverged(): Divergence | undefined {
+    return this.#session.alarm.present;
   }
 
   get sessionEnds(): SessionEnds {

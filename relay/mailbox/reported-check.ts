@@ -41,6 +41,8 @@ const node = z.object({
   held: z.object({ entries: count, since: z.string(), token: z.string(), sample: z.array(z.string()) }).optional(),
   quarantined: flaws.optional(),
   refused: flaws.optional(),
+  diverged: z.object({ at: z.string(), what: z.string() }).optional(),
+  diskLow: z.literal(true).optional(),
   rolledBack: z
     .array(z.object({ source: z.string(), had: count, seen: count, since: z.string(), token: z.string() }))
     .optional(),

@@ -113,7 +113,10 @@ export class Descendants {
       const counts = { children: children ?? 0, relays: relays ?? 0, agents: agents ?? 0 };
       const seen =
         state === 'Unknown' ? { session: { state } } : { session: { ...session, state }, ...(lag ? { lag } : {}) };
-      showNode(space, path, 'Relay', { version, ...seen, ...counts, ...guarded(node) }, wallMs);
+      showNode(space, path, 'Relay', { version, ...seen, ...counts, ...guarded(node) }, wallMs, {
+        toldDiverged: node.diverged,
+        diskLow: node.diskLow,
+      });
     }
     this.#pending.clear();
   }

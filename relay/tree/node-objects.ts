@@ -7,10 +7,9 @@ import { splitReplica } from '../../core/identity/replica.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import type { Divergence } from '../../core/session/feed-alarm.ts';
 import type { HeldAttributes, QuarantinedAttributes, RolledBackAttributes } from '../../core/wire/entry-attributes.ts';
 import { conditionsOf, guardConditions, tellGuardEvents } from '../guard/conditions.ts';
-import { feedCondition } from './feed-condition.ts';
+import { type Alarms, alarmConditions } from './alarm-conditions.ts';
 
 export type NodeRole = 'Center' | 'Relay' | 'Agent';
 export type SessionState = 'Connected' | 'Disconnected' | 'Unknown';
@@ -19,6 +18,8 @@ export interface NodeStatus {
   readonly version: string;
   /** Of the session with the parent; the root has none. */
   readonly session?: { readonly state: SessionState; readonly since?: string; readonly transport?: string };
+  /** When it heard of the root last, over all hops; absent while that is not long ago. */
+  readonly rootHeardAt?: string;
   readonly lag?: { readonly entries: number; readonly bytes?: number };
   readonly children?: number;
   readonly relays?: number;
@@ -67,10 +68,10 @@ export function showNode(
   role: NodeRole,
   status: NodeStatus,
   wallMs: number,
-  diverged?: Divergence,
+  alarms: Alarms = {},
 ): void {
   const node = { apiVersion, kind: 'Node', metadata: { name: objectName(path) }, spec: { path, role } };
-  const conditions = [readiness(status.session?.state), ...guardConditions(path, status), feedCondition(diverged)];
+  const conditions = [readiness(status.session?.state), ...guardConditions(path, status), ...alarmConditions(alarms)];
   const { before, after } = show(space, { ...node, status }, conditions, wallMs);
   tellGuardEvents(space, after, before, wallMs);
 }

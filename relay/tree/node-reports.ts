@@ -48,6 +48,8 @@ export interface NodeReportsPorts {
   attached(): boolean | undefined;
   /** The node's own feed from its parent differed. */
   diverged(): Divergence | undefined;
+  /** Ms since this node heard of the root, over all hops; 0 at the root. */
+  rootAgeMs(): number;
   /** Absent: nobody has siblings. */
   readonly counting?: Counting;
   /** The outbox has something new. */
@@ -60,6 +62,12 @@ export interface NodeReportsPorts {
 const intervalMs = 1_000;
 /** Children looked at in one run: some milliseconds, so that a thousand that come back at once do not stop the node. */
 const childrenPerRun = 50;
+/** Beats come every 15 s at each hop: what is younger is as fresh as it gets. */
+const rootAgeShownMs = 60_000;
+/** Below this a disk is nearly full: four times of what the store needs to write at all (store/lmdb/lmdb-store.ts). */
+const diskLowBytes = 64 * 2 ** 20;
+/** How long a node stays silent about what nobody pokes it for: its disk, and the age of what it has. */
+const lookEveryMs = 30_000;
 /** A lag that changes all the time is no news for those above. */
 const lagEveryMs = 30_000;
 
@@ -72,6 +80,8 @@ export class NodeReports {
   readonly #toldLag = new Map<string, { entries: number; atMs: number }>();
   #timer: Timer | undefined;
   #lagTimer: Timer | undefined;
+  #rootHeardMs: number | undefined;
+  #looking: Timer | undefined;
   #started = false;
 
   constructor(ports: NodeReportsPorts) {
@@ -143,6 +153,7 @@ export class NodeReports {
     this.#inventories.stop();
     this.#timer?.stop();
     this.#lagTimer?.stop();
+    this.#looking?.stop();
   }
 
   #tick(): void {
@@ -167,19 +178,23 @@ export class NodeReports {
         : { session: { state: attached ? ('Connected' as const) : ('Disconnected' as const) } };
     const role = path === '' ? 'Center' : 'Relay';
     const kept = store.read((reader) => this.#ports.guarded(reader));
-    showNode(
-      space,
-      path,
-      role,
-      { version: software, ...session, ...counts, ...kept },
-      clock.wallMs(),
-      this.#ports.diverged(),
-    );
+    const diverged = this.#ports.diverged();
+    const diskLow = store.size().diskFreeBytes < diskLowBytes;
+    const own = { version: software, ...session, ...this.#rootHeard(), ...counts, ...kept };
+    showNode(space, path, role, own, clock.wallMs(), { diverged, diskLow });
     this.#descendants.show(clock.wallMs());
     if (path !== '') {
-      const own: NodeAttributes = { role: 'relay', version: software, ...counts, ...kept };
-      if (store.write((t) => outbox.put(t, entryOf(path, own), 0))) this.#ports.told();
+      const alarms = {
+        ...(diverged ? { diverged: { at: timestamp(diverged.atMs), what: diverged.what } } : {}),
+        ...(diskLow ? { diskLow: true as const } : {}),
+      };
+      const told: NodeAttributes = { role: 'relay', version: software, ...counts, ...kept, ...alarms };
+      if (store.write((t) => outbox.put(t, entryOf(path, told), 0))) this.#ports.told();
     }
+    this.#looking ??= clock.after(lookEveryMs, () => {
+      this.#looking = undefined;
+      this.poke();
+    });
     const hasMore = this.#inventories.show(clock.wallMs());
     if (this.#dirty.size > 0 || hasMore) this.poke();
   }
@@ -218,9 +233,11 @@ export class NodeReports {
     lag: { readonly entries: number; readonly bytes: number },
   ): void {
     const { space, path, clock, connection, store, outbox } = this.#ports;
-    const { connected, connectedSinceMs, transport, diverged } = connection(child.name);
+    const { connected, connectedSinceMs, silentMs, transport, diverged, cloned } = connection(child.name);
     const wallMs = clock.wallMs();
-    const since = connectedSinceMs === undefined ? {} : { since: timestamp(Math.min(connectedSinceMs, wallMs)) };
+    const sinceMs = connected ? connectedSinceMs : wallMs - silentMs;
+    const since = sinceMs === undefined ? {} : { since: timestamp(Math.min(sinceMs, wallMs)) };
+    const alarms = { diverged, cloned, toldDiverged: said?.diverged, diskLow: said?.diskLow };
     const by = transport === undefined ? {} : { transport };
     const session = { state: connected ? ('Connected' as const) : ('Disconnected' as const), ...since, ...by };
     const at = siblingPath(path, child.name);
@@ -230,14 +247,14 @@ export class NodeReports {
     const kept = { ...told, ...(refused ? { refused } : {}) };
     if (child.role === 'agent') {
       const capacity = said?.capacity ? { capacity: said.capacity } : {};
-      showNode(space, at, 'Agent', { version, session, lag, agents: 1, ...capacity, ...kept }, wallMs, diverged);
+      showNode(space, at, 'Agent', { version, session, lag, agents: 1, ...capacity, ...kept }, wallMs, alarms);
       showSyncTarget(space, child.name, path, said, connected, wallMs);
       showLocations(space, child, this.#ports.children, (name) => connection(name).connected);
       return;
     }
     const { children = 0, relays = 0 } = said ?? {};
     const counts = { children, relays, agents: agentsOf(child) };
-    showNode(space, at, 'Relay', { version, session, lag, ...counts, ...kept }, wallMs, diverged);
+    showNode(space, at, 'Relay', { version, session, lag, ...counts, ...kept }, wallMs, alarms);
     if (path === '') return;
     if (!this.#counting.counts(child.name)) {
       // A sibling of this node tells of it, or the child's own sibling tells of what it had.
@@ -249,10 +266,23 @@ export class NodeReports {
       version,
       ...counts,
       ...kept,
+      ...(said?.diverged ? { diverged: said.diverged } : {}),
+      ...(said?.diskLow ? { diskLow: said.diskLow } : {}),
       session,
       lag: { entries: this.#steadyLag(child.name, lag.entries) },
     };
     if (store.write((t) => outbox.put(t, entryOf(at, above), 0))) this.#ports.told();
+  }
+
+  /** The moment, which stays as it is while the age grows: told once. */
+  #rootHeard(): { readonly rootHeardAt?: string } {
+    const ageMs = this.#ports.rootAgeMs();
+    if (ageMs < rootAgeShownMs) return {};
+    const heardMs = this.#ports.clock.wallMs() - ageMs;
+    // Two readings of two clocks are some ms apart: of the same moment they are to be the same text.
+    const before = this.#rootHeardMs ?? heardMs;
+    this.#rootHeardMs = Math.abs(before - heardMs) < lookEveryMs / 10 ? before : heardMs;
+    return { rootHeardAt: timestamp(this.#rootHeardMs) };
   }
 
   #steadyLag(child: string, entries: number): number {

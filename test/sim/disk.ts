@@ -155,8 +155,8 @@ export class SimStore implements Store {
     return this.#memory.backup();
   }
 
-  size(): { usedBytes: number; freeBytes: number } {
-    return { usedBytes: 0, freeBytes: 0 };
+  size(): { usedBytes: number; freeBytes: number; diskFreeBytes: number } {
+    return { usedBytes: 0, freeBytes: 0, diskFreeBytes: Number.POSITIVE_INFINITY };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {}

@@ -29,6 +29,9 @@ const nodeDefinition = definition({
       since: time('When the state began.'),
       transport: string('What carries it, as the node itself knows: grpc or websocket, with +proxy, with +terminated.'),
     }),
+    rootHeardAt: time(
+      'When it heard of the root last, over all nodes between: so old is what it has. Absent while that is less than a minute ago.',
+    ),
     lag: object('What it has not acknowledged yet.', {
       entries: count('Entries.'),
       bytes: count('Their bytes.'),

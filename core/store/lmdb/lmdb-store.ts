@@ -136,11 +136,12 @@ export class LmdbStore implements Store {
     return copying;
   }
 
-  size(): { usedBytes: number; freeBytes: number } {
+  size(): { usedBytes: number; freeBytes: number; diskFreeBytes: number } {
     const { root, free } = statsOf(this.#database);
     const usedBytes = this.#data?.sizeBytes() ?? 0;
     const pagesInUse = metaPages + pagesOf(root) + pagesOf(free);
-    return { usedBytes, freeBytes: Math.max(0, usedBytes - pagesInUse * root.pageSize) };
+    const diskFreeBytes = this.#data?.freeDiskBytes() ?? Number.POSITIVE_INFINITY;
+    return { usedBytes, freeBytes: Math.max(0, usedBytes - pagesInUse * root.pageSize), diskFreeBytes };
   }
 
   /** Flushes what is not flushed yet; an error of that passes through when all is closed. */

@@ -123,10 +123,10 @@ export class MemoryStore implements Store {
     return Promise.reject(new BanyanError('MethodNotAllowed', 'a store in memory has no files to back up'));
   }
 
-  size(): { usedBytes: number; freeBytes: number } {
+  size(): { usedBytes: number; freeBytes: number; diskFreeBytes: number } {
     let usedBytes = 0;
     for (const chunk of this.#now) for (const [key, value] of chunk) usedBytes += key.length + value.length;
-    return { usedBytes, freeBytes: 0 };
+    return { usedBytes, freeBytes: 0, diskFreeBytes: Number.POSITIVE_INFINITY };
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -30,7 +30,7 @@ describe('the Node object of a node whose feed differed from what its neighbour 
   });
   const conditionWith = (diverged: Divergence | undefined, wallMs: number) => {
     const session = { state: 'Connected' as const };
-    showNode(space, 'eu:kid', 'Agent', { version: 'test', session }, wallMs, diverged);
+    showNode(space, 'eu:kid', 'Agent', { version: 'test', session }, wallMs, { diverged });
     const node = space.get({ group: 'mesh.banyan.io', resource: 'nodes', namespace: '', name: 'eu.kid' });
     const status = node?.status as { conditions: Condition[] } | undefined;
     return status?.conditions.find(({ type }) => type === 'FeedDiverged');

@@ -1,0 +1,43 @@
+/** What a Node object says of alarms that its node or its parent has: conditions that are not there before they were True once. */
+import { type NewCondition, timestamp } from '../../core/object/conditions.ts';
+import type { Divergence } from '../../core/session/feed-alarm.ts';
+import type { DivergedAttributes } from '../../core/wire/entry-attributes.ts';
+import { feedCondition } from './feed-condition.ts';
+
+export interface Alarms {
+  /** A feed of which this node has an end. */
+  readonly diverged?: Divergence | undefined;
+  /** The feed from its parent, as the node itself tells. */
+  readonly toldDiverged?: DivergedAttributes | undefined;
+  /** Somebody came with the node's identity and another store. */
+  readonly cloned?: Divergence | undefined;
+  readonly diskLow?: boolean | undefined;
+}
+
+export function alarmConditions({ diverged, toldDiverged, cloned, diskLow }: Alarms): readonly NewCondition[] {
+  const told = toldDiverged && { atMs: Date.parse(toldDiverged.at), what: toldDiverged.what };
+  return [feedCondition(diverged ?? told), cloneCondition(cloned), diskCondition(diskLow ?? false)];
+}
+
+function cloneCondition(cloned: Divergence | undefined): NewCondition {
+  const type = 'CloneRefused';
+  if (!cloned) return { type, status: 'False', reason: 'OneOfItsKind', message: 'no copy came lately' };
+  return {
+    type,
+    status: 'True',
+    reason: 'Clone',
+    message: `a copy of this node was refused at ${timestamp(cloned.atMs)}: ${cloned.what}. End the copy, or give it a name and a store of its own; this is shown for a day`,
+  };
+}
+
+function diskCondition(isLow: boolean): NewCondition {
+  const type = 'DiskLow';
+  if (!isLow) return { type, status: 'False', reason: 'HasRoom', message: 'the disk of the store has room' };
+  return {
+    type,
+    status: 'True',
+    reason: 'NearlyFull',
+    message:
+      'the disk of its store is nearly full: with less than 16 MiB nothing is stored, sent or acknowledged any more. Make room on it',
+  };
+}

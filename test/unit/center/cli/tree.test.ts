@@ -1,0 +1,55 @@
+import { expect, it } from 'vitest';
+import type { ApiClient } from '../../../../center/cli/api-client.ts';
+import { formatTree, treeRows } from '../../../../center/cli/tree.ts';
+import { timestamp } from '../../../../core/object/conditions.ts';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+
+const nowMs = Date.parse('2030-01-01T10:00:00Z');
+const ago = (seconds: number) => timestamp(nowMs - seconds * 1000);
+
+function node(path: string, status: object): KubeObject {
+  const metadata = { name: path.replaceAll(':', '.') || 'center' };
+  return { apiVersion: 'mesh.banyan.io/v1alpha1', kind: 'Node', metadata, spec: { path, role: 'Relay' }, status };
+}
+
+/** What each node that answers shows, by its path. */
+async function lines(shown: Record<string, KubeObject[]>): Promise<string[]> {
+  const api: Pick<ApiClient, 'contexts' | 'list'> = {
+    contexts: () => Object.keys(shown).map((path) => `node/${path || 'center'}`),
+    list: (context) => Promise.resolve(shown[context.slice('node/'.length).replace(/^center$/, '')] ?? []),
+  };
+  return formatTree(await treeRows(api, ''), nowMs).split('\n');
+}
+
+it('shows how old what each node has from the root is, where that is not young', async () => {
+  const away = { session: { state: 'Disconnected', since: ago(600) } };
+  const [head, center, eu, shop, us] = await lines({
+    '': [node('', {}), node('eu', away), node('us', { session: { state: 'Connected', since: ago(9_000) } })],
+    eu: [node('eu', { rootHeardAt: ago(615) }), node('eu:shop', { session: { state: 'Connected', since: ago(5) } })],
+  });
+  expect(head).toMatch(/^NODE +ROLE +SESSION +ROOT AGE +LAG/);
+  expect(center).not.toMatch(/\d[smhd]/);
+  expect(eu).toMatch(/eu +Relay +Disconnected +10m/);
+  expect(shop).toMatch(/shop +Relay +Connected +10m/);
+  expect(us).not.toMatch(/\d[smhd]/);
+});
+
+it('shows each alarm of a node once, whoever tells of it', async () => {
+  const condition = (type: string, message: string) => ({ type, status: 'True', message });
+  const held = { entries: 60, token: 't' };
+  const [, center, eu] = await lines({
+    '': [
+      node('', { rolledBack: [{ source: 'center.retail', had: 1, seen: 5 }] }),
+      node('eu', {
+        held,
+        refused: { count: 2 },
+        conditions: [condition('CloneRefused', 'a copy of this node was refused: x')],
+      }),
+    ],
+    eu: [node('eu', { held, conditions: [condition('DiskLow', 'the disk of its store is nearly full: with less')] })],
+  });
+  expect(center).toContain('StoreRolledBack: center.retail had 1, 5 seen below');
+  expect(eu).toContain(
+    'DeletionHeld: 60 entries; EntriesQuarantined: 2; CloneRefused: a copy of this node was refused; DiskLow: the disk of its store is nearly full',
+  );
+});

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { alarmConditions } from '../../../../relay/tree/alarm-conditions.ts';
+
+const on = (alarms: Parameters<typeof alarmConditions>[0]) =>
+  alarmConditions(alarms).flatMap(({ type, status, message }) => (status === 'True' ? [`${type}: ${message}`] : []));
+
+it('nothing is an alarm where nothing was found', () => {
+  expect(on({})).toEqual([]);
+});
+
+it('a node tells its parent that its own feed differed, which is shown as if the parent had found it', () => {
+  const [told] = on({
+    toldDiverged: { at: '2030-01-01T10:00:00Z', what: 'upstream: 3 rows here and 4 at the other end' },
+  });
+  expect(told).toContain('FeedDiverged: found at 2030-01-01T10:00:00Z and reconciled: upstream: 3 rows');
+  const [found] = on({
+    diverged: { atMs: 0, what: 'the own' },
+    toldDiverged: { at: '2030-01-01T10:00:00Z', what: 'x' },
+  });
+  expect(found).toContain('the own');
+});
+
+it('a refused copy and a disk that is nearly full say what to do', () => {
+  const [clone, disk] = on({ cloned: { atMs: 0, what: 'the boot counter is lower' }, diskLow: true });
+  expect(clone).toMatch(/CloneRefused: .*1970-01-01.*the boot counter is lower\. End the copy/);
+  expect(disk).toMatch(/DiskLow: .*nearly full.*Make room/);
+});
