@@ -319,6 +319,7 @@ export class Node implements AsyncDisposable {
       notReady: () => this.#readiness.notReady(),
       knows: (child) => this.#ground.book.children.has(child),
       child: (name) => this.#sessions.streams(name),
+      siblings: (name, below) => this.#ground.groups.nearest(name, below),
       connection: (child) => this.#sessions.status(child),
       parent: () => (parent ? this.#uplink?.streams : 'none'),
     });

@@ -3,7 +3,8 @@ import type { Origin } from './stream.ts';
 
 export type Hop =
   | { readonly to: 'here' }
-  | { readonly to: 'child'; readonly name: string }
+  /** `below`: the name after the child's on the way; absent: the child is the one that is meant. */
+  | { readonly to: 'child'; readonly name: string; readonly below?: string }
   | { readonly to: 'parent' }
   | { readonly to: 'nowhere'; readonly why: string };
 
@@ -12,8 +13,8 @@ export function nextHop(own: string, target: string, origin: Origin, from?: stri
   if (target === own) return { to: 'here' };
   const prefix = own === '' ? '' : `${own}:`;
   if (target.startsWith(prefix)) {
-    const [name = ''] = target.slice(prefix.length).split(':');
-    if (origin !== 'below' || name !== from) return { to: 'child', name };
+    const [name = '', below] = target.slice(prefix.length).split(':');
+    if (origin !== 'below' || name !== from) return { to: 'child', name, ...(below === undefined ? {} : { below }) };
     return { to: 'nowhere', why: `${target} lies below ${prefix}${name}, which asks for it here` };
   }
   if (origin === 'above') return { to: 'nowhere', why: `${target} is not below this node` };

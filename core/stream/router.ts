@@ -5,9 +5,9 @@
 import type { Clock } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Link } from '../wire/link.ts';
+import { handOn } from './hand-on.ts';
 import { openLoopback } from './loopback.ts';
 import { nextHop } from './route.ts';
-import { splice } from './splice.ts';
 import type {
   ByteStream,
   Offer,
@@ -24,8 +24,10 @@ import { SessionStreams } from './streams.ts';
 /** Takes the offer or refuses it. */
 export type Endpoint = (offer: Offer) => void;
 
-/** Of a neighbour: its streams while it is attached; otherwise whether it is known at all, and since when it is gone. */
-export type Neighbour = { readonly streams: SessionStreams } | { readonly known: boolean; readonly silentMs?: number };
+/** Of a neighbour: its streams while it is attached, those of its siblings after them; otherwise whether it is known at all, and since when it is gone. */
+export type Neighbour =
+  | { readonly streams: SessionStreams; readonly others?: readonly SessionStreams[] }
+  | { readonly known: boolean; readonly silentMs?: number };
 
 export interface RouterPorts {
   readonly path: string;
@@ -33,7 +35,8 @@ export interface RouterPorts {
   readonly observer: StreamObserver;
   /** In words why not; undefined: it may pass. Asked at every hop, by that hop's own rules. */
   authorize(request: StreamRequest, origin: Origin): string | undefined;
-  child(name: string): Neighbour;
+  /** `below`: the name after it on the way, by which one of several siblings may be nearer than the others. */
+  child(name: string, below?: string): Neighbour;
   /** Undefined at the root. */
   parent(): Neighbour | undefined;
 }
@@ -88,7 +91,7 @@ export class StreamRouter {
         return this.#serve(offer);
       case 'child': {
         const at = this.#ports.path === '' ? hop.name : `${this.#ports.path}:${hop.name}`;
-        return this.#handOn(offer, this.#ports.child(hop.name), `child ${at}`);
+        return this.#handOn(offer, this.#ports.child(hop.name, hop.below), `child ${at}`);
       }
       case 'parent': {
         const parent = this.#ports.parent();
@@ -123,7 +126,7 @@ export class StreamRouter {
     const { deadlineMs } = offer.request;
     const leftMs = Math.floor(deadlineMs - Math.max(deadlineReserveMs, deadlineMs * deadlineShare));
     if (leftMs <= 0) return this.#refuse(offer, 'DeadlineExceeded', `${deadlineMs} ms are too few to ask the ${who}`);
-    splice(offer, (handler) => neighbour.streams.open({ ...offer.request, deadlineMs: leftMs }, handler));
+    handOn(offer, [neighbour.streams, ...(neighbour.others ?? [])], leftMs, this.#ports.clock);
   }
 
   #refuse(offer: Offer, code: ResetCode, message: string, sinceMs?: number): void {

@@ -7,7 +7,7 @@
  */
 
 import type { AppliedChange } from '../../core/feed/feed.ts';
-import { splitReplica } from '../../core/identity/replica.ts';
+import { splitReplica, withReplica } from '../../core/identity/replica.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
@@ -93,6 +93,17 @@ export class SiblingGroups {
   membersOf(child: string): readonly string[] | undefined {
     const { name } = splitReplica(child);
     return this.#groups.has(name) ? this.#ports.mailboxes.siblingsOf(name) : undefined;
+  }
+
+  /** The siblings that share a name, the one to which their child is attached before the others. */
+  nearest(name: string, child?: string): readonly string[] | undefined {
+    const members = this.#ports.mailboxes.siblingsOf(name);
+    if (members.length < 2) return undefined;
+    const at = child === undefined ? undefined : this.#groups.get(name)?.ownership.children.get(child)?.at;
+    const home = at === undefined ? undefined : withReplica(name, at);
+    return home !== undefined && members.includes(home)
+      ? [home, ...members.filter((member) => member !== home)]
+      : members;
   }
 
   // -------------------------------------------------------------------------------------------------------- inputs

@@ -25,6 +25,8 @@ export interface NodeStreamsPorts {
   knows(child: string): boolean;
   /** Of a session with the child, if there is one. */
   child(name: string): SessionStreams | undefined;
+  /** A child by its name and those that share it, the one first to which the node `below` belongs; undefined: it has no siblings. */
+  siblings?(name: string, below?: string): readonly string[] | undefined;
   connection(child: string): SessionStatus;
   /** Of the session with the parent; `none`: this is the root. */
   parent(): SessionStreams | undefined | 'none';
@@ -41,7 +43,7 @@ export function nodeStreams(ports: NodeStreamsPorts): StreamRouter {
     clock,
     observer,
     authorize: streamRules({ fromBelow }),
-    child: (name) => childOf(ports, name),
+    child: (name, below) => childOf(ports, name, below),
     parent: () => {
       const parent = ports.parent();
       if (parent === 'none') return undefined;
@@ -90,10 +92,13 @@ function parameter({ query }: ApiRequest, name: string, absent: number | undefin
   throw new BanyanError('BadRequest', `${name}: Invalid value: ${value}: must be 1 to ${max}`);
 }
 
-function childOf({ child, connection, knows }: NodeStreamsPorts, name: string): Neighbour {
-  const streams = child(name);
-  if (streams) return { streams };
-  return knows(name) ? { known: true, silentMs: connection(name).silentMs } : { known: false };
+function childOf({ child, connection, knows, siblings }: NodeStreamsPorts, name: string, below?: string): Neighbour {
+  const names = siblings?.(name, below) ?? [name];
+  const [streams, ...others] = names.flatMap((one) => child(one) ?? []);
+  if (streams) return { streams, others };
+  const known = names.filter((one) => knows(one));
+  if (known.length === 0) return { known: false };
+  return { known: true, silentMs: Math.min(...known.map((one) => connection(one).silentMs)) };
 }
 
 function healthOf({ path, software, notReady }: NodeStreamsPorts): Health {

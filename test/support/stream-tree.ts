@@ -1,4 +1,5 @@
 /** The stream routers of a few nodes on links in memory and virtual time, without sessions around them. */
+import { splitReplica } from '../../core/identity/replica.ts';
 import { VirtualClock } from '../../core/runtime/clock.ts';
 import { type Endpoint, StreamRouter } from '../../core/stream/router.ts';
 import { streamRules } from '../../core/stream/rules.ts';
@@ -43,8 +44,9 @@ export class StreamTree {
     return this;
   }
 
-  async dial(path: string): Promise<void> {
-    const [above, name] = cut(path);
+  /** `above`: a sibling of its parent, `a~1`. */
+  async dial(path: string, above = cut(path)[0]): Promise<void> {
+    const [, name] = cut(path);
     const [child, parent] = [this.nodes.get(path)!, this.nodes.get(above)!];
     const network = {
       clock: this.clock,
@@ -119,13 +121,14 @@ export class StreamTree {
     const counts = new StreamCounts();
     const children = new Map<string, SessionStreams>();
     const router = new StreamRouter({
-      path,
+      path: splitReplica(path).name,
       clock: this.clock,
       observer: counts,
       authorize: streamRules({ fromBelow }),
       child: (name) => {
-        const streams = children.get(name);
-        if (streams) return { streams };
+        const named = [...children].filter(([child]) => splitReplica(child).name === name);
+        const [streams, ...others] = named.map(([, of]) => of);
+        if (streams) return { streams, others };
         const known = this.#known.has(path === '' ? name : `${path}:${name}`);
         return { known, ...(known ? { silentMs: 7_000 } : {}) };
       },

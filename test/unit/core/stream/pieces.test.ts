@@ -31,12 +31,13 @@ describe('the next hop', () => {
   it.each([
     ['', '', 'here', undefined, { to: 'here' }],
     ['a:b', 'a:b', 'above', undefined, { to: 'here' }],
-    ['', 'a:b:c', 'here', undefined, { to: 'child', name: 'a' }],
-    ['a', 'a:b:c', 'above', undefined, { to: 'child', name: 'b' }],
+    ['', 'a', 'here', undefined, { to: 'child', name: 'a' }],
+    ['', 'a:b:c', 'here', undefined, { to: 'child', name: 'a', below: 'b' }],
+    ['a', 'a:b:c', 'above', undefined, { to: 'child', name: 'b', below: 'c' }],
     ['a', 'ab:c', 'here', undefined, { to: 'parent' }],
     ['a', 'b', 'below', 'x', { to: 'parent' }],
     ['a', '', 'below', 'x', { to: 'parent' }],
-    ['a', 'a:y:z', 'below', 'x', { to: 'child', name: 'y' }],
+    ['a', 'a:y:z', 'below', 'x', { to: 'child', name: 'y', below: 'z' }],
     ['a', 'b', 'above', undefined, { to: 'nowhere', why: 'b is not below this node' }],
     ['', 'x:y', 'below', 'x', { to: 'nowhere', why: 'x:y lies below x, which asks for it here' }],
   ] as const)('from %j to %j, asked from %s (%s), is %j', (own, target, origin, from, hop) => {

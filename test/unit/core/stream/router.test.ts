@@ -88,6 +88,56 @@ describe('a stream through the tree', () => {
   });
 });
 
+describe('a stream to a place with siblings', () => {
+  const siblings = async () => {
+    const tree = new StreamTree(['a', 'a~1', 'a:b']);
+    for (const path of ['a', 'a~1']) await tree.dial(path);
+    return tree;
+  };
+
+  it('reaches a node that is attached to the second of them', async () => {
+    const tree = await siblings();
+    await tree.dial('a:b', 'a~1');
+    tree.register('a:b', 'test', echoEndpoint);
+    const asked = tree.open('', { path: 'a:b' });
+    asked.stream.write(Buffer.from('hello'));
+    asked.stream.end();
+    await tree.run(30);
+    expect([asked.text, asked.events]).toEqual(['hello', ['accepted', 'end', 'closed']]);
+    expect(tree.openEnds()).toBe(0);
+  });
+
+  it('goes to the next when one of them is silent, within the deadline', async () => {
+    const tree = await siblings();
+    await tree.dial('a:b', 'a~1');
+    tree.register('a:b', 'test', echoEndpoint);
+    tree.isSilent = (path) => path === 'a';
+    const asked = tree.open('', { path: 'a:b', deadlineMs: 1_000 });
+    await tree.run(600);
+    expect(asked.events).toEqual(['accepted']);
+  });
+
+  it('is refused with the word of one that knows the child, when it is attached to none of them', async () => {
+    const tree = await siblings();
+    const asked = tree.open('', { path: 'a:b' });
+    await tree.run(30);
+    expect(asked.reset).toMatchObject({ code: 'Disconnected', at: 'a', message: 'the child a:b is not connected' });
+    expect(tree.openEnds()).toBe(0);
+  });
+
+  it('is withdrawn from the one that is asked, and no other is asked then', async () => {
+    const tree = await siblings();
+    tree.isSilent = () => true;
+    const asked = tree.open('', { path: 'a' });
+    await tree.run(10);
+    asked.stream.reset({ code: 'Cancelled', message: 'enough', at: '' });
+    await tree.run(20);
+    const opens = tree.frames.filter(({ frame }) => frame.frame?.$case === 'open');
+    expect(opens.map(({ to }) => to)).toEqual(['a']);
+    expect(tree.openEnds()).toBe(0);
+  });
+});
+
 describe('a stream is refused', () => {
   const attached = (paths: string[], options = {}) => new StreamTree(paths, options).attach();
 
