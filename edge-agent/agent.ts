@@ -8,6 +8,7 @@ import type { Held } from '../core/feed/deletions.ts';
 import type { AppliedChange, Producer, Table } from '../core/feed/feed.ts';
 import { stableStringify } from '../core/object/canonical.ts';
 import { timestamp } from '../core/object/conditions.ts';
+import { hash128 } from '../core/object/hash.ts';
 import { formatKey, parseKey } from '../core/object/key.ts';
 import type { Clock, Timer } from '../core/runtime/clock.ts';
 import { describeError } from '../core/runtime/errors.ts';
@@ -20,6 +21,7 @@ import { encodePartial } from '../core/summary/partial.ts';
 import { heldAttributes } from '../core/wire/deletion-guard.ts';
 import {
   goneKey,
+  handedKey,
   nodeKey,
   type PlacementId,
   parseEntryKey,
@@ -303,6 +305,8 @@ export class Agent {
         return this.#sayPartial(entry.id);
       case 'gone':
         return this.#sayGone(entry.id);
+      case 'has':
+        return this.#sayHas(entry.id);
       case 'node':
         return entry.path === this.#options.path ? this.#sayNode() : undefined;
       case 'seen':
@@ -352,6 +356,15 @@ export class Agent {
     if (asked === undefined || this.#desired.isWanted(id) || this.#leaving.isLeaving(id)) return undefined;
     const attributes: GoneAttributes = { asked };
     return { attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
+  }
+
+  #sayHas(id: PlacementId): Saying | undefined {
+    const { store, downstream } = this.#options;
+    const content = store.read((reader) => {
+      const row = downstream.get(reader, hash128(handedKey(id)));
+      return row?.content && downstream.content(reader, row.content);
+    });
+    return content && { attributes: content.attributes, body: content.body };
   }
 
   #sayNode(): Saying {

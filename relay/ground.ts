@@ -52,6 +52,8 @@ export interface NodeEvents {
   /** The same of children of this node, one of several siblings; false: not all of it could be told anew yet. */
   retell(children: readonly string[]): boolean;
   endSession(child: string, reason: string): void;
+  /** These children may be told what they are to have. */
+  mayFollow(children: readonly string[]): void;
 }
 
 /** What most rooms ask, ready to be spread into their ports. */

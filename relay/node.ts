@@ -168,6 +168,7 @@ export class Node implements AsyncDisposable {
       },
       retell: (children) => this.#recounts.retell(children),
       endSession: (child, reason) => this.#sessions.disconnect(child, reason),
+      mayFollow: (children) => this.#sessions.readyChanged(children),
     };
   }
 
@@ -210,6 +211,7 @@ export class Node implements AsyncDisposable {
       idle: () => {
         this.#readiness.idle();
         this.#ground.place.say();
+        this.#down.arrivals.idle();
         this.#teller.idle();
       },
       failed: (error) => this.#ports.fatal(error),
@@ -244,6 +246,7 @@ export class Node implements AsyncDisposable {
     this.#ground.groups.pass(t, child, changes);
     this.#reports.pass(t, child, changes);
     this.#guard.fromBelow(t, changes);
+    this.#down.fromBelow(t, child, changes);
     this.#up.pass(t, child, changes);
   }
 
@@ -287,10 +290,11 @@ export class Node implements AsyncDisposable {
       feedsOf: (t, child, role) => {
         const feeds = this.#ground.book.feedsOf(t, child, role);
         this.#guard.tell(t, feeds.producer);
+        this.#down.arrivals.begin(child, role);
         this.#loop.poke();
         return feeds;
       },
-      ready: (child) => this.#readiness.down(child),
+      ready: (child) => this.#readiness.down(child) && this.#down.arrivals.mayFollow(child),
       putBack: () => {
         if (this.#uplink) this.#readiness.putBack();
       },
@@ -299,6 +303,10 @@ export class Node implements AsyncDisposable {
       siblings: this.#ground.place,
       watermarks: () => this.#teller.covered,
       acknowledged: (child) => this.#reports.poke(child),
+      caughtUp: (child) => {
+        this.#down.arrived(child);
+        this.#loop.poke();
+      },
       connected: (child) => this.#connectionChanged(child),
       disconnected: (child) => this.#connectionChanged(child),
       alarmChanged: (child) => this.#reports.poke(child),

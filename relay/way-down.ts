@@ -1,5 +1,7 @@
 /** The rooms of the way down: what each child gets, and when. */
-import type { Reader } from '../core/store/store.ts';
+import type { AppliedChange } from '../core/feed/feed.ts';
+import type { Reader, Transaction } from '../core/store/store.ts';
+import { parseEntryKey } from '../core/wire/entries.ts';
 import { Customization } from './customize/customization.ts';
 import type { Ground, NodeEvents } from './ground.ts';
 import { dropUpsynced } from './mailbox/upsynced.ts';
@@ -8,12 +10,15 @@ import { MoveBook } from './moves/move-book.ts';
 import { Mover } from './moves/mover.ts';
 import type { NodePorts } from './node-ports.ts';
 import { Exposures } from './rollout/exposure.ts';
+import { HandedReleases } from './rollout/handed.ts';
 import { Scheduler } from './schedule/schedule.ts';
+import { Arrivals } from './tree/arrivals.ts';
 import type { WayUp } from './way-up.ts';
 
 export class WayDown {
   readonly customization: Customization;
   readonly exposures: Exposures;
+  readonly arrivals: Arrivals;
   readonly moves: MoveBook;
   readonly mover: Mover;
   readonly scheduler: Scheduler;
@@ -32,6 +37,12 @@ export class WayDown {
       clock,
       soon,
       admitted: (id, children) => events.admitted(id, children),
+      handed: new HandedReleases({ ...lookups, hasSiblings: ground.place.hasSiblings }),
+    });
+    this.arrivals = new Arrivals({
+      hasSiblings: ground.place.hasSiblings,
+      behind: (child) => store.read((reader) => this.exposures.behind(reader, child)),
+      changed: (children) => events.mayFollow(children),
     });
     this.moves = new MoveBook(clock);
     this.mover = new Mover({
@@ -59,6 +70,20 @@ export class WayDown {
   stop(): void {
     this.mover.stop();
     this.exposures.stop();
+  }
+
+  /** In the transaction that applies what a child said. */
+  fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
+    for (const { key, after } of changes) {
+      const entry = parseEntryKey(key);
+      if (entry?.type === 'has' && after) this.exposures.agentSaid(t, entry.id, child);
+    }
+  }
+
+  /** All that a child had to say when it came is stored. */
+  arrived(child: string): void {
+    this.arrivals.caughtUp(child);
+    this.mover.arrived(child);
   }
 
   #makeScheduler({ lookups, book, outbox }: Ground, events: NodeEvents, up: () => WayUp): Scheduler {

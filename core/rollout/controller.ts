@@ -48,6 +48,8 @@ export interface Outcome {
 
 /** What one command writes, object by object, is over by then, and is one release. */
 const quietMs = 1_000;
+/** A parent that is half open is given up after 60 s, and its children are with another one half a minute later at most. */
+const awayMaxMs = 90_000;
 
 export function step(before: RolloutState, input: ControllerInput): Outcome {
   if (before.held === 0) {
@@ -82,6 +84,9 @@ function authoriseFirst(state: RolloutState, input: ControllerInput): Outcome {
   if (greatestCount(conditions) > 0 && !hasHeard(state, part)) {
     return late(inPhase(state, 'Progressing'), input, 'waits for the relays to count their destinations');
   }
+  const nobody = greatestCount(conditions) > 0 && input.expected > 0 && part?.smallest.length === 0;
+  const waiting = awayFor(state, nobody, input);
+  if (waiting) return waiting;
   return authorised({ ...state, drawn: part?.smallest.slice(0, greatestCount(conditions)) ?? [] }, input);
 }
 
@@ -104,13 +109,27 @@ function goOn(state: RolloutState, input: ControllerInput): Outcome {
     return late(inPhase(known, 'Progressing'), input, 'waits for connected relays that have not heard of it');
   }
   const alone = part?.waves[state.wave] ?? noCounts;
+  const waiting = awayFor(known, alone.expected > 0 && alone.fresh === 0, input);
+  if (waiting) return waiting;
+  const { awayAtMs: _awayAtMs, ...present } = known;
+  const back = alone.fresh > 0 ? present : known;
   const gates =
     alone.expected === 0 ? (wave.gates ?? []).filter(({ expression }) => expression === undefined) : wave.gates;
   if (!isDone(upTo, alone, gates ?? [])) {
-    const { doneAtMs: _doneAtMs, ...undone } = known;
+    const { doneAtMs: _doneAtMs, ...undone } = back;
     return late(inPhase(undone, 'Progressing'), input, waitsForDestinations(upTo));
   }
-  return afterDone({ ...known, doneAtMs: known.doneAtMs ?? nowMs }, input, wave, waves, { upTo, alone });
+  return afterDone({ ...back, doneAtMs: back.doneAtMs ?? nowMs }, input, wave, waves, { upTo, alone });
+}
+
+/** None of those that the wave is about is connected: what is away for good holds nobody up, what comes back by another way is waited for. */
+function awayFor(state: RolloutState, isAway: boolean, input: ControllerInput): Outcome | undefined {
+  if (!isAway) return undefined;
+  const awayAtMs = state.awayAtMs ?? input.nowMs;
+  const untilMs = awayAtMs + awayMaxMs;
+  if (input.nowMs >= untilMs || input.nowMs < awayAtMs) return undefined;
+  const words = `none of its destinations is connected, goes on without them at ${timeOf(untilMs)}`;
+  return { ...at(inPhase({ ...state, awayAtMs }, 'Progressing'), input, words), wakeAtMs: untilMs };
 }
 
 function afterDone(
@@ -157,7 +176,7 @@ export const approveAnnotation = 'edge.banyan.io/approve';
 
 function authorised(state: RolloutState, input: ControllerInput): Outcome {
   const { nowMs } = input;
-  const { doneAtMs: _doneAtMs, ...rest } = state;
+  const { doneAtMs: _doneAtMs, awayAtMs: _awayAtMs, ...rest } = state;
   const next: RolloutState = {
     ...rest,
     phase: 'Progressing',

@@ -14,7 +14,7 @@ import type { Amount } from './spec.ts';
 import { greatestCount, positionOf, waveOf } from './waves.ts';
 
 export interface ChildFacts {
-  readonly uid: string;
+  readonly path: string;
   /** Of each Location through which the placement reaches it. */
   readonly labels: readonly Labels[];
   readonly connected: boolean;
@@ -60,7 +60,7 @@ export class LocalRelease {
   /** What is known of a child now, and what it adds to the node's part. */
   set(name: string, facts: ChildFacts): RolloutPart {
     const { salt, waves, drawn, wave: authorised, release } = this.#release;
-    const position = positionOf(salt, facts.uid);
+    const position = positionOf(salt, facts.path);
     const wave = waveOf(waves, drawn, facts.labels, position);
     const { connected, exposed } = facts;
     toggle(this.#waiting, name, connected && !exposed && wave <= authorised);

@@ -40,6 +40,8 @@ export interface RolloutState {
   /** When the rollout got on last, and how far it was then: what the progress deadline counts from. */
   readonly progressAtMs: number;
   readonly progress: number;
+  /** Since when none of those that the wave is about is connected. */
+  readonly awayAtMs?: number;
   /** Since when the destinations of the wave are all done. */
   readonly doneAtMs?: number;
   /** Why it does not go on by itself. */

@@ -1,5 +1,5 @@
 /**
- * To which wave a destination belongs, decided where it is known. Its position in [0, 1) is a hash of the release's salt and its uid: a
+ * To which wave a destination belongs, decided where it is known. Its position in [0, 1) is a hash of the release's salt and its path: a
  * fraction takes the positions below it, so that fractions are nested, and the same destinations are not always the first. A count takes the
  * smallest of all positions of connected destinations, found by merging the smallest of each subtree (bottom-k), so that no node knows the
  * destinations of another. The root publishes just these: everything up to a threshold would be more than the count as soon as a destination
@@ -12,9 +12,9 @@ import type { WaveCondition } from './spec.ts';
 /** Bits of a hash that a double holds exactly. */
 const positionBits = 53n;
 
-/** Uniform in [0, 1): the first 53 bits of a hash of salt and uid. */
-export function positionOf(salt: string, uid: string): number {
-  const hash = hash128(`${salt}\n${uid}`);
+/** Uniform in [0, 1): the first 53 bits of a hash of salt and path. */
+export function positionOf(salt: string, path: string): number {
+  const hash = hash128(`${salt}\n${path}`);
   const first = Buffer.from(hash.buffer, hash.byteOffset, hash.byteLength).readBigUInt64BE();
   return Number(first >> (64n - positionBits)) / 2 ** Number(positionBits);
 }

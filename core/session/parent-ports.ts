@@ -44,6 +44,8 @@ export interface ParentSessionsPorts {
   /** How far this node has come with its sources, for children that are told. */
   watermarks?(): Watermarks;
   acknowledged(child: string, cursor: number): void;
+  /** All that the child had to say at the beginning of its session is stored. */
+  caughtUp?(child: string): void;
   connected(child: string): void;
   disconnected(child: string, reason: string): void;
   /** What `status` says of alarms is something else now. */

@@ -277,7 +277,7 @@ export class ParentSessions {
           if (link.peer.role === 'agent') this.#waiting.delete(child);
           this.#ports.acknowledged(child, cursor);
         },
-        caughtUp: () => {},
+        caughtUp: () => this.#ports.caughtUp?.(child),
         slots: this.#slots,
         rootAgeMs: () => this.#ports.rootAgeMs(),
         mismatch: this.#mismatchOf(child),

@@ -24,6 +24,7 @@ export type EntryKey =
   | { readonly type: 'grant'; readonly id: PlacementId }
   | { readonly type: 'withdrawn'; readonly id: PlacementId }
   | { readonly type: 'gone'; readonly id: PlacementId }
+  | { readonly type: 'handed' | 'has'; readonly id: PlacementId }
   | { readonly type: 'object'; readonly source: string; readonly object: ObjectKey }
   | { readonly type: 'auxiliary'; readonly source: string; readonly object: ObjectKey }
   | { readonly type: 'promoted'; readonly source: string; readonly id: PlacementId; readonly object: ObjectKey }
@@ -62,6 +63,9 @@ export const targetKey = (id: PlacementId) => `t/${id}`;
 export const rulesKey = (id: PlacementId) => `u/${id}`;
 export const grantKey = (id: PlacementId) => `g/${id}`;
 export const withdrawnKey = (id: PlacementId) => `w/${id}`;
+/** Which release an agent was handed, and its own word of that. */
+export const handedKey = (id: PlacementId) => `h/${id}`;
+export const hasKey = (id: PlacementId) => `has/${id}`;
 export const goneKey = (id: PlacementId) => `gone/${id}`;
 export const objectKey = (source: string, key: ObjectKey) => `o/${source}/${formatKey(key)}`;
 /** Its object is to stay as the agent has it. */
@@ -128,6 +132,10 @@ function parsedEntryKey(key: string): EntryKey | undefined {
       return { type: 'grant', id: rest };
     case 'w':
       return { type: 'withdrawn', id: rest };
+    case 'h':
+      return { type: 'handed', id: rest };
+    case 'has':
+      return { type: 'has', id: rest };
     case 'gone':
       return { type: 'gone', id: rest };
     case 'partial':

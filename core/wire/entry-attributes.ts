@@ -34,6 +34,13 @@ export interface WithdrawnAttributes {
 }
 export type GoneAttributes = WithdrawnAttributes;
 
+/** To agents that may go from one sibling to another, and from them: the newest release of the placement that the agent was told of. */
+export interface HandedAttributes {
+  readonly release: number;
+  /** The agent has its candidate, or is about to; false: it has what was promoted before. */
+  readonly handed: boolean;
+}
+
 /** Of rows that travel because placements want them. */
 export interface RefsAttributes {
   /** Names of the placements (of the same source), sorted. */

@@ -74,6 +74,7 @@ const attributeShapes = {
   rules: bare,
   grant: z.looseObject({ sequence: whole }),
   withdrawn: z.looseObject({ asked: whole }),
+  handed: z.looseObject({ release: whole, handed: z.boolean() }),
   keep: bare,
   promoted: z.looseObject({ refs, promoted: objectAttributes.omit({ refs: true }).optional(), revision: whole }),
   promotedCustomizer: z.looseObject({ refs, absent: z.literal(true).optional(), revision: whole }),

@@ -20,6 +20,7 @@ export function checkFromAbove(path: string, { key, after }: AppliedChange): voi
     case 'rules':
     case 'grant':
     case 'withdrawn':
+    case 'handed':
       return checkSource(path, key, splitPlacementId(entry.id).source);
     case 'object':
     case 'auxiliary':
@@ -34,6 +35,7 @@ export function checkFromAbove(path: string, { key, after }: AppliedChange): voi
     case 'partial':
     case 'summary':
     case 'gone':
+    case 'has':
     case 'state':
     case 'associated':
     case 'upsynced':

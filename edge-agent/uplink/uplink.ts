@@ -15,6 +15,7 @@ import { attributesOf, releaseHeldKey } from '../../core/wire/entries.ts';
 import type { ReleaseHeldAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Dialer, Link } from '../../core/wire/link.ts';
 import { noteSeen } from '../../core/wire/seen.ts';
+import { sayHanded } from '../outbox/handed.ts';
 
 export interface UplinkOptions {
   readonly path: string;
@@ -108,8 +109,9 @@ export class Uplink {
   }
 
   #applied(t: Transaction, changes: readonly AppliedChange[]): void {
-    const { path, downstream, received } = this.#options;
+    const { path, downstream, outbox, received } = this.#options;
     noteSeen(t, changes);
+    if (sayHanded(t, outbox, changes)) t.afterCommit(() => this.wake());
     for (const { key, after } of changes) {
       if (key !== releaseHeldKey(path) || !after) continue;
       const released = downstream.release(t, attributesOf<ReleaseHeldAttributes>(after).token);

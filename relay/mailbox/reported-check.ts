@@ -24,6 +24,7 @@ const state = z.object({
   local: count.optional(),
 });
 const gone = z.object({ asked: count });
+const has = z.object({ release: count, handed: z.boolean() });
 const attach = z.object({ sequence: count, role: z.enum(['relay', 'agent']) });
 const said = z.object({ term: count });
 const flaws = z.object({ count, sample: z.array(z.string()) });
@@ -76,6 +77,7 @@ export function checkSpeaker(path: string, { key }: Pick<AppliedChange, 'key'>):
     case 'partial':
     case 'summary':
     case 'gone':
+    case 'has':
     case 'attach':
     case 'siblings':
     case 'state':
@@ -122,6 +124,9 @@ function checkShape(content: Content): void {
       return;
     case 'gone':
       decodeChecked(`the entry ${key}`, gone, attributes);
+      return;
+    case 'has':
+      decodeChecked(`the entry ${key}`, has, attributes);
       return;
     case 'attach':
       decodeChecked(`the entry ${key}`, attach, attributes);

@@ -159,6 +159,28 @@ export class Mover implements Passage {
     this.decide(id);
   }
 
+  /**
+   * All that an agent has to say is known here. Where it comes from a sibling of this node, the move may be further there: it has what it was to wait for,
+   * or has nothing left of what it was to keep, and that is not taken back.
+   */
+  arrived(name: string): void {
+    const { book, store, later } = this.#ports;
+    const passed = store.read((reader) =>
+      [...book.placementsOf(name)].filter((id) => {
+        const row = book.row(id, name);
+        const has = this.#reportedBy(reader, id, name) !== undefined;
+        return !row?.granted && ((row?.state === 'joining' && has) || (row?.state === 'leaving' && !has));
+      }),
+    );
+    if (passed.length === 0) return;
+    later((t) => {
+      for (const id of passed) {
+        book.set(t, id, name, { ...book.row(id, name)!, granted: true });
+        markDirty(t, 'match', `${id} ${name}`);
+      }
+    });
+  }
+
   /** An agent has told that it has let go of a placement. */
   letGo(id: PlacementId, name: string): void {
     if (this.#ports.book.row(id, name)?.asked !== undefined) this.#mark([id]);

@@ -12,7 +12,7 @@ import { LocalRelease } from '../../core/rollout/local.ts';
 import { emptyPart, notHeard, type RolloutPart, silentPart } from '../../core/rollout/part.ts';
 import { isPromoted, type ReleaseAttributes } from '../../core/rollout/release.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
-import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { asText, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Partial } from '../../core/summary/partial.ts';
@@ -32,6 +32,8 @@ import type { Outgoing, OutgoingStage, Shipment } from '../schedule/outgoing.ts'
 import type { Placement, Placements } from '../schedule/placements.ts';
 import { readRelease } from './baseline.ts';
 import { digestsOf, ensureDigests, forgetDigests } from './digest.ts';
+import { exposureKey, storedExposures, withheldKey, withheldRows } from './exposure-rows.ts';
+import type { HandedReleases } from './handed.ts';
 import { holders, type Promoted, promotedOf } from './held-back.ts';
 import { isHeldCustomizer } from './held-customizers.ts';
 import { type RolloutStatus, rolloutBelow } from './status.ts';
@@ -41,6 +43,10 @@ export interface ExposurePorts {
   readonly clock: Clock;
   readonly placements: Placements;
   tableOf(source: string): Table | undefined;
+  /** By which a destination has its position: the same at all siblings, whose inventories have objects of their own. */
+  pathOf(child: string): string;
+  /** What agents carry from one sibling of this node to another. */
+  readonly handed: HandedReleases;
   /** Calls back soon, after what waits already. */
   soon(run: () => void): void;
   /** These agents have the candidate from now on; their mailboxes have yet to follow. */
@@ -57,8 +63,6 @@ interface Known {
   timer: Timer | undefined;
   scheduled: boolean;
 }
-
-const nul = Buffer.of(0);
 
 export class Exposures implements OutgoingStage {
   readonly #ports: ExposurePorts;
@@ -105,6 +109,7 @@ export class Exposures implements OutgoingStage {
       return false;
     }
     this.#handOver(t, id, before, after);
+    if (after && this.#ports.handed.isCarried) this.#comeBeforeIt(t, id, after);
     return true;
   }
 
@@ -131,6 +136,7 @@ export class Exposures implements OutgoingStage {
 
   detached(t: Transaction, id: PlacementId, child: string): string[] {
     this.forget(id, child);
+    this.#ports.handed.forget(t, id, child);
     if (this.#known.get(id)?.exposed.delete(child)) t.remove(exposureKey(id, child));
     return withheldRows(t, id).filter((key) => key.startsWith('o/'));
   }
@@ -170,6 +176,44 @@ export class Exposures implements OutgoingStage {
     markDirty(t, 'target', id);
   }
 
+  // ------------------------------------------------------------------------------------ what agents bring from elsewhere
+
+  /** An agent says what it was handed: here, or by a sibling of this node. */
+  agentSaid(t: Transaction, id: PlacementId, child: string): void {
+    if (!this.#ports.handed.isNews(t, id, child)) return;
+    const known = this.#known.get(id);
+    if (known) this.#adopt(t, id, known, child);
+    markDirty(t, 'exposure', `${id} ${child}`);
+  }
+
+  /** In words, why an agent that comes from a sibling can't be told anything yet. */
+  behind(reader: Reader, child: string): string | undefined {
+    const { placements, handed } = this.#ports;
+    for (const id of placements.ofChild(child)) {
+      if (!placements.get(id)?.staged) continue;
+      const release = this.#isKnown(reader, id) ? this.#known.get(id)?.release : undefined;
+      const reason = handed.isBehind(reader, id, child, release);
+      if (reason !== undefined) return reason;
+    }
+    return undefined;
+  }
+
+  /** A release has come: those have it to whom a sibling has handed it, and when it is promoted all are to have it. Told before the objects. */
+  #comeBeforeIt(t: Transaction, id: PlacementId, known: Known): void {
+    for (const child of this.#ports.placements.get(id)?.children ?? []) {
+      if (isPromoted(known.release)) this.#ports.handed.tell(t, id, child, known.release, true);
+      this.#adopt(t, id, known, child);
+    }
+  }
+
+  #adopt(t: Transaction, id: PlacementId, { release, exposed }: Known, child: string): void {
+    if (exposed.get(child) === release.release || !this.#ports.handed.hasIt(t, id, child, release)) return;
+    this.#ports.handed.tell(t, id, child, release, true);
+    t.put(exposureKey(id, child), text(JSON.stringify({ release: release.release })));
+    exposed.set(child, release.release);
+    markDirty(t, 'exposure', `${id} ${child}`);
+  }
+
   // ------------------------------------------------------------------------------------------------- what is shipped
 
   outgoing(t: Transaction, shipment: Shipment, what: Outgoing): Outgoing {
@@ -200,7 +244,14 @@ export class Exposures implements OutgoingStage {
       if (!promoted && !wants) continue;
       if (this.#hasCandidate(id, child.name)) return what;
       if (!promoted && !usesHeld(t, id, what)) return what;
-      held ??= asPromoted(id, promoted, what);
+      held ??= this.#ports.handed.notOlder(
+        t,
+        id,
+        child.name,
+        this.#known.get(id)?.release,
+        table.get(t, keyHash),
+        asPromoted(id, promoted, what),
+      );
     }
     const key = what.type === 'content' ? what.content.key : changed?.key;
     if (unknown.length > 0 && key !== undefined) {
@@ -222,8 +273,10 @@ export class Exposures implements OutgoingStage {
       this.#withhold(t, placement.id, targetKey(placement.id));
       return undefined;
     }
-    if (this.#hasCandidate(placement.id, child)) return target;
-    return { ...target, target: this.#known.get(placement.id)!.release.promotedTarget };
+    const { release } = this.#known.get(placement.id)!;
+    const handed = this.#hasCandidate(placement.id, child);
+    this.#ports.handed.tell(t, placement.id, child, release, handed);
+    return handed ? target : { ...target, target: release.promotedTarget };
   }
 
   /** What a node below the origin knows of a release: told in the status that it shows of the placement. */
@@ -284,7 +337,7 @@ export class Exposures implements OutgoingStage {
     const { generation, target } = placement.target ?? {};
     const current = reported?.generation === generation && reported?.target === target ? reported : undefined;
     const part = known.local.set(child.name, {
-      uid: child.destinations[0]?.syncTargetUid ?? '',
+      path: this.#ports.pathOf(child.name),
       labels: matchingDestinations(placement, child).map(({ labels }) => labels),
       connected,
       exposed: known.exposed.get(child.name) === release.release,
@@ -330,6 +383,7 @@ export class Exposures implements OutgoingStage {
     if (children.length === 0) return;
     store.write((t) => {
       for (const child of children) {
+        this.#ports.handed.tell(t, id, child, release, true);
         t.put(exposureKey(id, child), text(JSON.stringify({ release: release.release })));
         markDirty(t, 'exposure', `${id} ${child}`);
       }
@@ -357,28 +411,6 @@ function asPromoted(id: PlacementId, promoted: Promoted | undefined, what: Outgo
   const { content, originRevision } = promoted;
   if (!content) return { type: 'nothing', originRevision };
   return { type: 'content', content, originRevision, madeAsPromoted: id };
-}
-
-function storedExposures(reader: Reader, id: PlacementId): Map<string, number> {
-  const prefix = exposureKey(id, '');
-  const stored = [...reader.scan(prefixRange(prefix))].map(([key, value]): [string, number] => [
-    asText(key.subarray(prefix.length)),
-    (JSON.parse(asText(value)) as { release: number }).release,
-  ]);
-  return new Map(stored);
-}
-
-function exposureKey(id: PlacementId, child: string): Uint8Array {
-  return concat(prefixOf('exposure'), text(id), nul, text(child));
-}
-
-function withheldRows(reader: Reader, id: PlacementId): string[] {
-  const prefix = withheldKey(id, '');
-  return [...reader.scan(prefixRange(prefix))].map(([key]) => asText(key.subarray(prefix.length)));
-}
-
-function withheldKey(id: PlacementId, key: string): Uint8Array {
-  return concat(prefixOf('withheld'), text(id), nul, text(key));
 }
 
 function refsOf(what: Outgoing): readonly string[] {

@@ -35,7 +35,7 @@ export interface Releases {
   release(t: Transaction): boolean;
   /** Returns the keys of rows that were kept back from the placement's children. */
   detached(t: Transaction, id: PlacementId, child: string): readonly string[];
-  /** What an agent's reports are to be exact for; undefined: what it was told stays. */
+  /** What an agent's reports are to be exact for, once all objects are in its mailbox; undefined: what it was told stays. */
   targetFor(
     t: Transaction,
     placement: Placement,

@@ -20,7 +20,7 @@ const release: ReleaseAttributes = {
   digest: '',
 };
 const facts = (some: Partial<ChildFacts> = {}): ChildFacts => ({
-  uid: 'u',
+  path: 'u',
   labels: [{}],
   connected: true,
   exposed: false,
@@ -32,7 +32,7 @@ const names = (n: number) => Array.from({ length: n }, (_, i) => `c${i}`);
 
 function hop(some: Partial<ReleaseAttributes>, children: number): LocalRelease {
   const local = new LocalRelease({ ...release, ...some }, 0, children);
-  for (const name of names(children)) local.set(name, facts({ uid: name }));
+  for (const name of names(children)) local.set(name, facts({ path: name }));
   return local;
 }
 

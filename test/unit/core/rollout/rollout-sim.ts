@@ -136,7 +136,7 @@ export class RolloutSim {
   #tell(local: LocalRelease, child: SimChild): RolloutPart {
     const exposed = child.exposed > 0 && child.exposed === local.release.release;
     return local.set(child.name, {
-      uid: child.name,
+      path: child.name,
       labels: [child.labels],
       connected: child.connected,
       exposed,

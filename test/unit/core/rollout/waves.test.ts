@@ -3,33 +3,33 @@ import { describe, expect, it } from 'vitest';
 import type { WaveCondition } from '../../../../core/rollout/spec.ts';
 import { positionOf, smallestPositions, waveOf } from '../../../../core/rollout/waves.ts';
 
-const uids = (n: number) => Array.from({ length: n }, (_, i) => `uid-${i}`);
-const wave = (conditions: readonly WaveCondition[], uid: string, salt = 's') =>
-  waveOf(conditions, null, [{}], positionOf(salt, uid));
+const uids = (n: number) => Array.from({ length: n }, (_, i) => `path-${i}`);
+const wave = (conditions: readonly WaveCondition[], path: string, salt = 's') =>
+  waveOf(conditions, null, [{}], positionOf(salt, path));
 
 describe('the wave of a destination', () => {
   it('by fraction has about that share of the destinations', () => {
-    const first = uids(10_000).filter((uid) => wave([{ fraction: 0.1 }], uid) === 0);
+    const first = uids(10_000).filter((path) => wave([{ fraction: 0.1 }], path) === 0);
     // Five standard deviations of 10,000 draws at 10 %.
     expect(Math.abs(first.length - 1_000)).toBeLessThan(150);
   });
 
   it('by a greater fraction has every destination of a smaller one', () => {
     fc.assert(
-      fc.property(fc.string(), fc.uuid(), fc.double({ min: 0, max: 1, noNaN: true }), (salt, uid, fraction) => {
-        const smaller = wave([{ fraction }], uid, salt) === 0;
-        const greater = wave([{ fraction: Math.min(1, fraction + 0.1) }], uid, salt) === 0;
+      fc.property(fc.string(), fc.uuid(), fc.double({ min: 0, max: 1, noNaN: true }), (salt, path, fraction) => {
+        const smaller = wave([{ fraction }], path, salt) === 0;
+        const greater = wave([{ fraction: Math.min(1, fraction + 0.1) }], path, salt) === 0;
         expect(greater || !smaller).toBe(true);
       }),
     );
   });
 
   it('has nobody at fraction 0 and everybody at fraction 1', () => {
-    expect(uids(100).map((uid) => wave([{ fraction: 0 }, { fraction: 1 }], uid))).toEqual(new Array(100).fill(1));
+    expect(uids(100).map((path) => wave([{ fraction: 0 }, { fraction: 1 }], path))).toEqual(new Array(100).fill(1));
   });
 
   it('is another for another salt: the same destinations are not always the first', () => {
-    const first = (salt: string) => uids(200).filter((uid) => wave([{ fraction: 0.1 }], uid, salt) === 0);
+    const first = (salt: string) => uids(200).filter((path) => wave([{ fraction: 0.1 }], path, salt) === 0);
     expect(first('a')).not.toEqual(first('b'));
   });
 
@@ -44,7 +44,7 @@ describe('the wave of a destination', () => {
     const count = fc.integer({ min: 1, max: 40 });
     fc.assert(
       fc.property(fc.uniqueArray(fc.uuid(), { minLength: 1 }), count, fc.nat(5), (all, k, parts) => {
-        const positions = all.map((uid) => positionOf('s', uid));
+        const positions = all.map((path) => positionOf('s', path));
         const groups = Array.from({ length: parts + 1 }, (_, i) => positions.filter((_, at) => at % (parts + 1) === i));
         const smallest = groups.reduceRight((a, b) => smallestPositions(a, b, k), [] as number[]);
         const chosen = positions.filter((position) => waveOf([{ count: k }], smallest, [{}], position) === 0);

@@ -25,6 +25,7 @@ import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { MoveBook } from '../../../../relay/moves/move-book.ts';
 import { Controllers, type RolloutOrigin } from '../../../../relay/rollout/controllers.ts';
 import { Exposures } from '../../../../relay/rollout/exposure.ts';
+import { HandedReleases } from '../../../../relay/rollout/handed.ts';
 import type { Child } from '../../../../relay/schedule/children.ts';
 import { markDirty } from '../../../../relay/schedule/dirty.ts';
 import { Placements } from '../../../../relay/schedule/placements.ts';
@@ -70,6 +71,13 @@ class BenchNode {
     this.placements = new Placements();
     this.#children = new Map(this.known);
     this.exposures = new Exposures({
+      pathOf: (child) => `uid-${child}`,
+      handed: new HandedReleases({
+        hasSiblings: false,
+        children: this.#children,
+        mailboxOf: (child) => this.mailboxes.get(child)?.producer,
+        reportedOf: (child) => this.#reported.get(child),
+      }),
       store: this.store,
       clock: this.#clock,
       placements: this.placements,

@@ -1,0 +1,18 @@
+/** Which releases the agent was handed, said to whatever parent it attaches to: in the transaction that stores the parent's word, so that no other one misses it. */
+import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import type { Transaction } from '../../core/store/store.ts';
+import { hasKey, parseEntryKey } from '../../core/wire/entries.ts';
+
+/** True if there is something new to send. */
+export function sayHanded(t: Transaction, outbox: Producer, changes: readonly AppliedChange[]): boolean {
+  let said = false;
+  for (const { key, after } of changes) {
+    const entry = parseEntryKey(key);
+    if (entry?.type !== 'handed') continue;
+    const of = hasKey(entry.id);
+    if (after) said = outbox.put(t, { ...after, key: of }, 0) || said;
+    else said = outbox.remove(t, hash128(of), 0) || said;
+  }
+  return said;
+}

@@ -1,0 +1,93 @@
+/**
+ * Which releases an agent was handed, where it may go from one sibling of this node to another: siblings share nothing, so the agent carries it. Each tells
+ * its agents in the mailbox (`h/` rows), before the objects when a release is handed out and behind them when it is taken back, and the agent says it to
+ * whomever it attaches to (`has/` rows), before that one's mailbox is followed. A node without siblings tells nothing.
+ */
+import type { Producer, Row, Table } from '../../core/feed/feed.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import { isPromoted, type ReleaseAttributes } from '../../core/rollout/release.ts';
+import { text } from '../../core/store/bytes.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
+import { attributesOf, handedKey, hasKey, type PlacementId } from '../../core/wire/entries.ts';
+import type { HandedAttributes } from '../../core/wire/entry-attributes.ts';
+import type { Child } from '../schedule/children.ts';
+import type { Outgoing } from '../schedule/outgoing.ts';
+
+export interface HandedPorts {
+  readonly hasSiblings: boolean;
+  readonly children: ReadonlyMap<string, Child>;
+  mailboxOf(child: string): Producer | undefined;
+  reportedOf(child: string): Table | undefined;
+}
+
+export class HandedReleases {
+  readonly #ports: HandedPorts;
+
+  constructor(ports: HandedPorts) {
+    this.#ports = ports;
+  }
+
+  /** Agents may come that were elsewhere. */
+  get isCarried(): boolean {
+    return this.#ports.hasSiblings;
+  }
+
+  tell(t: Transaction, id: PlacementId, child: string, { release }: ReleaseAttributes, handed: boolean): void {
+    const { hasSiblings, children } = this.#ports;
+    if (!hasSiblings || children.get(child)?.role !== 'agent') return;
+    const attributes: HandedAttributes = { release, handed };
+    const content = { key: handedKey(id), attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
+    this.#ports.mailboxOf(child)?.put(t, content, 0);
+  }
+
+  forget(t: Transaction, id: PlacementId, child: string): void {
+    if (this.#ports.hasSiblings) this.#ports.mailboxOf(child)?.remove(t, hash128(handedKey(id)), 0);
+  }
+
+  /** The agent says something else than it was told here: it has been elsewhere. */
+  isNews(reader: Reader, id: PlacementId, child: string): boolean {
+    const said = this.#said(reader, id, child);
+    if (!said) return false;
+    const told = read(reader, this.#ports.mailboxOf(child), handedKey(id));
+    return told?.release !== said.release || told.handed !== said.handed;
+  }
+
+  /** A sibling of this node has handed this release to the agent. */
+  hasIt(reader: Reader, id: PlacementId, child: string, release: ReleaseAttributes): boolean {
+    const said = this.#said(reader, id, child);
+    return said?.handed === true && said.release === release.release && !isPromoted(release);
+  }
+
+  /** In words, why nothing can be told to the agent yet: it knows more of the placement than this node. `release`: as it is here, once all of it is. */
+  isBehind(reader: Reader, id: PlacementId, child: string, release: ReleaseAttributes | undefined): string | undefined {
+    const said = this.#said(reader, id, child);
+    if (!said || (release && said.release <= release.release)) return undefined;
+    const here = release ? `is at ${release.release}` : 'has not all of it';
+    return `${id} is at release ${said.release} there, and this node ${here}`;
+  }
+
+  /** It may have got another release elsewhere, and with it a newer form of the object: that gives way to what was promoted, which is the newer decision. */
+  notOlder(
+    t: Transaction,
+    id: PlacementId,
+    child: string,
+    release: ReleaseAttributes | undefined,
+    row: Row | undefined,
+    promoted: Outgoing,
+  ): Outgoing {
+    if (promoted.type !== 'content' || !row) return promoted;
+    const said = this.#said(t, id, child);
+    if (!said || said.release === release?.release) return promoted;
+    return { ...promoted, originRevision: Math.max(promoted.originRevision, row.originRevision) };
+  }
+
+  #said(reader: Reader, id: PlacementId, child: string): HandedAttributes | undefined {
+    return this.#ports.hasSiblings ? read(reader, this.#ports.reportedOf(child), hasKey(id)) : undefined;
+  }
+}
+
+function read(reader: Reader, table: Table | undefined, key: string): HandedAttributes | undefined {
+  const row = table?.get(reader, hash128(key));
+  return row?.content && table ? attributesOf<HandedAttributes>(table.content(reader, row.content)) : undefined;
+}

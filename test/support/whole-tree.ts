@@ -1,0 +1,243 @@
+/** A tree of whole nodes in one process: the product's own assemblies on stores in memory, links in memory and virtual time. Siblings are named `eu~1`. */
+import type { Space } from '../../core/apiserver/space.ts';
+import { splitReplica } from '../../core/identity/replica.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { VirtualClock } from '../../core/runtime/clock.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import { silentLogger } from '../../core/runtime/logger.ts';
+import { SeededRandom } from '../../core/runtime/random.ts';
+import { failoverDialer } from '../../core/session/failover-dialer.ts';
+import { MemoryStore } from '../../core/store/memory/memory-store.ts';
+import type { Accept, PeerIdentity } from '../../core/wire/link.ts';
+import { type MemoryDialer, memoryDialer } from '../../core/wire/memory/memory-link.ts';
+import { type AssembledAgent, assembleAgent } from '../../edge-agent/assembly.ts';
+import { assembleCluster } from '../../edge-agent/cluster/embedded/assemble.ts';
+import { nodeConfigSchema } from '../../relay/config.ts';
+import { Node } from '../../relay/node.ts';
+import { ProcessClock } from '../transcripts/process.ts';
+
+export interface TreePlan {
+  /** `''` is the center; a relay's siblings stand here each. */
+  readonly relays: readonly string[];
+  readonly agents: readonly string[];
+  readonly labels?: (agent: string) => Record<string, string>;
+}
+
+interface Running {
+  store: MemoryStore;
+  /** Of the process; undefined: there is none. */
+  clock: ProcessClock | undefined;
+  accept: Accept | undefined;
+  readonly spaces: Map<string, Space>;
+  node: Node | undefined;
+  agent: AssembledAgent | undefined;
+  readonly dialers: Map<string, MemoryDialer>;
+}
+
+/** What is to be done at once is done in the first of these steps, and after that many turns. */
+const stepMs = 5;
+const turns = 10;
+/** Pods of these clusters hurry: nobody looks. */
+const pace = { stepMinMs: 1, stepMaxMs: 2, progressDeadlineMaxMs: 5_000 };
+
+export class WholeTree {
+  readonly clock = new VirtualClock(1_700_000_000_000);
+  readonly #plan: TreePlan;
+  readonly #nodes = new Map<string, Running>();
+  readonly #cut = new Set<string>();
+  #seed = 1;
+
+  constructor(plan: TreePlan) {
+    this.#plan = plan;
+  }
+
+  async start(...ids: readonly string[]): Promise<this> {
+    const all = ids.length > 0 ? ids : [...this.#plan.relays, ...this.#plan.agents];
+    for (const id of all) {
+      if (this.#plan.agents.includes(id)) await this.#startAgent(id);
+      else await this.#startNode(id);
+    }
+    return this;
+  }
+
+  /** The process is gone; both ends of its lines learn of it. Its store stays. */
+  kill(id: string): void {
+    const running = this.#nodes.get(id)!;
+    running.accept = undefined;
+    running.clock?.kill();
+    running.clock = undefined;
+    for (const dialer of running.dialers.values()) dialer.cut();
+    for (const { dialers } of this.#nodes.values()) dialers.get(id)?.cut();
+    running.node = undefined;
+    running.agent = undefined;
+    running.spaces.clear();
+    running.store.crash();
+  }
+
+  empty(id: string): void {
+    this.#nodes.get(id)!.store = new MemoryStore();
+  }
+
+  /** The line between a node and one of its parents, by their ids. */
+  cut(child: string, parent: string): void {
+    this.#cut.add(`${child} ${parent}`);
+    this.#nodes.get(child)?.dialers.get(parent)?.cut();
+  }
+
+  mend(child: string, parent: string): void {
+    this.#cut.delete(`${child} ${parent}`);
+  }
+
+  space(id: string, name = ''): Space {
+    return this.#nodes.get(id)!.spaces.get(name)!;
+  }
+
+  /** What an agent's cluster has. */
+  cluster(id: string): Space {
+    return this.#nodes.get(id)!.agent!.space!;
+  }
+
+  apply(id: string, space: string, ...objects: KubeObject[]): void {
+    for (const object of objects) this.space(id, space).apply(object, { fieldManager: 'test', force: true });
+  }
+
+  async run(ms: number): Promise<void> {
+    for (let done = 0; done < ms; done += stepMs) {
+      this.clock.advance(stepMs);
+      for (let i = 0; i < turns; i++) await Promise.resolve();
+    }
+  }
+
+  async until(what: string, holds: () => boolean, ms = 60_000): Promise<void> {
+    for (let done = 0; done < ms && !holds(); done += 20) await this.run(20);
+    if (!holds()) throw new Error(`not within ${ms} ms: ${what}`);
+  }
+
+  // ------------------------------------------------------------------------------------------------------ details
+
+  #running(id: string): Running {
+    const known = this.#nodes.get(id);
+    if (known) return known;
+    const made: Running = {
+      store: new MemoryStore(),
+      clock: undefined,
+      accept: undefined,
+      spaces: new Map(),
+      node: undefined,
+      agent: undefined,
+      dialers: new Map(),
+    };
+    this.#nodes.set(id, made);
+    return made;
+  }
+
+  #siblings(path: string): string[] {
+    return this.#plan.relays.filter((id) => splitReplica(id).name === path);
+  }
+
+  #identity(id: string): PeerIdentity {
+    if (this.#plan.agents.includes(id)) return { path: id, role: 'agent' };
+    const { name: path, replica } = splitReplica(id);
+    return { path, role: path === '' ? 'center' : 'relay', ...(replica === 0 ? {} : { replica }) };
+  }
+
+  /** In the order of the replicas: the first is home to all. */
+  #dialer(id: string, running: Running) {
+    const above = parentOf(splitReplica(id).name);
+    const dialers = this.#siblings(above).map((parent) => {
+      const network = {
+        clock: this.clock,
+        delayMs: 1,
+        isCut: () => this.#cut.has(`${id} ${parent}`) || this.#nodes.get(parent)?.accept === undefined,
+      };
+      const dialer = memoryDialer(network, this.#identity(id), this.#identity(parent), (link) => {
+        const accept = this.#nodes.get(parent)?.accept;
+        if (!accept) throw new BanyanError('Unavailable', 'nobody answers');
+        return accept(link);
+      });
+      running.dialers.set(parent, dialer);
+      return dialer;
+    });
+    return failoverDialer({ clock: running.clock!, random: new SeededRandom(this.#seed++) }, dialers);
+  }
+
+  async #startNode(id: string): Promise<void> {
+    const running = this.#running(id);
+    const { name: path, replica } = splitReplica(id);
+    running.clock = new ProcessClock(this.clock, () => 0);
+    const below = (one: string) => parentOf(splitReplica(one).name) === path && splitReplica(one).name !== path;
+    const replicas = this.#siblings(path).length;
+    const { labels = () => ({ env: 'prod' }) } = this.#plan;
+    const config = nodeConfigSchema.parse({
+      path,
+      data: '',
+      pki: { ca: '', cert: '', key: '' },
+      api: {},
+      mesh: {},
+      ...(path === '' ? { spaces: [{ name: 'retail' }] } : { parent: { address: '', path: parentOf(path) } }),
+      ...(replicas > 1 ? { replica, replicas } : {}),
+      relays: this.#plan.relays.filter((one) => one !== '' && below(one)).map(nameOf),
+      inventory: this.#plan.agents.filter(below).map((one) => ({ name: nameOf(one), labels: labels(one) })),
+    });
+    running.node = new Node(config, {
+      ...this.#base(running),
+      software: 'test',
+      log: silentLogger,
+      network: {
+        listen: async (accept) => {
+          running.accept = accept;
+          return { address: '', async [Symbol.asyncDispose]() {} };
+        },
+        dialer: () => this.#dialer(id, running),
+      },
+      api: () => ({
+        mount: (prefix, space) => void running.spaces.set(prefix.replace('/spaces/', ''), space),
+        resolveWith() {},
+        listen: async () => '',
+        async [Symbol.asyncDispose]() {},
+      }),
+      fatal: (error) => {
+        throw error;
+      },
+    });
+    await running.node.start();
+  }
+
+  async #startAgent(id: string): Promise<void> {
+    const running = this.#running(id);
+    running.clock = new ProcessClock(this.clock, () => 0);
+    const { soon: schedule, ...base } = this.#base(running);
+    const dialer = this.#dialer(id, running);
+    const agent = await assembleAgent({
+      ...base,
+      path: id,
+      version: 'test',
+      openCluster: (ports) => assembleCluster({ ...ports, pace }),
+      dialer,
+      logger: silentLogger,
+      schedule,
+    });
+    running.agent = agent;
+    running.agent.start();
+  }
+
+  /** A process that was killed hears its timers no more. */
+  #base(running: Running) {
+    const { store } = running;
+    const clock = running.clock!;
+    return {
+      store,
+      clock,
+      random: new SeededRandom(this.#seed++),
+      soon: (run: () => void) => void clock.after(0, run),
+    };
+  }
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, Math.max(0, path.lastIndexOf(':')));
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf(':') + 1);
+}

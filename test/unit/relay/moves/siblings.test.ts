@@ -1,0 +1,65 @@
+import { describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import { WholeTree } from '../../../support/whole-tree.ts';
+
+const agents = ['eu:old', 'eu:new'];
+const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
+const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'till', namespace: 'shop' }, data: {} };
+const placement = (site: string, strategy: string): KubeObject => ({
+  apiVersion: 'edge.banyan.io/v1alpha1',
+  kind: 'EdgePlacement',
+  metadata: { name: 'shop' },
+  spec: {
+    locationSelectors: [{ matchLabels: { site } }],
+    downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }],
+    move: { strategy, deadlineSeconds: 3_600 },
+  },
+});
+
+/** Two destinations at a place with two siblings; both are with the first of them. */
+async function shop(strategy: string) {
+  const tree = new WholeTree({ relays: ['', 'eu', 'eu~1'], agents, labels: (agent) => ({ site: agent.slice(3) }) });
+  await tree.start();
+  await tree.run(100);
+  tree.apply('', 'retail', namespace, object, placement('old', strategy));
+  const uid = (agent: string) =>
+    tree.cluster(agent).get({ group: '', resource: 'configmaps', namespace: 'shop', name: 'till' })?.metadata.uid;
+  await tree.until('the old one has it', () => uid('eu:old') !== undefined);
+  await tree.run(1_500);
+  return { tree, uid, move: () => tree.apply('', 'retail', placement('new', strategy)) };
+}
+
+describe('a move at a place with siblings', () => {
+  it.each(['MakeBeforeBreak', 'BreakBeforeMake'])(
+    'that was made is not taken back when the sibling dies that made it: %s',
+    async (strategy) => {
+      const { tree, uid, move } = await shop(strategy);
+      move();
+      await tree.until('it is made', () => uid('eu:new') !== undefined && uid('eu:old') === undefined);
+      await tree.run(1_500);
+      const made = uid('eu:new');
+      tree.cut('eu~1', '');
+      tree.kill('eu');
+      for (let i = 0; i < 50; i++) {
+        await tree.run(50);
+        expect([uid('eu:new'), uid('eu:old')]).toEqual([made, undefined]);
+      }
+      tree.mend('eu~1', '');
+      await tree.run(3_000);
+      expect([uid('eu:new'), uid('eu:old')]).toEqual([made, undefined]);
+    },
+  );
+
+  it('that waits goes on with the other one', async () => {
+    const { tree, uid, move } = await shop('MakeBeforeBreak');
+    tree.kill('eu:new');
+    const before = uid('eu:old');
+    move();
+    await tree.run(1_000);
+    tree.kill('eu');
+    await tree.run(2_500);
+    expect(uid('eu:old')).toBe(before);
+    await tree.start('eu:new');
+    await tree.until('it is made', () => uid('eu:new') !== undefined && uid('eu:old') === undefined);
+  });
+});

@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { LocalTable } from '../../../../core/feed/table.ts';
+import type { ReleaseAttributes } from '../../../../core/rollout/release.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { text } from '../../../../core/store/bytes.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { handedKey, hasKey } from '../../../../core/wire/entries.ts';
+import { HandedReleases } from '../../../../relay/rollout/handed.ts';
+import type { Child } from '../../../../relay/schedule/children.ts';
+import type { Outgoing } from '../../../../relay/schedule/outgoing.ts';
+
+const id = 'center.retail/shop';
+const release = (number: number, held = 1) => ({ release: number, held }) as ReleaseAttributes;
+
+function room({ hasSiblings = true, role = 'agent' }: { hasSiblings?: boolean; role?: 'agent' | 'relay' } = {}) {
+  const store = new MemoryStore();
+  const { mailbox, reported } = store.write((t) => ({
+    mailbox: FeedProducer.open(t, { name: 'mailbox/a', bootNonce: 'boot', random: new SeededRandom(1) }),
+    reported: LocalTable.open(t, 'reported/a'),
+  }));
+  const child: Child = { name: 'a', role, destinations: [] };
+  const children = new Map([['a', child]]);
+  const ports = { hasSiblings, children, mailboxOf: () => mailbox, reportedOf: () => reported };
+  const says = (said: object) =>
+    store.write((t) =>
+      reported.put(t, { key: hasKey(id), attributes: text(JSON.stringify(said)), body: Buffer.of() }, 0),
+    );
+  const keys = () => store.read((r) => [...mailbox.rows(r)].map((row) => mailbox.content(r, row.content!).key));
+  return { store, says, keys, handed: new HandedReleases(ports) };
+}
+
+describe('what an agent carries from one sibling to another', () => {
+  it('is told to agents of places with siblings, and to nobody else', () => {
+    for (const [options, told] of [
+      [{}, [handedKey(id)]],
+      [{ hasSiblings: false }, []],
+      [{ role: 'relay' as const }, []],
+    ] as const) {
+      const { store, keys, handed } = room(options);
+      store.write((t) => handed.tell(t, id, 'a', release(2), true));
+      expect(keys()).toEqual(told);
+      store.write((t) => handed.forget(t, id, 'a'));
+      expect(keys()).toEqual([]);
+    }
+  });
+
+  it('is no news where it was told here', () => {
+    const { store, says, handed } = room();
+    store.write((t) => handed.tell(t, id, 'a', release(2), true));
+    says({ release: 2, handed: true });
+    expect(store.read((reader) => handed.isNews(reader, id, 'a'))).toBe(false);
+    says({ release: 2, handed: false });
+    expect(store.read((reader) => handed.isNews(reader, id, 'a'))).toBe(true);
+  });
+
+  it('is the release as it is here, or another one, or promoted meanwhile', () => {
+    const { store, says, handed } = room();
+    const hasIt = (of: ReleaseAttributes) => store.read((reader) => handed.hasIt(reader, id, 'a', of));
+    says({ release: 2, handed: true });
+    expect([release(1), release(2), release(3), release(2, 0)].map(hasIt)).toEqual([false, true, false, false]);
+    says({ release: 2, handed: false });
+    expect(hasIt(release(2))).toBe(false);
+  });
+
+  it('is waited for by who knows an older release, or not all of one', () => {
+    const { store, says, handed } = room();
+    const behind = (of?: ReleaseAttributes) => store.read((reader) => handed.isBehind(reader, id, 'a', of));
+    expect(behind(undefined)).toBeUndefined();
+    says({ release: 2, handed: false });
+    expect([behind(release(1)), behind(undefined), behind(release(2)), behind(release(3))]).toEqual([
+      `${id} is at release 2 there, and this node is at 1`,
+      `${id} is at release 2 there, and this node has not all of it`,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it('gives way to what was promoted, if it is of another release, whatever is newer', () => {
+    const { store, says, handed } = room();
+    const content = { key: 'o/x', attributes: Buffer.of(), body: Buffer.of() };
+    const promoted: Outgoing & { readonly type: 'content' } = { type: 'content', content, originRevision: 5 };
+    const row = { keyHash: Buffer.alloc(16), revision: 1, originRevision: 9 };
+    const given = (of: ReleaseAttributes) => store.write((t) => handed.notOlder(t, id, 'a', of, row, promoted));
+    says({ release: 2, handed: true });
+    expect([given(release(2)), given(release(3))]).toEqual([promoted, { ...promoted, originRevision: 9 }]);
+  });
+});

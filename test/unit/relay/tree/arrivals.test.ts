@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { Arrivals } from '../../../../relay/tree/arrivals.ts';
+
+function arrivals(hasSiblings = true) {
+  const behind = new Map<string, string>();
+  const changed: string[] = [];
+  const room = new Arrivals({
+    hasSiblings,
+    behind: (child) => behind.get(child),
+    changed: (children) => void changed.push(...children),
+  });
+  return { room, behind, changed };
+}
+
+describe('an agent that comes to one of several siblings', () => {
+  it('follows its mailbox once all that it had to say is worked off', () => {
+    const { room, changed } = arrivals();
+    room.begin('a', 'agent');
+    room.idle();
+    expect(room.mayFollow('a')).toBe(false);
+    room.caughtUp('a');
+    expect(room.mayFollow('a')).toBe(false);
+    room.idle();
+    expect(room.mayFollow('a')).toBe(true);
+    expect(changed).toEqual(['a']);
+  });
+
+  it('waits as long as its parent knows less than it does, and it can be said why', () => {
+    const { room, behind } = arrivals();
+    behind.set('a', 'an older release');
+    room.begin('a', 'agent');
+    expect(room.reason('a')).toBeUndefined();
+    room.caughtUp('a');
+    room.idle();
+    expect([room.mayFollow('a'), room.reason('a')]).toEqual([false, 'an older release']);
+    behind.clear();
+    room.idle();
+    expect([room.mayFollow('a'), room.reason('a')]).toEqual([true, undefined]);
+  });
+
+  it('is waited for anew in each session', () => {
+    const { room } = arrivals();
+    room.begin('a', 'agent');
+    room.caughtUp('a');
+    room.begin('a', 'agent');
+    room.idle();
+    expect(room.mayFollow('a')).toBe(false);
+  });
+
+  it('waits for nothing where there are no siblings, and a relay never does', () => {
+    const { room } = arrivals();
+    room.begin('paris', 'relay');
+    expect(room.mayFollow('paris')).toBe(true);
+    const alone = arrivals(false).room;
+    alone.begin('a', 'agent');
+    expect(alone.mayFollow('a')).toBe(true);
+  });
+});
