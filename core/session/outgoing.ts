@@ -72,7 +72,8 @@ export interface Outgoing {
   readonly owed: readonly Owed[];
   /** Up to here all was sent but what is owed. */
   readonly ahead: number;
-  readonly blocked: boolean;
+  /** The head at which what came next might not overtake; undefined: it may be tried. */
+  readonly blockedAt: number | undefined;
   readonly aheadInTurn: number;
   /** Goes before everything else: the consumer waits for it. */
   readonly answer: { readonly request: ReconcileRequest; readonly owed?: Owed } | undefined;
@@ -82,7 +83,7 @@ export interface Outgoing {
 }
 
 export function openOutgoing(head: number, sent: number | undefined, held: ReadonlyMap<string, number>): Outgoing {
-  const none = { owed: [], ahead: 0, blocked: false, aheadInTurn: 0, answer: undefined, asked: false };
+  const none = { owed: [], ahead: 0, blockedAt: undefined, aheadInTurn: 0, answer: undefined, asked: false };
   return { head, sent, held, ...none };
 }
 
@@ -108,8 +109,8 @@ function choose(outgoing: Outgoing, flow: Flow): Send | undefined {
   return { type: 'sendOwed', owed: first, from: sent, to: second ? second.revision - 1 : ahead };
 }
 
-function mayGoAhead({ head, ahead, owed, blocked, aheadInTurn }: Outgoing): boolean {
-  return ahead < head && !blocked && owed.length < owedMax && aheadInTurn < aheadForPiece;
+function mayGoAhead({ head, ahead, owed, blockedAt, aheadInTurn }: Outgoing): boolean {
+  return ahead < head && blockedAt === undefined && owed.length < owedMax && aheadInTurn < aheadForPiece;
 }
 
 /** What was asked for was done: the state after it, and what it adds to what is in flight. */
@@ -138,7 +139,7 @@ export function onDone(outgoing: Outgoing, flow: Flow, done: Done, nowMs: number
       return { outgoing: { ...next, answer }, flow };
     }
     case 'blocked':
-      return { outgoing: { ...next, blocked: true }, flow };
+      return { outgoing: { ...next, blockedAt: next.head }, flow };
     case 'outdated':
       return { outgoing: withoutFirst(next), flow };
   }
@@ -147,11 +148,17 @@ export function onDone(outgoing: Outgoing, flow: Flow, done: Done, nowMs: number
 /** A batch in order covers the first of what is owed, or there is nothing owed. */
 function afterBatch(outgoing: Outgoing, to: number): Outgoing {
   const [first, ...owed] = outgoing.owed;
-  return forgetHeld({ ...outgoing, sent: to, owed, blocked: false, aheadInTurn: 0 }, first);
+  return forgetHeld({ ...outgoing, sent: to, owed, blockedAt: undefined, aheadInTurn: 0 }, first);
 }
 
+/**
+ * What stood in the way may have been written anew meanwhile, and stand further behind: a placement's target moves with each object that it
+ * covers. It is looked at again once for a piece, not for each change.
+ */
 function afterPiece(outgoing: Outgoing, offset: number): Outgoing {
-  return { ...withOffset(outgoing, () => offset), aheadInTurn: 0 };
+  const { head, blockedAt } = outgoing;
+  const stillBlocked = blockedAt === head ? blockedAt : undefined;
+  return { ...withOffset(outgoing, () => offset), blockedAt: stillBlocked, aheadInTurn: 0 };
 }
 
 /** Its batch goes all the same, without it, so that the cursor moves on. */

@@ -54,6 +54,23 @@ describe('a line of 50 kbit/s with a large object among small ones', () => {
     expect(Math.max(...world.line('kid').waits('parent', 'beat'))).toBeLessThan(3_000);
   });
 
+  it('lets small ones pass that are written while the large one is on its way, with the target that moves behind each of them', async () => {
+    const world = await fill((put) => {
+      put(objectKey('large'), 1_000_000);
+      put('t/center.s/p', 2);
+    });
+    await world.run(5_000);
+    for (let i = 0; i < 20; i++) {
+      world.put('parent', objectKey(`small-${i}`), `small ${i}`);
+      world.put('parent', 't/center.s/p', `target ${i}`);
+      await world.run(250);
+    }
+    await world.run(5_000);
+    expect(world.held('kid').filter((key) => key.includes('small-'))).toHaveLength(20);
+    expect(world.held('kid')).not.toContain(objectKey('large'));
+    expect(world.held('kid')).not.toContain('t/center.s/p');
+  });
+
   it('goes on with what has come when the line breaks every half minute', async () => {
     const world = await fill((put) => put(objectKey('large'), 600_000));
     for (let i = 0; i < 5; i++) {
