@@ -14,6 +14,7 @@ export interface Measured {
   isAttached(): boolean;
   readonly streams: StreamCounts;
   readonly sessionEnds: SessionEnds;
+  rootAgeMs(): number;
   storeBytes(): number;
   residentBytes(): number;
 }
@@ -45,7 +46,7 @@ export function metricsOf(measured: Measured): () => Promise<string> {
   gauge('banyan_agent_attached', '1 while there is a session with the parent.', () => Number(measured.isAttached()));
   gauge('banyan_store_used_bytes', 'Bytes of the store on disk.', measured.storeBytes);
   measureStreams(registry, measured.streams);
-  measureSessions(registry, { parent: measured.sessionEnds });
+  measureSessions(registry, { parent: measured.sessionEnds, rootAgeMs: measured.rootAgeMs });
   gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', measured.residentBytes);
   return () => registry.metrics();
 }

@@ -73,7 +73,10 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   });
   const { agent, uplink } = assembled;
   const api = apiServer(options, {
-    notReady: () => (uplink.joined ? undefined : 'not attached to the parent yet'),
+    notReady: () => {
+      const why = uplink.unreached === undefined ? '' : `: ${uplink.unreached}`;
+      return uplink.joined ? undefined : `not attached to the parent yet${why}`;
+    },
     metrics: metricsOf({
       desiredObjects: () => agent.counts().desired,
       placements: () => agent.counts().placements,
@@ -83,6 +86,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       isAttached: () => uplink.attached,
       streams: assembled.streamCounts,
       sessionEnds: assembled.sessionEnds,
+      rootAgeMs: () => uplink.rootAgeMs(),
       storeBytes: () => store.size().usedBytes,
       residentBytes: () => options.residentBytes(),
     }),

@@ -93,9 +93,13 @@ export class Node implements AsyncDisposable {
     this.#api = this.#makeApi();
   }
 
-  /** Why its sessions ended. */
+  /** Why its sessions ended, and how old its word of the root is. */
   get sessionEnds(): MeasuredSessions {
-    return { children: this.#sessions.ends, parent: this.#uplink?.ends };
+    const uplink = this.#uplink;
+    return {
+      children: this.#sessions.ends,
+      ...(uplink ? { parent: uplink.ends, rootAgeMs: () => uplink.rootAgeMs() } : {}),
+    };
   }
 
   /** Serves when it returns; what was left to do at the last end is taken up first. */
@@ -344,6 +348,7 @@ export class Node implements AsyncDisposable {
         this.#guard.attached();
       },
       disconnected: () => this.#reports.poke(),
+      unreachedChanged: () => this.#reports.poke(),
       alarmChanged: () => this.#reports.poke(),
       caughtUp: () => {
         this.#readiness.caughtUp();
@@ -372,6 +377,7 @@ export class Node implements AsyncDisposable {
       connection: (child) => this.#sessions.status(child),
       counting: this.#ground.counting,
       attached: () => this.#uplink?.connected,
+      unreached: () => this.#uplink?.unreached,
       diverged: () => this.#uplink?.alarm.present,
       rootAgeMs: () => this.#uplink?.rootAgeMs() ?? 0,
       told: () => this.#uplink?.wake(),
@@ -405,9 +411,15 @@ export class Node implements AsyncDisposable {
 
   // ---------------------------------------------------------------------------------------------------------- API
 
+  /** Who waits for the parent says why it is not there. */
+  #notReady(): string | undefined {
+    const [words, why] = [this.#readiness.notReady(), this.#uplink?.unreached];
+    return words === undefined || why === undefined ? words : `${words}: ${why}`;
+  }
+
   #makeApi(): NodeApi {
     const api = this.#ports.api({
-      notReady: () => this.#readiness.notReady(),
+      notReady: () => this.#notReady(),
       tree: treeRequests(this.#config.path, this.streams, this.#ports.clock),
     });
     api.mount('', this.#ground.spaces.system);

@@ -2,7 +2,7 @@
 /** The `banyan` command. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { programOf, type Role } from '../supervisor/programs.ts';
 import { ApiClient } from './api-client.ts';
@@ -64,12 +64,14 @@ program
   .description('the tree with its sessions and counts')
   .argument('[path]', 'from this node downwards', '')
   .option('-w, --watch', 'look again every second', false)
+  .addOption(new Option('-o, --output <format>', 'wide: also what carries each session').choices(['wide']))
   .option('--data <dir>', 'data directory of the tree')
   .option('--kubeconfig <file>', 'kubeconfig of the tree')
   .action(async (path: string, options) => {
     const api = clientOf(options);
     do {
-      const text = formatTree(await treeRows(api, path === 'center' ? '' : path), Date.now());
+      const rows = await treeRows(api, path === 'center' ? '' : path);
+      const text = formatTree(rows, Date.now(), options.output === 'wide');
       if (options.watch && process.stdout.isTTY) process.stdout.write('\x1b[H\x1b[2J');
       say(text);
       if (options.watch) await new Promise((done) => setTimeout(done, watchEveryMs));

@@ -5,7 +5,7 @@ import type { ApiClient } from './api-client.ts';
 import { formatTable } from './table.ts';
 
 interface NodeStatus {
-  session?: { state?: string; since?: string };
+  session?: { state?: string; since?: string; transport?: string };
   rootHeardAt?: string;
   lag?: { entries?: number };
   agents?: number;
@@ -31,6 +31,8 @@ export interface TreeRow {
   readonly session: string;
   readonly lag: string;
   readonly below: string;
+  /** What carries the session with the parent, and by which way. */
+  readonly transport: string;
   /** What a person should look at: entries held, a store put back. */
   readonly notes: string;
   /** When it heard of the root last, as it says itself, or as its parent does of one that is away; absent: as its parent. */
@@ -89,14 +91,16 @@ function inWords(ageMs: number): string {
   return `${Math.floor(seconds / 86_400)}d`;
 }
 
-export function formatTree(rows: readonly TreeRow[], nowMs: number): string {
+export function formatTree(rows: readonly TreeRow[], nowMs: number, wide = false): string {
+  const more = (cell: string) => (wide ? [cell] : []);
   const ages = rootAges(rows, nowMs);
   return formatTable(
-    ['NODE', 'ROLE', 'SESSION', 'ROOT AGE', 'LAG', 'DESTINATIONS', 'NOTES'],
+    ['NODE', 'ROLE', 'SESSION', ...more('TRANSPORT'), 'ROOT AGE', 'LAG', 'DESTINATIONS', 'NOTES'],
     rows.map((row) => [
       `${'  '.repeat(row.depth)}${row.path === '' ? 'center' : row.path.split(':').at(-1)}`,
       row.role,
       row.session,
+      ...more(row.transport),
       ages.get(row.path) ?? '',
       row.lag,
       row.below,
@@ -116,7 +120,19 @@ async function rowsOf(api: Pick<ApiClient, 'list'>, path: string, rootDepth: num
     });
   } catch (error) {
     const session = `unreachable: ${describeError(error)}`;
-    return [{ path, depth: depthOf(path) - rootDepth, role: 'Relay', session, lag: '', below: '', notes: '', rank: 0 }];
+    return [
+      {
+        path,
+        depth: depthOf(path) - rootDepth,
+        role: 'Relay',
+        session,
+        lag: '',
+        below: '',
+        transport: '',
+        notes: '',
+        rank: 0,
+      },
+    ];
   }
 }
 
@@ -130,7 +146,11 @@ function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
     session: session?.state ?? '',
     lag: lag?.entries === undefined ? '' : String(lag.entries),
     below: agents === undefined ? '' : String(agents),
-    notes: alarmsOf(status).join('; '),
+    transport: session?.transport ?? '',
+    // Of a child its parent can only say that it is not there; why, the child itself may know.
+    notes: [...alarmsOf(status), ...(rank === 1 && session?.state === 'Disconnected' ? readyWordsOf(status) : [])].join(
+      '; ',
+    ),
     ...heardOf(rank === 1 ? rootHeardAt : session?.state === 'Disconnected' ? session.since : undefined),
     rank,
   };
@@ -157,6 +177,10 @@ function alarmsOf({ held, rolledBack = [], quarantined, refused, conditions = []
 function firstWords(message: string): string {
   const end = message.search(/[.:;](\s|$)/);
   return end < 0 ? message : message.slice(0, end);
+}
+
+function readyWordsOf({ conditions = [] }: NodeStatus): string[] {
+  return conditions.flatMap(({ type, message }) => (type === 'Ready' && message ? [message] : []));
 }
 
 function parentOf(path: string): string {

@@ -51,6 +51,8 @@ export interface ChildSessionPorts {
   ready(): boolean;
   /** How far this node has come with the sources above is more than before. */
   watermarksReached?(): void;
+  /** `unreached` is another. */
+  unreachedChanged?(): void;
   /** What `alarm` says is something else now. */
   alarmChanged?(): void;
   /** Makes the streams of a session; absent: the node has none. */
@@ -67,6 +69,7 @@ export class ChildSession {
   #timer: Timer | undefined;
   #runner: SessionRunner | undefined;
   #stopped = false;
+  #unreached: string | undefined;
   readonly #mismatch = new Mismatch();
   #heardOfRoot: { readonly ageMs: number; readonly atMs: number } | undefined;
   readonly ends = new SessionEnds();
@@ -80,6 +83,11 @@ export class ChildSession {
     this.#ports = ports;
     this.#startedAtMs = ports.clock.monotonicMs();
     this.alarm = new FeedAlarm(ports.clock, () => ports.alarmChanged?.());
+  }
+
+  /** Why there is no session; undefined while there is one, or nothing was tried yet. */
+  get unreached(): string | undefined {
+    return this.#unreached;
   }
 
   get connected(): boolean {
@@ -146,6 +154,7 @@ export class ChildSession {
 
   #began(runner: SessionRunner): void {
     this.#runner = runner;
+    this.#unreached = undefined;
     this.#ports.log.info({}, 'attached to the parent');
     this.#timer = this.#ports.clock.after(healthyMs, () => {
       this.#backoff = noBackoff;
@@ -176,6 +185,7 @@ export class ChildSession {
   #awayFor(returnAfterMs: number): void {
     this.#detached(`the parent ends, and is back in ${returnAfterMs} ms`);
     if (this.#stopped) return;
+    this.#isUnreached('the parent ends in order, and said that it will be back');
     const waitMs = waitForReturn(this.#ports.random.fraction(), returnAfterMs);
     this.#timer = this.#ports.clock.after(waitMs, () => void this.#dial());
   }
@@ -183,9 +193,16 @@ export class ChildSession {
   #again(reason: string, askedMs?: number): void {
     this.#detached(reason);
     if (this.#stopped) return;
+    this.#isUnreached(reason);
     const { waitMs, backoff } = nextWait(this.#backoff, this.#ports.random.fraction(), askedMs);
     this.#backoff = backoff;
     this.#timer = this.#ports.clock.after(waitMs, () => void this.#dial());
+  }
+
+  #isUnreached(reason: string): void {
+    if (reason === this.#unreached) return;
+    this.#unreached = reason;
+    this.#ports.unreachedChanged?.();
   }
 
   #flush(): void {

@@ -1,5 +1,5 @@
-/** The ends of sessions in the text format of Prometheus; read when they are asked for. */
-import { Counter, type Registry } from 'prom-client';
+/** What sessions tell of the lines that they run on, in the text format of Prometheus; read when it is asked for. */
+import { Counter, Gauge, type Registry } from 'prom-client';
 import type { SessionEnds } from './session-ends.ts';
 
 export interface MeasuredSessions {
@@ -7,9 +7,11 @@ export interface MeasuredSessions {
   readonly children?: SessionEnds | undefined;
   /** Of a node with a parent. */
   readonly parent?: SessionEnds | undefined;
+  /** Since something was heard of the root; absent at the root. */
+  readonly rootAgeMs?: (() => number) | undefined;
 }
 
-export function measureSessions(registry: Registry, { children, parent }: MeasuredSessions): void {
+export function measureSessions(registry: Registry, { children, parent, rootAgeMs }: MeasuredSessions): void {
   new Counter({
     name: 'banyan_session_ends_total',
     help: 'Sessions that were established and are over, by who was at the other end and by the reason.',
@@ -30,6 +32,15 @@ export function measureSessions(registry: Registry, { children, parent }: Measur
       this.reset();
       for (const [reason, count] of children?.refused ?? []) this.inc({ peer: 'child', reason }, count);
       for (const [reason, count] of parent?.refused ?? []) this.inc({ peer: 'parent', reason }, count);
+    },
+  });
+  if (!rootAgeMs) return;
+  new Gauge({
+    name: 'banyan_root_age_seconds',
+    help: 'Since something was heard of the root, as beats tell it from hop to hop: above 20 s a hop, beats are late.',
+    registers: [registry],
+    collect() {
+      this.set(rootAgeMs() / 1000);
     },
   });
 }

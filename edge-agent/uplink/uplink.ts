@@ -76,6 +76,11 @@ export class Uplink {
     return this.#joined;
   }
 
+  /** Why there is no session with the parent, as far as anything was tried. */
+  get unreached(): string | undefined {
+    return this.#session.unreached;
+  }
+
   get attached(): boolean {
     return this.#session.connected;
   }
@@ -87,6 +92,11 @@ export class Uplink {
 
   get sessionEnds(): SessionEnds {
     return this.#session.ends;
+  }
+
+  /** Since something was heard of the root. */
+  rootAgeMs(): number {
+    return this.#session.rootAgeMs();
   }
 
   /** Of the present session. */

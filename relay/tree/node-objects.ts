@@ -69,9 +69,14 @@ export function showNode(
   status: NodeStatus,
   wallMs: number,
   alarms: Alarms = {},
+  unreached?: string,
 ): void {
   const node = { apiVersion, kind: 'Node', metadata: { name: objectName(path) }, spec: { path, role } };
-  const conditions = [readiness(status.session?.state), ...guardConditions(path, status), ...alarmConditions(alarms)];
+  const conditions = [
+    readiness(status.session?.state, unreached),
+    ...guardConditions(path, status),
+    ...alarmConditions(alarms),
+  ];
   const { before, after } = show(space, { ...node, status }, conditions, wallMs);
   tellGuardEvents(space, after, before, wallMs);
 }
@@ -109,15 +114,18 @@ export function hide(space: Space, kind: 'Node' | 'Mailbox', name: string): void
   if (space.get(key)) space.delete(key);
 }
 
-function readiness(state: SessionState | undefined): NewCondition {
+/** `unreached`: why, as far as the node itself knows. */
+function readiness(state: SessionState | undefined, unreached: string | undefined): NewCondition {
   const type = 'Ready';
   switch (state) {
     case undefined:
       return { type, status: 'True', reason: 'Serving', message: 'the node serves; it has no parent' };
     case 'Connected':
       return { type, status: 'True', reason: state, message: 'the session with the parent is established' };
-    case 'Disconnected':
-      return { type, status: 'False', reason: state, message: 'there is no session with the parent' };
+    case 'Disconnected': {
+      const why = unreached === undefined ? '' : `: ${unreached}`;
+      return { type, status: 'False', reason: state, message: `there is no session with the parent${why}` };
+    }
     case 'Unknown':
       return {
         type,

@@ -46,6 +46,8 @@ export interface NodeReportsPorts {
   connection(child: string): SessionStatus;
   /** Whether the node is attached to its parent; undefined for the root. */
   attached(): boolean | undefined;
+  /** Why there is no session with the parent; undefined while there is one, or nothing was tried yet. */
+  unreached?(): string | undefined;
   /** The node's own feed from its parent differed. */
   diverged(): Divergence | undefined;
   /** Ms since this node heard of the root, over all hops; 0 at the root. */
@@ -181,7 +183,7 @@ export class NodeReports {
     const diverged = this.#ports.diverged();
     const diskLow = store.size().diskFreeBytes < diskLowBytes;
     const own = { version: software, ...session, ...this.#rootHeard(), ...counts, ...kept };
-    showNode(space, path, role, own, clock.wallMs(), { diverged, diskLow });
+    showNode(space, path, role, own, clock.wallMs(), { diverged, diskLow }, this.#ports.unreached?.());
     this.#descendants.show(clock.wallMs());
     if (path !== '') {
       const alarms = {

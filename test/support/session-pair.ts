@@ -83,7 +83,7 @@ export class SessionPair {
     const dialer = memoryDialer(network, { path: 'eu:kid', role: 'agent' }, { path: 'eu', role: 'relay' }, (link) =>
       this.parent.sessions.accept(link),
     );
-    const session = new ChildSession({
+    const session: ChildSession = new ChildSession({
       store,
       clock: this.clock,
       random,
@@ -101,6 +101,7 @@ export class SessionPair {
       disconnected: (reason) => this.said.push(`child: disconnected, ${reason}`),
       caughtUp: () => this.said.push('child: caught up'),
       ready: () => this.childReady,
+      unreachedChanged: () => this.said.push(`child: unreached, ${session.unreached}`),
     });
     return { store, session, dialer, producer, consumer };
   }

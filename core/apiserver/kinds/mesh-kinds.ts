@@ -77,6 +77,7 @@ const nodeDefinition = definition({
     { name: 'Lag', type: 'integer', jsonPath: '.status.lag.entries' },
     { name: 'Agents', type: 'integer', jsonPath: '.status.agents' },
     { name: 'Held', type: 'integer', jsonPath: '.status.held.entries' },
+    { name: 'Transport', type: 'string', jsonPath: '.status.session.transport', priority: 1 },
     { name: 'Version', type: 'string', jsonPath: '.status.version', priority: 1 },
   ],
 });

@@ -53,3 +53,23 @@ it('shows each alarm of a node once, whoever tells of it', async () => {
     'DeletionHeld: 60 entries; EntriesQuarantined: 2; CloneRefused: a copy of this node was refused; DiskLow: the disk of its store is nearly full',
   );
 });
+
+it('names what carries each session when it is asked to be wide', async () => {
+  const api: Pick<ApiClient, 'contexts' | 'list'> = {
+    contexts: () => ['node/center'],
+    list: () => Promise.resolve([node('eu', { session: { state: 'Connected', transport: 'websocket+terminated' } })]),
+  };
+  const rows = await treeRows(api, '');
+  expect(formatTree(rows, nowMs, true)).toMatch(/SESSION +TRANSPORT[\s\S]*eu +Relay +Connected +websocket\+terminated/);
+  expect(formatTree(rows, nowMs)).not.toContain('websocket');
+});
+
+it('adds what a relay itself says of why it has no session', async () => {
+  const away = { state: 'Disconnected' };
+  const message = 'there is no session with the parent: the proxy http://p:3128 wants authentication';
+  const [, , eu] = await lines({
+    '': [node('', {}), node('eu', { session: away, held: { entries: 3, token: 't' } })],
+    eu: [node('eu', { session: away, conditions: [{ type: 'Ready', status: 'False', message }] })],
+  });
+  expect(eu).toContain(`DeletionHeld: 3 entries; ${message}`);
+});

@@ -33,6 +33,20 @@ describe('a child and its parent', () => {
     expect(pair.parent.store.read((r) => pair.parent.producer.acknowledged(r))).toBe(3);
   });
 
+  it('tell why there is no session, once for each reason, until there is one', async () => {
+    const pair = new SessionPair();
+    pair.cut = true;
+    pair.child.session.start();
+    await pair.run(10_000);
+    const unreached = () => pair.said.filter((words) => words.startsWith('child: unreached'));
+    expect(pair.child.session.unreached).toBe('the network is cut');
+    expect(unreached()).toHaveLength(1);
+    pair.cut = false;
+    await pair.run(60_000);
+    expect(pair.child.session.connected).toBe(true);
+    expect(pair.child.session.unreached).toBeUndefined();
+  });
+
   it('send nothing before the flush, and acknowledge nothing before it', async () => {
     const store = new MemoryStore({ manualFlush: true });
     const pair = new SessionPair(store);
