@@ -2,12 +2,12 @@
 
 import { hash128, hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
-import { asText, concat, equalBytes, text, u32 } from '../store/bytes.ts';
-import { prefixOf } from '../store/keyspace.ts';
+import { equalBytes } from '../store/bytes.ts';
 import type { Reader, Transaction } from '../store/store.ts';
+import { ConsumerState, readDigest, readResume } from './consumer-state.ts';
 import { recordOf, releaseContent, storeContent } from './content.ts';
 import { type DeletionGuard, forgetHeldRow, type Held, heldRows, judge, noteHeldRows, readHeld } from './deletions.ts';
-import { type Digest, decodeDigest, encodeDigest, moved } from './digest.ts';
+import type { Digest } from './digest.ts';
 import type { AppliedChange, Batch, Consumer, Content, ResumeTuple, Row, Table, WireEntry } from './feed.ts';
 import { withPieces } from './pieces.ts';
 import {
@@ -45,8 +45,6 @@ export interface ConsumerOptions {
 
 /** Revision of a row that only its keeper keeps: the producer has none of it. Those of producers begin at 1. */
 const keptRevision = 0;
-
-const neverAttached: ResumeTuple = { epoch: '', incarnation: '', cursor: 0, seenHead: 0 };
 
 export class FeedConsumer extends TableRows implements Consumer {
   readonly #keeping: Keeping | undefined;
@@ -91,12 +89,12 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   resume(reader: Reader): ResumeTuple {
-    const bytes = reader.get(stateKey(this.id));
-    return bytes ? (JSON.parse(asText(bytes)) as ResumeTuple) : neverAttached;
+    return readResume(reader, this.id);
   }
 
   apply(t: Transaction, batch: Batch): AppliedChange[] {
-    const tuple = this.resume(t);
+    const state = new ConsumerState(t, this.id);
+    const tuple = state.resume;
     if (tuple.epoch !== '' && tuple.epoch !== batch.epoch) {
       throw new BanyanError(
         'Protocol',
@@ -110,52 +108,58 @@ export class FeedConsumer extends TableRows implements Consumer {
       const message = `${this.name}: a batch from revision ${batch.from}, expected ${tuple.cursor}`;
       throw new BanyanError('Protocol', message, {}, { retry: 'resync' });
     }
-    const changes = this.applyEntries(t, withPieces(t, this.id, batch.entries));
-    this.setResume(t, { epoch: batch.epoch, incarnation: batch.incarnation, cursor: batch.to, seenHead: batch.head });
+    const { epoch, incarnation, to: cursor, head: seenHead } = batch;
+    const changes = this.applyEntries(t, withPieces(t, this.id, batch.entries), state);
+    state.setResume({ epoch, incarnation, cursor, seenHead });
+    state.write();
     return changes;
   }
 
   applyAhead(t: Transaction, batch: Batch): AppliedChange[] {
     const { epoch, incarnation, head } = batch;
-    const tuple = this.resume(t);
+    const state = new ConsumerState(t, this.id);
+    const tuple = state.resume;
     if ((tuple.epoch !== '' && tuple.epoch !== epoch) || batch.from <= tuple.cursor) {
       const message = `${this.name}: a batch ahead, from revision ${batch.from} of epoch ${epoch}, at cursor ${tuple.cursor} of ${tuple.epoch}`;
       throw new BanyanError('Protocol', message, {}, { retry: 'resync' });
     }
-    const changes = this.applyEntries(t, withPieces(t, this.id, batch.entries));
-    this.setResume(t, { epoch, incarnation, cursor: tuple.cursor, seenHead: Math.max(tuple.seenHead, head) });
+    const changes = this.applyEntries(t, withPieces(t, this.id, batch.entries), state);
+    state.setResume({ epoch, incarnation, cursor: tuple.cursor, seenHead: Math.max(tuple.seenHead, head) });
+    state.write();
     return changes;
   }
 
-  /** Entries without their place in the feed: the body of a batch, or what a reconciliation fetched. */
-  applyEntries(t: Transaction, entries: readonly WireEntry[]): AppliedChange[] {
-    const tally = new Tally(t, this.id);
-    const changes = entries.flatMap((entry) => {
-      const change = this.#applyEntry(t, entry, tally);
-      if (!change) return [];
-      const kept = change.after ? undefined : this.#released(t, change.key, tally);
-      return kept ? [change, kept] : [change];
-    });
-    tally.write();
+  /** Entries without their place in the feed: the body of a batch, or what a reconciliation fetched. Whoever passes the state writes it. */
+  applyEntries(t: Transaction, entries: readonly WireEntry[], state?: ConsumerState): AppliedChange[] {
+    const own = state ?? new ConsumerState(t, this.id);
+    const changes: AppliedChange[] = [];
+    for (const entry of entries) {
+      const change = this.#applyEntry(t, entry, own);
+      if (!change) continue;
+      changes.push(change);
+      const kept = change.after ? undefined : this.#released(t, change.key, own);
+      if (kept) changes.push(kept);
+    }
+    if (!state) own.write();
     return changes;
   }
 
   /** Of the live rows, without those that are held: that is what both ends should agree on. */
   digest(reader: Reader): Digest {
-    return decodeDigest(reader.get(digestKey(this.id)));
+    return readDigest(reader, this.id);
   }
 
   /** Removes a key that a ready producer has proven to be gone. */
   removeKey(t: Transaction, keyHash: Uint8Array): AppliedChange | undefined {
-    const tally = new Tally(t, this.id);
-    const change = this.#remove(t, keyHash, tally);
-    tally.write();
+    const state = new ConsumerState(t, this.id);
+    const change = this.#remove(t, keyHash, state);
+    state.write();
     return change;
   }
 
-  #remove(t: Transaction, keyHash: Uint8Array, tally: Tally): AppliedChange | undefined {
+  #remove(t: Transaction, keyHash: Uint8Array, state: ConsumerState): AppliedChange | undefined {
     const row = this.get(t, keyHash);
-    return row && this.#applyEntry(t, { keyHash, revision: row.revision, originRevision: row.originRevision }, tally);
+    return row && this.#applyEntry(t, { keyHash, revision: row.revision, originRevision: row.originRevision }, state);
   }
 
   /** Keeps a key that a ready producer has proven not to have, if an entry here says so; `keeperHash` is of that entry's key. */
@@ -175,21 +179,21 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   /** The keeper has gone, and the producer has not put anything in the place of what it kept. */
-  #released(t: Transaction, keeper: string, tally: Tally): AppliedChange | undefined {
+  #released(t: Transaction, keeper: string, state: ConsumerState): AppliedChange | undefined {
     const key = this.#keeping?.keptBy(keeper);
     const row = key === undefined ? undefined : this.get(t, hash128(key));
-    return row?.revision === keptRevision ? this.#remove(t, row.keyHash, tally) : undefined;
+    return row?.revision === keptRevision ? this.#remove(t, row.keyHash, state) : undefined;
   }
 
   /** At the end of a reconciliation: removes the rows that the producer has proven to lack, or holds them; see deletions.ts. */
   removeAbsent(t: Transaction, keyHashes: readonly Uint8Array[]): AppliedChange[] {
     const guard = this.#guard;
     const held = guard ? this.#toHold(t, guard, keyHashes) : new Set<Uint8Array>();
-    const tally = new Tally(t, this.id);
+    const state = new ConsumerState(t, this.id);
     const goes = keyHashes.filter((keyHash) => !held.has(keyHash));
-    const changes = goes.map((keyHash) => this.#remove(t, keyHash, tally)).filter((change) => change !== undefined);
-    if (guard && held.size > 0) this.#hold(t, [...held], guard.wallMs(), tally);
-    tally.write();
+    const changes = goes.map((keyHash) => this.#remove(t, keyHash, state)).filter((change) => change !== undefined);
+    if (guard && held.size > 0) this.#hold(t, [...held], guard.wallMs(), state);
+    state.write();
     return changes;
   }
 
@@ -201,9 +205,9 @@ export class FeedConsumer extends TableRows implements Consumer {
   /** Deletes what is held, if that is still what the token was given for. */
   release(t: Transaction, token: string): AppliedChange[] {
     if (this.held(t)?.token !== token) return [];
-    const tally = new Tally(t, this.id);
-    const changes = heldRows(t, this.id).map((keyHash) => this.#remove(t, keyHash, tally));
-    tally.write();
+    const state = new ConsumerState(t, this.id);
+    const changes = heldRows(t, this.id).map((keyHash) => this.#remove(t, keyHash, state));
+    state.write();
     return changes.filter((change) => change !== undefined);
   }
 
@@ -220,14 +224,14 @@ export class FeedConsumer extends TableRows implements Consumer {
     return new Set(verdict === 'all' ? keyHashes : verdict === 'lost' ? lost : []);
   }
 
-  #hold(t: Transaction, keyHashes: readonly Uint8Array[], wallMs: number, tally: Tally): void {
+  #hold(t: Transaction, keyHashes: readonly Uint8Array[], wallMs: number, state: ConsumerState): void {
     const rows: { keyHash: Uint8Array; key: string }[] = [];
     for (const keyHash of keyHashes) {
       const row = this.get(t, keyHash);
       const content = this.contentOf(t, row);
       if (!row || !content || row.held) continue;
       writeRow(t, this.id, { ...row, held: true });
-      tally.moved(row.content?.hash, undefined);
+      state.moved(row.content?.hash, undefined);
       rows.push({ keyHash, key: content.key });
     }
     noteHeldRows(t, this.id, rows, wallMs);
@@ -235,14 +239,16 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   setResume(t: Transaction, tuple: ResumeTuple): void {
-    t.put(stateKey(this.id), text(JSON.stringify(tuple)));
+    const state = new ConsumerState(t, this.id);
+    state.setResume(tuple);
+    state.write();
   }
 
   /** The producer has the key again, or says itself that it is gone. */
-  #letGo(t: Transaction, { held: _held, ...row }: Row, tally: Tally): void {
+  #letGo(t: Transaction, { held: _held, ...row }: Row, state: ConsumerState): void {
     forgetHeldRow(t, this.id, row.keyHash, this.contentOf(t, row)?.key ?? '');
     writeRow(t, this.id, row);
-    tally.moved(undefined, row.content?.hash);
+    state.moved(undefined, row.content?.hash);
     this.#tellHeld(t);
   }
 
@@ -253,28 +259,29 @@ export class FeedConsumer extends TableRows implements Consumer {
     t.afterCommit(() => this.#onHeld());
   }
 
-  #applyEntry(t: Transaction, entry: WireEntry, tally: Tally): AppliedChange | undefined {
+  #applyEntry(t: Transaction, entry: WireEntry, state: ConsumerState): AppliedChange | undefined {
     const { content, revision, originRevision } = entry;
     if (entry.pieces) throw new Error('an entry whose content was not put together');
     const keyHash = entry.keyHash.slice(0, hashBytes);
     const row = this.get(t, keyHash);
     if (row && !this.takes(row, originRevision)) {
-      if (content && row.held) this.#letGo(t, row, tally);
+      if (content && row.held) this.#letGo(t, row, state);
       return undefined;
     }
     const before = this.contentOf(t, row);
-    if (row?.held) this.#letGo(t, row, tally);
+    if (row?.held) this.#letGo(t, row, state);
     if (!content) {
       if (!row) return undefined;
       removeRow(t, this.id, keyHash);
-      tally.moved(row.content?.hash, undefined);
+      state.moved(row.content?.hash, undefined);
       const good = this.#goodOf(t, row);
       const gone = this.#endQuarantine(t, row) ? this.#goodContent(t, good) : before;
       if (good) releaseContent(t, good.content);
       if (row.content && row.poisoned) releaseContent(t, row.content);
       return gone && { keyHash, key: gone.key, originRevision, before: gone };
     }
-    if (!equalBytes(keyHash, hash128(content.key))) {
+    // A key that is here already was looked at when it came first.
+    if (before?.key !== content.key && !equalBytes(keyHash, hash128(content.key))) {
       throw new BanyanError('Protocol', `${this.name}: the entry "${content.key}" came under another key's hash`);
     }
     if (before) checkSameKey(before, content.key);
@@ -285,7 +292,7 @@ export class FeedConsumer extends TableRows implements Consumer {
     const poisoned = flaw !== undefined || (same && row?.poisoned === true);
     writeRow(t, this.id, { keyHash, revision, originRevision, content: reference, ...(poisoned ? { poisoned } : {}) });
     if (same) return undefined;
-    tally.moved(row?.content?.hash, record.hash);
+    state.moved(row?.content?.hash, record.hash);
     const good = this.#goodOf(t, row);
     if (row?.content && row.poisoned) releaseContent(t, row.content);
     if (flaw) {
@@ -331,34 +338,4 @@ export class FeedConsumer extends TableRows implements Consumer {
     this.#tellingQuarantined.add(t);
     t.afterCommit(() => this.#onQuarantined());
   }
-}
-
-/** The digest while entries are applied: read once, written once. */
-class Tally {
-  readonly #t: Transaction;
-  readonly #key: Uint8Array;
-  #before: Digest | undefined;
-  #digest: Digest | undefined;
-
-  constructor(t: Transaction, id: number) {
-    this.#t = t;
-    this.#key = digestKey(id);
-  }
-
-  moved(before: Uint8Array | undefined, after: Uint8Array | undefined): void {
-    this.#before ??= decodeDigest(this.#t.get(this.#key));
-    this.#digest = moved(this.#digest ?? this.#before, before, after);
-  }
-
-  write(): void {
-    if (this.#digest) this.#t.put(this.#key, encodeDigest(this.#digest));
-  }
-}
-
-function digestKey(id: number): Uint8Array {
-  return concat(prefixOf('consumerState'), u32(id), text('digest'));
-}
-
-function stateKey(id: number): Uint8Array {
-  return concat(prefixOf('consumerState'), u32(id));
 }

@@ -7,7 +7,7 @@ import { asText, concat, equalBytes, readU48, text, u32, u48, u48Bytes } from '.
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { readContent, recordOf, releaseContent } from './content.ts';
-import { type Digest, decodeDigest, encodeDigest, moved } from './digest.ts';
+import { type Digest, decodeDigest, digestBytes, moveDigest } from './digest.ts';
 import {
   type Batch,
   type BatchLimits,
@@ -177,21 +177,29 @@ export class FeedProducer extends TableRows implements Producer {
   }
 
   acknowledge(t: Transaction, cursor: number): void {
-    const head = this.head(t);
+    const record = t.get(headKey(this.id));
+    const head = record ? readU48(record) : 0;
     const at = progressKey(this.id);
     const { acknowledged, purgeRevision } = progressIn(t.get(at));
     if (cursor > head) {
       throw new BanyanError('Protocol', `${this.name}: acknowledged revision ${cursor} is beyond the head ${head}`);
     }
     if (cursor <= acknowledged) return;
-    let purged = purgeRevision;
-    for (const [key, value] of [...this.#revisions(t, acknowledged, cursor)]) {
+    const lastTombstone = record ? readU48(record, tombstoneAt) : 0;
+    const purged = Math.max(purgeRevision, this.#purge(t, acknowledged, Math.min(cursor, lastTombstone)));
+    t.put(at, concat(u48(cursor), u48(purged)));
+  }
+
+  /** Tombstones from behind `after` up to `to` go; the last of them, or 0. */
+  #purge(t: Transaction, after: number, to: number): number {
+    let last = 0;
+    for (const [key, value] of [...this.#revisions(t, after, to)]) {
       if (!isTombstone(value)) continue;
-      purged = Math.max(purged, readU48(key, key.length - u48Bytes));
+      last = readU48(key, key.length - u48Bytes);
       removeRow(t, this.id, keyHashOf(value));
       t.remove(key);
     }
-    t.put(at, concat(u48(cursor), u48(purged)));
+    return last;
   }
 
   backlog(reader: Reader): { entries: number; bytes: number; oldestRevision?: number } {
@@ -236,9 +244,12 @@ export class FeedProducer extends TableRows implements Producer {
   #replace(t: Transaction, before: Row | undefined, next: Omit<Row, 'revision'>): void {
     const headAt = headKey(this.id);
     const head = t.get(headAt);
-    const revision = (head ? readU48(head) : 0) + 1;
-    const digest = moved(decodeDigest(head?.subarray(u48Bytes)), before?.content?.hash, next.content?.hash);
-    t.put(headAt, concat(u48(revision), encodeDigest(digest)));
+    const record = head ? Buffer.from(head) : Buffer.alloc(headBytes);
+    const revision = readU48(record) + 1;
+    record.writeUIntBE(revision, 0, u48Bytes);
+    moveDigest(record, u48Bytes, before?.content?.hash, next.content?.hash);
+    if (!next.content) record.writeUIntBE(revision, tombstoneAt, u48Bytes);
+    t.put(headAt, record);
     if (before) t.remove(revisionKey(this.id, before.revision));
     if (before?.content) releaseContent(t, before.content);
     writeRow(t, this.id, { ...next, revision });
@@ -269,6 +280,9 @@ function revisionKey(id: number, revision: number): Uint8Array {
 }
 
 const headName = text('head');
+/** `u48 head`, the digest, `u48 revision of the last tombstone`, by which an acknowledgement knows that there is nothing to purge. */
+const tombstoneAt = u48Bytes + digestBytes;
+const headBytes = tombstoneAt + u48Bytes;
 const progressName = text('progress');
 
 function headKey(id: number): Uint8Array {

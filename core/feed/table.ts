@@ -3,6 +3,7 @@
  * behind the hash: the row is held (deletions.ts), or quarantined (quarantine.ts), or both.
  * Order by key hash is what both ends of a feed share, so a range of it is the unit of reconciliation.
  */
+import { Buffer } from 'node:buffer';
 import { hash128, hashBytes } from '../object/hash.ts';
 import { concat, equalBytes, prefixRange, readU32, readU48, text, u32, u48Bytes } from '../store/bytes.ts';
 import { type Keyspace, prefixOf } from '../store/keyspace.ts';

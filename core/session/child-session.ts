@@ -13,6 +13,7 @@ import { maxFrameBytes } from '../wire/frames.ts';
 import { checkFromAbove } from '../wire/from-above.ts';
 import { Feed, type Frame, type Welcome } from '../wire/generated/mesh.ts';
 import type { Dialer, Link, LinkEvents } from '../wire/link.ts';
+import { Acknowledgements } from './acknowledgements.ts';
 import { beginAttach } from './attach.ts';
 import { type Backoff, healthyMs, nextWait, noBackoff, waitForReturn } from './backoff.ts';
 import { FeedAlarm } from './feed-alarm.ts';
@@ -371,6 +372,7 @@ class Attempt {
         },
         watermarks: (marks, at) => gate.heard(marks, at),
         acknowledged: () => {},
+        acknowledgements: new Acknowledgements(store, clock),
         caughtUp: () => {
           this.#ports.caughtUp();
           gate.progressed();

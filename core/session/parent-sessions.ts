@@ -7,6 +7,7 @@ import type { SessionStreams } from '../stream/streams.ts';
 import { maxFrameBytes } from '../wire/frames.ts';
 import type { Frame, Hello, Retry, Welcome } from '../wire/generated/mesh.ts';
 import type { Link, LinkEvents } from '../wire/link.ts';
+import { Acknowledgements } from './acknowledgements.ts';
 import { HelloTurns } from './admission.ts';
 import { FeedAlarm } from './feed-alarm.ts';
 import { windowMaxBytes } from './flow.ts';
@@ -54,6 +55,7 @@ export class ParentSessions {
   readonly #wakes: Wakes;
   readonly #turns = new HelloTurns();
   readonly #slots: ReconcileSlots;
+  readonly #acknowledgements: Acknowledgements;
   /** By child; as many as have ever come. */
   readonly #mismatches = new Map<string, Mismatch>();
   /** By child; only of those of which there was one. */
@@ -65,6 +67,7 @@ export class ParentSessions {
     this.#ports = ports;
     this.#startedAtMs = ports.clock.monotonicMs();
     this.#slots = new ReconcileSlots(ports.clock);
+    this.#acknowledgements = new Acknowledgements(ports.store, ports.clock);
     this.#wakes = new Wakes({ ...ports, runnerOf: (child) => this.#attached.get(child)?.runner });
   }
 
@@ -279,6 +282,7 @@ export class ParentSessions {
         },
         caughtUp: () => this.#ports.caughtUp?.(child),
         slots: this.#slots,
+        acknowledgements: this.#acknowledgements,
         rootAgeMs: () => this.#ports.rootAgeMs(),
         mismatch: this.#mismatchOf(child),
         differs: (what) => {

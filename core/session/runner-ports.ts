@@ -7,6 +7,7 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { SessionStreams } from '../stream/streams.ts';
 import type { Link } from '../wire/link.ts';
+import type { Acknowledgements } from './acknowledgements.ts';
 import type { Mismatch } from './mismatch.ts';
 import type { ReconcileSlots } from './reconcile-slots.ts';
 import type { Watermarks } from './watermark.ts';
@@ -32,6 +33,8 @@ export interface RunnerPorts {
   /** After that commit. */
   committed(changes: readonly AppliedChange[]): void;
   acknowledged(cursor: number): void;
+  /** Writes down what was acknowledged, for all sessions of the node. */
+  readonly acknowledgements: Acknowledgements;
   caughtUp(): void;
   /** What the peer says with a head; false: this side may not take up its feed yet, however ready it is. Absent: it always may. */
   watermarks?(marks: Watermarks, head: number): boolean;

@@ -8,7 +8,7 @@ import type { Reader, Transaction } from '../store/store.ts';
 import type { SessionStreams } from '../stream/streams.ts';
 import type { Beat, Frame } from '../wire/generated/mesh.ts';
 import type { Expiry } from '../wire/link.ts';
-import { Acknowledgements } from './acknowledgements.ts';
+import type { Acknowledged } from './acknowledgements.ts';
 import { Beats } from './beats.ts';
 import { ExpiryWatch } from './expiry-watch.ts';
 import { windowMaxBytes } from './flow.ts';
@@ -47,15 +47,24 @@ export class SessionRunner {
   /** Entries with their contents, in batches and in reconciliations: what the session cost. */
   readonly #entries = { sent: 0, received: 0 };
 
-  readonly #acknowledgements: Acknowledgements;
+  readonly #acknowledged: Acknowledged;
+  /** When bytes came last: only a tick asks, and they come with every frame. */
+  #heardAtMs: number;
   /** Of the credit that both sides give. */
   readonly #received = new Received(windowMaxBytes);
 
   constructor(ports: RunnerPorts, start: Omit<Start, 'nowMs'>) {
     this.#ports = ports;
     this.#beats = new Beats(ports);
-    this.#acknowledgements = new Acknowledgements(ports.clock, (cursor) => this.#acknowledge(cursor));
-    const first = begin({ ...start, nowMs: ports.clock.monotonicMs() });
+    this.#acknowledged = {
+      write: (t, cursor) => {
+        ports.fence(t);
+        ports.producer.acknowledge(t, cursor);
+      },
+      failed: (error) => this.end(error),
+    };
+    this.#heardAtMs = ports.clock.monotonicMs();
+    const first = begin({ ...start, nowMs: this.#heardAtMs });
     this.#state = first.state;
     this.#run(first);
     const { expiry } = ports.link;
@@ -95,11 +104,11 @@ export class SessionRunner {
 
   /** Before another session takes over, which is to find all that was acknowledged. */
   settle(): void {
-    this.#acknowledgements.settle();
+    this.#ports.acknowledgements.settle(this.#acknowledged);
   }
 
   alive(): void {
-    this.#input({ type: 'alive' });
+    this.#heardAtMs = this.#ports.clock.monotonicMs();
   }
 
   drained(): void {
@@ -143,7 +152,7 @@ export class SessionRunner {
     this.#ended = true;
     this.#timer?.stop();
     this.#expiry?.stop();
-    this.#acknowledgements.settle();
+    this.#ports.acknowledgements.settle(this.#acknowledged);
     const reason = error?.message ?? 'ended';
     this.#ports.streams?.end(`the session with ${this.#ports.link.peer.path || 'the center'} is over: ${reason}`);
     this.#ports.link.close(reason);
@@ -179,7 +188,7 @@ export class SessionRunner {
       case 'storePiece':
         return this.#storePiece(effect.piece);
       case 'acknowledged':
-        this.#acknowledgements.note(effect.cursor);
+        this.#ports.acknowledgements.note(this.#acknowledged, effect.cursor);
         this.#ports.slots?.release(this.#slots.produced);
         return this.#ports.acknowledged(effect.cursor);
       case 'sendBeat':
@@ -284,20 +293,6 @@ export class SessionRunner {
       throw new BanyanError('Protocol', `an acknowledgement of epoch ${said.slice(0, 64)}; this is ${producer.epoch}`);
   }
 
-  #acknowledge(cursor: number): void {
-    const { store, producer, fence } = this.#ports;
-    try {
-      store.write((t) => {
-        fence(t);
-        producer.acknowledge(t, cursor);
-      });
-    } catch (error) {
-      if (!(error instanceof BanyanError)) throw error;
-      // A newer session has taken over, or the store is gone.
-      this.end(error);
-    }
-  }
-
   #absorb(reply: ReconcileReply): void {
     const reconciliation = this.#reconciliation;
     // It still waits for its turn.
@@ -386,6 +381,8 @@ export class SessionRunner {
     const { clock } = this.#ports;
     this.#timer = clock.after(nextTickMs(this.#state, clock.monotonicMs()), () => {
       this.#timer = undefined;
+      if (this.#ended) return;
+      this.#state = step(this.#state, { type: 'alive' }, this.#heardAtMs).state;
       this.#input({ type: 'tick' });
     });
   }

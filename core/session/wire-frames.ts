@@ -1,4 +1,5 @@
 /** Between the feeds' types and the frames of the wire. */
+import { Buffer } from 'node:buffer';
 import type {
   Batch,
   Content,

@@ -1,4 +1,5 @@
 /** Building and reading the keys and small records of the store: big-endian, so that byte order is number order. */
+import { Buffer } from 'node:buffer';
 
 /** Revisions and lengths that order keys take 6 bytes: 2^48 changes are 8,900 years at a thousand a second. */
 export const u48Bytes = 6;

@@ -6,7 +6,9 @@ import { prefixOf } from './keyspace.ts';
 import type { Store, Transaction } from './store.ts';
 
 /** Grows when an older program could not read, or would spoil, what this one writes. */
-export const currentFormat = 1;
+export const currentFormat = 2;
+/** What is older is not read: consumers kept their state in another form. */
+const oldestFormat = 2;
 
 export interface FormatRecord {
   readonly format: number;
@@ -17,7 +19,7 @@ export interface FormatRecord {
 /** Every key of every keyspace is below it. */
 const endOfKeys = Buffer.alloc(2, 0xff);
 
-/** Throws StoreVersion for a store of a newer program, StoreCorrupt for one whose record is missing or not readable. */
+/** Throws StoreVersion for a store of a newer program or a much older one, StoreCorrupt for one whose record is missing or not readable. */
 export function openFormatted(store: Store, clock: Clock): FormatRecord {
   const key = prefixOf('format');
   const found = store.read((reader) => reader.get(key));
@@ -25,6 +27,10 @@ export function openFormatted(store: Store, clock: Clock): FormatRecord {
   const record = parse(asText(found));
   if (record.format > currentFormat) {
     const message = `the store has format ${record.format}, this program knows formats up to ${currentFormat}; start the newer program, or restore a backup from before the upgrade`;
+    throw new BanyanError('StoreVersion', message);
+  }
+  if (record.format < oldestFormat) {
+    const message = `the store has format ${record.format}, this program knows formats from ${oldestFormat}; begin with an empty directory, which is filled from the node's parent and children, or start the older program`;
     throw new BanyanError('StoreVersion', message);
   }
   return record;

@@ -19,7 +19,7 @@ export const keyspace = {
   tableRevision: 6,
   /** 4 tableId -> JSON state of the producer at this table */
   producerState: 7,
-  /** 4 tableId -> JSON state of the consumer at this table */
+  /** 4 tableId -> digest and resume tuple of the consumer at this table (see feed/consumer-state.ts) */
   consumerState: 8,
   /** … peer path -> JSON {sessionSequence, bootCounter, …} */
   session: 9,

@@ -1,4 +1,5 @@
 /** Frames to bytes and back, with the limit that both sides announce. */
+import { Buffer } from 'node:buffer';
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 import { checkFrameBounds } from './frame-bounds.ts';

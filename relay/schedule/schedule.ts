@@ -41,8 +41,11 @@ import {
 import type { SchedulePorts, Step } from './ports.ts';
 import { readPlacement } from './read-placement.ts';
 
-/** Rows put or removed in one transaction before others get their turn: some 10 ms of LMDB on one core. */
-const rowsPerStep = 2_000;
+/**
+ * Rows put or removed in one transaction before others get their turn: some ms on one core. What they are for is flushed and sent while the next ones are
+ * put, so that a change for a thousand children is on its way to the first long before it is written for the last.
+ */
+const rowsPerStep = 256;
 const beside = ['auxiliary', 'promoted', 'promotedCustomizer', 'release'] as const;
 /** Dirty keys read at once; a bound on memory, not on progress. */
 const workPerStep = 500;

@@ -18,7 +18,8 @@ export interface ChildrenRequest {
 const dialsAtOnce = 50;
 
 process.on('disconnect', () => process.exit(0));
-process.on('message', (request: ChildrenRequest) => {
+process.on('message', (request: ChildrenRequest | 'usage') => {
+  if (request === 'usage') return void process.send?.(process.cpuUsage());
   connectAll(request).then(
     () => process.send?.({ connected: request.names.length }),
     (error: unknown) => {

@@ -17,12 +17,16 @@ import type { Listener } from '../../core/wire/link.ts';
 import { listenMesh } from '../../core/wire/mesh-listener.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 
+/** As in relay/schedule/schedule.ts. */
+const rowsPerStep = 256;
+
 export class MeshParent implements AsyncDisposable {
   readonly #store: LmdbStore;
   readonly #feeds: ReadonlyMap<string, ChildFeeds>;
   readonly #sessions: ParentSessions;
   readonly #listener: Listener;
-  #waiting = new Map<string, number>();
+  readonly #waiting = new Map<string, number>();
+  #missing = 0;
   #done = () => {};
 
   static async start(directory: string, path: string, names: readonly string[], credentials: NodeCredentials) {
@@ -76,30 +80,37 @@ export class MeshParent implements AsyncDisposable {
     return this.#listener.address;
   }
 
-  /** Puts one content into every mailbox, as the scheduler does; resolves when every child has acknowledged it. */
+  /** Puts one content into every mailbox, as the scheduler does: some rows a turn. Resolves when every child has acknowledged it. */
   putAll(content: Content): Promise<void> {
     return new Promise((resolve) => {
       this.#done = resolve;
-      this.#waiting = this.#store.write((t) => {
-        const heads = new Map<string, number>();
-        const keyHash = hash128(content.key);
-        let first: FeedProducer | undefined;
-        for (const [name, { producer }] of this.#feeds) {
-          if (first) producer.putReference(t, keyHash, first.get(t, keyHash)!.content!, 0);
-          else producer.put(t, content, 0);
-          first ??= producer;
-          heads.set(name, producer.head(t));
-        }
-        return heads;
-      });
-      for (const name of this.#feeds.keys()) this.#sessions.wake(name);
+      this.#missing = this.#feeds.size;
+      this.#putSome(content, [...this.#feeds]);
     });
+  }
+
+  #putSome(content: Content, feeds: readonly (readonly [string, ChildFeeds])[]): void {
+    const some = feeds.slice(0, rowsPerStep);
+    this.#store.write((t) => {
+      const keyHash = hash128(content.key);
+      let first: FeedProducer | undefined;
+      for (const [name, { producer }] of some) {
+        if (first) producer.putReference(t, keyHash, first.get(t, keyHash)!.content!, 0);
+        else producer.put(t, content, 0);
+        first ??= producer;
+        this.#waiting.set(name, producer.head(t));
+      }
+    });
+    for (const [name] of some) this.#sessions.wake(name);
+    const rest = feeds.slice(rowsPerStep);
+    if (rest.length > 0) setImmediate(() => this.#putSome(content, rest));
   }
 
   acknowledged(child: string, cursor: number): void {
     if (cursor < (this.#waiting.get(child) ?? Number.POSITIVE_INFINITY)) return;
     this.#waiting.delete(child);
-    if (this.#waiting.size === 0) this.#done();
+    this.#missing--;
+    if (this.#missing === 0) this.#done();
   }
 
   isWaitingFor(child: string): boolean {

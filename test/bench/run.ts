@@ -15,7 +15,10 @@ interface Entry {
 
 const benches: Readonly<Record<string, Entry>> = {
   store: { line: 'durable puts and scans of the store over raw lmdb', load: () => import('./store.ts') },
-  fanout: { line: 'one object to 100 and 1,000 children over a raw gRPC blast', load: () => import('./fanout.ts') },
+  fanout: {
+    line: 'one object to 100, 1,000 and 5,000 children over a raw gRPC blast',
+    load: () => import('./fanout.ts'),
+  },
   latency: {
     line: 'a write at the center until it is on the disk of an agent, 1 to 4 hops below',
     load: () => import('./latency.ts'),

@@ -2,6 +2,7 @@
  * The store port in memory, for tests and the simulation: an immutable sorted list of chunks, so that a snapshot is a
  * reference and a crash is going back to the last flushed one.
  */
+import { Buffer } from 'node:buffer';
 import { BanyanError } from '../../runtime/errors.ts';
 import { checkKey } from '../limits.ts';
 import type { Range, Reader, Store, Transaction } from '../store.ts';
@@ -165,13 +166,23 @@ class SnapshotReader implements Reader {
   }
 }
 
+/** As Buffer.compare, which takes longer to be called than keys take to differ. */
+function compareKeys(a: Uint8Array, b: Uint8Array): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const difference = a[i]! - b[i]!;
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
+
 /** Index of the chunk in which a key is or would be. */
 function chunkIndex(snapshot: Snapshot, key: Uint8Array): number {
   let low = 0;
   let high = snapshot.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (Buffer.compare(snapshot[middle]!.at(-1)![0], key) < 0) low = middle + 1;
+    if (compareKeys(snapshot[middle]!.at(-1)![0], key) < 0) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -183,7 +194,7 @@ function pairIndex(chunk: readonly Pair[], key: Uint8Array): number {
   let high = chunk.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (Buffer.compare(chunk[middle]![0], key) < 0) low = middle + 1;
+    if (compareKeys(chunk[middle]![0], key) < 0) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -192,17 +203,18 @@ function pairIndex(chunk: readonly Pair[], key: Uint8Array): number {
 function find(snapshot: Snapshot, key: Uint8Array): Uint8Array | undefined {
   const chunk = snapshot[chunkIndex(snapshot, key)];
   const pair = chunk?.[pairIndex(chunk, key)];
-  return pair && Buffer.compare(pair[0], key) === 0 ? Buffer.from(pair[1]) : undefined;
+  return pair && compareKeys(pair[0], key) === 0 ? Buffer.from(pair[1]) : undefined;
 }
 
 function put(snapshot: Snapshot, key: Buffer, value: Buffer): Snapshot {
   const at = Math.min(chunkIndex(snapshot, key), Math.max(0, snapshot.length - 1));
   const chunk = snapshot[at] ?? [];
   const i = pairIndex(chunk, key);
-  const same = i < chunk.length && Buffer.compare(chunk[i]![0], key) === 0;
-  const next = [...chunk.slice(0, i), [key, value] as const, ...chunk.slice(same ? i + 1 : i)];
-  const parts = next.length > chunkMax ? [next.slice(0, next.length >> 1), next.slice(next.length >> 1)] : [next];
-  return [...snapshot.slice(0, at), ...parts, ...snapshot.slice(at + 1)];
+  const same = i < chunk.length && compareKeys(chunk[i]![0], key) === 0;
+  const next = same ? chunk.with(i, [key, value]) : chunk.toSpliced(i, 0, [key, value]);
+  if (snapshot.length === 0) return [next];
+  if (next.length <= chunkMax) return snapshot.with(at, next);
+  return snapshot.toSpliced(at, 1, next.slice(0, next.length >> 1), next.slice(next.length >> 1));
 }
 
 function remove(snapshot: Snapshot, key: Uint8Array): Snapshot {
@@ -210,9 +222,8 @@ function remove(snapshot: Snapshot, key: Uint8Array): Snapshot {
   const chunk = snapshot[at];
   if (!chunk) return snapshot;
   const i = pairIndex(chunk, key);
-  if (i >= chunk.length || Buffer.compare(chunk[i]![0], key) !== 0) return snapshot;
-  const next = [...chunk.slice(0, i), ...chunk.slice(i + 1)];
-  return [...snapshot.slice(0, at), ...(next.length > 0 ? [next] : []), ...snapshot.slice(at + 1)];
+  if (i >= chunk.length || compareKeys(chunk[i]![0], key) !== 0) return snapshot;
+  return chunk.length > 1 ? snapshot.with(at, chunk.toSpliced(i, 1)) : snapshot.toSpliced(at, 1);
 }
 
 function* scan(snapshot: Snapshot, range: Range): Generator<[Uint8Array, Uint8Array]> {

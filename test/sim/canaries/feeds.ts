@@ -22,12 +22,12 @@ export const feedCanaries: Canaries = {
   'older-origin-wins': {
     break() {
       const { applyEntries } = FeedConsumer.prototype;
-      FeedConsumer.prototype.applyEntries = function (t, entries) {
+      FeedConsumer.prototype.applyEntries = function (t, entries, state) {
         const raised = entries.map((entry): WireEntry => {
           const { originRevision = 0 } = this.get(t, entry.keyHash) ?? {};
           return { ...entry, originRevision: Math.max(originRevision, entry.originRevision) };
         });
-        return applyEntries.call(this, t, raised);
+        return applyEntries.call(this, t, raised, state);
       };
     },
   },

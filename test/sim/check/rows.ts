@@ -73,7 +73,16 @@ export class Rows {
 
   tuple(table: number): TupleSeen | undefined {
     const found = this.#reader.get(at('consumerState', table));
-    return found && (JSON.parse(Buffer.from(found).toString()) as TupleSeen);
+    if (!found) return undefined;
+    // Behind the digest, which has 22 bytes.
+    const record = Buffer.from(found);
+    const epochEnd = 35 + record[34]!;
+    return {
+      epoch: record.toString('latin1', 35, epochEnd),
+      incarnation: record.toString('latin1', epochEnd),
+      cursor: record.readUIntBE(22, 6),
+      seenHead: record.readUIntBE(28, 6),
+    };
   }
 
   sessionRecord(path: string): Uint8Array | undefined {

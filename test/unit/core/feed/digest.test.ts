@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
-import { type Digest, difference, emptyDigest, moved } from '../../../../core/feed/digest.ts';
+import {
+  type Digest,
+  decodeDigest,
+  difference,
+  digestBytes,
+  emptyDigest,
+  moveDigest,
+  sumOf,
+} from '../../../../core/feed/digest.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import type { TableRows } from '../../../../core/feed/table.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
@@ -14,6 +22,12 @@ const content = (key: string, body: string) => ({ key, attributes: Buffer.from('
 /** By a scan of the rows. */
 function scanned(reader: Reader, table: TableRows): Digest {
   return [...table.rows(reader)].reduce((digest, row) => moved(digest, undefined, row.content!.hash), emptyDigest);
+}
+
+/** With big integers. */
+function moved({ count, sum }: Digest, before: Uint8Array | undefined, after: Uint8Array | undefined): Digest {
+  const next = sum - (before ? sumOf(before) : 0n) + (after ? sumOf(after) : 0n);
+  return { count: count - (before ? 1 : 0) + (after ? 1 : 0), sum: BigInt.asUintN(128, next) };
 }
 
 describe('the digest of a table', () => {
@@ -50,6 +64,26 @@ describe('the digest of a table', () => {
         }
       }),
       { seed: 4 },
+    );
+  });
+
+  it('is moved by words as by big integers, over and under its modulus too', () => {
+    const word = fc.oneof(
+      fc.uint8Array({ minLength: 16, maxLength: 16 }),
+      fc.constantFrom(0, 255).map((byte) => new Uint8Array(16).fill(byte)),
+    );
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.option(word), fc.option(word)), { maxLength: 20 }), (moves) => {
+        const record = Buffer.alloc(3 + digestBytes);
+        let digest: Digest = { count: 50, sum: 0n };
+        record.writeUIntBE(digest.count, 3, 6);
+        for (const [before, after] of moves) {
+          moveDigest(record, 3, before ?? undefined, after ?? undefined);
+          digest = moved(digest, before ?? undefined, after ?? undefined);
+          expect(decodeDigest(record.subarray(3))).toEqual(digest);
+        }
+      }),
+      { seed: 5 },
     );
   });
 

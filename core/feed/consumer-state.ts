@@ -1,0 +1,93 @@
+/**
+ * What a consumer keeps beside its rows: the digest of those, and how far it has come. One record, `digest, u48 cursor, u48 seenHead, u8 length of the epoch,
+ * epoch, incarnation`, since every batch reads and writes all of it.
+ */
+import { Buffer } from 'node:buffer';
+import { asBuffer, concat, readU48, u32, u48Bytes } from '../store/bytes.ts';
+import { prefixOf } from '../store/keyspace.ts';
+import type { Reader, Transaction } from '../store/store.ts';
+import { type Digest, decodeDigest, digestBytes, moveDigest } from './digest.ts';
+import type { ResumeTuple } from './feed.ts';
+
+const epochAt = digestBytes + 2 * u48Bytes;
+
+export function readResume(reader: Reader, id: number): ResumeTuple {
+  return decodeResume(reader.get(stateKey(id)));
+}
+
+export function readDigest(reader: Reader, id: number): Digest {
+  return decodeDigest(reader.get(stateKey(id)));
+}
+
+/** In one transaction: read when it is first asked for, changed by what is done to rows, written once. */
+export class ConsumerState {
+  readonly #t: Transaction;
+  readonly #key: Uint8Array;
+  #record: Buffer | undefined;
+  #isRead = false;
+  #isChanged = false;
+
+  constructor(t: Transaction, id: number) {
+    this.#t = t;
+    this.#key = stateKey(id);
+  }
+
+  get resume(): ResumeTuple {
+    return decodeResume(this.#read());
+  }
+
+  setResume(tuple: ResumeTuple): void {
+    this.#record = encodeResume(this.#read(), tuple);
+    this.#isChanged = true;
+  }
+
+  /** A row was changed: the hash of its content before and after, if there was one. */
+  moved(before: Uint8Array | undefined, after: Uint8Array | undefined): void {
+    this.#record = this.#read() ?? encodeResume(undefined, neverAttached);
+    moveDigest(this.#record, 0, before, after);
+    this.#isChanged = true;
+  }
+
+  write(): void {
+    if (this.#isChanged && this.#record) this.#t.put(this.#key, this.#record);
+  }
+
+  #read(): Buffer | undefined {
+    if (!this.#isRead) {
+      const found = this.#t.get(this.#key);
+      this.#record = found && Buffer.from(found);
+      this.#isRead = true;
+    }
+    return this.#record;
+  }
+}
+
+const neverAttached: ResumeTuple = { epoch: '', incarnation: '', cursor: 0, seenHead: 0 };
+
+function decodeResume(bytes: Uint8Array | undefined): ResumeTuple {
+  if (!bytes) return neverAttached;
+  const record = asBuffer(bytes);
+  const incarnationAt = epochAt + 1 + record[epochAt]!;
+  return {
+    epoch: record.toString('latin1', epochAt + 1, incarnationAt),
+    incarnation: record.toString('latin1', incarnationAt),
+    cursor: readU48(record, digestBytes),
+    seenHead: readU48(record, digestBytes + u48Bytes),
+  };
+}
+
+/** With the digest of `former`. */
+function encodeResume(former: Buffer | undefined, { epoch, incarnation, cursor, seenHead }: ResumeTuple): Buffer {
+  const record = Buffer.alloc(epochAt + 1 + epoch.length + incarnation.length);
+  former?.copy(record, 0, 0, digestBytes);
+  record.writeUIntBE(cursor, digestBytes, u48Bytes);
+  record.writeUIntBE(seenHead, digestBytes + u48Bytes, u48Bytes);
+  record[epochAt] = epoch.length;
+  record.write(epoch, epochAt + 1, 'latin1');
+  record.write(incarnation, epochAt + 1 + epoch.length, 'latin1');
+  return record;
+}
+
+function stateKey(id: number): Uint8Array {
+  return concat(prefixOf('consumerState'), u32(id));
+}
