@@ -1,0 +1,171 @@
+/** An agent that somebody else wrote, from docs/protocol.md alone (test/protocol), at a real center: what the page leaves out would show here. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { issueNode } from '../../core/identity/authority.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { systemRandom } from '../../core/runtime/random.ts';
+import { Kept, Outsider, type Place } from '../protocol/outsider.ts';
+import { hash } from '../protocol/rows.ts';
+import { LocalTree, until } from './local-tree.ts';
+
+const topology = join(tmpdir(), `banyan-outsider-${process.pid}.yaml`);
+writeFileSync(
+  topology,
+  `apiVersion: banyan.io/v1alpha1
+kind: Topology
+metadata: {name: outside}
+spec:
+  center: {spaces: [{name: retail}]}
+`,
+);
+const tree = new LocalTree(topology);
+const kept = new Kept();
+let place: Place;
+let agent: Outsider;
+
+const configMap = (name: string, value: string) => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'shop' },
+  data: { value },
+});
+const put = (name: string, value: string) => tree.apply('space/center/retail', configMap(name, value));
+const names = () => [...kept.rows.values()].map(({ key }) => key).sort();
+const data = (name: string) => {
+  const row = kept.row(`o/center.retail//configmaps/shop/${name}`);
+  return row && (JSON.parse(row.body.toString()) as { data: { value: string } }).data.value;
+};
+async function attach(): Promise<void> {
+  agent = new Outsider(kept, place);
+  await agent.attach();
+  await until(
+    'the second implementation has all there is',
+    () => agent.caughtUp || agent.refused !== '' || agent.ended !== undefined,
+    20,
+  );
+  expect([agent.refused, agent.ended]).toEqual(['', undefined]);
+}
+
+/** All is available here, of what the parent says now. */
+function tellPartial(): void {
+  const { target, generation } = JSON.parse(kept.row('t/center.retail/all')!.attributes.toString()) as Record<
+    string,
+    number
+  >;
+  const counts = { expected: 1, fresh: 1, synced: 1, applied: 1, available: 1 };
+  kept.tell('partial/center.retail/all', {}, { generation: generation!, target: target!, counts, failures: [] });
+}
+
+interface Placement {
+  readonly status?: { readonly summary?: Readonly<Record<string, number>> };
+}
+const summary = () => tree.json<Placement>('space/center/retail', 'edgeplacement', 'all')?.status?.summary;
+
+beforeAll(async () => {
+  await tree.up();
+  const inventory = {
+    apiVersion: 'inventory.banyan.io/v1alpha1',
+    metadata: { name: 'outsider', labels: { env: 'prod' } },
+  };
+  tree.apply('node/center', { ...inventory, kind: 'SyncTarget', spec: {} });
+  tree.apply('node/center', { ...inventory, kind: 'Location', spec: {} });
+  tree.ok('space/center/retail', 'create', 'namespace', 'shop');
+  for (const name of ['a', 'b', 'c']) put(name, '1');
+  tree.apply('space/center/retail', {
+    apiVersion: 'edge.banyan.io/v1alpha1',
+    kind: 'EdgePlacement',
+    metadata: { name: 'all' },
+    spec: {
+      locationSelectors: [{ matchLabels: { env: 'prod' } }],
+      downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }],
+    },
+  });
+  const pki = (file: string) => readFileSync(join(tree.data, 'pki', file), 'utf8');
+  const authority = { certPem: pki('ca.crt'), keyPem: pki('ca.key') };
+  const asked = { tree: 'outside', path: 'outsider', role: 'agent', hosts: ['127.0.0.1'] } as const;
+  const { certPem, keyPem } = await issueNode(authority, asked, { clock: systemClock, random: systemRandom });
+  const ports = JSON.parse(readFileSync(join(tree.data, 'ports.json'), 'utf8')) as Record<string, { mesh: number }>;
+  place = {
+    address: `127.0.0.1:${ports['']!.mesh}`,
+    path: 'outsider',
+    identity: { ca: authority.certPem, cert: certPem, key: keyPem },
+  };
+}, 120_000);
+
+afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+
+describe('an agent made from the document alone', () => {
+  it('attaches, and gets its mailbox', async () => {
+    await attach();
+    expect(agent.parent).toContain('URI:spiffe://outside/node/center');
+    await until('all three are there', () => ['a', 'b', 'c'].every((name) => data(name) === '1'), 20);
+    expect(names()).toContain('t/center.retail/all');
+    expect(agent.resumed).toBe(true);
+  }, 40_000);
+
+  it('tells what it has made of it, and is counted', async () => {
+    tellPartial();
+    kept.tell('node/outsider', { role: 'agent', version: 'second/1' });
+    agent.push();
+    await until('it is acknowledged', () => agent.acknowledged === kept.head, 20);
+    await until('it is in the summary', () => summary()?.available === 1, 20);
+    expect(summary()).toMatchObject({ expected: 1, fresh: 1, available: 1 });
+  }, 40_000);
+
+  it('gets a change and a deletion as they come', async () => {
+    put('b', '2');
+    tree.ok('space/center/retail', 'delete', 'configmap', 'c', '-n', 'shop');
+    await until('both have come', () => data('b') === '2' && data('c') === undefined, 20);
+  }, 40_000);
+
+  it('goes on from its cursor in its next start, and gets only what has changed meanwhile', async () => {
+    agent.close();
+    put('a', '2');
+    await attach();
+    expect(agent.resumed).toBe(true);
+    await until('the change has come', () => data('a') === '2', 20);
+    expect(agent.came).toBeLessThanOrEqual(3);
+    expect(agent.heard).not.toContain('request');
+  }, 40_000);
+
+  it('reconciles when it may not resume, and ends with exactly the rows of its parent', async () => {
+    agent.close();
+    const right = names();
+    const at = (name: string) => hash(`o/center.retail//configmaps/shop/${name}`).toString('hex');
+    kept.rows.set(at('b'), { ...kept.rows.get(at('b'))!, body: Buffer.from('{}') });
+    kept.rows.put({
+      key: 'o/center.retail//configmaps/shop/ghost',
+      attributes: Buffer.from('{}'),
+      body: Buffer.from('{}'),
+      originRevision: 1,
+    });
+    kept.rows.delete(at('a'));
+    kept.tuple = { ...kept.tuple, incarnation: '00'.repeat(16) };
+    agent = new Outsider(kept, place);
+    await agent.attach();
+    await until('it has caught up', () => agent.caughtUp, 20);
+    expect(agent.heard).toContain('reply');
+    expect(names()).toEqual(right);
+    expect([data('a'), data('b')]).toEqual(['2', '2']);
+    expect(agent.came).toBe(2);
+    await until('a beat has brought the digest of the parent', () => agent.digestAgrees !== undefined, 20);
+    expect(agent.digestAgrees).toBe(true);
+  }, 60_000);
+
+  it('is asked for its own rows when its parent may not resume, and answers', async () => {
+    agent.close();
+    // As a store that was put back: the incarnation that the parent knows is not there.
+    kept.incarnations.length = 0;
+    tellPartial();
+    await attach();
+    await until(
+      'the parent has asked and is content',
+      () => agent.heard.includes('request') && agent.acknowledged === kept.head,
+      20,
+    );
+    await until('it is in the summary', () => summary()?.available === 1, 20);
+    agent.close();
+  }, 40_000);
+});

@@ -1,0 +1,122 @@
+/** Frames that an agent sends and hears, by the numbers of docs/protocol.md, "Frames". */
+import { allIn, bytesIn, type Fields, numberIn, read, textIn, write } from './bytes.ts';
+import type { Range, Row } from './rows.ts';
+
+export const number = {
+  hello: 1,
+  welcome: 2,
+  retry: 3,
+  batch: 4,
+  ack: 5,
+  request: 6,
+  reply: 7,
+  credit: 10,
+  beat: 14,
+  goodbye: 15,
+  resume: 16,
+  piece: 18,
+} as const;
+export const down = 1;
+export const up = 2;
+/** A range may be answered as the same, in parts, or as a list of rows. */
+export const answers = { same: 1, split: 2, list: 3 } as const;
+
+export interface Tuple {
+  readonly epoch: string;
+  readonly incarnation: string;
+  readonly cursor: number;
+  readonly seenHead: number;
+}
+
+const bin = (hex: string) => Buffer.from(hex, 'hex');
+
+export function frame(kind: keyof typeof number, value: Buffer): Buffer {
+  // The one field of a Frame is written also when the message in it is empty.
+  return write([number[kind], [value]]);
+}
+
+/** Undefined for frames that an agent may pass over. */
+export function kindOf(message: Buffer): { kind: keyof typeof number; fields: Fields } | undefined {
+  const [[field, values] = [0, []]] = read(message);
+  const kind = (Object.keys(number) as (keyof typeof number)[]).find((name) => number[name] === field);
+  return kind && { kind, fields: read(values[0] as Buffer) };
+}
+
+export function tuple({ epoch, incarnation, cursor, seenHead }: Tuple): Buffer {
+  return write([1, bin(epoch)], [2, bin(incarnation)], [3, cursor], [4, seenHead]);
+}
+
+export function tupleOf(bytes: Buffer): Tuple {
+  const fields = read(bytes);
+  return {
+    epoch: bytesIn(fields, 1).toString('hex'),
+    incarnation: bytesIn(fields, 2).toString('hex'),
+    cursor: numberIn(fields, 3),
+    seenHead: numberIn(fields, 4),
+  };
+}
+
+export function range({ from, to, count, fingerprint }: Range): Buffer {
+  return write([1, from], [2, to], [3, count], [4, fingerprint]);
+}
+
+export function rangeOf(bytes: Buffer): Range {
+  const fields = read(bytes);
+  return {
+    from: bytesIn(fields, 1),
+    to: bytesIn(fields, 2),
+    count: numberIn(fields, 3),
+    fingerprint: bytesIn(fields, 4),
+  };
+}
+
+/** A tombstone has neither key nor contents. */
+export function entryOf(bytes: Buffer): { hash: string; revision: number; row?: Row } {
+  const fields = read(bytes);
+  const hash = bytesIn(fields, 1).toString('hex');
+  const revision = numberIn(fields, 2);
+  if (numberIn(fields, 4) === 1) return { hash, revision };
+  const row = {
+    key: textIn(fields, 5),
+    attributes: bytesIn(fields, 6),
+    body: bytesIn(fields, 7),
+    originRevision: numberIn(fields, 3),
+  };
+  return { hash, revision, row };
+}
+
+export function entry(hash: string, revision: number, row: Row | undefined): Buffer {
+  if (!row) return write([1, bin(hash)], [2, revision], [4, true]);
+  return write(
+    [1, bin(hash)],
+    [2, revision],
+    [3, row.originRevision],
+    [5, row.key],
+    [6, row.attributes],
+    [7, row.body],
+  );
+}
+
+export interface Item {
+  readonly keyHash: Buffer;
+  readonly contentHash: Buffer;
+  readonly originRevision: number;
+}
+
+export function answerOf(bytes: Buffer): { kind: number; parts: readonly Buffer[]; items: readonly Item[] } {
+  const fields = read(bytes);
+  const items = allIn(fields, 4).map((item) => {
+    const of = read(item);
+    return { keyHash: bytesIn(of, 1), contentHash: bytesIn(of, 2), originRevision: numberIn(of, 3) };
+  });
+  return { kind: numberIn(fields, 1), parts: allIn(fields, 3), items };
+}
+
+/** Of a beat; undefined when it has none. */
+export function digestOf(bytes: Buffer): { revision: number; count: number; sum: Buffer } | undefined {
+  if (bytes.length === 0) return undefined;
+  const fields = read(bytes);
+  return { revision: numberIn(fields, 1), count: numberIn(fields, 2), sum: bytesIn(fields, 3) };
+}
+
+export { allIn, bytesIn, numberIn, textIn, write };

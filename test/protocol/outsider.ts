@@ -1,0 +1,337 @@
+/** An agent as docs/protocol.md describes it, in memory: what a store would hold is in `Kept`, and outlives a session. */
+import { randomBytes } from 'node:crypto';
+import { Call, type Identity } from './call.ts';
+import {
+  allIn,
+  answerOf,
+  answers,
+  bytesIn,
+  digestOf,
+  down,
+  entry,
+  entryOf,
+  frame,
+  kindOf,
+  numberIn,
+  range,
+  rangeOf,
+  type Tuple,
+  textIn,
+  tuple,
+  tupleOf,
+  up,
+  write,
+} from './frames.ts';
+import { contentHash, highest, lowest, type Range, type Row, Rows } from './rows.ts';
+
+type Fields = Parameters<typeof numberIn>[0];
+
+/** What is durable. */
+export class Kept {
+  bootCounter = Math.floor(Date.now() / 1000);
+  attachedNonce = Buffer.alloc(0);
+  /** Of the down feed. */
+  readonly rows = new Rows();
+  tuple: Tuple = { epoch: '', incarnation: '', cursor: 0, seenHead: 0 };
+  /** Of the up feed: the values, and at which revision each was written. */
+  readonly told = new Rows();
+  readonly revisions = new Map<string, number>();
+  readonly epoch = randomBytes(16).toString('hex');
+  readonly incarnations: { nonce: string; start: number }[] = [];
+  head = 0;
+
+  tell(key: string, attributes: object, body: object | '' = '', originRevision = 0): void {
+    const bytes = (value: object | '') => Buffer.from(value === '' ? '' : JSON.stringify(value));
+    const name = this.told.put({ key, attributes: bytes(attributes), body: bytes(body), originRevision });
+    this.revisions.set(name, ++this.head);
+  }
+
+  row(key: string): Row | undefined {
+    return [...this.rows.values()].find((row) => row.key === key);
+  }
+}
+
+export interface Place {
+  readonly address: string;
+  readonly path: string;
+  readonly identity: Identity;
+}
+
+/** One start of the process, and its session. */
+export class Outsider {
+  readonly #kept: Kept;
+  readonly #place: Place;
+  readonly #call: Call;
+  readonly #nonce = randomBytes(16);
+  readonly heard: string[] = [];
+  /** Numbers of entries in batches and replies: what the session cost. */
+  came = 0;
+  refused = '';
+  ended: string | undefined;
+  resumed: boolean | undefined;
+  caughtUp = false;
+  acknowledged = 0;
+  digestAgrees: boolean | undefined;
+  #sent = 0;
+  #parentReady = false;
+  #beats = 0;
+  #round = 0;
+  #ranges: Range[] = [];
+  #wanted: Buffer[] = [];
+  #gone: string[] = [];
+  #first: Tuple | undefined;
+  #beat: NodeJS.Timeout | undefined;
+
+  constructor(kept: Kept, place: Place) {
+    this.#kept = kept;
+    this.#place = place;
+    kept.bootCounter++;
+    kept.incarnations.push({ nonce: this.#nonce.toString('hex'), start: kept.head });
+    this.#call = new Call(
+      place.address,
+      place.identity,
+      (message) => this.#receive(message),
+      (why) => {
+        this.ended ??= why;
+        clearInterval(this.#beat);
+      },
+    );
+  }
+
+  async attach(): Promise<void> {
+    await this.#call.accepted();
+    const { bootCounter, attachedNonce, tuple: has } = this.#kept;
+    const hello = write(
+      [1, 1],
+      [2, 2],
+      [3, this.#place.path],
+      [4, 'agent'],
+      [5, bootCounter],
+      [6, this.#nonce],
+      [7, 1],
+      [8, tuple(has)],
+      [9, 1 << 20],
+      [10, 4 << 20],
+      [11, 'second/1'],
+      [20, attachedNonce],
+    );
+    this.#call.send(frame('hello', hello));
+  }
+
+  /** What `Kept.tell` has added goes out. */
+  push(): void {
+    const { head, epoch, told, revisions } = this.#kept;
+    if (this.#sent >= head) return;
+    const changed = [...revisions].filter(([, revision]) => revision > this.#sent).sort(([, a], [, b]) => a - b);
+    const entries = changed.map(([name, revision]) => entry(name, revision, told.get(name)));
+    const batch = write(
+      [1, up],
+      [2, entries],
+      [3, this.#sent],
+      [4, head],
+      [5, head],
+      [6, Buffer.from(epoch, 'hex')],
+      [7, this.#nonce],
+    );
+    this.#call.send(frame('batch', batch));
+    this.#sent = head;
+  }
+
+  close(): void {
+    clearInterval(this.#beat);
+    this.#call.send(frame('goodbye', write([1, 'done'])));
+    this.#call.close();
+  }
+
+  get parent(): string {
+    return this.#call.parent;
+  }
+
+  #receive(message: Buffer): void {
+    const known = kindOf(message);
+    if (!known) return;
+    const { kind, fields } = known;
+    this.heard.push(kind);
+    switch (kind) {
+      case 'retry':
+        this.refused = `${textIn(fields, 2)}: ${textIn(fields, 3)}`;
+        return;
+      case 'welcome':
+        return this.#welcomed(fields);
+      case 'batch':
+        return this.#batch(fields);
+      case 'beat':
+        return this.#heardBeat(fields);
+      case 'ack':
+        this.acknowledged = numberIn(fields, 2);
+        return;
+      case 'request':
+        return this.#answer(fields);
+      case 'reply':
+        return this.#absorb(fields);
+    }
+  }
+
+  #welcomed(fields: Fields): void {
+    const kept = this.#kept;
+    kept.attachedNonce = this.#nonce;
+    this.resumed = numberIn(fields, 5) === 1;
+    this.#parentReady = numberIn(fields, 6) === 1;
+    const has = tupleOf(bytesIn(fields, 3));
+    const resumes = this.#mayResume(has);
+    const said = write([1, up], [2, resumes], [3, Buffer.from(kept.epoch, 'hex')], [4, this.#nonce]);
+    this.#call.send(frame('resume', said));
+    this.#sayBeat();
+    this.#beat = setInterval(() => this.#sayBeat(), 15_000);
+    if (resumes) {
+      this.#sent = has.cursor;
+      this.push();
+    }
+    if (!this.resumed && this.#parentReady) this.#reconcile();
+  }
+
+  /** Nothing is ever purged here, so that of the five rules the last always holds. */
+  #mayResume({ epoch, incarnation, cursor, seenHead }: Tuple): boolean {
+    const { incarnations, head } = this.#kept;
+    if (epoch === '') return true;
+    const at = incarnations.findIndex(({ nonce }) => nonce === incarnation);
+    const end = incarnations[at + 1]?.start ?? head;
+    return epoch === this.#kept.epoch && at >= 0 && seenHead <= end && cursor <= seenHead;
+  }
+
+  #sayBeat(): void {
+    this.#call.send(frame('beat', write([1, ++this.#beats], [2, this.#kept.head], [6, true])));
+  }
+
+  #heardBeat(fields: Fields): void {
+    this.#parentReady = numberIn(fields, 6) === 1;
+    if (this.resumed === false && this.#parentReady && this.#round === 0) this.#reconcile();
+    this.#note(numberIn(fields, 2));
+    const digest = digestOf(bytesIn(fields, 10));
+    if (!digest || digest.revision !== this.#kept.tuple.cursor) return;
+    const own = this.#kept.rows.digest();
+    this.digestAgrees = digest.count === own.count && digest.sum.equals(own.sum);
+  }
+
+  #note(head: number): void {
+    if (this.resumed && this.#parentReady && this.#kept.tuple.cursor >= head) this.caughtUp = true;
+  }
+
+  #batch(fields: Fields): void {
+    const kept = this.#kept;
+    const [from, to, head] = [numberIn(fields, 3), numberIn(fields, 4), numberIn(fields, 5)];
+    if (to > kept.tuple.cursor) {
+      if (from !== kept.tuple.cursor) throw new Error(`a batch from ${from} at cursor ${kept.tuple.cursor}`);
+      this.#store(allIn(fields, 2));
+      const [epoch, incarnation] = [bytesIn(fields, 6).toString('hex'), bytesIn(fields, 7).toString('hex')];
+      kept.tuple = { epoch, incarnation, cursor: to, seenHead: head };
+    }
+    this.#call.send(frame('ack', write([1, down], [2, to], [3, bytesIn(fields, 6)])));
+    this.#note(head);
+  }
+
+  #store(entries: readonly Buffer[]): void {
+    for (const bytes of entries) {
+      const { hash, row } = entryOf(bytes);
+      this.came++;
+      const before = this.#kept.rows.get(hash);
+      if (row && before && before.originRevision > row.originRevision) continue;
+      if (row) this.#kept.rows.put(row);
+      else this.#kept.rows.delete(hash);
+    }
+  }
+
+  // ----------------------------------------------------------------------------- reconciliation, as a consumer
+
+  #reconcile(): void {
+    this.#ranges = [this.#kept.rows.summarize(lowest, highest)];
+    this.#ask();
+  }
+
+  #ask(): void {
+    if (this.#ranges.length === 0 && this.#wanted.length === 0) return this.#finish();
+    const request = write(
+      [1, down],
+      [2, ++this.#round],
+      [3, this.#ranges.slice(0, 256).map(range)],
+      [4, this.#wanted.slice(0, 256)],
+    );
+    this.#call.send(frame('request', request));
+  }
+
+  #absorb(fields: Fields): void {
+    this.#first ??= {
+      epoch: bytesIn(fields, 6).toString('hex'),
+      incarnation: bytesIn(fields, 7).toString('hex'),
+      cursor: numberIn(fields, 5),
+      seenHead: numberIn(fields, 5),
+    };
+    const asked = this.#ranges.splice(0, 256);
+    for (const [i, answer] of allIn(fields, 3).entries()) this.#take(asked[i]!, answer);
+    const came = allIn(fields, 4);
+    const hashes = came.map((bytes) => entryOf(bytes).hash);
+    this.#wanted = this.#wanted.filter((wanted) => !hashes.includes(wanted.toString('hex')));
+    this.#store(came.filter((bytes) => entryOf(bytes).row !== undefined));
+    this.#ask();
+  }
+
+  #take({ from, to }: Range, bytes: Buffer): void {
+    const { kind, parts, items } = answerOf(bytes);
+    const { rows } = this.#kept;
+    if (kind === answers.split) {
+      for (const part of parts.map(rangeOf)) {
+        const own = rows.summarize(part.from, part.to);
+        if (own.count !== part.count || !own.fingerprint.equals(part.fingerprint)) this.#ranges.push(own);
+      }
+    } else if (kind === answers.list) {
+      const theirs = new Map(items.map((item) => [item.keyHash.toString('hex'), item]));
+      for (const [name, row] of rows.between(from, to)) {
+        const item = theirs.get(name);
+        if (!item) this.#gone.push(name);
+        else if (item.contentHash.equals(contentHash(row)) || row.originRevision > item.originRevision)
+          theirs.delete(name);
+      }
+      this.#wanted.push(...[...theirs.values()].map(({ keyHash }) => keyHash));
+    }
+  }
+
+  #finish(): void {
+    for (const name of this.#gone) this.#kept.rows.delete(name);
+    this.#kept.tuple = this.#first!;
+    const { cursor, epoch } = this.#first!;
+    this.#call.send(frame('ack', write([1, down], [2, cursor], [3, Buffer.from(epoch, 'hex')])));
+    this.resumed = true;
+    this.#note(cursor);
+  }
+
+  // ----------------------------------------------------------------------------- reconciliation, as a producer
+
+  #answer(fields: Fields): void {
+    const { told, revisions, head, epoch } = this.#kept;
+    const ranges = allIn(fields, 3).map(rangeOf);
+    const wanted = allIn(fields, 4).map((bytes) => bytes.toString('hex'));
+    const entries = wanted.map((name) => entry(name, revisions.get(name) ?? head, told.get(name)));
+    const reply = write(
+      [1, up],
+      [2, numberIn(fields, 2)],
+      [3, ranges.map((asked) => listed(told, asked))],
+      [4, entries],
+      [5, head],
+      [6, Buffer.from(epoch, 'hex')],
+      [7, this.#nonce],
+    );
+    this.#sent = head;
+    this.#call.send(frame('reply', reply));
+  }
+}
+
+/** It has fewer than 64 rows, so that it lists whatever differs. */
+function listed(rows: Rows, asked: Range): Buffer {
+  const own = rows.summarize(asked.from, asked.to);
+  const isSame = own.count === asked.count && own.fingerprint.equals(asked.fingerprint);
+  if (isSame) return write([1, answers.same], [2, range(asked)]);
+  const items = rows
+    .between(asked.from, asked.to)
+    .map(([name, row]) => write([1, Buffer.from(name, 'hex')], [2, contentHash(row)], [3, row.originRevision]));
+  return write([1, answers.list], [2, write([1, asked.from], [2, asked.to], [3, items.length])], [4, items]);
+}

@@ -1,0 +1,66 @@
+/** Rows of a feed's end by key hash, and what two ends compare of them. */
+import { createHash } from 'node:crypto';
+
+export interface Row {
+  readonly key: string;
+  readonly attributes: Buffer;
+  readonly body: Buffer;
+  readonly originRevision: number;
+}
+
+export interface Range {
+  readonly from: Buffer;
+  readonly to: Buffer;
+  readonly count: number;
+  readonly fingerprint: Buffer;
+}
+
+export const lowest = Buffer.alloc(16);
+export const highest = Buffer.concat([Buffer.alloc(16, 0xff), Buffer.of(0)]);
+const modulus = 1n << 128n;
+
+export function hash(bytes: Buffer | string): Buffer {
+  return createHash('sha256').update(bytes).digest().subarray(0, 16);
+}
+
+/** `u16` length of the key, key, `u32` length of the attributes, attributes, body. */
+export function contentHash({ key, attributes, body }: Row): Buffer {
+  const name = Buffer.from(key);
+  const lengths = Buffer.alloc(6);
+  lengths.writeUInt16BE(name.length, 0);
+  lengths.writeUInt32BE(attributes.length, 2);
+  return hash(Buffer.concat([lengths.subarray(0, 2), name, lengths.subarray(2), attributes, body]));
+}
+
+/** By key hash in hex. */
+export class Rows extends Map<string, Row> {
+  put(row: Row): string {
+    const name = hash(row.key).toString('hex');
+    this.set(name, row);
+    return name;
+  }
+
+  between(from: Buffer, to: Buffer): [string, Row][] {
+    const isIn = (name: string) => {
+      const at = Buffer.from(name, 'hex');
+      return Buffer.compare(from, at) <= 0 && Buffer.compare(at, to) < 0;
+    };
+    return [...this].filter(([name]) => isIn(name)).sort(([a], [b]) => (a < b ? -1 : 1));
+  }
+
+  summarize(from: Buffer, to: Buffer): Range {
+    const rows = this.between(from, to);
+    const prints = rows.map(([name, row]) => hash(Buffer.concat([Buffer.from(name, 'hex'), contentHash(row)])));
+    return { from, to, count: rows.length, fingerprint: sum(prints) };
+  }
+
+  /** As a beat tells it. */
+  digest(): { count: number; sum: Buffer } {
+    return { count: this.size, sum: sum([...this.values()].map(contentHash)) };
+  }
+}
+
+function sum(hashes: readonly Buffer[]): Buffer {
+  const total = hashes.reduce((so, one) => (so + BigInt(`0x${one.toString('hex')}`)) % modulus, 0n);
+  return Buffer.from(total.toString(16).padStart(32, '0'), 'hex');
+}
