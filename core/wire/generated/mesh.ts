@@ -125,7 +125,7 @@ export interface Welcome {
 
 export interface Retry {
   afterMs: number;
-  /** One of: busy, clone, unknown_child, path_taken, version, not_ready. */
+  /** docs/protocol.md lists them. */
   reason: string;
   message: string;
 }

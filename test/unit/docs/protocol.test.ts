@@ -1,0 +1,89 @@
+import { readFileSync } from 'node:fs';
+import { runInNewContext } from 'node:vm';
+import { describe, expect, it } from 'vitest';
+import { refusals } from '../../../core/session/session-ends.ts';
+import { resetCodes } from '../../../core/stream/stream.ts';
+
+const page = readFileSync('docs/protocol.md', 'utf8');
+const proto = readFileSync('proto/mesh.proto', 'utf8').replaceAll(/\/\/.*$/gm, '');
+
+/** Message -> `number name`, in the order of the file. */
+function messages(): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const [, name = '', body = ''] of proto.matchAll(/^message (\w+) \{\n([\s\S]*?)^\}/gm)) {
+    const own = body.replaceAll(/enum \w+ \{[^}]*\}/g, '');
+    const fields = [...own.matchAll(/(\w+) = (\d+);/g)].map(([, field, number]) => `${number} ${field}`);
+    found.set(name, fields);
+  }
+  return found;
+}
+
+/** Rows of the first table below a heading, as cells. */
+function tableBelow(heading: string): string[][] {
+  const at = page.indexOf(`${heading}\n`);
+  if (at < 0) return [];
+  const [, ...rest] = page.slice(at).split('\n');
+  const start = rest.findIndex((line) => line.startsWith('|'));
+  const stop = rest.findIndex((line) => line.startsWith('#'));
+  if (start < 0 || (stop >= 0 && stop < start)) return [];
+  const end = rest.findIndex((line, i) => i > start && !line.startsWith('|'));
+  return rest.slice(start + 2, end).map(cellsOf);
+}
+
+function cellsOf(line: string): string[] {
+  return line
+    .split('|')
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+}
+
+/** The value of a constant, from the text of its file, with those in it that are of the same file or are imported. */
+function constant(name: string, file: string): number {
+  const source = readFileSync(file, 'utf8');
+  const expression = source.match(new RegExp(`^(?:export )?const ${name} = ([^;]+);`, 'm'))?.[1];
+  if (expression === undefined) throw new Error(`there is no constant ${name} in ${file}`);
+  const values = [...expression.matchAll(/[a-zA-Z]\w*/g)].map(([other]) => [other, constant(other, file)]);
+  return Number(runInNewContext(expression, Object.fromEntries(values)));
+}
+
+const limits = [...page.matchAll(/^\|([^|]*)\|.*`(\w+)` = ([\d.]+), `([\w./-]+)` *\|$/gm)].map(
+  ([, what = '', name = '', value = '', file = '']) => ({ what: what.trim(), name, value: Number(value), file }),
+);
+
+describe('the page of the protocol', () => {
+  it('names every frame, with its number', () => {
+    const frames = [...proto.matchAll(/^ {4}(\w+) \w+ = (\d+);$/gm)].map(([, name, number]) => `${number} \`${name}\``);
+    expect(frames.length).toBeGreaterThan(15);
+    expect(tableBelow('## Frames').map(([number, name]) => `${number} ${name}`)).toEqual(frames);
+  });
+
+  it.each([...messages()].filter(([name]) => name !== 'Frame'))(
+    'names every field of %s, with its number',
+    (name, fields) => {
+      const named = tableBelow(`### ${name}`).map(([number, field = '']) => `${number} ${field.replaceAll('`', '')}`);
+      expect(named.sort()).toEqual([...fields].sort());
+    },
+  );
+
+  it.each(limits)('says of "$what" what $name says', ({ name, value, file }) => {
+    expect(constant(name, file)).toBe(value);
+  });
+
+  it('has a limit in most of its rows', () => {
+    expect(limits.length).toBeGreaterThan(60);
+  });
+
+  it('names every reason of a refusal that goes over the line', () => {
+    const [retry = ''] = tableBelow('### Retry')
+      .map((cells) => cells[3] ?? '')
+      .filter((words) => words.includes('busy'));
+    const told = refusals.filter((reason) => !/^(no_|other|early|bad_welcome)/.test(reason));
+    for (const reason of told) expect(retry).toContain(`\`${reason}\``);
+  });
+
+  it('lists every code of a reset', () => {
+    const codes = Object.entries(resetCodes).map(([name, code]) => `${code} ${name}`);
+    const rows = [...page.matchAll(/^\| (\d+) +\| (\w+) +\|/gm)].map(([, code, name]) => `${code} ${name}`);
+    expect(rows).toEqual(expect.arrayContaining(codes));
+  });
+});
