@@ -12,7 +12,7 @@ import type { Random } from '../core/runtime/random.ts';
 import { failoverDialer } from '../core/session/failover-dialer.ts';
 import { LmdbStore } from '../core/store/lmdb/lmdb-store.ts';
 import type { EnvironmentProxies } from '../core/wire/dialer/proxy-choice.ts';
-import type { NodeCredentials } from '../core/wire/node-credentials.ts';
+import { type NodeCredentials, perCredentials } from '../core/wire/node-credentials.ts';
 import { dialerTo } from '../core/wire/tls-network.ts';
 import { storedTransport } from '../core/wire/transport-memory.ts';
 import { assembleAgent } from './assembly.ts';
@@ -108,11 +108,10 @@ function apiServer(
   { config, credentials, clock, logger }: NodeOptions,
   answers: { notReady(): string | undefined; metrics(): Promise<string> },
 ): ApiServer {
-  const { caPem, certPem, keyPem } = credentials;
   return new ApiServer({
     ...config.api,
     ...answers,
-    tls: { ca: caPem, cert: certPem, key: keyPem },
+    tls: perCredentials(credentials, ({ caPem, certPem, keyPem }) => ({ ca: caPem, cert: certPem, key: keyPem })),
     clock,
     log: logger,
     authenticate: (certificate) => authenticate(certificate?.subject),

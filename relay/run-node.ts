@@ -13,7 +13,7 @@ import { systemRandom } from '../core/runtime/random.ts';
 import { openFormatted } from '../core/store/format.ts';
 import { LmdbStore } from '../core/store/lmdb/lmdb-store.ts';
 import type { EnvironmentProxies } from '../core/wire/dialer/proxy-choice.ts';
-import { renewedCredentials } from '../core/wire/node-credentials.ts';
+import { perCredentials, renewedCredentials } from '../core/wire/node-credentials.ts';
 import { tlsNetwork } from '../core/wire/tls-network.ts';
 import { storedTransport } from '../core/wire/transport-memory.ts';
 import { type NodeConfig, nodeConfigSchema } from './config.ts';
@@ -72,7 +72,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
       new ApiServer({
         ...config.api,
         ...answers,
-        tls: { cert: credentials.certPem, key: credentials.keyPem, ca: credentials.caPem },
+        tls: perCredentials(credentials, ({ caPem, certPem, keyPem }) => ({ ca: caPem, cert: certPem, key: keyPem })),
         clock: systemClock,
         log,
         authenticate: userOfCertificate,

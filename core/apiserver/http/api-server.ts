@@ -19,8 +19,16 @@ import { decodePart } from './route.ts';
 import { statusOf } from './status.ts';
 import { Watch } from './watches.ts';
 
+/** PEM. */
+export interface ApiTls {
+  readonly key: Buffer;
+  readonly cert: Buffer;
+  readonly ca: Buffer;
+}
+
 export interface ApiServerOptions {
-  readonly tls: { readonly key: Buffer; readonly cert: Buffer; readonly ca: Buffer };
+  /** Asked for with each new connection; the same object as long as nothing was renewed. */
+  tls(): ApiTls;
   readonly host: string;
   readonly port: number;
   readonly clock: Clock;
@@ -47,18 +55,19 @@ export class ApiServer implements AsyncDisposable {
   readonly #users = new WeakMap<object, UserInfo>();
   readonly #sockets = new Set<TLSSocket>();
   readonly #sessions = new Set<ServerHttp2Session>();
+  #tls: ApiTls;
 
   constructor(options: ApiServerOptions) {
     this.#options = options;
-    const { key, cert, ca } = options.tls;
+    this.#tls = options.tls();
     this.#server = createSecureServer({
-      key,
-      cert,
-      ca,
+      ...this.#tls,
       allowHTTP1: true,
       requestCert: true,
       rejectUnauthorized: false,
     });
+    // Before the handshake of that connection begins.
+    this.#server.prependListener('connection', () => this.#renew());
     this.#server.on('request', (request, response) => void this.#serve(request, response));
     this.#server.on('secureConnection', (socket: TLSSocket) => {
       this.#sockets.add(socket);
@@ -114,6 +123,13 @@ export class ApiServer implements AsyncDisposable {
     for (const socket of this.#sockets) if (socket.alpnProtocol !== 'h2') socket.end();
     await Promise.race([closed, late]);
     for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #renew(): void {
+    const tls = this.#options.tls();
+    if (tls === this.#tls) return;
+    this.#server.setSecureContext({ ...tls });
+    this.#tls = tls;
   }
 
   async #serve(request: Http2ServerRequest, response: Http2ServerResponse): Promise<void> {

@@ -1,6 +1,6 @@
 /** An API server on a free port with one workload space over a store in memory, and a client with a certificate: all that is real but the disk. */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
-import { ApiServer } from '../../../../../core/apiserver/http/api-server.ts';
+import { ApiServer, type ApiTls } from '../../../../../core/apiserver/http/api-server.ts';
 import { type ApiRequest, jsonResponse } from '../../../../../core/apiserver/http/requests.ts';
 import type { Space } from '../../../../../core/apiserver/space.ts';
 import { createAuthority, issueNode, issueUser } from '../../../../../core/identity/authority.ts';
@@ -46,6 +46,8 @@ export interface BenchOptions {
   readonly certificate?: boolean;
   readonly port?: number;
   notReady?(): string | undefined;
+  /** Renewed certificate files, if there are any by now. */
+  renewed?(): ApiTls | undefined;
 }
 
 /** Of every bench: one authority, one node and one user, Jo. */
@@ -75,10 +77,11 @@ export class ApiBench implements AsyncDisposable {
     this.#client = client;
   }
 
-  static async start({ certificate = true, port = 0, notReady }: BenchOptions = {}): Promise<ApiBench> {
+  static async start({ certificate = true, port = 0, notReady, renewed }: BenchOptions = {}): Promise<ApiBench> {
     const { ca, server: node, user } = await tls;
+    const first = { ca, key: Buffer.from(node.keyPem), cert: Buffer.from(node.certPem) };
     const server = new ApiServer({
-      tls: { ca, key: Buffer.from(node.keyPem), cert: Buffer.from(node.certPem) },
+      tls: () => renewed?.() ?? first,
       host: '127.0.0.1',
       port,
       clock: systemClock,

@@ -3,7 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import { Agent, get } from 'node:https';
 import { createServer } from 'node:net';
 import { json } from 'node:stream/consumers';
+import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
+import type { ApiTls } from '../../../../../core/apiserver/http/api-server.ts';
+import { createAuthority, issueNode } from '../../../../../core/identity/authority.ts';
+import { systemClock } from '../../../../../core/runtime/clock.ts';
+import { systemRandom } from '../../../../../core/runtime/random.ts';
 import { ApiBench, answerOf, tls } from './api-bench.ts';
 
 const configMaps = '/api/v1/namespaces/shop/configmaps';
@@ -15,6 +20,23 @@ describe('the server', () => {
       expect(await api.call('GET', path)).toMatchObject({ status: 200, text: 'ok' });
     }
     expect(await api.call('GET', '/readyz')).toMatchObject({ status: 503, text: 'waiting for the parent' });
+  });
+
+  it('shows a renewed certificate to who connects from then on, and goes on with those who are there', async () => {
+    let present: ApiTls | undefined;
+    await using api = await ApiBench.start({ renewed: () => present });
+    expect((await api.call('GET', '/healthz')).status).toBe(200);
+    const issuing = { clock: systemClock, random: systemRandom };
+    const authority = await createAuthority('renewed', issuing);
+    const node = { tree: 'renewed', role: 'center', path: '', hosts: ['127.0.0.1'] } as const;
+    const { certPem, keyPem } = await issueNode(authority, node, issuing);
+    present = { ca: Buffer.from(authority.certPem), cert: Buffer.from(certPem), key: Buffer.from(keyPem) };
+    const [host, port] = new URL(api.url).host.split(':');
+    const shown = connectTls({ host, port: Number(port), ca: present.ca });
+    await once(shown, 'secureConnect');
+    expect(shown.getPeerCertificate().subjectaltname).toContain('spiffe://renewed/node/center');
+    shown.destroy();
+    expect((await api.call('GET', '/readyz')).status).toBe(200);
   });
 
   it('gives its metrics to those whom it knows', async () => {
