@@ -15,6 +15,7 @@ import { describeError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import type { Divergence } from '../core/session/feed-alarm.ts';
+import { type Waiting, waitsAttributes } from '../core/session/watermark-gate.ts';
 import { text } from '../core/store/bytes.ts';
 import type { Reader, Store } from '../core/store/store.ts';
 import { encodePartial } from '../core/summary/partial.ts';
@@ -67,6 +68,8 @@ export interface AgentOptions {
   readonly held?: (reader: Reader) => Held | undefined;
   /** The feed from the parent was found to differ. */
   readonly diverged?: () => Divergence | undefined;
+  /** For what it is that nothing is taken from the parent. */
+  readonly waiting?: () => Waiting | undefined;
 }
 
 /** A cluster that does not answer at start keeps its agent silent no longer than this; then it is said that it does not. */
@@ -373,6 +376,7 @@ export class Agent {
     const kept = heldAttributes(store.read((reader) => held?.(reader)));
     const quarantined = this.quarantined();
     const diverged = this.#options.diverged?.();
+    const waiting = this.#options.waiting?.();
     const said = {
       role: 'agent',
       version,
@@ -380,6 +384,7 @@ export class Agent {
       ...kept,
       ...(quarantined ? { quarantined } : {}),
       ...(diverged ? { diverged: { at: timestamp(diverged.atMs), what: diverged.what } } : {}),
+      ...waitsAttributes(waiting),
       ...(store.size().diskFreeBytes < diskLowBytes ? { diskLow: true } : {}),
     };
     return { attributes: text(stableStringify(said)), body: new Uint8Array(0) };

@@ -73,6 +73,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     wrote: () => uplink.wake(),
     held: (reader) => downstream.held(reader),
     diverged: () => uplink.diverged,
+    waiting: () => uplink.waiting,
   });
   const streamCounts = new StreamCounts();
   const streams: StreamRouter = agentStreams({

@@ -172,7 +172,10 @@ export class Node implements AsyncDisposable {
       },
       retell: (children) => this.#recounts.retell(children),
       endSession: (child, reason) => this.#sessions.disconnect(child, reason),
-      mayFollow: (children) => this.#sessions.readyChanged(children),
+      mayFollow: (children) => {
+        this.#sessions.readyChanged(children);
+        this.#reports.poke(...children);
+      },
     };
   }
 
@@ -309,6 +312,7 @@ export class Node implements AsyncDisposable {
       acknowledged: (child) => this.#reports.poke(child),
       caughtUp: (child) => {
         this.#down.arrived(child);
+        this.#reports.poke(child);
         this.#loop.poke();
       },
       connected: (child) => this.#connectionChanged(child),
@@ -379,6 +383,8 @@ export class Node implements AsyncDisposable {
       attached: () => this.#uplink?.connected,
       unreached: () => this.#uplink?.unreached,
       diverged: () => this.#uplink?.alarm.present,
+      waiting: () => this.#uplink?.waiting,
+      waits: (child) => this.#down.arrivals.waits(child),
       rootAgeMs: () => this.#uplink?.rootAgeMs() ?? 0,
       told: () => this.#uplink?.wake(),
       guarded: (reader) => this.#guard.guarded(reader),

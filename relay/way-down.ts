@@ -40,6 +40,7 @@ export class WayDown {
       handed: new HandedReleases({ ...lookups, hasSiblings: ground.place.hasSiblings }),
     });
     this.arrivals = new Arrivals({
+      clock,
       hasSiblings: ground.place.hasSiblings,
       behind: (child) => store.read((reader) => this.exposures.behind(reader, child)),
       changed: (children) => events.mayFollow(children),
@@ -86,7 +87,7 @@ export class WayDown {
     this.mover.arrived(child);
   }
 
-  #makeScheduler({ lookups, book, outbox }: Ground, events: NodeEvents, up: () => WayUp): Scheduler {
+  #makeScheduler({ lookups, book, outbox, place }: Ground, events: NodeEvents, up: () => WayUp): Scheduler {
     return new Scheduler({
       ...lookups,
       refreshChild: (t, name) => {
@@ -96,6 +97,7 @@ export class WayDown {
         this.customization.childChanged(t, name, stays);
         if (!stays) {
           dropUpsynced(t, outbox, lookups.pathOf(name));
+          place.left(t, name);
           t.afterCommit(() => events.childLeft(name));
         }
         return stays;

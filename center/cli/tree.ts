@@ -17,7 +17,7 @@ interface NodeStatus {
 }
 
 /** Conditions of which the message says enough. */
-const plainAlarms: readonly string[] = ['FeedDiverged', 'CloneRefused', 'DiskLow'];
+const plainAlarms: readonly string[] = ['FeedDiverged', 'CloneRefused', 'DiskLow', 'WaitsForParent'];
 
 interface NodeSpec {
   path?: string;

@@ -8,6 +8,7 @@ import type { ApiClient } from './api-client.ts';
 import { type FoundResource, findResource, objectPath } from './resources.ts';
 import { inventoryLines, reaching } from './why-destination.ts';
 import { heldBack } from './why-held.ts';
+import { waitsLines } from './why-waits.ts';
 
 export interface WhyQuestion {
   /** `deployment/till` */
@@ -109,7 +110,8 @@ async function atLastHop(api: ApiClient, sought: Sought, lastHop: string): Promi
   lines.push(`mailbox/${at}: it is in the mailbox${form}${inMailbox.status ? ', and its status has come back' : ''}`);
   const onCluster = await api.get(`cluster/${at}`, path);
   const uid = onCluster && `it is there, uid ${onCluster.metadata.uid}`;
-  return [...lines, ...held, `cluster/${at}: ${uid ?? "it is not there yet; the agent's log says why"}`];
+  const waits = await waitsLines(api, at);
+  return [...lines, ...held, ...waits, `cluster/${at}: ${uid ?? "it is not there yet; the agent's log says why"}`];
 }
 
 async function selectingPlacements(

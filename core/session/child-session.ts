@@ -24,7 +24,7 @@ import { Mismatch } from './mismatch.ts';
 import { markAttached, type NodeIdentity, readNodeIdentity } from './node-identity.ts';
 import { SessionRunner } from './runner.ts';
 import { type Refusal, refusalOf, SessionEnds } from './session-ends.ts';
-import { WatermarkGate } from './watermark-gate.ts';
+import { type Waiting, WatermarkGate } from './watermark-gate.ts';
 import { heldFromWire, heldToWire, tupleFromWire, tupleToWire } from './wire-frames.ts';
 
 export interface ChildSessionPorts {
@@ -77,6 +77,7 @@ export class ChildSession {
   /** The feed from the parent was found to differ from what the parent has. */
   readonly alarm: FeedAlarm;
   readonly #startedAtMs: number;
+  #waiting: Waiting | undefined;
   #flushing = false;
   #awake = false;
 
@@ -122,6 +123,16 @@ export class ChildSession {
     this.#runner?.goodbye('the child ends');
   }
 
+  /** For what it is that nothing is taken from the parent. */
+  get waiting(): Waiting | undefined {
+    return this.#waiting;
+  }
+
+  #wait(waiting: Waiting | undefined): void {
+    this.#waiting = waiting;
+    this.#ports.alarmChanged?.();
+  }
+
   async #dial(): Promise<void> {
     const { dialer, log } = this.#ports;
     const attempt = new Attempt(
@@ -133,6 +144,7 @@ export class ChildSession {
           this.#ports.alarmChanged?.();
         },
         refused: (refusal) => this.ends.refuse(refusal),
+        waits: (waiting) => this.#wait(waiting),
         sessionOver: (error) => this.ends.count(error),
         ended: (reason, askedMs) => this.#again(reason, askedMs),
         away: (returnAfterMs) => this.#awayFor(returnAfterMs),
@@ -175,6 +187,7 @@ export class ChildSession {
   #detached(reason: string): void {
     const runner = this.#runner;
     this.#runner = undefined;
+    this.#waiting = undefined;
     this.#timer?.stop();
     if (!runner) return;
     this.#heardOfRoot = runner.heardOfRoot ?? this.#heardOfRoot;
@@ -228,6 +241,7 @@ export class ChildSession {
 }
 
 interface AttemptEvents {
+  waits(waiting: Waiting | undefined): void;
   began(runner: SessionRunner): void;
   differs(what: string): void;
   /** Before `ended`, where none had. */
@@ -411,8 +425,9 @@ class Attempt {
   }
 
   #gateOf({ hasSiblings, downResumes }: Welcome): WatermarkGate {
-    const { store, log, consumer, watermarksReached } = this.#ports;
-    const ports = { store, log, consumer, reached: () => watermarksReached?.() };
+    const { store, log, consumer, clock, watermarksReached } = this.#ports;
+    const waits = (waiting: Waiting | undefined) => this.#told.waits(waiting);
+    const ports = { store, log, consumer, clock, reached: () => watermarksReached?.(), waits };
     return new WatermarkGate(ports, { hasSiblings, resumes: downResumes });
   }
 

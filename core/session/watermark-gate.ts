@@ -1,8 +1,11 @@
 /** A child's part in watermarks during one session: what the parent says, until it is reached; and whether a sibling has come far enough to be followed. */
 import type { FeedConsumer } from '../feed/consumer.ts';
 import type { AppliedChange } from '../feed/feed.ts';
+import { timestamp } from '../object/conditions.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Store, Transaction } from '../store/store.ts';
+import type { WaitsAttributes } from '../wire/entry-attributes.ts';
 import { behind, positionsOf, raised, raiseWatermarks, readWatermarks, type Watermarks } from './watermark.ts';
 
 export interface WatermarkGatePorts {
@@ -11,6 +14,21 @@ export interface WatermarkGatePorts {
   readonly consumer: FeedConsumer;
   /** Told is more than before. */
   reached(): void;
+  readonly clock: Clock;
+  /** Whether it waits, or for what, is another answer now. */
+  waits(waiting: Waiting | undefined): void;
+}
+
+/** Nothing is taken from the parent. */
+export interface Waiting {
+  readonly sinceMs: number;
+  /** What it lacks. */
+  readonly for: string;
+}
+
+/** As the node tells it. */
+export function waitsAttributes(waiting: Waiting | undefined): { readonly waits?: WaitsAttributes } {
+  return waiting ? { waits: { since: timestamp(waiting.sinceMs), for: waiting.for } } : {};
 }
 
 export class WatermarkGate {
@@ -18,6 +36,7 @@ export class WatermarkGate {
   /** Only of a parent with siblings: nobody else is ever compared with another one. */
   readonly #notes: boolean;
   #waits: boolean;
+  #waiting: Waiting | undefined;
   #heard: Watermarks = {};
   #pending: { readonly marks: Watermarks; readonly head: number } | undefined;
 
@@ -34,9 +53,19 @@ export class WatermarkGate {
     const { store, log } = this.#ports;
     const { own } = store.read((reader) => readWatermarks(reader));
     const reason = behind(this.#heard, own);
-    if (reason === undefined) this.#waits = false;
-    else log.info({ reason }, 'the parent is behind what is here: nothing is taken from it before it has caught up');
+    this.#waits = reason !== undefined;
+    this.#tell(reason);
+    if (reason !== undefined)
+      log.info({ reason }, 'the parent is behind what is here: nothing is taken from it before it has caught up');
     return !this.#waits;
+  }
+
+  #tell(reason: string | undefined): void {
+    if (reason === this.#waiting?.for) return;
+    const { clock, waits } = this.#ports;
+    this.#waiting =
+      reason === undefined ? undefined : { sinceMs: this.#waiting?.sinceMs ?? clock.wallMs(), for: reason };
+    waits(this.#waiting);
   }
 
   /** What the parent said with a head; whether its feed may be taken up. */

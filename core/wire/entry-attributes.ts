@@ -218,6 +218,12 @@ export interface DivergedAttributes {
   readonly what: string;
 }
 
+/** Of a child of siblings: since when it takes nothing from the one that it is attached to, and what that one lacks. */
+export interface WaitsAttributes {
+  readonly since: string;
+  readonly for: string;
+}
+
 /** What a node tells of itself in `node/PATH`; its parent adds session and lag when it hands a relay's entry on. */
 export interface NodeAttributes {
   readonly role: 'relay' | 'agent';
@@ -234,6 +240,7 @@ export interface NodeAttributes {
   readonly rolledBack?: readonly RolledBackAttributes[];
   readonly quarantined?: QuarantinedAttributes;
   readonly diverged?: DivergedAttributes;
+  readonly waits?: WaitsAttributes;
   /** The disk of its store is nearly full. */
   readonly diskLow?: true;
   /** What its parent can't take of what it tells; the parent's word. */

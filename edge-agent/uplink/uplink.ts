@@ -9,6 +9,7 @@ import { ChildSession } from '../../core/session/child-session.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
 import type { NodeIdentity } from '../../core/session/node-identity.ts';
 import type { SessionEnds } from '../../core/session/session-ends.ts';
+import type { Waiting } from '../../core/session/watermark-gate.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { SessionStreams } from '../../core/stream/streams.ts';
 import { attributesOf, releaseHeldKey } from '../../core/wire/entries.ts';
@@ -97,6 +98,10 @@ export class Uplink {
   /** Since something was heard of the root. */
   rootAgeMs(): number {
     return this.#session.rootAgeMs();
+  }
+
+  get waiting(): Waiting | undefined {
+    return this.#session.waiting;
   }
 
   /** Of the present session. */

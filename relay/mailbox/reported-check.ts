@@ -43,6 +43,7 @@ const node = z.object({
   quarantined: flaws.optional(),
   refused: flaws.optional(),
   diverged: z.object({ at: z.string(), what: z.string() }).optional(),
+  waits: z.object({ since: z.string(), for: z.string() }).optional(),
   diskLow: z.literal(true).optional(),
   rolledBack: z
     .array(z.object({ source: z.string(), had: count, seen: count, since: z.string(), token: z.string() }))

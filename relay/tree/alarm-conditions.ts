@@ -1,7 +1,7 @@
 /** What a Node object says of alarms that its node or its parent has: conditions that are not there before they were True once. */
 import { type NewCondition, timestamp } from '../../core/object/conditions.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
-import type { DivergedAttributes } from '../../core/wire/entry-attributes.ts';
+import type { DivergedAttributes, WaitsAttributes } from '../../core/wire/entry-attributes.ts';
 import { feedCondition } from './feed-condition.ts';
 
 export interface Alarms {
@@ -12,11 +12,29 @@ export interface Alarms {
   /** Somebody came with the node's identity and another store. */
   readonly cloned?: Divergence | undefined;
   readonly diskLow?: boolean | undefined;
+  /** It takes nothing from its parent, one of several siblings. */
+  readonly waits?: WaitsAttributes | undefined;
 }
 
-export function alarmConditions({ diverged, toldDiverged, cloned, diskLow }: Alarms): readonly NewCondition[] {
+export function alarmConditions({ diverged, toldDiverged, cloned, diskLow, waits }: Alarms): readonly NewCondition[] {
   const told = toldDiverged && { atMs: Date.parse(toldDiverged.at), what: toldDiverged.what };
-  return [feedCondition(diverged ?? told), cloneCondition(cloned), diskCondition(diskLow ?? false)];
+  return [
+    feedCondition(diverged ?? told),
+    cloneCondition(cloned),
+    diskCondition(diskLow ?? false),
+    waitsCondition(waits),
+  ];
+}
+
+function waitsCondition(waits: WaitsAttributes | undefined): NewCondition {
+  const type = 'WaitsForParent';
+  if (!waits) return { type, status: 'False', reason: 'Follows', message: 'it takes what its parent sends' };
+  return {
+    type,
+    status: 'True',
+    reason: 'ParentIsBehind',
+    message: `takes nothing from this parent since ${waits.since}: ${waits.for}. It keeps what it has until the parent has caught up; look at the session of the parent with its own parent, or stop it, and the child goes to a sibling`,
+  };
 }
 
 function cloneCondition(cloned: Divergence | undefined): NewCondition {

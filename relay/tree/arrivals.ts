@@ -4,8 +4,13 @@
  *
  * Bound: one name for each agent that has come and not been heard out.
  */
+import { timestamp } from '../../core/object/conditions.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import type { WaitsAttributes } from '../../core/wire/entry-attributes.ts';
+
 export interface ArrivalsPorts {
   readonly hasSiblings: boolean;
+  readonly clock: Clock;
   /** In words, what this node still has to hear before it can tell the child anything. */
   behind(child: string): string | undefined;
   /** These may follow their mailbox now. */
@@ -14,8 +19,8 @@ export interface ArrivalsPorts {
 
 export class Arrivals {
   readonly #ports: ArrivalsPorts;
-  /** All that they had to say has come; false: it has not. */
-  readonly #waiting = new Map<string, boolean>();
+  /** Since when, by wall time, all that they had to say is here; undefined: it is not. */
+  readonly #waiting = new Map<string, number | undefined>();
 
   constructor(ports: ArrivalsPorts) {
     this.#ports = ports;
@@ -23,12 +28,12 @@ export class Arrivals {
 
   /** A session begins. */
   begin(child: string, role: 'relay' | 'agent'): void {
-    if (this.#ports.hasSiblings && role === 'agent') this.#waiting.set(child, false);
+    if (this.#ports.hasSiblings && role === 'agent') this.#waiting.set(child, undefined);
   }
 
   /** What the child had to say is stored here. */
   caughtUp(child: string): void {
-    if (this.#waiting.has(child)) this.#waiting.set(child, true);
+    if (this.#waiting.has(child)) this.#waiting.set(child, this.#ports.clock.wallMs());
   }
 
   mayFollow(child: string): boolean {
@@ -36,14 +41,16 @@ export class Arrivals {
   }
 
   /** Why the child has to wait, if all it had to say has come. */
-  reason(child: string): string | undefined {
-    return this.#waiting.get(child) ? this.#ports.behind(child) : undefined;
+  waits(child: string): WaitsAttributes | undefined {
+    const sinceMs = this.#waiting.get(child);
+    const reason = sinceMs === undefined ? undefined : this.#ports.behind(child);
+    return sinceMs === undefined || reason === undefined ? undefined : { since: timestamp(sinceMs), for: reason };
   }
 
   /** What was heard is worked off. */
   idle(): void {
-    const now = [...this.#waiting].flatMap(([child, heard]) =>
-      heard && this.#ports.behind(child) === undefined ? [child] : [],
+    const now = [...this.#waiting].flatMap(([child, sinceMs]) =>
+      sinceMs !== undefined && this.#ports.behind(child) === undefined ? [child] : [],
     );
     for (const child of now) this.#waiting.delete(child);
     if (now.length > 0) this.#ports.changed(now);

@@ -115,6 +115,7 @@ export class Descendants {
         state === 'Unknown' ? { session: { state } } : { session: { ...session, state }, ...(lag ? { lag } : {}) };
       showNode(space, path, 'Relay', { version, ...seen, ...counts, ...guarded(node) }, wallMs, {
         toldDiverged: node.diverged,
+        waits: state === 'Connected' ? node.waits : undefined,
         diskLow: node.diskLow,
       });
     }

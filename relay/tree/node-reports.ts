@@ -10,10 +10,11 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
+import { type Waiting, waitsAttributes } from '../../core/session/watermark-gate.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { nodeKey } from '../../core/wire/entries.ts';
-import type { NodeAttributes, QuarantinedAttributes } from '../../core/wire/entry-attributes.ts';
+import type { NodeAttributes, QuarantinedAttributes, WaitsAttributes } from '../../core/wire/entry-attributes.ts';
 import { quarantinedAttributes } from '../../core/wire/quarantine-words.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import type { Child } from '../schedule/children.ts';
@@ -48,6 +49,10 @@ export interface NodeReportsPorts {
   attached(): boolean | undefined;
   /** Why there is no session with the parent; undefined while there is one, or nothing was tried yet. */
   unreached?(): string | undefined;
+  /** For what it is that this node takes nothing from its parent. */
+  waiting?(): Waiting | undefined;
+  /** What has to be heard before anything is told to the child. */
+  waits?(child: string): WaitsAttributes | undefined;
   /** The node's own feed from its parent differed. */
   diverged(): Divergence | undefined;
   /** Ms since this node heard of the root, over all hops; 0 at the root. */
@@ -183,14 +188,17 @@ export class NodeReports {
     const diverged = this.#ports.diverged();
     const diskLow = store.size().diskFreeBytes < diskLowBytes;
     const own = { version: software, ...session, ...this.#rootHeard(), ...counts, ...kept };
-    showNode(space, path, role, own, clock.wallMs(), { diverged, diskLow }, this.#ports.unreached?.());
+    const waits = waitsAttributes(this.#ports.waiting?.());
+    const alarms = { diverged, diskLow, ...waits };
+    showNode(space, path, role, own, clock.wallMs(), alarms, this.#ports.unreached?.());
     this.#descendants.show(clock.wallMs());
     if (path !== '') {
-      const alarms = {
+      const toldAlarms = {
         ...(diverged ? { diverged: { at: timestamp(diverged.atMs), what: diverged.what } } : {}),
         ...(diskLow ? { diskLow: true as const } : {}),
+        ...waits,
       };
-      const told: NodeAttributes = { role: 'relay', version: software, ...counts, ...kept, ...alarms };
+      const told: NodeAttributes = { role: 'relay', version: software, ...counts, ...kept, ...toldAlarms };
       if (store.write((t) => outbox.put(t, entryOf(path, told), 0))) this.#ports.told();
     }
     this.#looking ??= clock.after(lookEveryMs, () => {
@@ -239,7 +247,8 @@ export class NodeReports {
     const wallMs = clock.wallMs();
     const sinceMs = connected ? connectedSinceMs : wallMs - silentMs;
     const since = sinceMs === undefined ? {} : { since: timestamp(Math.min(sinceMs, wallMs)) };
-    const alarms = { diverged, cloned, toldDiverged: said?.diverged, diskLow: said?.diskLow };
+    const waits = connected ? (said?.waits ?? this.#ports.waits?.(child.name)) : undefined;
+    const alarms = { diverged, cloned, toldDiverged: said?.diverged, diskLow: said?.diskLow, waits };
     const by = transport === undefined ? {} : { transport };
     const session = { state: connected ? ('Connected' as const) : ('Disconnected' as const), ...since, ...by };
     const at = siblingPath(path, child.name);
@@ -270,6 +279,7 @@ export class NodeReports {
       ...kept,
       ...(said?.diverged ? { diverged: said.diverged } : {}),
       ...(said?.diskLow ? { diskLow: said.diskLow } : {}),
+      ...(waits ? { waits } : {}),
       session,
       lag: { entries: this.#steadyLag(child.name, lag.entries) },
     };

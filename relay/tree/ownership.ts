@@ -20,6 +20,8 @@ export interface Held {
   readonly granted: boolean;
   readonly from?: number;
   readonly term?: number;
+  /** It is known no more where it attached last: nothing is left of it here once the one that counts it has said so. */
+  readonly gone?: true;
 }
 
 export interface Member {
@@ -89,7 +91,7 @@ export class Ownership {
   /** A sibling says that a child has attached to it. Older words, and words that come twice, change nothing. */
   attached(replica: number, child: string, sequence: number, role: 'relay' | 'agent'): void {
     const held = this.children.get(child);
-    if (held && sequence <= held.sequence) return;
+    if (held && (held.gone ? sequence < held.sequence : sequence <= held.sequence)) return;
     const counting = held ? (held.granted ? held.owner : held.from!) : this.#lead;
     // Also back to the one that may still count it: it has not been taken away yet.
     if (counting === replica) {
@@ -98,6 +100,21 @@ export class Ownership {
     }
     const term = held?.granted === false ? held.term! : ++this.#term;
     this.#place(child, { sequence, role, at: replica, owner: replica, granted: false, from: counting, term });
+    this.#settle(counting);
+  }
+
+  /**
+   * A child is known no more where it attached last: it belongs to the sibling that leads from now on, as one of which nobody has heard, and is forgotten
+   * when that one may count it. So there is a row for each child that a sibling knows, and no more.
+   */
+  left(replica: number, child: string): void {
+    const held = this.children.get(child);
+    if (!held || held.at !== replica) return;
+    const counting = held.granted ? held.owner : held.from!;
+    if (counting === this.#lead) return this.#forget(child);
+    const { sequence, role, at } = held;
+    const term = held.granted ? ++this.#term : held.term!;
+    this.#place(child, { sequence, role, at, owner: this.#lead, granted: false, from: counting, term, gone: true });
     this.#settle(counting);
   }
 
@@ -174,8 +191,16 @@ export class Ownership {
   }
 
   #grant(child: string): void {
-    const { sequence, role, at, owner } = this.children.get(child)!;
-    this.#place(child, { sequence, role, at, owner, granted: true });
+    const { sequence, role, at, owner, gone } = this.children.get(child)!;
+    if (gone && owner === this.#lead) this.#forget(child);
+    else this.#place(child, { sequence, role, at, owner, granted: true, ...(gone ? { gone } : {}) });
+  }
+
+  #forget(child: string): void {
+    this.children.delete(child);
+    this.#moving.delete(child);
+    this.#astray.delete(child);
+    this.#changed.add(child);
   }
 
   #place(child: string, held: Held): void {
@@ -184,10 +209,10 @@ export class Ownership {
     this.#changed.add(child);
   }
 
-  #index(child: string, { granted, owner, at }: Held): void {
+  #index(child: string, { granted, owner, at, gone }: Held): void {
     if (granted) this.#moving.delete(child);
     else this.#moving.add(child);
-    if (granted && owner !== at) this.#astray.add(child);
+    if (granted && owner !== at && !gone) this.#astray.add(child);
     else this.#astray.delete(child);
   }
 

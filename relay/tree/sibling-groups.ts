@@ -113,6 +113,8 @@ export class SiblingGroups {
     const { name, replica } = splitReplica(child);
     for (const { key, after } of changes) {
       const entry = parseEntryKey(key);
+      if (entry?.type === 'attach' && !after)
+        this.#decide(t, name, (ownership) => ownership.left(replica, entry.child));
       if (!after) continue;
       if (entry?.type === 'attach') {
         const { sequence, role } = attributesOf<AttachAttributes>(after);
@@ -152,7 +154,11 @@ export class SiblingGroups {
     const state = stableStringify(ownership.state);
     if (state !== before || changed.length > 0) t.put(groupKey(name), text(state));
     for (const child of changed) {
-      const held = ownership.children.get(child)!;
+      const held = ownership.children.get(child);
+      if (!held) {
+        this.#forget(t, name, child, members);
+        continue;
+      }
       t.put(childKey(name, child), text(JSON.stringify(held)));
       for (const member of members) this.#tell(t, member, ownerKey(child), ownerRow(held));
     }
@@ -163,6 +169,11 @@ export class SiblingGroups {
       if (changed.length > 0 || state !== before) this.#ports.wrote(new Set(members));
       this.#settled(group, others.length > 0);
     });
+  }
+
+  #forget(t: Transaction, name: string, child: string, members: readonly string[]): void {
+    t.remove(childKey(name, child));
+    for (const member of members) this.#ports.mailboxes.get(member)?.producer.remove(t, hash128(ownerKey(child)), 0);
   }
 
   #groupOf(name: string): Group {

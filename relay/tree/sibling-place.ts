@@ -89,6 +89,12 @@ export class SiblingPlace {
     t.afterCommit(() => this.#ports.told());
   }
 
+  /** In the transaction in which the child is gone for good. */
+  left(t: Transaction, child: string): void {
+    if (!this.hasSiblings || !this.#ports.outbox.remove(t, hash128(attachKey(child)), 0)) return;
+    t.afterCommit(() => this.#ports.told());
+  }
+
   /** In the transaction that applies what the parent said. */
   fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
     if (!this.hasSiblings) return;

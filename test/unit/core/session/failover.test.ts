@@ -90,6 +90,8 @@ describe('a child of siblings', () => {
     await mesh.run(20_000);
     expect(mesh.attachedTo()).toBe(1);
     expect(mesh.held()).toEqual(held);
+    expect(mesh.child.waiting?.for).toBe('center.retail is at revision 1 there, and at 4 here');
+    expect(mesh.clock.wallMs() - mesh.child.waiting!.sinceMs).toBeGreaterThan(10_000);
     // It catches up, and has one change more.
     mesh.put([1], 'a', 5, 'five');
     mesh.put([1], 'b', 3, 'three');
@@ -97,13 +99,14 @@ describe('a child of siblings', () => {
     mesh.watermark([1], { [source]: 5 });
     await mesh.run(2_000);
     expect(mesh.held()).toEqual({ a: 'five', b: 'three' });
+    expect(mesh.child.waiting).toBeUndefined();
     expect(mesh.watermarks()).toEqual({ own: { [source]: 5 }, told: { [source]: 5 } });
   });
 });
 
 /** Two siblings with a mailbox each, and one child. */
 class Siblings {
-  readonly #clock = new VirtualClock();
+  readonly clock = new VirtualClock();
   readonly #cut = new Set<number>();
   readonly #marks: Watermarks[] = [{}, {}];
   readonly #store = new MemoryStore();
@@ -114,7 +117,7 @@ class Siblings {
   constructor() {
     const random = new SeededRandom(7);
     const { identity, producer, consumer } = this.#store.write((t) => {
-      const boot = beginBoot(t, this.#clock, random);
+      const boot = beginBoot(t, this.clock, random);
       const outbox = FeedProducer.open(t, { name: 'outbox', bootNonce: boot.bootNonce, random });
       return { identity: boot, producer: outbox, consumer: FeedConsumer.open(t, { name: 'upstream' }) };
     });
@@ -122,10 +125,10 @@ class Siblings {
     const dialers = this.#parents.map(({ dialer }) => dialer);
     this.child = new ChildSession({
       store: this.#store,
-      clock: this.#clock,
+      clock: this.clock,
       random,
       log: silentLogger,
-      dialer: failoverDialer({ clock: this.#clock, random }, dialers),
+      dialer: failoverDialer({ clock: this.clock, random }, dialers),
       identity,
       path: 'eu:kid',
       role: 'agent',
@@ -142,7 +145,7 @@ class Siblings {
   }
 
   #parent(replica: number) {
-    const [store, random, clock] = [new MemoryStore(), new SeededRandom(replica + 1), this.#clock];
+    const [store, random, clock] = [new MemoryStore(), new SeededRandom(replica + 1), this.clock];
     const feeds = store.write((t) => {
       const { bootNonce } = beginBoot(t, clock, random);
       const producer = FeedProducer.open(t, { name: 'mailbox/kid', bootNonce, random });
@@ -225,7 +228,7 @@ class Siblings {
 
   async run(ms: number): Promise<void> {
     for (let done = 0; done < ms; done += 1) {
-      this.#clock.advance(1);
+      this.clock.advance(1);
       for (let i = 0; i < 4; i++) await Promise.resolve();
     }
   }

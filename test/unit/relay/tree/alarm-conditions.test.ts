@@ -25,3 +25,10 @@ it('a refused copy and a disk that is nearly full say what to do', () => {
   expect(clone).toMatch(/CloneRefused: .*1970-01-01.*the boot counter is lower\. End the copy/);
   expect(disk).toMatch(/DiskLow: .*nearly full.*Make room/);
 });
+
+it('a child that takes nothing from its parent says since when and what is missing there', () => {
+  const [waits] = on({ waits: { since: '2030-01-01T10:00:00Z', for: 'center.retail is at revision 1 there' } });
+  expect(waits).toMatch(
+    /^WaitsForParent: takes nothing from this parent since 2030-01-01T10:00:00Z: center\.retail is at revision 1 there\. It keeps what it has/,
+  );
+});

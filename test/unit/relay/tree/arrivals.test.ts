@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { Arrivals } from '../../../../relay/tree/arrivals.ts';
 
 function arrivals(hasSiblings = true) {
@@ -6,6 +7,7 @@ function arrivals(hasSiblings = true) {
   const changed: string[] = [];
   const room = new Arrivals({
     hasSiblings,
+    clock: new VirtualClock(5_000),
     behind: (child) => behind.get(child),
     changed: (children) => void changed.push(...children),
   });
@@ -29,13 +31,14 @@ describe('an agent that comes to one of several siblings', () => {
     const { room, behind } = arrivals();
     behind.set('a', 'an older release');
     room.begin('a', 'agent');
-    expect(room.reason('a')).toBeUndefined();
+    expect(room.waits('a')).toBeUndefined();
     room.caughtUp('a');
     room.idle();
-    expect([room.mayFollow('a'), room.reason('a')]).toEqual([false, 'an older release']);
+    const waits = { since: '1970-01-01T00:00:05Z', for: 'an older release' };
+    expect([room.mayFollow('a'), room.waits('a')]).toEqual([false, waits]);
     behind.clear();
     room.idle();
-    expect([room.mayFollow('a'), room.reason('a')]).toEqual([true, undefined]);
+    expect([room.mayFollow('a'), room.waits('a')]).toEqual([true, undefined]);
   });
 
   it('is waited for anew in each session', () => {

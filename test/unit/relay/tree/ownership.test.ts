@@ -66,6 +66,31 @@ describe('ownership of the children of siblings', () => {
     expect(ownership.children.get('till')).toEqual({ sequence: 6, role: 'agent', at: 0, owner: 0, granted: true });
   });
 
+  it('ends when the child is known no more where it attached last, with the one that leads, and never counts it twice on the way', () => {
+    const ownership = settled(0, 1);
+    ownership.attached(1, 'till', 5, 'agent');
+    ownership.said(0, 1);
+    ownership.left(0, 'till');
+    expect(ownership.children.get('till')).toMatchObject({ owner: 1, granted: true });
+    ownership.left(1, 'till');
+    expect(ownership.children.get('till')).toMatchObject({ owner: 0, granted: false, from: 1, term: 2 });
+    ownership.said(1, 2);
+    expect(ownership.children.size).toBe(0);
+    expect(ownership.takeChanged()).toContain('till');
+    expect(ownership.isSettled).toBe(false);
+    ownership.said(0, 2);
+    expect(ownership.isSettled).toBe(true);
+  });
+
+  it('begins anew when a child comes back that was known no more', () => {
+    const ownership = settled(0, 1);
+    ownership.attached(1, 'till', 5, 'agent');
+    ownership.said(0, 1);
+    ownership.left(1, 'till');
+    ownership.attached(1, 'till', 5, 'agent');
+    expect(ownership.children.get('till')).toEqual({ sequence: 5, role: 'agent', at: 1, owner: 1, granted: true });
+  });
+
   it('goes on after a restart where it was', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
@@ -108,6 +133,10 @@ const step = fc.oneof(
     weight: 6,
     arbitrary: fc.record({ type: fc.constant('attach' as const), replica, child: fc.constantFrom(...names) }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({ type: fc.constant('leave' as const), replica, child: fc.constantFrom(...names) }),
+  },
   { weight: 30, arbitrary: fc.record({ type: fc.constantFrom('down' as const, 'up' as const), replica }) },
   {
     weight: 3,
@@ -125,12 +154,15 @@ interface Decided {
 
 type Word =
   | { readonly type: 'attach'; readonly child: Name; readonly sequence: number }
+  | { readonly type: 'left'; readonly child: Name }
   | { readonly type: 'told'; readonly counted: ReadonlySet<string>; readonly term: number };
 
 /** A sibling as its parent sees it: words that are under way in both directions, delivered in order while it is connected. */
 class Sibling {
   readonly #replica: number;
   readonly attachedEver = new Set<string>();
+  /** Taken from the inventory, which is the same at all siblings. */
+  readonly gone = new Set<string>();
   decided: Decided = { children: new Map(), term: 0, lead: 0 };
   connected = false;
   readonly down: Decided[] = [];
@@ -149,8 +181,12 @@ class Sibling {
     });
   }
 
+  knows(child: Name): boolean {
+    return !this.gone.has(child) && (roles[child] === 'agent' || this.attachedEver.has(child));
+  }
+
   #owns(child: Name): boolean {
-    if (roles[child] === 'relay' && !this.attachedEver.has(child)) return false;
+    if (!this.knows(child)) return false;
     const held = this.decided.children.get(child);
     return held ? held.owner === this.#replica && held.granted : this.decided.lead === this.#replica;
   }
@@ -171,9 +207,18 @@ class Mesh {
     switch (one.type) {
       case 'attach':
         sibling.attachedEver.add(one.child);
+        sibling.gone.delete(one.child);
         this.#last.set(one.child, one.replica);
         sibling.up.push({ type: 'attach', child: one.child, sequence: ++this.#sequence });
         sibling.tell();
+        return;
+      case 'leave':
+        this.#last.delete(one.child);
+        for (const each of this.#siblings) {
+          each.gone.add(one.child);
+          each.up.push({ type: 'left', child: one.child });
+          each.tell();
+        }
         return;
       case 'down': {
         const decided = sibling.connected ? sibling.down.shift() : undefined;
@@ -204,6 +249,8 @@ class Mesh {
   #hear(own: number, word: Word): void {
     if (word.type === 'attach') {
       this.parent.attached(own, word.child, word.sequence, roles[word.child]);
+    } else if (word.type === 'left') {
+      this.parent.left(own, word.child);
     } else {
       this.#reported[own] = word;
       this.parent.said(own, word.term);
@@ -246,8 +293,9 @@ class Mesh {
     return Object.fromEntries(
       names.map((child) => {
         const last = this.#last.get(child);
-        // Of whom nothing was heard: agents are with the one that leads, relays with nobody.
-        const unheard = roles[child] === 'agent' ? [this.parent.state.lead] : [];
+        // Of whom nothing was heard: with the one that leads, if that one knows it.
+        const { lead } = this.parent.state;
+        const unheard = this.#siblings[lead]!.knows(child) ? [lead] : [];
         return [child, last === undefined ? unheard : [last]];
       }),
     );

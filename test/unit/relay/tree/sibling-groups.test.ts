@@ -1,0 +1,86 @@
+import { describe, expect, it } from 'vitest';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { text } from '../../../../core/store/bytes.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { attachKey, ownerKey } from '../../../../core/wire/entries.ts';
+import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
+import { SiblingGroups } from '../../../../relay/tree/sibling-groups.ts';
+
+/** The parent of two siblings that are both connected. */
+class Parent {
+  readonly #store = new MemoryStore();
+  readonly #mailboxes = new Mailboxes(this.#store, new SeededRandom(1), 'boot');
+  #groups = this.#made();
+
+  constructor() {
+    this.#store.write((t) => {
+      for (const sibling of ['eu', 'eu~1']) this.#mailboxes.ensure(t, sibling, 'relay');
+    });
+  }
+
+  #made(): SiblingGroups {
+    return new SiblingGroups({
+      clock: new VirtualClock(),
+      mailboxes: this.#mailboxes,
+      wrote() {},
+      changed() {},
+      isConnected: () => true,
+      write: (act) => this.#store.write(act),
+    });
+  }
+
+  says(sibling: string, key: string, said: object | undefined): void {
+    const after = said && { key, attributes: text(JSON.stringify(said)), body: new Uint8Array(0) };
+    const change = { key, keyHash: hash128(key), originRevision: 0, ...(after ? { after } : {}) };
+    this.#store.write((t) => this.#groups.pass(t, sibling, [change]));
+  }
+
+  restart(): void {
+    this.#groups.stop();
+    this.#groups = this.#made();
+    this.#store.read((reader) => this.#groups.load(reader));
+  }
+
+  nearest(child: string): readonly string[] | undefined {
+    return this.#groups.nearest('eu', child);
+  }
+
+  /** What each sibling is told of a child. */
+  told(child: string): (object | undefined)[] {
+    return ['eu', 'eu~1'].map((sibling) => {
+      const { producer } = this.#mailboxes.get(sibling)!;
+      return this.#store.read((reader) => {
+        const row = producer.get(reader, hash128(ownerKey(child)));
+        if (!row?.content) return undefined;
+        return JSON.parse(Buffer.from(producer.content(reader, row.content).attributes).toString()) as object;
+      });
+    });
+  }
+}
+
+describe('what the parent of siblings tells them', () => {
+  it('is to whom a child belongs, and nothing more once it is known no more where it attached last', () => {
+    const parent = new Parent();
+    parent.says('eu~1', attachKey('till'), { sequence: 5, role: 'agent' });
+    const moving = { owner: 1, granted: false, sequence: 5 };
+    expect(parent.told('till')).toEqual([moving, moving]);
+    parent.says('eu', 'siblings', { term: 1 });
+    const granted = { ...moving, granted: true };
+    expect(parent.told('till')).toEqual([granted, granted]);
+    parent.says('eu~1', attachKey('till'), undefined);
+    parent.says('eu~1', 'siblings', { term: 2 });
+    expect(parent.told('till')).toEqual([undefined, undefined]);
+    parent.restart();
+    expect(parent.nearest('till')).toEqual(['eu', 'eu~1']);
+  });
+
+  it('has the sibling first, of those that a stream may take, to which the next node is attached', () => {
+    const parent = new Parent();
+    parent.says('eu~1', attachKey('till'), { sequence: 5, role: 'agent' });
+    expect(parent.nearest('till')).toEqual(['eu~1', 'eu']);
+    parent.restart();
+    expect(parent.nearest('till')).toEqual(['eu~1', 'eu']);
+  });
+});
