@@ -53,8 +53,9 @@ export class NodeProcess {
     this.spec.prepare();
     mkdirSync(dirname(this.spec.logFile), { recursive: true });
     const log = openSync(this.spec.logFile, 'a', 0o600);
-    // What node has compiled is kept for the next start: a node that died is back sooner, and no source text stays in its memory.
-    const env = { ...process.env, NODE_COMPILE_CACHE: this.spec.compileCache };
+    // What node has compiled is kept for the next start: a node that died is back sooner, and no source text stays in its memory. Who has
+    // many trees on one machine can have them share it.
+    const env = { NODE_COMPILE_CACHE: this.spec.compileCache, ...process.env };
     const child = spawn(process.execPath, [this.spec.program, ...this.spec.args], { env, stdio: ['ignore', log, log] });
     closeSync(log);
     this.#process = child;

@@ -6,6 +6,8 @@ import { dirname, join, resolve } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 const program = join(root, 'center/cli/banyan.ts');
+/** All trees share what node has compiled: a process then starts with a third of the work (0.3 s of a core instead of 1.0 s). */
+const env = { ...process.env, NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/banyan-e2e') };
 
 /** For the titles of what can't run: a test says why. */
 export const withoutKubectl =
@@ -40,7 +42,7 @@ export class LocalTree {
       '60',
       ...args,
     ];
-    const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'], env });
     let said = '';
     child.stdout.on('data', (chunk: Buffer) => {
       said += chunk;
@@ -124,7 +126,7 @@ export function kubectlBy(kubeconfig: string, args: readonly string[], input?: s
 }
 
 export function banyan(...args: string[]): Ran {
-  const ran = spawnSync(process.execPath, [program, ...args], { encoding: 'utf8', timeout: 60_000, cwd: root });
+  const ran = spawnSync(process.execPath, [program, ...args], { encoding: 'utf8', timeout: 60_000, cwd: root, env });
   return { code: ran.status ?? -1, out: `${ran.stdout}${ran.stderr}` };
 }
 
