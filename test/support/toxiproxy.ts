@@ -1,0 +1,81 @@
+/** toxiproxy as a process of a test: connections through it get slow, late, cut or mute while they last (github.com/Shopify/toxiproxy). */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+const name = 'toxiproxy-server';
+
+/** On the path, or where `.ci/run` keeps what it has built. */
+function find(): string | undefined {
+  if (spawnSync(name, ['-version']).status === 0) return name;
+  const sums = readFileSync(join(import.meta.dirname, 'toxiproxy/go.sum'));
+  const hash = createHash('sha256').update(sums).digest('hex').slice(0, 16);
+  const built = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'banyan', `toxiproxy-${hash}`, name);
+  return existsSync(built) ? built : undefined;
+}
+
+const program = find();
+
+/** For the titles of what can't run: a test says why. */
+export const withoutToxiproxy = program ? undefined : 'there is no toxiproxy-server on this machine: .ci/run builds it';
+
+export type Toxic =
+  | { readonly type: 'bandwidth'; readonly attributes: { readonly rate: number } }
+  | { readonly type: 'latency'; readonly attributes: { readonly latency: number } }
+  | { readonly type: 'limit_data'; readonly attributes: { readonly bytes: number } }
+  | { readonly type: 'reset_peer' | 'timeout'; readonly attributes: { readonly timeout: number } };
+
+/** Data from the node that is dialed to the one that dials is `downstream`. */
+export type Stream = 'upstream' | 'downstream';
+
+export class Toxiproxy implements AsyncDisposable {
+  readonly #process: ChildProcess;
+  readonly #url: string;
+
+  static async start(port: number): Promise<Toxiproxy> {
+    if (!program) throw new Error(withoutToxiproxy);
+    const child = spawn(program, ['-host', '127.0.0.1', '-port', String(port)], { stdio: 'ignore' });
+    const toxiproxy = new Toxiproxy(child, `http://127.0.0.1:${port}`);
+    const deadline = performance.now() + 15_000;
+    while (!(await fetch(`${toxiproxy.#url}/version`).catch(() => undefined))?.ok) {
+      if (performance.now() > deadline) throw new Error('toxiproxy does not answer after 15 s');
+      await new Promise((done) => setTimeout(done, 50));
+    }
+    return toxiproxy;
+  }
+
+  private constructor(process: ChildProcess, url: string) {
+    this.#process = process;
+    this.#url = url;
+  }
+
+  /** `listen`, `upstream`: ports of this host. */
+  async proxy(line: string, listen: number, upstream: number): Promise<void> {
+    const body = { name: line, listen: `127.0.0.1:${listen}`, upstream: `127.0.0.1:${upstream}`, enabled: true };
+    await this.#ask('POST', '/proxies', body);
+  }
+
+  /** Takes effect on the connections that there are, too. */
+  async add(line: string, toxic: Toxic, ...streams: readonly Stream[]): Promise<void> {
+    for (const stream of streams)
+      await this.#ask('POST', `/proxies/${line}/toxics`, { ...toxic, name: `${toxic.type}-${stream}`, stream });
+  }
+
+  async remove(line: string, type: Toxic['type'], ...streams: readonly Stream[]): Promise<void> {
+    for (const stream of streams) await this.#ask('DELETE', `/proxies/${line}/toxics/${type}-${stream}`);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (this.#process.exitCode !== null || this.#process.signalCode !== null) return;
+    const ended = new Promise((done) => this.#process.once('exit', done));
+    this.#process.kill('SIGTERM');
+    await ended;
+  }
+
+  async #ask(method: string, path: string, body?: object): Promise<void> {
+    const answer = await fetch(`${this.#url}${path}`, { method, ...(body ? { body: JSON.stringify(body) } : {}) });
+    if (!answer.ok) throw new Error(`toxiproxy: ${method} ${path}: ${answer.status} ${await answer.text()}`);
+  }
+}
