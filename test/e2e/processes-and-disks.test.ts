@@ -1,0 +1,209 @@
+/**
+ * What happens to processes and disks: a relay stands still for two minutes, and meanwhile the center is killed again and again in the middle of
+ * its writes, and disks are full.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ApiClient } from '../../center/cli/api-client.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { SmallDisk, withoutSmallDisk } from '../support/small-disk.ts';
+import { LocalTree, until as untilSync, withoutKubectl } from './local-tree.ts';
+
+const lacking = [withoutSmallDisk, withoutKubectl].filter((reason) => reason !== undefined).join('; ');
+const why = lacking === '' ? '' : ` [not run: ${lacking}]`;
+const space = 'space/center/retail';
+const clusters = ['eu:shop', 'hq'];
+const kills = 10;
+const writers = 8;
+const standsStillMs = 120_000;
+/** Less than the store wants to see free before it writes. */
+const leftBytes = 4 * 2 ** 20;
+const diskMegabytes = 64;
+
+const topology = `apiVersion: banyan.io/v1alpha1
+kind: Topology
+metadata: {name: processes}
+spec:
+  center: {spaces: [{name: retail}]}
+  relays: [{name: eu}]
+  clusters:
+    - {name: shop, parent: eu, labels: {env: prod}}
+    - {name: hq, labels: {env: prod}}
+`;
+
+/** Counts one ConfigMap up as fast as the center takes it, and knows what it was told is stored. */
+class Counter {
+  tried = 0;
+  acknowledged = 0;
+  #ended = false;
+  #done: Promise<void> = Promise.resolve();
+  readonly #write: (value: number) => Promise<KubeObject>;
+
+  constructor(write: (value: number) => Promise<KubeObject>) {
+    this.#write = write;
+  }
+
+  start(): void {
+    this.#ended = false;
+    this.#done = this.#run();
+  }
+
+  async end(): Promise<void> {
+    this.#ended = true;
+    await this.#done;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#ended) {
+      const value = ++this.tried;
+      try {
+        await this.#write(value);
+        this.acknowledged = value;
+      } catch {
+        return;
+      }
+    }
+  }
+}
+
+describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disks that are full${why}`, () => {
+  const directory = mkdtempSync(join(tmpdir(), 'banyan-processes-'));
+  const disks = new Map<string, SmallDisk>();
+  let tree: LocalTree;
+  let api: ApiClient;
+  let stoppedAtMs = 0;
+  let before: (string | undefined)[] = [];
+
+  beforeAll(async () => {
+    const file = join(directory, 'topology.yaml');
+    writeFileSync(file, topology);
+    tree = new LocalTree(file);
+    for (const node of ['center', 'eu', 'hq']) {
+      disks.set(node, new SmallDisk(join(tree.data, 'nodes', node), diskMegabytes));
+    }
+    await tree.up();
+    api = new ApiClient(join(tree.data, 'kubeconfig'));
+    const placement = {
+      apiVersion: 'edge.banyan.io/v1alpha1',
+      kind: 'EdgePlacement',
+      metadata: { name: 'till' },
+      spec: {
+        locationSelectors: [{ matchLabels: { env: 'prod' } }],
+        downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['till'] }],
+      },
+    };
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'till' } };
+    const items = [namespace, configMap('word', 'first'), placement];
+    expect(tree.apply(space, { apiVersion: 'v1', kind: 'List', items }).code).toBe(0);
+    await until('it is everywhere', () => everywhere('word', 'first'));
+    before = await uids();
+    process.kill(tree.pid('eu'), 'SIGSTOP');
+    stoppedAtMs = performance.now();
+  }, 120_000);
+  afterAll(async () => {
+    api?.close();
+    if (tree) process.kill(tree.pid('eu'), 'SIGCONT');
+    await tree?.down();
+    for (const disk of disks.values()) disk[Symbol.dispose]();
+    await tree?.[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+  }, 60_000);
+
+  const configMap = (name: string, text: string) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace: 'till' },
+    data: { text },
+  });
+  const path = (name: string) => `/api/v1/namespaces/till/configmaps/${name}`;
+  const write = (name: string, text: string) => api.apply(space, path(name), configMap(name, text));
+  const text = async (context: string, name: string) =>
+    ((await api.get(context, path(name)))?.data as { text?: string } | undefined)?.text;
+  const everywhere = async (name: string, expected: string) => {
+    const texts = await Promise.all(clusters.map((cluster) => text(`cluster/${cluster}`, name)));
+    return texts.every((one) => one === expected);
+  };
+  const uids = () =>
+    Promise.all(clusters.map(async (cluster) => (await api.get(`cluster/${cluster}`, path('word')))?.metadata.uid));
+
+  it('a center that is killed in the middle of its writes has all that it has acknowledged', async () => {
+    const counters = Array.from({ length: writers }, (_, i) => new Counter((value) => write(`c${i}`, String(value))));
+    for (let round = 0; round < kills; round++) {
+      for (const counter of counters) counter.start();
+      const enough = counters[0]!.acknowledged + 3;
+      await until('writes go on', async () => counters[0]!.acknowledged >= enough);
+      // At any moment of a write: what is random here is where in it the signal comes.
+      await new Promise((done) => setTimeout(done, Math.random() * 50));
+      const pid = tree.pid('center');
+      tree.kill('center');
+      await Promise.all(counters.map((counter) => counter.end()));
+      await untilSync('the center is started again', () => tree.pid('center') !== pid);
+      await until('it answers', async () => (await text(space, 'c0')) !== undefined);
+      for (const [i, { acknowledged, tried }] of counters.entries()) {
+        const stored = Number((await text(space, `c${i}`)) ?? 0);
+        expect(stored, `c${i} after kill ${round}`).toBeGreaterThanOrEqual(acknowledged);
+        expect(stored, `c${i} after kill ${round}`).toBeLessThanOrEqual(tried);
+      }
+    }
+    expect(counters.reduce((sum, { acknowledged }) => sum + acknowledged, 0)).toBeGreaterThan(kills * writers);
+    const last = await Promise.all(counters.map((_, i) => text(space, `c${i}`)));
+    await until('the agent beside it has the same', async () => {
+      const there = await Promise.all(last.map((_, i) => text('cluster/hq', `c${i}`)));
+      return there.every((one, i) => one === last[i]);
+    });
+  }, 180_000);
+
+  it('a center on a full disk takes no write, says why, shows what it has, and goes on when there is room', async () => {
+    disks.get('center')!.fill(leftBytes);
+    await until('a write is refused', () =>
+      write('word', 'too much').then(
+        () => false,
+        (error: Error) => /free|full|space/i.test(error.message),
+      ),
+    );
+    expect(await text(space, 'word')).toBe('first');
+    disks.get('center')!.free();
+    await until('a write is taken', () => write('word', 'second').then(() => true));
+    await until('it has come', async () => (await text('cluster/hq', 'word')) === 'second');
+  }, 90_000);
+
+  it('an agent on a full disk keeps what it has, and takes what came meanwhile when there is room', async () => {
+    disks.get('hq')!.fill(leftBytes);
+    await write('word', 'third');
+    await write('more', 'x'.repeat(100_000));
+    expect(await text('cluster/hq', 'word')).toBe('second');
+    disks.get('hq')!.free();
+    await until('it has come', async () => (await text('cluster/hq', 'word')) === 'third');
+    expect((await uids())[1]).toBe(before[1]);
+  }, 120_000);
+
+  it('a relay that stood still for two minutes comes back with its children, and nothing was deleted', async () => {
+    const shop = async () => tree.ok('cluster/eu:shop', 'get', '--raw', '/metrics');
+    await until('its agent has given it up', async () => (await shop()).includes('banyan_agent_attached 0'), 120);
+    expect(await text('cluster/eu:shop', 'word')).toBe('first');
+    await new Promise((done) => setTimeout(done, Math.max(0, stoppedAtMs + standsStillMs - performance.now())));
+    process.kill(tree.pid('eu'), 'SIGCONT');
+    await until('all is everywhere', () => everywhere('word', 'third'), 90);
+    expect(await uids()).toEqual(before);
+  }, 300_000);
+
+  it('a relay on a full disk hands on what it could not take when there is room', async () => {
+    disks.get('eu')!.fill(leftBytes);
+    await write('word', 'fourth');
+    await until('the other branch has it', async () => (await text('cluster/hq', 'word')) === 'fourth');
+    expect(await text('cluster/eu:shop', 'word')).toBe('third');
+    disks.get('eu')!.free();
+    await until('it is everywhere', () => everywhere('word', 'fourth'), 90);
+    expect(await uids()).toEqual(before);
+  }, 120_000);
+});
+
+async function until(what: string, holds: () => Promise<boolean>, seconds = 60): Promise<void> {
+  const deadline = performance.now() + seconds * 1000;
+  while (!(await holds().catch(() => false))) {
+    if (performance.now() > deadline) throw new Error(`not within ${seconds} s: ${what}`);
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}

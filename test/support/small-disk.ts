@@ -1,0 +1,54 @@
+/** A small file system of its own for a directory, which a test fills and frees. Needs the rights of root. */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+function mount(directory: string, megabytes: number): string | undefined {
+  const { status, stderr, error } = spawnSync(
+    'mount',
+    ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', directory],
+    { encoding: 'utf8' },
+  );
+  return status === 0 ? undefined : (error?.message ?? stderr.trim());
+}
+
+function reasonAgainst(): string | undefined {
+  const directory = mkdtempSync(join(tmpdir(), 'banyan-mount-'));
+  const reason = mount(directory, 1);
+  if (reason === undefined) spawnSync('umount', [directory]);
+  rmSync(directory, { recursive: true });
+  return reason === undefined ? undefined : `needs the right to mount a tmpfs (${reason})`;
+}
+
+/** For the titles of what can't run: a test says why. */
+export const withoutSmallDisk = reasonAgainst();
+
+export class SmallDisk implements Disposable {
+  readonly #directory: string;
+
+  constructor(directory: string, megabytes: number) {
+    this.#directory = directory;
+    mkdirSync(directory, { recursive: true });
+    const reason = mount(directory, megabytes);
+    if (reason !== undefined) throw new Error(`tmpfs at ${directory}: ${reason}`);
+  }
+
+  /** Something else on this disk takes all but so many bytes. */
+  fill(leftBytes: number): void {
+    const { bavail, bsize } = statfsSync(this.#directory);
+    writeFileSync(this.#ballast, Buffer.alloc(Math.max(0, bavail * bsize - leftBytes)));
+  }
+
+  free(): void {
+    rmSync(this.#ballast, { force: true });
+  }
+
+  [Symbol.dispose](): void {
+    spawnSync('umount', ['--lazy', this.#directory]);
+  }
+
+  get #ballast(): string {
+    return join(this.#directory, 'ballast');
+  }
+}
