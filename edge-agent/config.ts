@@ -54,6 +54,8 @@ const agentConfigSchema = z.strictObject({
         kubeconfig: z.string().min(1).optional(),
         /** Absent: the current one of the kubeconfig. */
         context: z.string().min(1).optional(),
+        /** Of the namespace kube-system: which cluster it is; absent: the one that it was at first. */
+        uid: z.string().min(1).optional(),
         /** What its API server is asked at most. */
         limits: z
           .strictObject({

@@ -174,8 +174,8 @@ export class Supervisor {
 
   #cluster({ kubeconfig }: PlannedNode): object {
     if (!kubeconfig) return { embedded: {} };
-    const { path, context } = kubeconfig;
-    return { kubernetes: { kubeconfig: path, ...(context === undefined ? {} : { context }) } };
+    const { path, ...which } = kubeconfig;
+    return { kubernetes: { kubeconfig: path, ...which } };
   }
 
   #url(id: string): string {

@@ -62,6 +62,11 @@ const cluster = z.strictObject({
         .strictObject({
           path: z.string().min(1).describe('File; relative to the topology file.'),
           context: z.string().min(1).optional().describe('Of the file; its current one if left out.'),
+          uid: z
+            .string()
+            .min(1)
+            .optional()
+            .describe('Of its namespace kube-system: which cluster it is; the one that it was at first if left out.'),
         })
         .optional()
         .describe('A real cluster.'),

@@ -70,6 +70,7 @@ export interface TopologyKubeconfig {
   /** Of the file, from the topology's folder. */
   readonly path: string;
   readonly context?: string | undefined;
+  readonly uid?: string | undefined;
 }
 
 /** One thing that is wrong, where it stands. */

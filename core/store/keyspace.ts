@@ -99,6 +99,8 @@ export const keyspace = {
   quarantined: 100,
   /** … key of a piece of work -> JSON Mark: it was begun, or the process ended in the middle of it (see crash/crash-marks.ts) */
   crashMark: 101,
+  /** -> text: the uid of the cluster that the agent stands before (see cluster/kubernetes/cluster-identity.ts) */
+  clusterIdentity: 102,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

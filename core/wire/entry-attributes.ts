@@ -1,8 +1,10 @@
 /** The attributes of entries, as docs/architecture.md lists them: what the nodes on the way read, and what some bodies are. The keys are in entries.ts. */
+
 import type { AssociatedItem, UpsyncItem } from '../apiserver/kinds/edge-placement.ts';
 import type { Gap } from '../apiserver/storage/history.ts';
 import type { Move } from '../move/move.ts';
 import type { KubeObject } from '../object/meta.ts';
+import type { SparseApplyRules } from './apply-rules.ts';
 
 /** What every object and placement says of its origin. */
 export interface OriginAttributes {
@@ -78,6 +80,8 @@ export interface TargetAttributes {
   readonly uid?: string;
   /** spec.deletion.propagationPolicy, unless it is Background. */
   readonly deletion?: PropagationPolicy;
+  /** spec.drift, spec.adopt and spec.replace, as far as they are not the defaults. */
+  readonly apply?: SparseApplyRules;
 }
 
 /** What becomes of what a removed object owns, the most careful first. */

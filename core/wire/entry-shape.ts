@@ -70,6 +70,14 @@ const attributeShapes = {
     created: z.string().optional(),
     uid: z.string().optional(),
     deletion: z.enum(['Orphan', 'Foreground', 'Background']).optional(),
+    apply: z
+      .looseObject({
+        drift: z.enum(['Correct', 'Report', 'Ignore']).optional(),
+        ignored: z.array(z.string()).optional(),
+        adopt: z.enum(['IfUnowned', 'Always', 'Never']).optional(),
+        replace: z.boolean().optional(),
+      })
+      .optional(),
   }),
   rules: bare,
   grant: z.looseObject({ sequence: whole }),

@@ -3,7 +3,6 @@
  * recorded, what the cluster holds. Applies what is missing or different, removes what is wanted no more and was ours.
  */
 import type { CrashGuard } from '../../core/crash/crash-guard.ts';
-import { stableStringify } from '../../core/object/canonical.ts';
 import { formatGroupResource, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -15,17 +14,17 @@ import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
 import { decide, decideRemoval, isApplied, type Wanted } from './decide.ts';
-import { marked } from './mark.ts';
+import { isAboutImmutable, ObjectWriter } from './object-writer.ts';
 import { definitionKeyOf, isDefinition, isNamespace, namespaceKeyOf, phaseOf } from './order.ts';
-import type { OwnerRecord, OwnerRecords } from './owner-records.ts';
-import { fingerprint } from './projection.ts';
+import type { OwnerRecords } from './owner-records.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** How far an object has come, about the delivery that wins at the time. */
 export type Progress = Step & { readonly source: string; readonly bodyHash: string };
 
 export type Step =
-  | { readonly phase: 'applied' }
+  /** `drift`: somebody has changed it since, and it is left so. */
+  | { readonly phase: 'applied'; readonly drift?: string }
   /** Something else has to happen first; it goes on by itself. */
   | { readonly phase: 'waiting'; readonly reason: string; readonly message: string }
   | { readonly phase: 'failed'; readonly reason: string; readonly message: string }
@@ -67,6 +66,7 @@ const correctionIntervalMs = 10_000;
 export class Applier {
   readonly #ports: ApplierPorts;
   readonly #events: ApplierEvents;
+  readonly #writer: ObjectWriter;
   readonly #queue: WorkQueue;
   readonly #progress = new Map<string, Progress>();
   /** Key of what has to come first -> keys that wait for it. */
@@ -78,6 +78,7 @@ export class Applier {
   constructor(ports: ApplierPorts, events: ApplierEvents) {
     this.#ports = ports;
     this.#events = events;
+    this.#writer = new ObjectWriter(ports, events);
     const { clock, random } = ports;
     const priority = (key: string) => (ports.desired.deliveries(key).length > 0 ? phaseOf(key) : -phaseOf(key));
     this.#queue = new WorkQueue({
@@ -104,11 +105,9 @@ export class Applier {
 
   /** Objects are to be removed in another way than before: noted durably, since what says so goes with the object's row. */
   deletionChanged(keys: Iterable<string>): void {
-    const { desired, records } = this.#ports;
     for (const key of keys) {
-      const record = records.get(key);
-      const [winner] = desired.deliveries(key);
-      if (record && winner) this.#noteDelivery(key, record, winner);
+      const [winner] = this.#ports.desired.deliveries(key);
+      if (winner) this.#writer.noteDelivery(winner);
     }
   }
 
@@ -142,13 +141,16 @@ export class Applier {
     return this.#queue.isRunning(key);
   }
 
-  /** Whether the cluster's object differs from what was applied and is still wanted. */
+  /** Whether the cluster's object differs from what was applied and is still wanted, or does so no more. */
   hasDrifted(key: string, live: KubeObject): boolean {
     const record = this.#ports.records.get(key);
     const [winner] = this.#ports.desired.deliveries(key);
     if (!record || !winner || winner.createOnly) return false;
     if (record.bodyHash !== winner.bodyHash || record.source !== winner.source) return false;
-    return !isApplied({ ...winner, object: this.#ports.desired.object(winner) }, record, live);
+    if (winner.rules.drift === 'Ignore') return false;
+    const isAsItWas = isApplied({ ...winner, object: this.#ports.desired.object(winner) }, record, live);
+    const progress = this.#progress.get(key);
+    return !isAsItWas || (progress?.phase === 'applied' && progress.drift !== undefined);
   }
 
   idle(): Promise<void> {
@@ -200,13 +202,16 @@ export class Applier {
     const decision = decide(wanted, records.get(key), live);
     switch (decision.do) {
       case 'keep':
-        this.#keep(delivery);
+        this.#writer.keep(delivery);
         this.#report(delivery, { phase: 'applied' });
         if (live) this.#events.seen(key, live);
         break;
       case 'apply':
-        await this.#apply(wanted, key, decision.created);
+        if (await this.#replaced(wanted, live, decision.created)) return 'retry';
         this.#report(delivery, { phase: 'applied' });
+        break;
+      case 'compare':
+        await this.#compare(wanted, decision.live);
         break;
       case 'wait':
         this.#report(delivery, { phase: 'waiting', reason: decision.reason, message: decision.message });
@@ -219,6 +224,31 @@ export class Applier {
     return 'done';
   }
 
+  /** Applies it; true: it could not be changed, and was removed to be made anew. */
+  async #replaced(wanted: Wanted & Delivery, live: KubeObject | undefined, created: boolean): Promise<boolean> {
+    try {
+      await this.#writer.apply(wanted, live, created);
+      return false;
+    } catch (error) {
+      if (await this.#writer.replace(wanted, live, error)) {
+        const message = `a field of it can't be changed: it is removed and made anew (spec.replace: IfImmutable). ${describeError(error)}`;
+        this.#report(wanted, { phase: 'waiting', reason: 'Replacing', message });
+        return true;
+      }
+      if (!isAboutImmutable(error) || wanted.rules.replace) throw error;
+      const hint = 'with spec.replace: IfImmutable in its EdgePlacement it would be removed and made anew';
+      throw new BanyanError('Invalid', `${describeError(error)}; ${hint}`, {}, { cause: error });
+    }
+  }
+
+  /** Somebody has changed it, and it is not put back. */
+  async #compare(wanted: Wanted & Delivery, live: KubeObject): Promise<void> {
+    this.#writer.keep(wanted);
+    const drift = await this.#writer.driftOf(wanted, live);
+    this.#report(wanted, { phase: 'applied', ...(drift === '' ? {} : { drift }) });
+    this.#events.seen(wanted.key, live);
+  }
+
   /** From now on it is the cluster's: neither put back nor removed, as long as a rule takes it. */
   #yield(delivery: Delivery, taker: PlacementId): 'done' {
     const { source, name } = splitPlacementId(taker);
@@ -227,59 +257,6 @@ export class Applier {
     if (this.#ports.records.get(delivery.key)) this.#forget(delivery.key);
     this.#unblock(delivery.key);
     return 'done';
-  }
-
-  async #apply(wanted: Wanted & Delivery, key: string, created: boolean): Promise<void> {
-    const { cluster, records } = this.#ports;
-    const { source, placements } = wanted;
-    if (!records.get(key)) {
-      this.#record(key, { ...blankRecord, source, placements, created, ...deletionOf(wanted) });
-      // Durable before the first apply: what may exist on the cluster is on record, whatever crashes.
-      await this.#ports.flushed();
-    }
-    const object = marked(wanted.object, source);
-    const live = await cluster.apply(object);
-    records.set(key, {
-      source,
-      bodyHash: wanted.bodyHash,
-      uid: live.metadata.uid ?? '',
-      fingerprint: fingerprint(object, live),
-      created,
-      generation: wanted.generation,
-      placements,
-      ...deletionOf(wanted),
-    });
-    this.#events.seen(key, live);
-  }
-
-  #keep(delivery: Delivery): void {
-    const { key, source } = delivery;
-    const record = this.#ports.records.get(key);
-    if (record) {
-      // An object that was made anew at its origin begins to count anew, also with the same content.
-      if (record.bodyHash === delivery.bodyHash && record.generation !== delivery.generation) {
-        this.#ports.records.set(key, { ...record, generation: delivery.generation });
-      }
-      this.#noteDelivery(key, this.#ports.records.get(key)!, delivery);
-    } else {
-      const { placements } = delivery;
-      this.#record(key, { ...blankRecord, source, placements, created: false, ...deletionOf(delivery) });
-    }
-  }
-
-  #noteDelivery(key: string, record: OwnerRecord, delivery: Delivery): void {
-    const { placements } = delivery;
-    const { deletion = 'Background' } = record;
-    const isNew = delivery.deletion !== undefined && deletion !== delivery.deletion;
-    if (!isNew && stableStringify(record.placements ?? []) === stableStringify(placements)) return;
-    const { deletion: before, ...rest } = record;
-    const kept = before === undefined ? {} : { deletion: before };
-    this.#ports.records.set(key, { ...rest, placements, ...(isNew ? deletionOf(delivery) : kept) });
-  }
-
-  #record(key: string, record: OwnerRecord): void {
-    this.#ports.records.set(key, record);
-    this.#events.recorded(key);
   }
 
   /** It is wanted too, and not there yet. */
@@ -358,15 +335,8 @@ export class Applier {
   }
 }
 
-/** Nothing has been accepted by the cluster: what exists under the name is not ours by this record. */
-const blankRecord = { bodyHash: '', uid: '', fingerprint: '' } as const;
-
 function isThere(progress: Progress | undefined): boolean {
   return progress?.phase === 'applied' || progress?.phase === 'yielded';
-}
-
-function deletionOf({ deletion }: Delivery): Pick<OwnerRecord, 'deletion'> {
-  return deletion === undefined || deletion === 'Background' ? {} : { deletion };
 }
 
 /** Applying no fields gives up all that this manager has set. */

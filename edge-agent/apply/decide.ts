@@ -1,5 +1,7 @@
 /** What to do about one object that is wanted: a function of what is wanted, what was done before and what the cluster holds. */
 import type { KubeObject } from '../../core/object/meta.ts';
+import type { AdoptRule, ApplyRules } from '../../core/wire/apply-rules.ts';
+import { withoutFields } from './ignored-fields.ts';
 import { foreignOwner, isMarked, marked } from './mark.ts';
 import type { OwnerRecord } from './owner-records.ts';
 import { fingerprint } from './projection.ts';
@@ -8,11 +10,14 @@ export interface Wanted {
   readonly source: string;
   readonly bodyHash: string;
   readonly createOnly: boolean;
+  readonly rules: ApplyRules;
   readonly object: KubeObject;
 }
 
 export type Decision =
   | { readonly do: 'apply'; readonly created: boolean }
+  /** Somebody has changed it since it was applied, and by the rules it is left so: it is to be said what differs. */
+  | { readonly do: 'compare'; readonly live: KubeObject }
   /** The cluster has it already. */
   | { readonly do: 'keep' }
   | { readonly do: 'wait'; readonly reason: string; readonly message: string }
@@ -29,21 +34,37 @@ export function decide(wanted: Wanted, record: OwnerRecord | undefined, live: Ku
   }
   if (wanted.createOnly) return { do: 'keep' };
   const ours = isMarked(live) || (record !== undefined && record.uid === live.metadata.uid);
-  const owner = ours ? undefined : foreignOwner(live);
-  if (owner !== undefined) {
-    return { do: 'refuse', reason: 'NotOwned', message: `the object exists and is not taken over: ${owner}` };
+  const whose = ours ? undefined : notTaken(live, wanted.rules.adopt);
+  if (whose !== undefined) {
+    return { do: 'refuse', reason: 'NotOwned', message: `the object exists and is not taken over: ${whose}` };
   }
-  return isApplied(wanted, record, live) ? { do: 'keep' } : { do: 'apply', created: record?.created ?? false };
+  if (isApplied(wanted, record, live)) return { do: 'keep' };
+  if (wasApplied(wanted, record, live) && wanted.rules.drift !== 'Correct') {
+    return wanted.rules.drift === 'Report' ? { do: 'compare', live } : { do: 'keep' };
+  }
+  return { do: 'apply', created: record?.created ?? false };
+}
+
+/** Why an object that is there and not ours is left alone. */
+function notTaken(live: KubeObject, adopt: AdoptRule): string | undefined {
+  if (adopt === 'Always') return undefined;
+  if (adopt === 'Never') return 'spec.adopt of its EdgePlacement is Never';
+  const owner = foreignOwner(live);
+  return owner && `${owner} (spec.adopt: Always would take it)`;
+}
+
+/** This content was accepted, for this very object. */
+function wasApplied(wanted: Wanted, record: OwnerRecord | undefined, live: KubeObject): boolean {
+  const { source, bodyHash } = wanted;
+  return record?.uid === live.metadata.uid && record?.source === source && record.bodyHash === bodyHash;
 }
 
 /** The cluster holds the content that is wanted, unchanged since it was applied. */
 export function isApplied(wanted: Wanted, record: OwnerRecord | undefined, live: KubeObject): boolean {
   return (
     record !== undefined &&
-    record.uid === live.metadata.uid &&
-    record.source === wanted.source &&
-    record.bodyHash === wanted.bodyHash &&
-    record.fingerprint === fingerprint(marked(wanted.object, wanted.source), live)
+    wasApplied(wanted, record, live) &&
+    record.fingerprint === fingerprint(withoutFields(marked(wanted.object, wanted.source), wanted.rules.ignored), live)
   );
 }
 

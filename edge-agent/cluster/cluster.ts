@@ -24,8 +24,8 @@ export interface ClusterEvent {
 }
 
 export interface Cluster extends AsyncDisposable {
-  /** Server-side apply as field manager `banyan`, forced. Throws a BanyanError with the cluster's own words when it is refused. */
-  apply(object: KubeObject): Promise<KubeObject>;
+  /** Server-side apply as field manager `banyan`, forced; with `dryRun` nothing is changed, and the answer is what it would be. Throws a BanyanError with the cluster's own words when it is refused. */
+  apply(object: KubeObject, options?: { readonly dryRun?: boolean }): Promise<KubeObject>;
   get(key: ObjectKey): Promise<KubeObject | undefined>;
   list(resource: GroupResource): Promise<KubeObject[]>;
   /** Resolves when the deletion is accepted (not when finalizers are done); false if the object was not there. */

@@ -11,6 +11,7 @@ import { formatKey, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { asText } from '../../core/store/bytes.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
+import { sameRules } from '../../core/wire/apply-rules.ts';
 import { objectKey, type PlacementId, parseEntryKey, placementId } from '../../core/wire/entries.ts';
 import type {
   ObjectAttributes,
@@ -60,6 +61,12 @@ export interface DesiredChange {
 interface Delivered extends Omit<Delivery, keyof Options> {
   readonly names: readonly string[];
   readonly createOnlyFor: readonly string[];
+}
+
+/** The agent would do the same with it. */
+function isTreatedAlike(a: Delivery | undefined, b: Delivery | undefined): boolean {
+  if (!a || !b) return a === b;
+  return a.source === b.source && a.createOnly === b.createOnly && sameRules(a.rules, b.rules);
 }
 
 interface PlacementIndex {
@@ -212,7 +219,7 @@ export class Desired {
       this.#resolve(key);
       const after = this.#deliveries.get(key);
       if (before?.[0]?.deletion !== after?.[0]?.deletion) deletions.add(key);
-      const isOther = before?.[0]?.source !== after?.[0]?.source || before?.[0]?.createOnly !== after?.[0]?.createOnly;
+      const isOther = !isTreatedAlike(before?.[0], after?.[0]);
       // A loser that loses for another reason has to say so.
       if (!isOther && (after?.length ?? 0) < 2) continue;
       for (const { source, placements } of after ?? []) told.push({ source, key, placements });

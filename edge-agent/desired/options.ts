@@ -1,4 +1,6 @@
 /** What the placements of one source say together about an object, as far as they reach this cluster. */
+import { stableStringify } from '../../core/object/canonical.ts';
+import { type ApplyRules, togetherRules } from '../../core/wire/apply-rules.ts';
 import type { PropagationPolicy, TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import { type Claim, compareClaims } from './claim.ts';
 
@@ -9,6 +11,8 @@ export interface Options {
   readonly createOnly: boolean;
   /** The most careful of theirs; undefined while none is here: what is on record stays. */
   readonly deletion: PropagationPolicy | undefined;
+  /** The defaults while none is here. */
+  readonly rules: ApplyRules;
 }
 
 const mostCarefulFirst: readonly PropagationPolicy[] = ['Orphan', 'Foreground', 'Background'];
@@ -31,13 +35,15 @@ export function optionsOf(
     deletion: mostCarefulFirst.find((policy) =>
       here.some(({ target }) => (target.deletion ?? 'Background') === policy),
     ),
+    rules: togetherRules(here.map(({ target }) => target.apply ?? {})),
   };
 }
 
 /** Whether two targets of a placement say the same of its objects: most changes of a target are of its revision alone. */
 export function saysTheSame(a: TargetAttributes | undefined, b: TargetAttributes | undefined): boolean {
   if (!a || !b) return a === b;
-  return a.priority === b.priority && a.created === b.created && a.uid === b.uid && a.deletion === b.deletion;
+  const sameClaim = a.priority === b.priority && a.created === b.created && a.uid === b.uid;
+  return sameClaim && a.deletion === b.deletion && stableStringify(a.apply ?? {}) === stableStringify(b.apply ?? {});
 }
 
 function claimOf(placement: string, { priority = 0, created = '', uid = '' }: TargetAttributes): Claim {

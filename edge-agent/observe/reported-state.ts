@@ -32,7 +32,9 @@ export function objectState(
   }
   if (!seen) return { ...base, applied: true, reason: 'NotSeen', message: 'the cluster has not told its state yet' };
   const { state, reason, message } = seen.health;
-  if (state === 'Current') return { ...base, applied: true, available: true };
+  // Not wrong by the placement's own rules, and said all the same.
+  const drifted = progress.drift === undefined ? {} : { reason: 'Drifted', message: progress.drift };
+  if (state === 'Current') return { ...base, applied: true, available: true, ...drifted };
   return { ...base, applied: true, failed: state === 'Failed', reason, message };
 }
 
@@ -54,7 +56,7 @@ export function placementPartial(
     available &&= state.applied && state.available;
     failed ||= state.failed;
     conflicted ||= state.conflicted;
-    if (!state.failed && !state.conflicted) continue;
+    if (!state.failed && !state.conflicted && state.reason !== 'Drifted') continue;
     const { reason = '', message = '' } = state;
     failures = smallestFailures(failures, [{ path, object: displayKey(key), reason, message }]);
   }

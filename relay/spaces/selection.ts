@@ -40,6 +40,7 @@ import { Baseline } from '../rollout/baseline.ts';
 import { isCustomizer } from '../rollout/held-customizers.ts';
 import { clearDirty, dirtyWork, markDirty } from '../schedule/dirty.ts';
 import { selectedObjects } from '../schedule/placements.ts';
+import { applyRulesOf } from './apply-rules-of.ts';
 import { isAuxiliary, isSummarizer, namedSummarizers, summarizerKey, usesOf } from './auxiliaries.ts';
 import type { Candidate, DownsyncItem } from './downsync.ts';
 import { crdResource, Needs, namespaceResource } from './needs.ts';
@@ -339,7 +340,8 @@ function contentIn(reader: Reader, table: Table, row: Row | undefined): { conten
 
 /** What its agents and relays decide by, beside the selectors. */
 function decidingOf({ spec, metadata }: KubeObject, move: Move | undefined) {
-  const { wantSingletonReportedState, priority, deletion } = (spec ?? {}) as Partial<EdgePlacementSpec>;
+  const { wantSingletonReportedState, priority, deletion, ...rest } = (spec ?? {}) as Partial<EdgePlacementSpec>;
+  const apply = applyRulesOf(rest);
   // An old copy that has to be gone first has gone when its pods have.
   const policy = deletion?.propagationPolicy ?? (move?.order === 'BreakBeforeMake' ? 'Foreground' : undefined);
   return {
@@ -348,6 +350,7 @@ function decidingOf({ spec, metadata }: KubeObject, move: Move | undefined) {
     created: metadata.creationTimestamp ?? '',
     uid: metadata.uid ?? '',
     ...(policy === undefined || policy === 'Background' ? {} : { deletion: policy }),
+    ...(apply === undefined ? {} : { apply }),
   };
 }
 

@@ -39,7 +39,11 @@ describe.skipIf(missing)(`a real control plane${missing ? ` (${missing})` : ''}`
   let cluster: Cluster;
   beforeAll(async () => {
     plane = await ControlPlane.start({ directory });
-    cluster = new KubernetesCluster({ ...ports, access: accessOf({ kubeconfig: plane.kubeconfig }) });
+    cluster = new KubernetesCluster({
+      ...ports,
+      store: new MemoryStore(),
+      access: accessOf({ kubeconfig: plane.kubeconfig }),
+    });
     furnish(plane, { nodes: 1, volumes: 0 });
   }, 3_600_000);
   afterAll(async () => {

@@ -15,8 +15,10 @@ const real = 'eu:rivoli';
 const buildMsMax = 3_600_000;
 
 interface Placement {
+  readonly metadata: { readonly generation: number };
   readonly status?: {
     readonly display?: string;
+    readonly observedGeneration?: number;
     readonly summary?: Readonly<Record<string, number>>;
     readonly failures?: readonly { readonly path: string; readonly reason: string; readonly message: string }[];
   };
@@ -47,10 +49,21 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
       JSON.stringify({ data: { bread } }),
     );
 
+  const setRules = (rules: object) =>
+    tree.ok(
+      'space/center/retail',
+      'patch',
+      'epl',
+      'shop',
+      '--type=merge',
+      '-p',
+      JSON.stringify({ spec: { drift: null, ...rules } }),
+    );
+
   beforeAll(async () => {
     plane = await ControlPlane.start({ directory: join(directory, 'plane') });
     furnish(plane, { nodes: 2, volumes: 4 });
-    writeFileSync(join(directory, 'topology.yaml'), stringify(topologyWith(plane.kubeconfig)));
+    writeFileSync(join(directory, 'topology.yaml'), stringify(topologyWith(plane.kubeconfig, await limited(plane))));
     await tree.up();
   }, buildMsMax);
   afterAll(async () => {
@@ -126,6 +139,10 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
 
   it('says of an object what the cluster says of it, and delivers all others', async () => {
     site('create', 'quota', 'few', '-n', 'shop', '--hard=count/configmaps=3');
+    // Only then the API server counts.
+    await until('the quota is in force', () =>
+      site('get', 'quota', 'few', '-n', 'shop', '-o', 'jsonpath={.status.used}').includes('3'),
+    );
     const more = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'more', namespace: 'shop' }, data: {} };
     expect(tree.apply('space/center/retail', more).code).toBe(0);
     setPrice('5');
@@ -137,6 +154,100 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     await until('both are available', isAvailable);
   }, 120_000);
 
+  it('treats what others touch as the placement says', async () => {
+    const replicas = () => site('get', 'deployment', 'till', '-n', 'shop', '-o', 'jsonpath={.spec.replicas}');
+    const says = (words: RegExp) =>
+      (shop()?.failures ?? []).some(({ path, message }) => path === real && words.test(message));
+    setRules({ drift: { mode: 'Report' } });
+    site('scale', 'deployment', 'till', '-n', 'shop', '--replicas=1');
+    await until('it is said', () => says(/spec\.replicas is 1 and was applied as 3/));
+    expect([replicas(), isAvailable()]).toEqual(['1', true]);
+    setRules({ drift: { mode: 'Correct' } });
+    await until('it is put back', () => replicas() === '3');
+    setRules({ drift: { mode: 'Correct', ignoredFields: ['.spec.replicas'] } });
+    await until('the rule has come to the clusters', () => {
+      const placement = tree.json<Placement>('space/center/retail', 'epl', 'shop');
+      return placement?.status?.observedGeneration === placement?.metadata.generation && isAvailable();
+    });
+    site('scale', 'deployment', 'till', '-n', 'shop', '--replicas=5');
+    setPrice('6');
+    await until('another object has changed', () => price() === '6');
+    tree.ok(
+      'space/center/retail',
+      'set',
+      'image',
+      'deployment/till',
+      '-n',
+      'shop',
+      'till=registry.example.com/shop/till:1.1',
+    );
+    await until('the image is there', () =>
+      site('get', 'deployment', 'till', '-n', 'shop', '-o', 'jsonpath={..image}').endsWith(':1.1'),
+    );
+    expect(replicas()).toBe('5');
+
+    site('patch', 'configmap', 'prices', '-n', 'shop', '-p', '{"immutable":true}');
+    setPrice('7');
+    await until('it can not be changed', () => says(/field is immutable.*spec\.replace: IfImmutable/s));
+    expect(price()).toBe('6');
+    setRules({ replace: 'IfImmutable' });
+    await until(
+      'it is made anew',
+      () => site('get', 'cm', 'prices', '-n', 'shop', '-o', 'jsonpath={.data.bread}', '--ignore-not-found') === '7',
+    );
+    await until('both are available', isAvailable);
+  }, 180_000);
+
+  it('leaves alone what another program keeps, unless the placement says otherwise', async () => {
+    const theirs = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'theirs', namespace: 'shop' },
+      data: { by: 'argo' },
+    };
+    const applied = kubectlBy(
+      plane.kubeconfig,
+      ['apply', '--server-side', '--field-manager=argocd', '-f', '-'],
+      JSON.stringify(theirs),
+    );
+    expect(applied.code, applied.out).toBe(0);
+    tree.apply('space/center/retail', { ...theirs, data: { by: 'banyan' } });
+    await until('it is said', () =>
+      (shop()?.failures ?? []).some(({ message }) => /argocd keeps it by server-side apply/.test(message)),
+    );
+    const by = () => site('get', 'configmap', 'theirs', '-n', 'shop', '-o', 'jsonpath={.data.by}');
+    expect(by()).toBe('argo');
+    setRules({ adopt: 'Always' });
+    await until('it is taken', () => by() === 'banyan');
+    await until('both are available', isAvailable);
+  }, 120_000);
+
+  it('says which right it lacks, and delivers what it may', async () => {
+    tree.ok('space/center/retail', 'create', 'namespace', 'small');
+    for (const args of [
+      ['configmap', 'allowed'],
+      ['deployment', 'forbidden', '--image=registry.example.com/a'],
+    ]) {
+      tree.ok('space/center/retail', 'create', ...args, '-n', 'small');
+    }
+    tree.apply('space/center/retail', {
+      apiVersion: 'edge.banyan.io/v1alpha1',
+      kind: 'EdgePlacement',
+      metadata: { name: 'small' },
+      spec: {
+        locationSelectors: [{ matchLabels: { env: 'limited' } }],
+        downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['small'] }],
+      },
+    });
+    await until('it is said', () =>
+      (tree.json<Placement>('space/center/retail', 'epl', 'small')?.status?.failures ?? []).some(
+        ({ reason, message }) =>
+          reason === 'Forbidden' && /cannot (get|patch) resource "deployments" in API group "apps"/.test(message),
+      ),
+    );
+    expect(site('get', 'configmap', 'allowed', '-n', 'small', '-o', 'name').trim()).toBe('configmap/allowed');
+  }, 120_000);
+
   it('takes away what it brought when the placement goes, and nothing else', async () => {
     site('create', 'namespace', 'other');
     site('create', 'configmap', 'prices', '-n', 'other');
@@ -145,9 +256,39 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     expect(site('get', 'configmap', 'prices', '-n', 'other', '-o', 'name').trim()).toBe('configmap/prices');
     expect(kubectlBy(plane.kubeconfig, ['get', 'crd', 'signs.shop.example.com']).code).not.toBe(0);
   }, 120_000);
+
+  it('does not touch another cluster behind the same kubeconfig', async () => {
+    await plane.replaceByAnEmptyOne();
+    tree.ok('space/center/retail', 'apply', '-f', fixture('test/e2e/kubernetes-shop.yaml'));
+    await until('it is said', () =>
+      (shop()?.failures ?? []).some(({ path, message }) => path === real && /is another cluster/.test(message)),
+    );
+    expect(kubectlBy(plane.kubeconfig, ['get', 'namespace', 'shop']).code).not.toBe(0);
+  }, 120_000);
 });
 
-function topologyWith(kubeconfig: string): object {
+/** Of an agent that may do little. */
+async function limited(plane: ControlPlane): Promise<string> {
+  const rules = [
+    {
+      apiGroups: [''],
+      resources: ['namespaces', 'configmaps'],
+      verbs: ['get', 'list', 'watch', 'patch', 'create', 'delete'],
+    },
+    { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], verbs: ['list', 'watch'] },
+  ];
+  const [apiVersion, metadata] = ['rbac.authorization.k8s.io/v1', { name: 'limited' }];
+  const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'limited' };
+  const subjects = [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'limited' }];
+  const items = [
+    { apiVersion, kind: 'ClusterRole', metadata, rules },
+    { apiVersion, kind: 'ClusterRoleBinding', metadata, roleRef, subjects },
+  ];
+  kubectlBy(plane.kubeconfig, ['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+  return plane.kubeconfigOf({ name: 'limited', groups: [] });
+}
+
+function topologyWith(kubeconfig: string, limitedKubeconfig: string): object {
   return {
     apiVersion: 'banyan.io/v1alpha1',
     kind: 'Topology',
@@ -158,6 +299,7 @@ function topologyWith(kubeconfig: string): object {
       clusters: [
         { name: 'rivoli', parent: 'eu', labels: { env: 'prod' }, provider: { kubeconfig: { path: kubeconfig } } },
         { name: 'mitte', labels: { env: 'prod' } },
+        { name: 'limited', labels: { env: 'limited' }, provider: { kubeconfig: { path: limitedKubeconfig } } },
       ],
     },
   };

@@ -18,6 +18,7 @@ import { checkAttachTo, type SpacePlace } from './attach-to-check.ts';
 import { checkCustomizer, checkCustomizerNames } from './customizer-admission.ts';
 import { edgeGroup } from './edge-kinds.ts';
 import type { DownsyncItem, EdgePlacementSpec } from './edge-placement.ts';
+import { checkIgnoredFields } from './ignored-fields-check.ts';
 import { inventoryGroup } from './inventory-kinds.ts';
 import { checkSelector, checkSelectors } from './label-selector-check.ts';
 import { checkLocationExpression } from './location-expression-check.ts';
@@ -70,6 +71,7 @@ function checkPlacement(spec: EdgePlacementSpec, old: EdgePlacementSpec | undefi
     causes.push(...checkLocationExpression(spec.locationExpression, 'spec.locationExpression'));
   }
   causes.push(...checkRollout(spec.rollout, old?.rollout));
+  causes.push(...checkIgnoredFields(spec.drift?.ignoredFields));
   const known = new Set((old?.downsync ?? []).map(stableStringify));
   for (const [index, item] of (spec.downsync ?? []).entries()) {
     if (!known.has(stableStringify(item))) causes.push(...checkResources(item, `spec.downsync[${index}]`, kinds));

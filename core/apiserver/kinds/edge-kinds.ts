@@ -1,5 +1,6 @@
 /** edge.banyan.io: what goes where. Written by workload teams, in workload spaces, at any level. */
 import type { SchemaProps } from '../crd/definition.ts';
+import { applyRules } from './apply-rules-schema.ts';
 import { moveSpec, movingStatus } from './move-schema.ts';
 import { rolloutSpec, rolloutStatus } from './rollout-schema.ts';
 import {
@@ -120,6 +121,7 @@ const spec = object(
         enum: ['Foreground', 'Background', 'Orphan'],
       }),
     }),
+    ...applyRules,
     rollout: rolloutSpec,
   },
   {

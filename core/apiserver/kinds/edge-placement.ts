@@ -2,6 +2,7 @@
 import type { MoveSpec } from '../../move/move.ts';
 import type { LabelSelector } from '../../object/selector.ts';
 import type { RolloutSpec } from '../../rollout/spec.ts';
+import type { AdoptRule, DriftMode } from '../../wire/apply-rules.ts';
 
 export interface EdgePlacementSpec {
   /** ORed. Empty only with an expression, and then every Location is asked. */
@@ -14,6 +15,9 @@ export interface EdgePlacementSpec {
   priority: number;
   move?: MoveSpec;
   deletion?: { propagationPolicy?: 'Foreground' | 'Background' | 'Orphan' };
+  drift?: { mode?: DriftMode; ignoredFields?: string[] };
+  adopt?: AdoptRule;
+  replace?: 'Never' | 'IfImmutable';
   rollout?: RolloutSpec;
 }
 

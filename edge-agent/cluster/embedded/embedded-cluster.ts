@@ -63,8 +63,8 @@ export class EmbeddedCluster implements Cluster {
     this.#runner.start();
   }
 
-  async apply(object: KubeObject): Promise<KubeObject> {
-    return this.#space.apply(object, { fieldManager, force: true });
+  async apply(object: KubeObject, { dryRun = false } = {}): Promise<KubeObject> {
+    return this.#space.apply(object, { fieldManager, force: true, dryRun });
   }
 
   async get(key: ObjectKey): Promise<KubeObject | undefined> {

@@ -37,6 +37,7 @@ export class ApiClient {
   readonly #clock: Clock;
   readonly #limits: ClientLimits;
   readonly #bucket: TokenBucket;
+  readonly #unreachable: () => void;
   readonly #waiting: (() => void)[] = [];
   #inFlight = 0;
   #credentials: Promise<Credentials> | undefined;
@@ -44,10 +45,12 @@ export class ApiClient {
   #agent: Agent | PlainAgent | undefined;
   #agentIdentity = '';
 
-  constructor(access: Access, clock: Clock, limits: ClientLimits = defaultLimits) {
+  /** `unreachable` is called when a connection failed: who answers next may be somebody else. */
+  constructor(access: Access, clock: Clock, limits: ClientLimits = defaultLimits, unreachable: () => void = () => {}) {
     this.#access = access;
     this.#clock = clock;
     this.#limits = limits;
+    this.#unreachable = unreachable;
     this.#bucket = new TokenBucket(limits.requestsPerSecond, 1_000 / limits.requestsPerSecond, clock.monotonicMs());
   }
 
@@ -114,7 +117,10 @@ export class ApiClient {
     return new Promise((resolve, reject) => {
       const sent = server.protocol === 'https:' ? request(options, resolve) : plainRequest(options, resolve);
       sent.on('timeout', () => sent.destroy(new Error(`no answer within ${idleMs / 1_000} s`)));
-      sent.on('error', (error) => reject(unreachable(this.server, error)));
+      sent.on('error', (error) => {
+        this.#unreachable();
+        reject(unreachable(this.server, error));
+      });
       sent.end(body);
     });
   }

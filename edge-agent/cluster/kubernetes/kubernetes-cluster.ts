@@ -5,17 +5,22 @@ import type { Clock } from '../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import type { Random } from '../../../core/runtime/random.ts';
+import type { Store } from '../../../core/store/store.ts';
 import { fieldManager } from '../../apply/mark.ts';
 import type { Cluster, ClusterDescription, ClusterEvent, ServedResource } from '../cluster.ts';
 import type { Access } from './access.ts';
 import { ApiClient } from './api-client.ts';
 import type { ClientLimits } from './client-limits.ts';
+import { ClusterIdentity } from './cluster-identity.ts';
 import { Discovery, pathOf } from './discovery.ts';
-import { describeNodes } from './node-sums.ts';
+import { NodeSums } from './node-sums.ts';
 import { ResourceWatch } from './resource-watch.ts';
 
 export interface KubernetesClusterOptions {
+  readonly store: Store;
   readonly access: Access;
+  /** Which cluster it is to be; absent: the one that it was at first. */
+  readonly uid?: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -23,27 +28,35 @@ export interface KubernetesClusterOptions {
 }
 
 const definitions = 'customresourcedefinitions';
+const nodes: GroupResource = { group: '', resource: 'nodes' };
 
 export class KubernetesCluster implements Cluster {
   readonly #options: KubernetesClusterOptions;
   readonly #client: ApiClient;
   readonly #discovery: Discovery;
+  readonly #identity: ClusterIdentity;
+  readonly #nodes: NodeSums;
   readonly #watches = new Set<ResourceWatch>();
+  #version: string | undefined;
 
   constructor(options: KubernetesClusterOptions) {
     this.#options = options;
-    this.#client = new ApiClient(options.access, options.clock, options.limits);
-    this.#discovery = new Discovery(this.#client, options.clock);
+    const { access, clock, limits, store, uid } = options;
+    this.#client = new ApiClient(access, clock, limits, () => this.#wasAway());
+    this.#discovery = new Discovery(this.#client, clock);
+    this.#identity = new ClusterIdentity({ store, server: this.#client.server, expected: uid, ask: () => this.#uid() });
+    this.#nodes = new NodeSums(clock, (events) => this.watch(nodes, events));
   }
 
-  async apply(object: KubeObject): Promise<KubeObject> {
+  async apply(object: KubeObject, { dryRun = false } = {}): Promise<KubeObject> {
     const { apiVersion, kind, metadata } = object;
+    await this.#identity.check();
     const served = await this.#discovery.byKind(apiVersion, kind);
     if (!served) throw new BanyanError('NotFound', `the cluster does not serve ${kind} of ${apiVersion}`);
     const applied = await this.#client.json({
       method: 'PATCH',
       path: pathOf(served, parseApiVersion(apiVersion).version, metadata),
-      query: { fieldManager, force: 'true' },
+      query: { fieldManager, force: 'true', ...(dryRun ? { dryRun: 'All' } : {}) },
       contentType: 'application/apply-patch+yaml',
       body: applicable(object),
     });
@@ -52,7 +65,7 @@ export class KubernetesCluster implements Cluster {
 
   async get(key: ObjectKey): Promise<KubeObject | undefined> {
     try {
-      const served = await this.#discovery.byResource(key);
+      const served = await this.#served(key);
       return (await this.#client.json({ path: pathOf(served, served.versions[0]!, key) })) as KubeObject;
     } catch (error) {
       if (isNotFound(error)) return undefined;
@@ -61,7 +74,7 @@ export class KubernetesCluster implements Cluster {
   }
 
   async list(resource: GroupResource): Promise<KubeObject[]> {
-    const served = await this.#discovery.byResource(resource);
+    const served = await this.#served(resource);
     const path = pathOf(served, served.versions[0]!);
     const { items = [], kind = '', apiVersion = '' } = (await this.#client.json({ path })) as ObjectList;
     return items.map((item) => ({ ...item, apiVersion, kind: kind.replace(/List$/, '') }));
@@ -73,7 +86,7 @@ export class KubernetesCluster implements Cluster {
     uid?: string,
   ): Promise<boolean> {
     try {
-      const served = await this.#discovery.byResource(key);
+      const served = await this.#served(key);
       await this.#client.json({
         method: 'DELETE',
         path: pathOf(served, served.versions[0]!, key),
@@ -103,7 +116,7 @@ export class KubernetesCluster implements Cluster {
     const isOfDefinitions = resource.resource === definitions;
     const { clock, random, logger } = this.#options;
     const watch = new ResourceWatch(
-      { client: this.#client, clock, random, logger, resourceOf: (one) => this.#discovery.byResource(one) },
+      { client: this.#client, clock, random, logger, resourceOf: (one) => this.#served(one) },
       resource,
       {
         on: (event) => {
@@ -121,15 +134,34 @@ export class KubernetesCluster implements Cluster {
   }
 
   async describe(): Promise<ClusterDescription> {
-    const version = (await this.#client.json({ path: '/version' })) as { gitVersion?: string };
-    const nodes = await this.list({ group: '', resource: 'nodes' });
-    return { kubernetesVersion: version.gitVersion ?? 'unknown', ...describeNodes(nodes) };
+    await this.#identity.check();
+    this.#version ??= ((await this.#client.json({ path: '/version' })) as { gitVersion?: string }).gitVersion;
+    return { kubernetesVersion: this.#version ?? 'unknown', ...(await this.#nodes.described()) };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#nodes.stop();
     for (const watch of this.#watches) watch.stop();
     this.#watches.clear();
     this.#client.close();
+  }
+
+  /** Before anything is read or written: another cluster's objects are not these. */
+  async #served(resource: GroupResource): Promise<ServedResource> {
+    await this.#identity.check();
+    return this.#discovery.byResource(resource);
+  }
+
+  async #uid(): Promise<string> {
+    const { metadata } = (await this.#client.json({ path: '/api/v1/namespaces/kube-system' })) as KubeObject;
+    return metadata.uid ?? '';
+  }
+
+  /** It may come back as another, or of another version, serving something else. */
+  #wasAway(): void {
+    this.#identity.unsure();
+    this.#discovery.changed();
+    this.#version = undefined;
   }
 }
 

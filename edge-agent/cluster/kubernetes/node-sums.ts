@@ -1,17 +1,59 @@
 /** What the nodes of a cluster have together, as its SyncTarget tells. */
 import { parseQuantity } from '../../../core/match/cel/quantity.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
-import type { ClusterDescription } from '../cluster.ts';
+import type { Clock } from '../../../core/runtime/clock.ts';
+import type { Cluster, ClusterDescription } from '../cluster.ts';
 
-interface NodeStatus {
+export interface NodeStatus {
   readonly capacity?: Readonly<Record<string, string>>;
   readonly allocatable?: Readonly<Record<string, string>>;
 }
 
-export function describeNodes(nodes: readonly KubeObject[]): Omit<ClusterDescription, 'kubernetesVersion'> {
-  const statuses = nodes.map(({ status }) => (status ?? {}) as NodeStatus);
+/** An agent that may not list nodes says what else it knows. */
+const waitMsMax = 5_000;
+
+type Described = Omit<ClusterDescription, 'kubernetesVersion'>;
+
+/** Watched from the first question on, so that nobody lists nodes again and again to hear that they are as they were. */
+export class NodeSums {
+  readonly #clock: Clock;
+  readonly #watch: (events: Parameters<Cluster['watch']>[1]) => () => void;
+  readonly #sizes = new Map<string, NodeStatus>();
+  #synced: Promise<void> | undefined;
+  #stop: (() => void) | undefined;
+
+  constructor(clock: Clock, watch: (events: Parameters<Cluster['watch']>[1]) => () => void) {
+    this.#clock = clock;
+    this.#watch = watch;
+  }
+
+  async described(): Promise<Described> {
+    this.#synced ??= new Promise((synced) => {
+      this.#stop = this.#watch({
+        on: ({ type, key, object }) => {
+          if (type === 'DELETED') this.#sizes.delete(key.name);
+          else this.#sizes.set(key.name, sizeOf(object));
+        },
+        synced,
+      });
+    });
+    await Promise.race([this.#synced, new Promise<void>((resolve) => this.#clock.after(waitMsMax, resolve))]);
+    return describeNodes([...this.#sizes.values()]);
+  }
+
+  stop(): void {
+    this.#stop?.();
+  }
+}
+
+function sizeOf({ status }: KubeObject): NodeStatus {
+  const { capacity = {}, allocatable = {} } = (status ?? {}) as NodeStatus;
+  return { capacity, allocatable };
+}
+
+export function describeNodes(statuses: readonly NodeStatus[]): Described {
   return {
-    nodes: nodes.length,
+    nodes: statuses.length,
     capacity: sumOf(statuses.map(({ capacity = {} }) => capacity)),
     allocatable: sumOf(statuses.map(({ allocatable = {} }) => allocatable)),
   };

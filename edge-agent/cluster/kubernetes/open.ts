@@ -7,8 +7,13 @@ import { KubernetesCluster } from './kubernetes-cluster.ts';
 /** Throws BadRequest for a kubeconfig that says too little; whether anybody answers is seen later, again and again. */
 export function openKubernetes(
   ports: ClusterPorts,
-  options: AccessOptions & { readonly limits: ClientLimits },
+  options: AccessOptions & { readonly uid?: string | undefined; readonly limits: ClientLimits },
 ): OpenCluster {
-  const cluster = new KubernetesCluster({ ...ports, access: accessOf(options), limits: options.limits });
+  const cluster = new KubernetesCluster({
+    ...ports,
+    access: accessOf(options),
+    uid: options.uid,
+    limits: options.limits,
+  });
   return { cluster, [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose]() };
 }

@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject, ObjectMeta } from '../../../../core/object/meta.ts';
+import { type AdoptRule, type DriftMode, defaultRules } from '../../../../core/wire/apply-rules.ts';
 import { decide, decideRemoval, type Wanted } from '../../../../edge-agent/apply/decide.ts';
+import { withoutFields } from '../../../../edge-agent/apply/ignored-fields.ts';
 import { marked } from '../../../../edge-agent/apply/mark.ts';
 import type { OwnerRecord } from '../../../../edge-agent/apply/owner-records.ts';
 import { fingerprint } from '../../../../edge-agent/apply/projection.ts';
 
 const object: KubeObject = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' }, data: { a: '1' } };
-const wanted: Wanted = { source: 'center.retail', bodyHash: 'h1', createOnly: false, object };
+const wanted: Wanted = { source: 'center.retail', bodyHash: 'h1', createOnly: false, rules: defaultRules, object };
 const ours: KubeObject = { ...marked(object, 'center.retail') };
 ours.metadata.uid = 'u1';
 const record: OwnerRecord = {
@@ -52,6 +54,37 @@ describe('what to do about an object that is wanted', () => {
   it('is to take over what nobody keeps, without calling it created', () => {
     const edited = foreign({ managedFields: [{ manager: 'kubectl', operation: 'Update' }] });
     expect(decide(wanted, undefined, edited)).toEqual({ do: 'apply', created: false });
+  });
+
+  it('follows spec.adopt where the object is there and not ours', () => {
+    const argo = foreign({ managedFields: [{ manager: 'argocd', operation: 'Apply' }] });
+    const adopt = (rule: AdoptRule, live: KubeObject) =>
+      decide({ ...wanted, rules: { ...defaultRules, adopt: rule } }, undefined, live);
+    expect(adopt('IfUnowned', argo)).toMatchObject({ do: 'refuse', reason: 'NotOwned' });
+    expect(adopt('Always', argo)).toEqual({ do: 'apply', created: false });
+    expect(adopt('Never', foreign())).toMatchObject({ do: 'refuse', message: expect.stringContaining('Never') });
+    expect(adopt('Never', ours).do).toBe('apply');
+  });
+
+  it('follows spec.drift where somebody has changed it, and applies what is wanted anew in any mode', () => {
+    const edited: KubeObject = { ...ours, data: { a: '2' } };
+    const drift = (mode: DriftMode, of: Partial<Wanted> = {}) =>
+      decide({ ...wanted, ...of, rules: { ...defaultRules, drift: mode } }, record, edited).do;
+    expect(drift('Correct')).toBe('apply');
+    expect(drift('Report')).toBe('compare');
+    expect(drift('Ignore')).toBe('keep');
+    expect(drift('Ignore', { bodyHash: 'h2' })).toBe('apply');
+    expect(decide({ ...wanted, rules: { ...defaultRules, drift: 'Ignore' } }, record, undefined).do).toBe('apply');
+  });
+
+  it('does not look at fields that are the cluster’s own', () => {
+    const edited: KubeObject = { ...ours, data: { a: '2' } };
+    const rules = { ...defaultRules, ignored: ['.data.a'] };
+    const noted = { ...record, fingerprint: fingerprint(withoutFields(ours, rules.ignored), ours) };
+    expect(decide({ ...wanted, rules }, noted, edited).do).toBe('keep');
+    expect(decide({ ...wanted, rules }, noted, { ...edited, metadata: { ...ours.metadata, labels: {} } }).do).toBe(
+      'apply',
+    );
   });
 
   it('is nothing when it was only to be created and is there', () => {

@@ -32,6 +32,28 @@ describe('the options of an object that several placements of a space want', () 
     expect(options({}).deletion).toBeUndefined();
   });
 
+  it('enforce what one of them wants enforced, and take a risk only where all take it', () => {
+    const rules = (...all: (TargetAttributes['apply'] | undefined)[]) =>
+      optionsOf(
+        all.map((_, i) => `${i}`),
+        [],
+        (name) => target(all[Number(name)] ? { apply: all[Number(name)]! } : {}),
+      ).rules;
+    expect(rules()).toEqual({ drift: 'Correct', ignored: [], adopt: 'IfUnowned', replace: false });
+    expect(rules({ drift: 'Report', ignored: ['.a', '.b'], adopt: 'Always', replace: true })).toMatchObject({
+      drift: 'Report',
+      adopt: 'Always',
+      replace: true,
+    });
+    expect(rules({ drift: 'Ignore', replace: true }, { drift: 'Report' })).toMatchObject({
+      drift: 'Report',
+      replace: false,
+    });
+    expect(rules({ ignored: ['.a', '.b'] }, { ignored: ['.b'] }).ignored).toEqual(['.b']);
+    expect(rules({ adopt: 'Always' }, undefined).adopt).toBe('IfUnowned');
+    expect(rules({ adopt: 'Always' }, { adopt: 'Never' }).adopt).toBe('Never');
+  });
+
   it('are decided against other spaces by the strongest of those that reach the cluster', () => {
     const here = { a: target({ priority: 1, uid: 'x' }), b: target({ priority: 2, uid: 'y' }) };
     expect(options(here).claim).toMatchObject({ placement: 'b', priority: 2, uid: 'y' });
@@ -42,6 +64,7 @@ describe('the options of an object that several placements of a space want', () 
   it('stay the same when only the revision of a target moves', () => {
     expect(saysTheSame(target({ priority: 1 }), target({ priority: 1, target: 9, generation: 3 }))).toBe(true);
     expect(saysTheSame(target({ priority: 1 }), target({ priority: 2 }))).toBe(false);
+    expect(saysTheSame(target({ apply: { drift: 'Report' } }), target())).toBe(false);
     expect(saysTheSame(undefined, target())).toBe(false);
   });
 });

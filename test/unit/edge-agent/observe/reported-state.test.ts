@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { defaultRules } from '../../../../core/wire/apply-rules.ts';
 import type { Progress } from '../../../../edge-agent/apply/applier.ts';
 import type { Delivery } from '../../../../edge-agent/desired/desired.ts';
 import type { Observation } from '../../../../edge-agent/observe/observer.ts';
@@ -15,6 +16,7 @@ const delivery: Delivery = {
   implied: [],
   claim: undefined,
   deletion: undefined,
+  rules: defaultRules,
 };
 const applied: Progress = { phase: 'applied', source: 'center.retail', bodyHash: 'h2' };
 const seen = (state: 'Current' | 'InProgress' | 'Failed'): Observation => ({

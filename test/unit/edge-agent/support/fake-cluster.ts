@@ -44,8 +44,9 @@ export class FakeCluster implements Cluster {
   readonly #listeners = new Set<Listener>();
   #revision = 0;
 
-  async apply(object: KubeObject): Promise<KubeObject> {
+  async apply(object: KubeObject, { dryRun = false } = {}): Promise<KubeObject> {
     const key = this.#key(object);
+    if (dryRun) return structuredClone({ ...this.objects.get(key), ...object });
     this.log.push(`apply ${key}`);
     const refusal = this.refuse.get(key);
     if (refusal !== undefined) throw new BanyanError('Invalid', refusal);

@@ -1,0 +1,139 @@
+/**
+ * Writes one object to the cluster and notes it: what is recorded of it before and after, which fields are left to the cluster, how far somebody else has
+ * changed it, and how it is made anew.
+ */
+import { stableStringify } from '../../core/object/canonical.ts';
+import { parseKey } from '../../core/object/key.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import type { Delivery } from '../desired/desired.ts';
+import type { Wanted } from './decide.ts';
+import { driftWords } from './drift.ts';
+import { withLiveFields, withoutFields } from './ignored-fields.ts';
+import { isMarked, marked } from './mark.ts';
+import { isDefinition, isNamespace } from './order.ts';
+import type { OwnerRecord, OwnerRecords } from './owner-records.ts';
+import { fingerprint } from './projection.ts';
+
+export interface WriterPorts {
+  readonly cluster: Cluster;
+  readonly records: OwnerRecords;
+  /** Resolves when everything written so far is durable. */
+  flushed(): Promise<void>;
+}
+
+export interface WriterEvents {
+  /** The cluster's own answer about an object that is ours. */
+  seen(key: string, live: KubeObject): void;
+  /** The object has a record now. */
+  recorded(key: string): void;
+}
+
+export class ObjectWriter {
+  readonly #ports: WriterPorts;
+  readonly #events: WriterEvents;
+
+  constructor(ports: WriterPorts, events: WriterEvents) {
+    this.#ports = ports;
+    this.#events = events;
+  }
+
+  async apply(wanted: Wanted & Delivery, live: KubeObject | undefined, created: boolean): Promise<void> {
+    const { key, source, placements, rules } = wanted;
+    if (!this.#ports.records.get(key)) {
+      this.#record(key, { ...blankRecord, source, placements, created, ...deletionOf(wanted) });
+      // Durable before the first apply: what may exist on the cluster is on record, whatever crashes.
+      await this.#ports.flushed();
+    }
+    const object = marked(wanted.object, source);
+    const answer = await this.#ports.cluster.apply(withLiveFields(object, live, rules.ignored));
+    this.#ports.records.set(key, {
+      source,
+      bodyHash: wanted.bodyHash,
+      uid: answer.metadata.uid ?? '',
+      fingerprint: fingerprint(withoutFields(object, rules.ignored), answer),
+      created,
+      generation: wanted.generation,
+      placements,
+      ...deletionOf(wanted),
+    });
+    this.#events.seen(key, answer);
+  }
+
+  /** The cluster has it as it is to be. */
+  keep(delivery: Delivery): void {
+    const { key, source, placements } = delivery;
+    const { records } = this.#ports;
+    const record = records.get(key);
+    if (!record) {
+      this.#record(key, { ...blankRecord, source, placements, created: false, ...deletionOf(delivery) });
+      return;
+    }
+    // An object that was made anew at its origin begins to count anew, also with the same content.
+    if (record.bodyHash === delivery.bodyHash && record.generation !== delivery.generation) {
+      records.set(key, { ...record, generation: delivery.generation });
+    }
+    this.noteDelivery(delivery);
+  }
+
+  noteDelivery(delivery: Delivery): void {
+    const { key, placements } = delivery;
+    const record = this.#ports.records.get(key);
+    if (!record) return;
+    const { deletion: before, ...rest } = record;
+    const isNew = delivery.deletion !== undefined && (before ?? 'Background') !== delivery.deletion;
+    if (!isNew && stableStringify(record.placements ?? []) === stableStringify(placements)) return;
+    const kept = before === undefined ? {} : { deletion: before };
+    this.#ports.records.set(key, { ...rest, placements, ...(isNew ? deletionOf(delivery) : kept) });
+  }
+
+  /**
+   * In words, what an apply would change; empty: nothing, and that is noted. The cluster is asked, since it alone knows what it makes of a value on the
+   * way in.
+   */
+  async driftOf(wanted: Wanted & Delivery, live: KubeObject): Promise<string> {
+    const { key, source, rules } = wanted;
+    const object = withoutFields(marked(wanted.object, source), rules.ignored);
+    const would = await this.#ports.cluster.apply(withLiveFields(marked(wanted.object, source), live, rules.ignored), {
+      dryRun: true,
+    });
+    const { apiVersion: _version, kind: _kind, ...looked } = object;
+    const words = driftWords(looked, would, live);
+    const record = this.#ports.records.get(key);
+    if (words === '' && record) this.#ports.records.set(key, { ...record, fingerprint: fingerprint(object, live) });
+    return words;
+  }
+
+  /** Removes an object whose change the cluster refuses, so that it can be made anew; false: that is not why, or not for this object. */
+  async replace(wanted: Wanted & Delivery, live: KubeObject | undefined, refusal: unknown): Promise<boolean> {
+    const { key, rules } = wanted;
+    if (!rules.replace || !live || !isMarked(live) || !isAboutImmutable(refusal) || !mayBeReplaced(key)) return false;
+    await this.#ports.cluster.remove(parseKey(key), 'Background', live.metadata.uid);
+    return true;
+  }
+
+  #record(key: string, record: OwnerRecord): void {
+    this.#ports.records.set(key, record);
+    this.#events.recorded(key);
+  }
+}
+
+/** Nothing has been accepted by the cluster: what exists under the name is not ours by this record. */
+const blankRecord = { bodyHash: '', uid: '', fingerprint: '' } as const;
+
+function deletionOf({ deletion }: Delivery): Pick<OwnerRecord, 'deletion'> {
+  return deletion === undefined || deletion === 'Background' ? {} : { deletion };
+}
+
+/** The words of Kubernetes' own validation: `field is immutable`, `updates to statefulset spec for fields other than … are forbidden`. */
+const immutable = /immutable|may not be changed|updates? to .* (is|are) forbidden/i;
+
+export function isAboutImmutable(refusal: unknown): boolean {
+  return refusal instanceof BanyanError && refusal.code === 'Invalid' && immutable.test(refusal.message);
+}
+
+/** What others' objects or data go with is never removed for a change of itself. */
+function mayBeReplaced(key: string): boolean {
+  return !isNamespace(key) && !isDefinition(key) && !/^\/persistentvolume(claim)?s\//.test(key);
+}

@@ -1,0 +1,20 @@
+/** How a placement wants its objects treated where others touch them too, as attributes carry it. */
+import type { EdgePlacementSpec } from '../../core/apiserver/kinds/edge-placement.ts';
+import { defaultRules, type SparseApplyRules } from '../../core/wire/apply-rules.ts';
+
+/** Undefined: by the defaults. */
+export function applyRulesOf({
+  drift,
+  adopt,
+  replace,
+}: Pick<Partial<EdgePlacementSpec>, 'drift' | 'adopt' | 'replace'>): SparseApplyRules | undefined {
+  const mode = drift?.mode ?? defaultRules.drift;
+  const ignored = drift?.ignoredFields ?? [];
+  const rules: SparseApplyRules = {
+    ...(mode === defaultRules.drift ? {} : { drift: mode }),
+    ...(ignored.length === 0 ? {} : { ignored }),
+    ...(adopt === undefined || adopt === defaultRules.adopt ? {} : { adopt }),
+    ...(replace === 'IfImmutable' ? { replace: true } : {}),
+  };
+  return Object.keys(rules).length === 0 ? undefined : rules;
+}

@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import type { SparseApplyRules } from '../../../core/wire/apply-rules.ts';
+import { AgentBench, configMap, namespace } from './support/agent-bench.ts';
+
+const till = '/configmaps/shop/till';
+const placement = 'center.retail/shop-prod';
+const state = `state/center.retail/${till}`;
+
+async function withRules(apply: SparseApplyRules): Promise<AgentBench> {
+  const bench = await new AgentBench().start();
+  await bench.receive(
+    bench.object('/namespaces//shop', namespace('shop'), ['shop-prod']),
+    bench.object(till, configMap('till'), ['shop-prod']),
+    bench.target(placement, 1, { apply }),
+  );
+  await bench.advance(10_000);
+  bench.cluster.log.length = 0;
+  return bench;
+}
+
+function edit(bench: AgentBench, value: string): void {
+  bench.cluster.write(till, (object) => {
+    object.data = { a: value };
+  });
+}
+
+test('with drift Report an edit is left and named, until somebody takes it back', async () => {
+  const bench = await withRules({ drift: 'Report' });
+  const before = bench.cluster.objects.get(till)!.data;
+  edit(bench, 'mine');
+  await bench.advance(30_000);
+  expect(bench.cluster.log).toEqual([]);
+  expect(bench.said(state)!.attributes).toMatchObject({ applied: true, available: true, reason: 'Drifted' });
+  expect(bench.said(state)!.attributes.message).toContain('data.a is "mine" and was applied as');
+  expect(bench.counts(placement)).toMatchObject({ applied: 1, available: 1 });
+  bench.cluster.write(till, (object) => {
+    object.data = before;
+  });
+  await bench.advance(30_000);
+  expect(bench.said(state)!.attributes.reason).toBeUndefined();
+});
+
+test('with drift Ignore an edit is left without a word, and what is wanted anew is applied', async () => {
+  const bench = await withRules({ drift: 'Ignore' });
+  edit(bench, 'mine');
+  await bench.advance(30_000);
+  expect(bench.cluster.log).toEqual([]);
+  expect(bench.said(state)!.attributes.reason).toBeUndefined();
+  await bench.receive(bench.object(till, { ...configMap('till'), data: { a: 'new' } }, ['shop-prod']));
+  expect(bench.cluster.objects.get(till)!.data).toEqual({ a: 'new' });
+});
+
+test('what is deleted is made again in any mode', async () => {
+  for (const drift of ['Correct', 'Report', 'Ignore'] as const) {
+    const bench = await withRules({ drift });
+    bench.cluster.erase(till);
+    await bench.advance(30_000);
+    expect(bench.cluster.objects.has(till)).toBe(true);
+  }
+});
+
+test('an ignored field keeps the value of the cluster, also when the object is applied again', async () => {
+  const bench = await withRules({ ignored: ['.data.a'] });
+  edit(bench, 'mine');
+  await bench.advance(30_000);
+  expect(bench.cluster.log).toEqual([]);
+  const wanted = { ...configMap('till'), data: { a: 'theirs', b: 'ours' } };
+  await bench.receive(bench.object(till, wanted, ['shop-prod']));
+  expect(bench.cluster.objects.get(till)!.data).toEqual({ a: 'mine', b: 'ours' });
+});
+
+test('putting back begins when the rule becomes Correct', async () => {
+  const bench = await withRules({ drift: 'Ignore' });
+  const before = bench.cluster.objects.get(till)!.data;
+  edit(bench, 'mine');
+  await bench.receive(bench.target(placement));
+  await bench.advance(30_000);
+  expect(bench.cluster.objects.get(till)!.data).toEqual(before);
+});
+
+test('an immutable field has the object made anew where the rule says so, and a hint where not', async () => {
+  const refused = 'spec.selector: Invalid value: field is immutable';
+  const changed = { ...configMap('till'), data: { a: 'new' } };
+  const careful = await withRules({});
+  careful.cluster.refuse.set(till, refused);
+  await careful.receive(careful.object(till, changed, ['shop-prod']));
+  expect(careful.said(state)!.attributes.message).toMatch(/field is immutable; with spec\.replace: IfImmutable/);
+  expect(careful.cluster.log.filter((line) => line.startsWith('remove'))).toEqual([]);
+
+  const bench = await withRules({ replace: true });
+  const { uid } = bench.cluster.objects.get(till)!.metadata;
+  bench.cluster.refuse.set(till, refused);
+  await bench.receive(bench.object(till, changed, ['shop-prod']));
+  expect(bench.cluster.log).toContain(`remove ${till}`);
+  bench.cluster.refuse.clear();
+  await bench.advance(30_000);
+  expect(bench.cluster.objects.get(till)!.metadata.uid).not.toBe(uid);
+  expect(bench.cluster.objects.get(till)!.data).toEqual({ a: 'new' });
+});

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { applyRulesOf } from '../../../../relay/spaces/apply-rules-of.ts';
+
+test('only what differs from the defaults travels', () => {
+  expect(applyRulesOf({})).toBeUndefined();
+  expect(
+    applyRulesOf({ drift: { mode: 'Correct', ignoredFields: [] }, adopt: 'IfUnowned', replace: 'Never' }),
+  ).toBeUndefined();
+  expect(
+    applyRulesOf({
+      drift: { mode: 'Report', ignoredFields: ['.spec.replicas'] },
+      adopt: 'Always',
+      replace: 'IfImmutable',
+    }),
+  ).toEqual({
+    drift: 'Report',
+    ignored: ['.spec.replicas'],
+    adopt: 'Always',
+    replace: true,
+  });
+});
