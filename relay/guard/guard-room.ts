@@ -54,6 +54,11 @@ export class GuardRoom {
       outbox,
       mailboxes: () => [...mailboxes.all()].map(({ producer }) => producer),
       wallMs: () => clock.wallMs(),
+      disbelieved: (source, revision) =>
+        log.warn(
+          { source, revision },
+          'a child says that it has seen a revision of a space that is years ahead: it is passed over',
+        ),
       alarmed: (alarm) => {
         log.error(alarm, 'the store was emptied or put back to an older copy');
         ports.changed();

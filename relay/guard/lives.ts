@@ -29,6 +29,8 @@ export interface LivesPorts {
   readonly outbox: Producer;
   mailboxes(): Iterable<Producer>;
   wallMs(): number;
+  /** A child tells of a revision that no space can have given by now. */
+  disbelieved(source: string, revision: number): void;
   /** After the commit of an alarm. */
   alarmed(alarm: RolledBackAttributes): void;
 }
@@ -36,6 +38,12 @@ export interface LivesPorts {
 interface Alarm extends RolledBackAttributes {
   readonly known?: true;
 }
+
+/**
+ * Lives of a space begin at the milliseconds since 1970, so what it gave is not far ahead of the time of day. A clock that was wrong by a year is believed; a
+ * child that says more than that would use up the revisions that a space has, for good.
+ */
+const aheadMaxMs = 366 * 24 * 3_600_000;
 
 export class Lives {
   readonly #ports: LivesPorts;
@@ -59,6 +67,10 @@ export class Lives {
       const entry = parseEntryKey(key);
       if (entry?.type !== 'seen' || !after) continue;
       const { revision } = attributesOf<SeenAttributes>(after);
+      if (revision > this.#ports.wallMs() + aheadMaxMs) {
+        this.#ports.disbelieved(entry.source, revision);
+        continue;
+      }
       const origin = this.#ports.origins.get(entry.source);
       if (origin) this.#check(t, origin, revision);
       else putSeen(t, this.#ports.outbox, entry.source, revision);

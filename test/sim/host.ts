@@ -16,6 +16,7 @@ import { type NodeConfig, nodeConfigSchema } from '../../relay/config.ts';
 import { Node } from '../../relay/node.ts';
 import type { NodeApi } from '../../relay/node-ports.ts';
 import { type Change, Disk, SimStore, type StoreLies } from './disk.ts';
+import { Liar } from './liar/liar.ts';
 import { Life, lifeClock } from './life.ts';
 import type { PlannedNode } from './plan/tree.ts';
 import { seedOf } from './seeds.ts';
@@ -42,6 +43,10 @@ export class Host {
   skewMaxMs = 0;
   /** It is to run; a supervisor sees to it. */
   wanted = true;
+  /** Tables of what was told by others: to which of them a liar has told something. */
+  readonly deceived = new Set<string>();
+  /** Not the product runs here but a liar, with this for its chance. */
+  lie: number | undefined;
   /** It has left the tree for good. */
   isGone = false;
   /** Of several clones of one path, one after the other: which one. */
@@ -106,8 +111,13 @@ export class Host {
     this.life = life;
     this.#boots++;
     this.world.note(`${this.title} starts (${this.#boots})`);
-    const run = this.role === 'agent' ? this.#startAgent(life) : this.#startNode(life);
+    const run = this.#run(life);
     run.catch((error: unknown) => this.failed(error));
+  }
+
+  #run(life: Life): Promise<void> {
+    if (this.lie !== undefined) return new Liar(this, life, this.lie).start();
+    return this.role === 'agent' ? this.#startAgent(life) : this.#startNode(life);
   }
 
   /** Ends the process where it stands; `survives` is how much of what was not flushed the disk has. */

@@ -165,6 +165,10 @@ export class Connection {
   readonly parent: Host;
   readonly childEnd: End;
   readonly parentEnd: End;
+  /** One of its ends is no product: what that says binds nobody. */
+  readonly isLie: boolean;
+  /** Of what each side has sent, what is to be done when all of it has arrived. */
+  readonly #awaited: Record<Side, (() => void)[]> = { child: [], parent: [] };
   /** Of a call for a stream: the session that it is beside. */
   readonly session: Connection | undefined;
   /** The parent knows of it: nothing arrives there before. */
@@ -189,6 +193,7 @@ export class Connection {
     this.parent = parent;
     this.#slowness = network.chance() < slowShare ? slowFactor : 1;
     this.session = session;
+    this.isLie = child.lie !== undefined || parent.lie !== undefined;
     this.#lives = { child: session?.lifeOf('child') ?? child.life, parent: session?.lifeOf('parent') ?? parent.life };
     this.childEnd = new End(this, 'child', identityOf(parent));
     this.parentEnd = new End(this, 'parent', identityOf(child));
@@ -219,6 +224,12 @@ export class Connection {
     if (refused || !taken) return this.#over(refused ?? new BanyanError('Unavailable', 'the call was not taken'));
     this.isTaken = true;
     this.resume();
+  }
+
+  /** Once all that this end has sent has been delivered. */
+  whenDelivered(from: End, then: () => void): void {
+    if (from.dueMs === undefined) then();
+    else this.#awaited[from.side].push(then);
   }
 
   host(side: Side): Host {
@@ -336,7 +347,8 @@ export class Connection {
     }
     const to = from.side === 'child' ? 'parent' : 'child';
     if (this.end(to).hasLeft) return;
-    const frame = decodeFrame(bytes);
+    const frame = this.#decoded(bytes);
+    if (!frame) return;
     this.#world.delivering(this, to, frame, () => {
       this.#tell(to, () => {
         const { events } = this.end(to);
@@ -344,8 +356,20 @@ export class Connection {
         events?.onFrame(frame);
       });
     });
+    if (from.dueMs === undefined) for (const then of this.#awaited[from.side].splice(0)) then();
     if (!from.hasLeft && from.drained(this.line.bufferBytes)) {
       this.#tell(from.side, () => from.events?.onDrain());
+    }
+  }
+
+  /** What can't be read ends the connection, as with every transport. */
+  #decoded(bytes: Uint8Array): Frame | undefined {
+    try {
+      return decodeFrame(bytes);
+    } catch (error) {
+      if (!(error instanceof BanyanError)) throw error;
+      this.#over(error);
+      return undefined;
     }
   }
 
@@ -369,10 +393,12 @@ export class End implements Link {
   readonly side: Side;
   readonly peer: Link['peer'];
   readonly transport = 'simulated';
-  readonly #connection: Connection;
+  readonly connection: Connection;
   events: LinkEvents | undefined;
   openStream?: NonNullable<Link['openStream']>;
   isClosing = false;
+  /** By its own process, in words. */
+  closedFor = '';
   /** It has been told of the end, or its process is no more. */
   hasLeft = false;
   isCarrying = false;
@@ -384,17 +410,18 @@ export class End implements Link {
   #bytes = 0;
 
   constructor(connection: Connection, side: Side, peer: Link['peer']) {
-    this.#connection = connection;
+    this.connection = connection;
     this.side = side;
     this.peer = peer;
   }
 
   send(frame: Frame): boolean {
-    return this.#connection.send(this, frame);
+    return this.connection.send(this, frame);
   }
 
-  close(_reason: string): void {
-    this.#connection.close(this);
+  close(reason: string): void {
+    if (this.closedFor === '') this.closedFor = reason;
+    this.connection.close(this);
   }
 
   queuedBytes(): number {

@@ -85,6 +85,7 @@ async function heal(world: World, performer: Performer, { dead, forgets }: Plan)
     host.disk.isFull = false;
     host.life.crashAtEffect = Number.POSITIVE_INFINITY;
     performer.perform({ do: 'mend', node: host.id });
+    performer.perform({ do: 'truth', node: host.id });
     if (dead.includes(host.id)) performer.perform({ do: 'cut', node: host.id });
     host.start();
   }

@@ -30,6 +30,8 @@ export interface Check {
   /** A host's disk is another's, or none. */
   replaced?(host: Host): void;
   ended?(host: Host): void;
+  /** A liar's frame arrives, of which the others are not told: it binds nobody. */
+  lied?(connection: Connection, to: Side, frame: Frame): void;
 }
 
 export interface Violation {
@@ -166,6 +168,7 @@ export class World {
   sent(connection: Connection, from: Side, frame: Frame, bytes: Uint8Array): void {
     this.#trace.update(bytes);
     this.note(`${connection.host(from).title} sends ${describe(frame)} (${connection.id})`);
+    if (connection.isLie) return;
     for (const check of this.checks) check.sent?.(connection, from, frame);
     if (frame.frame?.$case === 'retry' && frame.frame.value.reason === 'clone') this.#operatorActs(connection.child);
   }
@@ -185,11 +188,13 @@ export class World {
 
   delivering(connection: Connection, to: Side, frame: Frame, deliver: () => void): void {
     if (!connection.lifeOf(to).alive) return;
-    for (const check of this.checks) check.receiving?.(connection, to, frame);
+    const isTrue = !connection.isLie;
+    if (!isTrue) connection.host(to).deceived.add(to === 'child' ? 'upstream' : `reported/${connection.child.name}`);
+    for (const check of this.checks) (isTrue ? check.receiving : check.lied)?.(connection, to, frame);
     this.delivery = { connection, to, frame };
     deliver();
     this.delivery = undefined;
-    if (connection.lifeOf(to).alive) for (const check of this.checks) check.received?.(connection, to, frame);
+    if (isTrue && connection.lifeOf(to).alive) for (const check of this.checks) check.received?.(connection, to, frame);
   }
 
   started(host: Host): void {

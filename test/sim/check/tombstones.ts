@@ -1,6 +1,6 @@
 /** Invariant 4: a tombstone is purged only after a durable acknowledgement. */
 import type { Check, World } from '../world.ts';
-import { consumerOf } from './ends.ts';
+import { consumerOf, producerOf } from './ends.ts';
 import { isIn, Rows, tableIdOf } from './rows.ts';
 
 /** Behind the key hash in the index by revision: see core/feed/producer.ts. */
@@ -21,6 +21,17 @@ export function tombstones(world: World): Check {
         return table === undefined ? undefined : rows.tuple(table);
       });
       if (tuple) durable.set(tuple.epoch, Math.max(durable.get(tuple.epoch) ?? 0, tuple.cursor));
+    },
+    // A liar that says it has all of it has lost it: the next honest session reconciles.
+    lied(connection, to, { frame }) {
+      if (frame?.$case !== 'ack') return;
+      const producer = producerOf(connection, frame.value.feed);
+      if (producer.host !== connection.host(to)) return;
+      const epoch = Rows.of(producer.host.rows, (rows) => {
+        const table = rows.table(producer.table);
+        return table === undefined ? undefined : rows.epoch(table);
+      });
+      if (epoch !== undefined) durable.set(epoch, Math.max(durable.get(epoch) ?? 0, frame.value.cursor));
     },
     committed(host, changes, before) {
       const removed = changes.filter(({ key, value }) => value === undefined && isIn(key, 'tableRevision'));

@@ -70,6 +70,11 @@ export class Spoiler {
         host.skewMs += action.ms;
         host.skewMaxMs = Math.max(host.skewMaxMs, host.skewMs);
         return;
+      case 'lie':
+        return this.#replaceProcess(host, action.chance);
+      case 'truth':
+        if (host.lie !== undefined) this.#replaceProcess(host, undefined);
+        return;
       case 'clone':
         return this.#clone(host);
       case 'unclone':
@@ -90,6 +95,12 @@ export class Spoiler {
     clone.isGone = true;
     clone.crash(1);
     this.#world.clones.delete(id);
+  }
+
+  /** Another program, or the product again, with the same disk and identity. */
+  #replaceProcess(host: Host, lie: number | undefined): void {
+    host.lie = lie;
+    host.crash(1);
   }
 
   #replace(host: Host, by: Disk | undefined): void {

@@ -70,6 +70,8 @@ export type Fault =
   | { readonly do: 'double'; readonly node: string; readonly share: number }
   | { readonly do: 'fill' | 'tidy'; readonly node: string }
   | { readonly do: 'jump'; readonly node: string; readonly ms: number }
+  | { readonly do: 'lie'; readonly node: string; readonly chance: number }
+  | { readonly do: 'truth'; readonly node: string }
   | { readonly do: 'clone' | 'unclone'; readonly node: string };
 
 export type Action = Work | Fault;

@@ -7,6 +7,7 @@ import type { Step } from './action.ts';
 import { burdensOf } from './burdens.ts';
 import { Chance } from './chance.ts';
 import { faultsOf, lostOriginOf } from './faults.ts';
+import { liesOf } from './lies.ts';
 import { siblingFaultsOf, withSiblings } from './siblings.ts';
 import { talksOf } from './talk.ts';
 import { type PlannedNode, sourceOf, treeOf } from './tree.ts';
@@ -41,6 +42,7 @@ export function planOf(seed: number, mode: Mode): Plan {
   const burdens = burdensOf(burdened, nodes, sources, (source) => objectOf(burdened, source));
   const talks = talksOf(new Chance(seedOf(seed, 'talks')), nodes);
   const steps = [...workOf(chance, nodes), ...faultsOf(chance, nodes, 'work'), ...forgets, ...talks, ...burdens];
+  steps.push(...liesOf(new Chance(seedOf(seed, 'lies')), nodes));
   steps.push(...siblingFaultsOf(siblings, planned));
   const quiet = forgets.length === 0 && chance.is(0.35) ? faultsOf(chance, nodes, 'quiet') : [];
   if (quiet.length > 0) quiet.push(...siblingFaultsOf(siblings, planned));

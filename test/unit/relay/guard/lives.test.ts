@@ -23,6 +23,7 @@ describe('the lives of the spaces of a node', () => {
   let outbox: FeedProducer;
   let mailbox: FeedProducer;
   let raised: number[];
+  let disbelieved: string[];
   let alarmed: RolledBackAttributes[];
   let lives: Lives;
   let gaps: Gap[];
@@ -35,6 +36,7 @@ describe('the lives of the spaces of a node', () => {
     outbox = open('outbox');
     mailbox = open('mailbox/kid');
     raised = [];
+    disbelieved = [];
     alarmed = [];
     gaps = [[100, 1_000]];
     revision = 1_005;
@@ -53,6 +55,7 @@ describe('the lives of the spaces of a node', () => {
       outbox,
       mailboxes: () => [mailbox],
       wallMs: () => 0,
+      disbelieved: (of, seen) => disbelieved.push(`${of} ${seen}`),
       alarmed: (alarm) => alarmed.push(alarm),
     });
   });
@@ -91,6 +94,17 @@ describe('the lives of the spaces of a node', () => {
     for (const seen of [500, 400, 600]) hear(seen);
     expect(alarms()).toMatchObject([{ seen: 600 }]);
     expect(alarmed.map(({ token }) => token)).toEqual([alarms()[0]!.token, alarms()[0]!.token]);
+  });
+
+  it('believe nobody who has seen what is years ahead, here or further up', () => {
+    const year = 366 * 24 * 3_600_000;
+    hear(year + 1);
+    hear(2 ** 48 - 1);
+    hear(2 ** 48 - 1, 'eu.ops');
+    expect(disbelieved).toEqual([`${source} ${year + 1}`, `${source} ${2 ** 48 - 1}`, `eu.ops ${2 ** 48 - 1}`]);
+    expect([raised, alarms(), row(outbox, seenKey('eu.ops'))]).toEqual([[], [], undefined]);
+    hear(year);
+    expect(raised).toEqual([year]);
   });
 
   it('go on behind what was seen when the clock did not see to that, and tell the children so', () => {

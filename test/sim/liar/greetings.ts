@@ -1,0 +1,73 @@
+/** Hellos and welcomes that are not what they should be. */
+import type { Frame, Hello } from '../../../core/wire/generated/mesh.ts';
+import type { Chance } from '../plan/chance.ts';
+import type { Lie } from './lies.ts';
+
+export function helloLies(hello: Hello): Lie[] {
+  const of = (name: string, session: Lie['session'], change: Partial<Hello>, ...more: Frame[]): Lie => ({
+    name,
+    session,
+    frames: [{ frame: { $case: 'hello', value: { ...hello, ...change } } }, ...more],
+  });
+  const beat: Frame = { frame: { $case: 'fin', value: { stream: 1 } } };
+  const tuple = { epoch: Buffer.alloc(16, 1), incarnation: Buffer.alloc(16, 2), cursor: 2 ** 47, seenHead: 2 ** 47 };
+  const held = Array.from({ length: 1_000 }, (_, i) => ({ contentHash: Buffer.alloc(16, i % 256), bytes: 2 ** 40 }));
+  return [
+    { name: 'no hello', session: 'ends', frames: [beat] },
+    of('a version that nobody speaks', 'ends', { versionMin: 90, versionMax: 99 }),
+    of('a version of long ago', 'ends', { versionMin: 0, versionMax: 0 }),
+    of('the path of another', 'ends', { path: `${hello.path}x` }),
+    of('an older start', 'ends', { bootCounter: 1 }),
+    of('another process of the same start', 'either', { bootNonce: Buffer.alloc(16, 99) }),
+    of('frames without end before the welcome', 'either', {}, ...Array.from({ length: 40 }, () => beat)),
+    of('a cursor beyond everything', 'either', { down: tuple }),
+    of('no cursor', 'either', { down: undefined }),
+    of('more pieces than it may hold', 'either', { held }),
+    of('almost no credit', 'either', { downCreditBytes: 1, transport: 'NO SUCH '.repeat(50) }),
+    of('all the credit there is', 'either', { downCreditBytes: 2 ** 50 }),
+  ];
+}
+
+/** The first is an honest one but for `change`. */
+export function welcomeLies(chance: Chance, change: { readonly downResumes?: boolean } = {}): Lie[] {
+  const none = Buffer.alloc(0);
+  const up = { epoch: none, incarnation: none, cursor: 0, seenHead: 0 };
+  const welcome = {
+    version: 2,
+    sessionSequence: 1,
+    up,
+    upCreditBytes: 0,
+    downResumes: false,
+    ready: chance.is(0.5),
+    maxFrameBytes: 0,
+    software: 'liar',
+    downEpoch: Buffer.alloc(16, 3),
+    downIncarnation: Buffer.alloc(16, 4),
+    hasSiblings: false,
+    held: [],
+    ...change,
+  };
+  const of = (name: string, session: Lie['session'], other: Partial<typeof welcome>): Lie => ({
+    name,
+    session,
+    frames: [{ frame: { $case: 'welcome', value: { ...welcome, ...other } } }],
+  });
+  const retry = (afterMs: number): Frame => ({
+    frame: { $case: 'retry', value: { afterMs, reason: 'busy', message: 'later' } },
+  });
+  const far = { epoch: Buffer.alloc(16, 1), incarnation: Buffer.alloc(16, 2), cursor: 2 ** 47, seenHead: 2 ** 47 };
+  return [
+    of('a welcome', 'either', {}),
+    { name: 'no welcome', session: 'ends', frames: [{ frame: { $case: 'fin', value: { stream: 1 } } }] },
+    { name: 'silence', session: 'either', frames: [] },
+    { name: 'a refusal', session: 'ends', frames: [retry(5_000)] },
+    { name: 'a refusal for a minute', session: 'ends', frames: [retry(60_000)] },
+    of('a version that nobody speaks', 'ends', { version: 99 }),
+    of('a version of long ago', 'ends', { version: 0 }),
+    of('the first version', 'either', { version: 1 }),
+    of('a cursor beyond everything', 'either', { up: far }),
+    of('almost no credit', 'either', { upCreditBytes: 1 }),
+    of('siblings', 'either', { hasSiblings: true, ready: true }),
+    of('readiness', 'either', { ready: true }),
+  ];
+}

@@ -1,0 +1,217 @@
+/**
+ * A process with the identity of a node that is not the product: it plays one lie a session, to its parents and to its children, and looks whether the other
+ * side ends the session, or goes on, as it should. What it may do by the authority that it has, it leaves: a parent may empty its children.
+ */
+import { readAttachment } from '../../../core/session/attach.ts';
+import { readNodeIdentity } from '../../../core/session/node-identity.ts';
+import {
+  Feed,
+  type Frame,
+  type Hello,
+  RangeAnswer_Kind,
+  type ResumeTuple,
+  type Welcome,
+} from '../../../core/wire/generated/mesh.ts';
+import type { Link, LinkEvents } from '../../../core/wire/link.ts';
+import { Rows } from '../check/rows.ts';
+import type { Host } from '../host.ts';
+import type { Life } from '../life.ts';
+import { Chance } from '../plan/chance.ts';
+import type { End } from '../sim-network.ts';
+import { lyingCalls } from './calls.ts';
+import { helloLies, welcomeLies } from './greetings.ts';
+import { helloOf, type Known, type Lie, liesOf, resumeOf } from './lies.ts';
+
+/** Between one lie and the next. */
+const pauseMs = 400;
+/** A session that has to end does so at once; closing takes a turn. */
+const endsWithinMs = 1_000;
+const dialTimeoutMs = 2_000;
+
+export class Liar {
+  readonly #host: Host;
+  readonly #life: Life;
+  readonly #chance: Chance;
+
+  constructor(host: Host, life: Life, seed: number) {
+    this.#host = host;
+    this.#life = life;
+    this.#chance = new Chance(seed);
+  }
+
+  async start(): Promise<void> {
+    const { network } = this.#host.world;
+    if (this.#host.role !== 'agent') await network.of(this.#host).listen((link) => this.#takes(link as End));
+    this.#after(pauseMs, () => void this.#dials());
+  }
+
+  // ---------------------------------------------------------------------------------------------------- to a parent
+
+  async #dials(): Promise<void> {
+    const { world } = this.#host;
+    const parents = world.parentsOf(this.#host);
+    if (parents.length === 0) return;
+    const parent = this.#chance.of(parents);
+    let link: Link | undefined;
+    const events: LinkEvents = {
+      ...deaf,
+      onFrame: ({ frame }) => {
+        if (frame?.$case === 'welcome' && link) this.#liesToParent(link as End, frame.value);
+      },
+    };
+    try {
+      link = await world.network.dialer(this.#host, parent).dial(events, dialTimeoutMs);
+      const hello = this.#hello();
+      if (hello) this.#greets(link as End, hello);
+    } catch {
+      // Nobody answers, or the process has ended: it tries again if it is still there.
+    }
+    this.#after(pauseMs + this.#chance.below(4 * pauseMs), () => {
+      link?.close('enough');
+      void this.#dials();
+    });
+  }
+
+  #greets(link: End, hello: Hello): void {
+    if (!this.#chance.is(0.25)) {
+      link.send({ frame: { $case: 'hello', value: hello } });
+      return;
+    }
+    this.#tells(link, this.#chance.of(helloLies(hello)));
+  }
+
+  #liesToParent(link: End, { up }: Welcome): void {
+    link.send(resumeOf(Feed.FEED_UP, true));
+    if (this.#chance.is(0.2)) {
+      for (const call of lyingCalls) call(link, this.#chance);
+      return;
+    }
+    const known: Known = { path: this.#host.path, ...placeOf(up) };
+    this.#tells(link, this.#chance.of(liesOf('child', known)));
+  }
+
+  #hello(): Hello | undefined {
+    const { rows, path, role } = this.#host;
+    const [identity, attachment] = rows.read((reader) => [readNodeIdentity(reader), readAttachment(reader)] as const);
+    if (!identity) return undefined;
+    return {
+      ...helloOf(path),
+      role,
+      bootCounter: identity.bootCounter,
+      bootNonce: Buffer.from(identity.bootNonce, 'hex'),
+      attachedNonce: Buffer.from(identity.attachedNonce ?? '', 'hex'),
+      attachSequence: attachment?.sequence ?? 0,
+    };
+  }
+
+  // ---------------------------------------------------------------------------------------------------- to a child
+
+  #takes(link: End): LinkEvents {
+    let greeted = false;
+    const child = link.connection.child;
+    return {
+      ...deaf,
+      onFrame: ({ frame }) => {
+        if (frame?.$case === 'hello' && !greeted) {
+          greeted = true;
+          this.#after(this.#chance.below(30), () => this.#liesToChild(link, child, frame.value));
+        }
+        if (frame?.$case === 'reconcileRequest') link.send(this.#answer());
+      },
+      onStream: (id, call) => ({
+        ...deaf,
+        onFrame: () => {
+          for (const lie of lyingCalls) lie(call as End, this.#chance, id);
+        },
+      }),
+    };
+  }
+
+  #liesToChild(link: End, child: Host, { down }: Hello): void {
+    if (this.#chance.is(0.3)) return this.#tells(link, this.#chance.of(welcomeLies(this.#chance)));
+    const [welcome] = welcomeLies(this.#chance, { downResumes: true })[0]!.frames;
+    link.send(welcome!);
+    const object = objectAt(child);
+    const known: Known = { path: child.path, ...placeOf(down), ...(object ? { object } : {}) };
+    this.#tells(link, this.#chance.of(liesOf('parent', known)));
+  }
+
+  /** To whoever reconciles: whatever is asked. */
+  #answer(): Frame {
+    const range = { from: Buffer.alloc(16), to: Buffer.alloc(17, 255), count: 3, fingerprint: Buffer.alloc(16, 5) };
+    const items = [{ keyHash: Buffer.alloc(16, 8), contentHash: Buffer.alloc(16, 8), originRevision: 1 }];
+    const answers = [
+      { kind: RangeAnswer_Kind.KIND_SPLIT, range: undefined, parts: [range, range], items: [] },
+      {
+        kind: RangeAnswer_Kind.KIND_LIST,
+        range: { ...range, count: 1, fingerprint: Buffer.alloc(0) },
+        parts: [],
+        items,
+      },
+      { kind: RangeAnswer_Kind.KIND_SAME, range, parts: [], items: [] },
+    ];
+    const value = {
+      feed: Feed.FEED_DOWN,
+      round: this.#chance.below(9),
+      answers: [this.#chance.of(answers)],
+      entries: [],
+      head: this.#chance.below(2 ** 40),
+      epoch: Buffer.alloc(16, 3),
+      incarnation: Buffer.alloc(16, 4),
+    };
+    return { frame: { $case: 'reconcileReply', value } };
+  }
+
+  // -------------------------------------------------------------------------------------------------------- both
+
+  #tells(link: End, lie: Lie): void {
+    const { world } = this.#host;
+    const { connection } = link;
+    const honest = connection.end(link.side === 'child' ? 'parent' : 'child');
+    world.note(`${this.#host.title} lies: ${lie.name} (${connection.id})`);
+    for (const frame of lie.frames) link.send(frame);
+    if (lie.session === 'either') return;
+    connection.whenDelivered(link, () => {
+      this.#after(endsWithinMs, () => {
+        const { life, title } = connection.host(honest.side);
+        if (!life.alive || life !== connection.lifeOf(honest.side)) return;
+        const isOver = !connection.isOpen || honest.isClosing || honest.hasLeft;
+        if (lie.session === 'ends' && !isOver)
+          world.violation(liesEnd, `${title} goes on after ${lie.name} of ${this.#host.title}`);
+        if (lie.session === 'stays' && honest.isClosing && !isOther.test(honest.closedFor))
+          world.violation(liesEnd, `${title} ends after ${lie.name} of ${this.#host.title}`);
+      });
+    });
+  }
+
+  #after(ms: number, act: () => void): void {
+    this.#host.world.clock.after(ms, () => void this.#life.run(act, (error) => this.#host.failed(error)));
+  }
+}
+
+const liesEnd = 'a session ends by a lie, and by nothing else';
+
+/** Reasons that have nothing to do with what was said. */
+const isOther = /newer session|^ended$|^the (parent|child) ends/;
+
+/** Where the other side is in the feed that is lied about; what never was there begins somewhere. */
+function placeOf(tuple: ResumeTuple | undefined): Pick<Known, 'epoch' | 'incarnation' | 'cursor'> {
+  if (!tuple || tuple.epoch.length === 0)
+    return { epoch: Buffer.alloc(16, 3), incarnation: Buffer.alloc(16, 4), cursor: 0 };
+  const { epoch, incarnation, cursor } = tuple;
+  return { epoch, incarnation: incarnation.length > 0 ? incarnation : Buffer.alloc(16, 4), cursor };
+}
+
+const deaf: LinkEvents = { onFrame() {}, onBytes() {}, onDrain() {}, onClose() {} };
+
+/** Of what the child has from above: an object that could be poisoned. */
+function objectAt(child: Host): Known['object'] {
+  return Rows.of(child.rows, (rows) => {
+    const table = rows.table('upstream');
+    for (const { content, originRevision } of table === undefined ? [] : rows.rows(table).values()) {
+      const key = content === undefined ? '' : rows.keyOf(content);
+      if (key.startsWith('o/')) return { key, originRevision };
+    }
+    return undefined;
+  });
+}

@@ -1,0 +1,325 @@
+/** Frames that break the protocol, at its limits and beyond, and frames that only look so. What is to become of each is from docs/protocol.md. */
+import { hash128 } from '../../../core/object/hash.ts';
+import { type Entry, Feed, type Frame, type Hello, type RangeSummary } from '../../../core/wire/generated/mesh.ts';
+
+/** What a liar has been told in its session, and knows of the rows of the one that it lies to. */
+export interface Known {
+  readonly path: string;
+  /** The feed that it produces, as the other side has it. */
+  readonly epoch: Buffer;
+  readonly incarnation: Buffer;
+  readonly cursor: number;
+  /** Of an object that the other side has. */
+  readonly object?: { readonly key: string; readonly originRevision: number };
+}
+
+export interface Lie {
+  readonly name: string;
+  readonly frames: readonly Frame[];
+  /** `ends`: it has to. `stays`: it must not. Otherwise it depends on the moment. */
+  readonly session: 'ends' | 'stays' | 'either';
+}
+
+const tooLarge = 2 ** 50;
+const none = Buffer.alloc(0);
+const some = Buffer.alloc(16, 7);
+
+export function liesOf(side: 'child' | 'parent', known: Known): readonly Lie[] {
+  const out = side === 'child' ? Feed.FEED_UP : Feed.FEED_DOWN;
+  const back = side === 'child' ? Feed.FEED_DOWN : Feed.FEED_UP;
+  const next = known.cursor + 1;
+  const batch = (entries: readonly Entry[], change: object = {}): Frame => ({
+    frame: {
+      $case: 'batch',
+      value: {
+        feed: out,
+        entries: [...entries],
+        from: known.cursor,
+        to: next,
+        head: next,
+        epoch: known.epoch,
+        incarnation: known.incarnation,
+        ahead: false,
+        ...change,
+      },
+    },
+  });
+  const ends = (name: string, ...frames: Frame[]): Lie => ({ name, frames, session: 'ends' });
+  const stays = (name: string, ...frames: Frame[]): Lie => ({ name, frames, session: 'stays' });
+  const either = (name: string, ...frames: Frame[]): Lie => ({ name, frames, session: 'either' });
+  const entryWith = (change: Partial<Entry>) => batch([entryOf('zz/unknown', next, change)]);
+  return [
+    ends('an acknowledgement beyond the head', ackOf(back, 2 ** 47)),
+    ends('an acknowledgement of its own feed', ackOf(out, 1)),
+    ends('an acknowledgement of no feed', ackOf(Feed.FEED_UNSPECIFIED, 1)),
+    ends('a batch of the other feed', batch([], { feed: back })),
+    ends('a batch that goes backwards', batch([], { from: next, to: known.cursor })),
+    ends('a batch beyond its head', batch([], { head: known.cursor })),
+    ends('a batch behind a gap', batch([], { from: next + 5, to: next + 6, head: next + 6 })),
+    either('a batch of another epoch', batch([], { epoch: some })),
+    either('a batch ahead of nothing', batch([entryOf('zz/ahead', next)], { ahead: true })),
+    either('a batch of unknown keys', batch([entryOf('zz/unknown', next)])),
+    stays('a batch that was there', batch([], { from: 0, to: Math.min(1, known.cursor), head: known.cursor })),
+    ends('a short key hash', entryWith({ keyHash: Buffer.alloc(3) })),
+    ends('a key that is not its hash', entryWith({ keyHash: some })),
+    ends('a revision beyond six bytes', entryWith({ revision: tooLarge })),
+    ends('an origin revision beyond six bytes', entryWith({ originRevision: tooLarge })),
+    ends('a long key', entryWith({ key: `zz/${'k'.repeat(1_600)}` })),
+    ends('a content that did not come', entryWith({ key: '', pieces: some })),
+    ends('a short content hash', entryWith({ key: '', pieces: Buffer.alloc(5) })),
+    ends('a piece of nothing', pieceOf(out, some, 0, 10, 0)),
+    ends('a piece of too much', pieceOf(out, some, 0, tooLarge, 10)),
+    ends('a piece behind its end', pieceOf(out, some, 5, 10, 10)),
+    ends('a piece behind a gap', pieceOf(out, Buffer.alloc(16, 9), 500, 1_000, 10)),
+    ends('a piece with a short hash', pieceOf(out, Buffer.alloc(4), 0, 10, 5)),
+    ends(
+      'pieces that are not their hash',
+      pieceOf(out, some, 0, 8_192, 4_096),
+      pieceOf(out, some, 4_096, 8_192, 4_096),
+    ),
+    stays(
+      'a piece twice, of many contents',
+      ...Array.from({ length: 40 }, (_, i) => pieceOf(out, Buffer.alloc(16, i + 20), 0, 9_000, 4_096)),
+    ),
+    stays(
+      'a piece again',
+      pieceOf(out, Buffer.alloc(16, 11), 0, 9_000, 4_096),
+      pieceOf(out, Buffer.alloc(16, 11), 0, 9_000, 4_096),
+    ),
+    ends('credit for what was not sent', creditOf(0, back, 10 ** 9)),
+    stays('credit of a stream', creditOf(5, back, 10 ** 9)),
+    ends('credit of its own feed', creditOf(0, out, 1)),
+    ends('an answer that nobody asked for', replyOf(out, {})),
+    ends('an answer of nothing', replyOf(out, { answers: [{ kind: 0, range: undefined, parts: [], items: [] }] })),
+    ends(
+      'a list that is too long',
+      replyOf(out, {
+        answers: [
+          {
+            kind: 3,
+            range: whole(),
+            parts: [],
+            items: Array.from({ length: 70 }, () => ({ keyHash: some, contentHash: some, originRevision: 1 })),
+          },
+        ],
+      }),
+    ),
+    ends('a request for too many ranges', requestOf(back, Array.from({ length: 300 }, whole))),
+    ends(
+      'a request for a range backwards',
+      requestOf(back, [{ ...whole(), from: Buffer.alloc(16, 255), to: Buffer.alloc(16) }]),
+    ),
+    ends('a request with a short fingerprint', requestOf(back, [{ ...whole(), fingerprint: Buffer.alloc(2) }])),
+    ends('a request for a short key hash', requestOf(back, [], [Buffer.alloc(2)])),
+    ends(
+      'a request for too many keys',
+      requestOf(
+        back,
+        [],
+        Array.from({ length: 300 }, () => some),
+      ),
+    ),
+    either('requests one after the other', ...Array.from({ length: 20 }, () => requestOf(back, [whole()], [some]))),
+    either('a request about its own rows', requestOf(back, [{ ...whole(), count: 5, fingerprint: some }])),
+    either('a digest of other rows', beatOf(known.cursor, { revision: known.cursor, count: 77, sum: some })),
+    stays('a digest that is none', beatOf(known.cursor, { revision: known.cursor, count: 77, sum: Buffer.alloc(3) })),
+    stays('a head beyond everything', beatOf(2 ** 47)),
+    ends('a hello again', { frame: { $case: 'hello', value: helloOf(known.path) } }),
+    ends('a refusal in the middle', { frame: { $case: 'retry', value: { afterMs: 1, reason: 'busy', message: '' } } }),
+    ends('a goodbye for years', { frame: { $case: 'goodbye', value: { reason: 'so long', returnAfterMs: 2 ** 40 } } }),
+    stays('frames of a later version', { frame: undefined }, { frame: { $case: 'fin', value: { stream: 3 } } }),
+    stays('data on the session', { frame: { $case: 'data', value: { stream: 4, data: some } } }),
+    stays('a reset of nothing', resetOf(9)),
+    stays('lists of many streams', censusOf(1_000), censusOf(1_000)),
+    stays('an open that makes no sense', ...opens(side)),
+    stays(
+      'opens without end',
+      ...Array.from({ length: 900 }, (_, i) =>
+        openOf(2 * i + (side === 'parent' ? 1_000 : 1_001), { deadlineMs: 200 }),
+      ),
+    ),
+    ...(side === 'child'
+      ? childLies(batch, next, ends, either, out)
+      : parentLies(known, batch, next, ends, stays, either)),
+  ];
+}
+
+type Say = (name: string, ...frames: Frame[]) => Lie;
+type BatchOf = (entries: readonly Entry[], change?: object) => Frame;
+
+function childLies(batch: BatchOf, next: number, ends: Say, either: Say, out: Feed): Lie[] {
+  const of = (key: string, attributes: object | string, body = '') =>
+    batch([entryOf(key, next, textsOf(attributes, body))]);
+  return [
+    ends('a second word on its feed', resumeOf(out, true), resumeOf(out, true)),
+    either('rows of another node', of('node/elsewhere', {})),
+    either('states that are no JSON', of('state/center.retail//configmaps/w/o', 'nonsense', '{')),
+    either('a sum that is none', of('partial/center.retail/first', {}, '{"counts":{"expected":-1}}')),
+    either('labels that are none', of('labels', { keys: 7 })),
+    either('a space at the end of all revisions', of('seen/center.retail', { revision: 2 ** 48 - 1 })),
+    either('what only a parent may say', of('tree', { path: 'x', labels: {} })),
+  ];
+}
+
+function parentLies(known: Known, batch: BatchOf, next: number, ends: Say, stays: Say, either: Say): Lie[] {
+  const of = (key: string, attributes: object | string, body = '') =>
+    batch([entryOf(key, next, textsOf(attributes, body))]);
+  const { object } = known;
+  const poison =
+    object &&
+    batch([entryOf(object.key, next, { ...textsOf('{"refs":7}', 'x'), originRevision: object.originRevision })]);
+  return [
+    ends('what only a child may say', of(`node/${known.path}`, {})),
+    ends('the tree as another node sees it', of('tree', { path: `${known.path}x`, labels: {} })),
+    ends(
+      'an object of a space that is not above',
+      of(
+        'o/elsewhere.far.retail//configmaps/w/o',
+        { uid: '', created: '', generation: 1, refs: [] },
+        JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'o', namespace: 'w' } }),
+      ),
+    ),
+    either('attributes that are no object', of('p/center.retail/first', 'nonsense')),
+    either('a release of nothing', of('release/x', { token: 'x' })),
+    ...(poison ? [stays('poison in the place of an object', poison)] : []),
+  ];
+}
+
+// --------------------------------------------------------------------------------------------------------- frames
+
+export function helloOf(path: string): Hello {
+  const down = { epoch: none, incarnation: none, cursor: 0, seenHead: 0 };
+  const numbers = {
+    versionMin: 1,
+    versionMax: 2,
+    bootCounter: 1,
+    attachSequence: 1,
+    downCreditBytes: 0,
+    maxFrameBytes: 0,
+  };
+  return {
+    ...numbers,
+    path,
+    role: 'agent',
+    bootNonce: some,
+    down,
+    software: 'liar',
+    attachedNonce: none,
+    held: [],
+    transport: 'lies',
+  };
+}
+
+export function resumeOf(feed: Feed, resumes: boolean): Frame {
+  return { frame: { $case: 'resume', value: { feed, resumes, epoch: none, incarnation: none } } };
+}
+
+function entryOf(key: string, revision: number, change: Partial<Entry> = {}): Entry {
+  const keyHash = Buffer.from(hash128(key));
+  return {
+    key,
+    keyHash,
+    revision,
+    originRevision: 0,
+    tombstone: false,
+    attributes: Buffer.from('{}'),
+    body: none,
+    pieces: none,
+    ...change,
+  };
+}
+
+function textsOf(attributes: object | string, body: string): Pick<Entry, 'attributes' | 'body'> {
+  const words = typeof attributes === 'string' ? attributes : JSON.stringify(attributes);
+  return { attributes: Buffer.from(words), body: Buffer.from(body) };
+}
+
+function ackOf(feed: Feed, cursor: number): Frame {
+  return { frame: { $case: 'ack', value: { feed, cursor, epoch: some } } };
+}
+
+function pieceOf(feed: Feed, contentHash: Buffer, offset: number, total: number, bytes: number): Frame {
+  return { frame: { $case: 'piece', value: { feed, contentHash, offset, total, data: Buffer.alloc(bytes, 1) } } };
+}
+
+function creditOf(stream: number, feed: Feed, bytes: number): Frame {
+  return { frame: { $case: 'credit', value: { stream, feed, bytes } } };
+}
+
+function replyOf(feed: Feed, change: object): Frame {
+  const value = { feed, round: 1, answers: [], entries: [], head: 1, epoch: some, incarnation: some, ...change };
+  return { frame: { $case: 'reconcileReply', value } };
+}
+
+function requestOf(feed: Feed, ranges: RangeSummary[], wanted: Buffer[] = []): Frame {
+  return { frame: { $case: 'reconcileRequest', value: { feed, round: 1, ranges, wanted } } };
+}
+
+function whole(): RangeSummary {
+  return { from: Buffer.alloc(16), to: Buffer.alloc(17, 255), count: 0, fingerprint: Buffer.alloc(16) };
+}
+
+function beatOf(head: number, digest?: { revision: number; count: number; sum: Buffer }): Frame {
+  const value = {
+    sequence: 1,
+    head,
+    purgeRevision: 0,
+    rootWatermark: 0,
+    rootAgeMs: 0,
+    ready: false,
+    watermarks: [],
+    digest,
+  };
+  return { frame: { $case: 'beat', value } };
+}
+
+function resetOf(stream: number): Frame {
+  return {
+    frame: {
+      $case: 'reset',
+      value: { stream, code: 99, message: 'x'.repeat(5_000), at: 'y'.repeat(5_000), sinceMs: 7 },
+    },
+  };
+}
+
+function censusOf(count: number): Frame {
+  return { frame: { $case: 'census', value: { streams: Array.from({ length: count }, (_, i) => 50_000 + i) } } };
+}
+
+function openOf(stream: number, change: object = {}): Frame {
+  const value = {
+    stream,
+    path: 'nowhere',
+    kind: 'echo',
+    deadlineMs: 1_000,
+    header: none,
+    user: 'liar',
+    groups: ['system:masters'],
+    bulk: false,
+    creditBytes: 1_000,
+    ...change,
+  };
+  return { frame: { $case: 'open', value } };
+}
+
+/** Each field beyond its limit; ids that were used, or are of the other side. */
+function opens(side: 'child' | 'parent'): Frame[] {
+  const first = side === 'parent' ? 100 : 101;
+  const wrong: object[] = [
+    { path: 'x'.repeat(2_000) },
+    { path: 'Not:A:Path' },
+    { kind: '' },
+    { deadlineMs: 0 },
+    { deadlineMs: tooLarge },
+    { header: Buffer.alloc(70_000) },
+    { user: '' },
+    { user: 'u'.repeat(2_000) },
+    { groups: Array.from({ length: 300 }, () => 'g') },
+    { groups: ['g'.repeat(2_000)] },
+    { creditBytes: 0 },
+    { creditBytes: tooLarge },
+    { groups: [] },
+    { path: '' },
+  ];
+  return [...wrong.map((change, i) => openOf(first + 2 * i, change)), openOf(first), openOf(first + 1)];
+}
