@@ -27,6 +27,9 @@ const restartMaxMs = 2_000;
 /** Pods of simulated clusters hurry: nobody looks. */
 const pace = { stepMinMs: 5, stepMaxMs: 20, progressDeadlineMaxMs: 5_000 };
 
+/** Of every agent, until somebody says otherwise: what is filled in from them always can be. */
+export const firstProperties = { tills: '1' };
+
 export class Host {
   /** Its path, with its number if it is one of several siblings: by this the world, and its parent, know it. */
   readonly id: string;
@@ -269,6 +272,10 @@ export function configOfPlanned(
     ...(replicas === undefined ? {} : { replica, replicas }),
     spaces: node.spaces.map((name) => ({ name })),
     relays,
-    inventory: agents.map(({ path, labels }) => ({ name: path.slice(path.lastIndexOf(':') + 1), labels })),
+    inventory: agents.map(({ path, labels }) => ({
+      name: path.slice(path.lastIndexOf(':') + 1),
+      labels,
+      properties: firstProperties,
+    })),
   });
 }

@@ -2,8 +2,10 @@
 import { acknowledged } from './check/acknowledged.ts';
 import { bounds } from './check/bounds.ts';
 import { notConverged } from './check/converged.ts';
+import { exposure } from './check/exposure.ts';
 import { fence } from './check/fence.ts';
 import { origins } from './check/origins.ts';
+import { promotion } from './check/promotion.ts';
 import { quiet } from './check/quiet.ts';
 import { resumeCost } from './check/resume-cost.ts';
 import { resumes } from './check/resumes.ts';
@@ -12,9 +14,11 @@ import { totals } from './check/totals.ts';
 import { transmitted } from './check/transmitted.ts';
 import type { StoreLies } from './disk.ts';
 import type { Host } from './host.ts';
+import { Releases } from './model/releases.ts';
 import { Performer } from './perform/perform.ts';
 import type { Step } from './plan/action.ts';
 import type { Plan } from './plan/plan.ts';
+import { hasReleases } from './plan/rollouts.ts';
 import { type Violation, World } from './world.ts';
 
 export interface Outcome {
@@ -51,14 +55,16 @@ export async function simulate(plan: Plan, lies?: (host: Host) => StoreLies | un
   const undisturbed = quiet(world);
   const checks = [acknowledged, bounds, fence, origins, resumeCost, resumes, tombstones, totals, transmitted];
   world.checks.push(...checks.map((check) => check(world)), undisturbed);
+  const releases = new Releases();
+  if (hasReleases(plan)) world.checks.push(exposure(world, releases), promotion(world, releases));
   const performer = new Performer(world);
   for (const host of world.hosts.values()) host.start();
   await perform(world, performer, plan.steps);
-  await heal(world, performer, plan);
+  await heal(world, performer, plan, releases);
   if (plan.quiet.length > 0 && world.violations.length === 0) {
     undisturbed.begin();
     await perform(world, performer, plan.quiet);
-    await heal(world, performer, plan);
+    await heal(world, performer, plan, releases);
     undisturbed.end();
   }
   running = undefined;
@@ -77,7 +83,7 @@ async function perform(world: World, performer: Performer, steps: readonly Step[
 }
 
 /** Nothing goes wrong any more, but for lines that stay dead; then all that is reached has to come to what it ought to be. */
-async function heal(world: World, performer: Performer, { dead, forgets }: Plan): Promise<void> {
+async function heal(world: World, performer: Performer, { dead, forgets }: Plan, releases: Releases): Promise<void> {
   if (world.violations.length > 0) return;
   world.note('all is healed');
   for (const path of [...world.clones.keys()]) performer.perform({ do: 'unclone', node: path });
@@ -96,7 +102,7 @@ async function heal(world: World, performer: Performer, { dead, forgets }: Plan)
   for (;;) {
     await world.run(world.nowMs + lookEveryMs);
     if (world.violations.length > 0) return;
-    const wrong = forgets ? undefined : notConverged(world, isCutOff);
+    const wrong = forgets ? undefined : notConverged(world, releases, isCutOff);
     const unfinished = world.talks.unfinished();
     if (wrong === undefined && unfinished === undefined) return;
     if (world.nowMs < deadlineMs) continue;

@@ -5,6 +5,7 @@
 import type { Canaries, Canary } from './canary.ts';
 import { feedCanaries } from './feeds.ts';
 import { resumeCanaries } from './resume.ts';
+import { rolloutCanaries } from './rollouts.ts';
 import { sessionCanaries } from './sessions.ts';
 import { streamCanaries } from './streams.ts';
 import { treeCanaries } from './tree.ts';
@@ -15,6 +16,7 @@ const canaries: Canaries = {
   ...sessionCanaries,
   ...streamCanaries,
   ...treeCanaries,
+  ...rolloutCanaries,
 };
 
 export function canaryNames(): string[] {

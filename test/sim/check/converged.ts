@@ -1,11 +1,17 @@
 /** Invariants 1, 11 and 12, after healing: every agent holds what the model says, and every placement tells of it. Undefined: all is well. */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { type Expectation, expectation, heldBy, type ModelPlacement } from '../model/expected.ts';
+import type { Releases } from '../model/releases.ts';
 import type { World } from '../world.ts';
+import { userSummaryWrong } from './summaries.ts';
 
 /** Agents that are cut off for good are none of it: what they hold is what they held. */
-export function notConverged(world: World, isCutOff: (path: string) => boolean): string | undefined {
-  const model = expectation(world);
+export function notConverged(
+  world: World,
+  releases: Releases,
+  isCutOff: (path: string) => boolean,
+): string | undefined {
+  const model = expectation(world, releases);
   if (!model) return 'a node does not serve';
   return objectsWrong(world, model, isCutOff) ?? summariesWrong(model, isCutOff);
 }
@@ -29,21 +35,32 @@ function objectsWrong(world: World, model: Expectation, isCutOff: (path: string)
 interface Status {
   readonly observedGeneration?: number;
   readonly summary?: Readonly<Record<string, number>>;
+  readonly rollout?: { readonly phase: string; readonly message: string };
 }
+
+/** Of a release that is not everybody's: somebody else has to say something before it goes on. */
+const waiting = new Set(['Paused', 'RolledBack', 'WaitingForGate']);
 
 function summariesWrong(model: Expectation, isCutOff: (path: string) => boolean): string | undefined {
   for (const placement of model.placements) {
     const isReached = placement.agents.filter((path) => !isCutOff(path));
     if (isCutOff(placement.host.path)) continue;
-    const wrong = summaryWrong(placement, isReached.length);
+    const broken = placement.broken.filter((path) => !isCutOff(path));
+    const wrong = summaryWrong(placement, isReached.length, broken.length);
     if (wrong) return wrong;
+    const summary = isReached.length === placement.agents.length ? userSummaryWrong(placement) : undefined;
+    if (summary) return summary;
   }
   return undefined;
 }
 
 /** The fold over the leaves: by now each one that is reached has all objects, and all of them are available. */
-function summaryWrong({ host, space, object, agents }: ModelPlacement, reached: number): string | undefined {
-  const { observedGeneration, summary = {} } = (object as KubeObject & { status?: Status }).status ?? {};
+function summaryWrong(
+  { host, space, object, agents, isUnfinished }: ModelPlacement,
+  reached: number,
+  broken: number,
+): string | undefined {
+  const { observedGeneration, summary = {}, rollout } = (object as KubeObject & { status?: Status }).status ?? {};
   const title = `${host.title}/${space} ${object.metadata.name}`;
   if (observedGeneration !== object.metadata.generation) {
     return `${title} is summed up for generation ${observedGeneration} of ${object.metadata.generation}`;
@@ -54,11 +71,12 @@ function summaryWrong({ host, space, object, agents }: ModelPlacement, reached: 
   if (reached === agents.length && expected !== agents.length)
     return `${title} expects ${agents.length} places, told is ${told}`;
   if ((fresh ?? 0) + stale + never + quarantined !== expected) return `${title}: the parts are not the whole: ${told}`;
-  for (const count of ['fresh', 'synced', 'applied', 'available'] as const) {
-    if (summary[count] !== reached) return `${title}: ${count} should be ${reached}, told is ${told}`;
+  if (isUnfinished) {
+    return waiting.has(rollout?.phase ?? '') ? undefined : `${title} neither goes on nor waits: ${rollout?.message}`;
   }
-  for (const count of ['failed', 'conflicted', 'outdated'] as const) {
-    if (summary[count] !== 0) return `${title}: ${count} should be 0, told is ${told}`;
+  const should = { fresh: reached, synced: reached, applied: reached, available: reached - broken, failed: broken };
+  for (const [count, number] of Object.entries({ ...should, conflicted: 0, outdated: 0 })) {
+    if (summary[count] !== number) return `${title}: ${count} should be ${number}, told is ${told}`;
   }
   return undefined;
 }

@@ -12,6 +12,12 @@ export interface RowSeen {
   readonly content?: string;
 }
 
+export interface ContentSeen {
+  readonly key: string;
+  readonly attributes: Buffer;
+  readonly body: Buffer;
+}
+
 export interface TupleSeen {
   readonly epoch: string;
   readonly incarnation: string;
@@ -56,6 +62,12 @@ export class Rows {
     return found;
   }
 
+  /** All rows of a table, as if they had just been written. */
+  written(table: number): { readonly key: Buffer; readonly value: Buffer }[] {
+    const all = this.#reader.scan({ from: at('tableRow', table), to: at('tableRow', table + 1) });
+    return Array.from(all, ([key, value]) => ({ key: Buffer.from(key), value: Buffer.from(value) }));
+  }
+
   row(table: number, keyHash: Uint8Array): RowSeen | undefined {
     const found = this.#reader.get(Buffer.concat([at('tableRow', table), keyHash]));
     return found && rowOf(found);
@@ -96,10 +108,37 @@ export class Rows {
 
   /** The entry's key, by the hash of a content. */
   keyOf(content: string): string {
-    const found = this.#reader.get(Buffer.concat([prefix('content'), Buffer.from(content, 'hex')]));
-    if (!found) return '(no content)';
+    return this.content(content)?.key ?? '(no content)';
+  }
+
+  content(hash: string): ContentSeen | undefined {
+    const found = this.#reader.get(Buffer.concat([prefix('content'), Buffer.from(hash, 'hex')]));
+    if (!found) return undefined;
     const bytes = Buffer.from(found);
-    return bytes.toString('utf8', 2, 2 + bytes.readUInt16BE(0));
+    const keyEnd = 2 + bytes.readUInt16BE(0);
+    const bodyAt = keyEnd + 4 + bytes.readUInt32BE(keyEnd);
+    return {
+      key: bytes.toString('utf8', 2, keyEnd),
+      attributes: bytes.subarray(keyEnd + 4, bodyAt),
+      body: bytes.subarray(bodyAt),
+    };
+  }
+
+  /** Names of tables by their number. */
+  tables(): Map<number, string> {
+    const from = prefix('tableName');
+    const to = Buffer.from(from);
+    to.writeUInt16BE(to.readUInt16BE() + 1);
+    const found = new Map<number, string>();
+    for (const [key, value] of this.#reader.scan({ from, to })) {
+      found.set(Buffer.from(value).readUInt32BE(0), Buffer.from(key).toString('utf8', from.length));
+    }
+    return found;
+  }
+
+  get(space: keyof typeof keyspace, rest: string): Buffer | undefined {
+    const found = this.#reader.get(Buffer.concat([prefix(space), Buffer.from(rest)]));
+    return found && Buffer.from(found);
   }
 }
 

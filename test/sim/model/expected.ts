@@ -5,10 +5,14 @@
 import type { Space } from '../../../core/apiserver/space.ts';
 import { stableStringify } from '../../../core/object/canonical.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
+import { Rows } from '../check/rows.ts';
 import type { Host } from '../host.ts';
 import type { Labels, Selector } from '../plan/action.ts';
+import { sourceOf } from '../plan/tree.ts';
 import type { World } from '../world.ts';
+import { madeFor, type Place } from './made.ts';
 import { holds, matches, matchesAny } from './match.ts';
+import { absent, handed, type Releases } from './releases.ts';
 
 export interface ModelPlacement {
   readonly host: Host;
@@ -16,6 +20,17 @@ export interface ModelPlacement {
   readonly object: KubeObject;
   /** Paths of the agents that it names. */
   readonly agents: readonly string[];
+  /** Those that can't run all of what they are to have. */
+  readonly broken: readonly string[];
+  /** A release of it is out in part: what was told of the rest is of before. */
+  readonly isUnfinished: boolean;
+  /** Each object at each of them, as it is made for them. */
+  readonly delivered: readonly Delivered[];
+}
+
+export interface Delivered {
+  readonly place: Place;
+  readonly object: KubeObject;
 }
 
 export interface Expectation {
@@ -30,13 +45,16 @@ interface DownsyncItem {
   readonly labelSelectors?: readonly Selector[];
 }
 
+/** As the embedded cluster reads it: an image that can't be had. */
+const brokenImage = ':broken';
+
 const resources = [
   { group: '', resource: 'configmaps' },
   { group: 'apps', resource: 'deployments' },
 ] as const;
 
 /** Undefined while a node that has a say does not serve. */
-export function expectation(world: World): Expectation | undefined {
+export function expectation(world: World, releases: Releases): Expectation | undefined {
   const objects = new Map<string, Map<string, string>>();
   const placements: ModelPlacement[] = [];
   for (const host of world.hosts.values()) {
@@ -45,45 +63,82 @@ export function expectation(world: World): Expectation | undefined {
       const space = host.spaces.get(name);
       if (!space) return undefined;
       for (const object of list(space, { group: 'edge.banyan.io', resource: 'edgeplacements' })) {
-        const agents = agentsOf(world, host, object);
-        if (!agents) return undefined;
-        placements.push({ host, space: name, object, agents });
+        const places = placesOf(world, host, object);
+        if (!places) return undefined;
         const selected = selectedBy(space, object);
-        for (const agent of agents) {
-          const of = objects.get(agent) ?? new Map<string, string>();
-          objects.set(agent, of);
-          for (const one of selected) of.set(titleOf(one), contentOf(one));
+        const customizers = list(space, { group: 'edge.banyan.io', resource: 'customizers' });
+        const staged = stagedOf(world, releases, host, `${sourceOf(host.planned, name)}/${object.metadata.name}`);
+        const broken: string[] = [];
+        const delivered: Delivered[] = [];
+        for (const place of places) {
+          const made = selected.map((one) => madeFor(one, customizers, place));
+          delivered.push(...made.map((one) => ({ place, object: one })));
+          const of = objects.get(place.path) ?? new Map<string, string>();
+          objects.set(place.path, of);
+          const candidate = new Map(made.map((one) => [titleOf(one), contentOf(one)]));
+          const gets = staged?.hasCandidate(place.path) === false ? staged.promoted : candidate;
+          for (const [title, content] of gets) of.set(title, content);
+          if ([...gets.values()].some((content) => content.includes(brokenImage))) broken.push(place.path);
         }
+        const agents = places.map(({ path }) => path);
+        const isUnfinished = staged?.isUnfinished ?? false;
+        placements.push({ host, space: name, object, agents, broken, isUnfinished, delivered });
       }
     }
   }
   return { objects, placements };
 }
 
-function agentsOf(world: World, origin: Host, placement: KubeObject): string[] | undefined {
+interface Staged {
+  /** By title. */
+  readonly promoted: ReadonlyMap<string, string>;
+  readonly isUnfinished: boolean;
+  hasCandidate(agent: string): boolean;
+}
+
+/** Of a placement whose release is not everybody's: who is to have it, and what the others are to have. */
+function stagedOf(world: World, releases: Releases, origin: Host, id: string): Staged | undefined {
+  const { release, promoted } = releases.now(origin, id);
+  if (!release || release.held === 0) return undefined;
+  const versions = [...promoted].filter(([, version]) => version !== absent);
+  return {
+    promoted: new Map(versions.map(([key, version]) => [titleOfKey(key), version])),
+    isUnfinished: release.rolledBack !== true,
+    hasCandidate(path) {
+      const agent = world.hosts.get(path)!;
+      const to = Rows.of(world.parentsOf(agent)[0]!.rows, (rows) => handed(rows, id, agent.name));
+      return release.rolledBack !== true && to === release.release;
+    },
+  };
+}
+
+function placesOf(world: World, origin: Host, placement: KubeObject): Place[] | undefined {
   const spec = placement.spec as { locationSelectors?: Selector[]; locationExpression?: string };
   const { locationSelectors = [], locationExpression: cel } = spec;
-  const found: string[] = [];
+  const found: Place[] = [];
   for (const host of world.hosts.values()) {
     if (host.role !== 'agent' || !isBelow(host.path, origin.path)) continue;
-    const labels = labelsAt(world, host);
-    if (labels === undefined) return undefined;
-    if (labels === 'unknown') continue;
-    const isSelected = locationSelectors.length === 0 ? cel !== undefined : matchesAny(locationSelectors, labels);
-    if (isSelected && (cel === undefined || holds(cel, labels))) found.push(host.path);
+    const place = placeOf(world, host);
+    if (place === undefined) return undefined;
+    if (place === 'unknown') continue;
+    const isSelected = locationSelectors.length === 0 ? cel !== undefined : matchesAny(locationSelectors, place.labels);
+    if (isSelected && (cel === undefined || holds(cel, place))) found.push(place);
   }
   return found;
 }
 
-/** Of the agent's Location, with what it inherits; `unknown` if its parent has none for it. */
-function labelsAt(world: World, agent: Host): Labels | 'unknown' | undefined {
+/** By the agent's Location, with the labels that it inherits, and its SyncTarget; `unknown` if its parent has none for it. */
+export function placeOf(world: World, agent: Host): Place | 'unknown' | undefined {
   const parent = world.parentsOf(agent).find(({ spaces }) => spaces.has(''));
   const system = parent?.spaces.get('');
   if (!parent || !system) return undefined;
-  const locations = list(system, { group: 'inventory.banyan.io', resource: 'locations' });
-  const location = locations.find(({ metadata }) => metadata.name === agent.name);
-  if (!location) return 'unknown';
-  return { ...inherited(world, parent.path), ...location.metadata.labels };
+  const [location, syncTarget] = ['locations', 'synctargets'].map((resource) =>
+    system.get({ group: 'inventory.banyan.io', resource, namespace: '', name: agent.name }),
+  );
+  if (!location || !syncTarget) return 'unknown';
+  const labels = { ...inherited(world, parent.path), ...location.metadata.labels };
+  const { properties = {} } = syncTarget.spec as { properties?: Labels };
+  return { path: agent.path, labels, annotations: location.metadata.annotations ?? {}, properties };
 }
 
 function inherited(world: World, path: string): Labels {
@@ -118,12 +173,18 @@ export function list(space: Space, of: { readonly group: string; readonly resour
   return space.storage.scan(of).map((stored) => space.parse(stored));
 }
 
+/** Of an entry's key `o/SOURCE/GROUP/RESOURCE/NAMESPACE/NAME`. */
+function titleOfKey(key: string): string {
+  const [, , , resource, namespace, name] = key.split('/');
+  return `${resource === 'configmaps' ? 'ConfigMap' : 'Deployment'} ${namespace}/${name}`;
+}
+
 function titleOf({ kind, metadata }: KubeObject): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`;
 }
 
 /** The parts that a plan writes. */
-function contentOf(object: KubeObject): string {
+export function contentOf(object: KubeObject): string {
   const { data, spec } = object as KubeObject & { data?: unknown; spec?: { template?: { spec?: unknown } } };
   const containers = (spec?.template?.spec as { containers?: { image?: string }[] } | undefined)?.containers;
   const { part } = object.metadata.labels ?? {};

@@ -24,11 +24,11 @@ export function celOf({ key, value, has }: Expression): string {
   return has ? asked : `!(${asked})`;
 }
 
-/** … and read back from an object: only what `celOf` makes is known. */
-export function holds(cel: string, labels: Labels): boolean {
-  const found =
-    /^(!\()?"(\w+)" in location\.metadata\.labels && location\.metadata\.labels\["\w+"\] == "(\w+)"\)?$/.exec(cel);
+/** … and read back from an object: only what plans make is known, of labels and of properties. */
+export function holds(cel: string, place: { readonly labels: Labels; readonly properties: Labels }): boolean {
+  const found = /^(!\()?"(\w+)" in (location\.metadata\.labels|properties) && \3\["\2"\] == "(\w+)"\)?$/.exec(cel);
   if (!found) throw new Error(`an expression that no plan makes: ${cel}`);
-  const [, not, key = '', value = ''] = found;
-  return (labels[key] === value) !== (not !== undefined);
+  const [, not, key = '', of, value = ''] = found;
+  const has = of === 'properties' ? place.properties[key] : place.labels[key];
+  return (has === value) !== (not !== undefined);
 }

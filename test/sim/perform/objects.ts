@@ -18,6 +18,23 @@ export function put(space: Space, object: KubeObject): void {
   else space.update({ ...object, metadata: { ...before.metadata, labels: object.metadata.labels ?? {} } });
 }
 
+/** As `kubectl apply --server-side` does: what was applied before and is not in it any more goes. */
+export function apply(space: Space, object: KubeObject): void {
+  const { namespace } = object.metadata;
+  if (namespace !== undefined) {
+    const container = bare('v1', 'Namespace', namespace);
+    if (!space.get(space.keyOf(container))) space.create(container);
+  }
+  space.apply(structuredClone(object), { fieldManager: 'people', force: true });
+}
+
+/** What another program writes into a RolloutGate. */
+export function answer(space: Space, name: string, phase: string): void {
+  const gate = { ...bare(edgeVersion, 'RolloutGate', name), spec: {} };
+  const known = space.get(space.keyOf(gate)) ?? space.create(gate);
+  space.update({ ...known, status: { phase } } as KubeObject, { subresource: 'status' });
+}
+
 export function remove(space: Space, object: KubeObject): void {
   const key = space.keyOf(object);
   if (space.get(key)) space.delete(key);

@@ -2,18 +2,22 @@
 import type { Space } from '../../../core/apiserver/space.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import { seedInventory } from '../../../relay/schedule/seed-inventory.ts';
-import type { Host } from '../host.ts';
+import { firstProperties, type Host } from '../host.ts';
 import { list } from '../model/expected.ts';
 import type { Action, Labels, Work } from '../plan/action.ts';
 import { nodeOfSource } from '../plan/tree.ts';
 import type { World } from '../world.ts';
-import { bare, edgeVersion, inventoryVersion, objectOf, placementOf, put, remove } from './objects.ts';
+import { answer, apply, bare, edgeVersion, inventoryVersion, objectOf, placementOf, put, remove } from './objects.ts';
 
 const works: Readonly<Record<Work['do'], true>> = {
   put: true,
   delete: true,
   place: true,
   unplace: true,
+  apply: true,
+  remove: true,
+  answer: true,
+  describe: true,
   relabel: true,
   leave: true,
   join: true,
@@ -47,6 +51,14 @@ export class People {
         return this.#write(action.source, (space) => put(space, placementOf(action.placement)));
       case 'unplace':
         return this.#write(action.source, (space) => remove(space, bare(edgeVersion, 'EdgePlacement', action.name)));
+      case 'apply':
+        return this.#write(action.source, (space) => apply(space, action.object));
+      case 'remove':
+        return this.#write(action.source, (space) => remove(space, action.object));
+      case 'answer':
+        return this.#write(action.source, (space) => answer(space, action.gate, action.phase));
+      case 'describe':
+        return this.#describe(this.#host(action.node), action);
       case 'relabel':
         return this.#relabel(this.#host(action.node), action.labels);
       case 'leave':
@@ -83,6 +95,16 @@ export class People {
     );
   }
 
+  #describe(
+    host: Host,
+    { properties, annotations }: { readonly properties: Labels; readonly annotations: Labels },
+  ): void {
+    const said = { properties: { ...properties }, annotations: { ...annotations } };
+    this.#changeInventory(host, (entries) =>
+      entries.map((entry) => (entry.name === host.name ? { ...entry, ...said } : entry)),
+    );
+  }
+
   #leave(host: Host): void {
     if (host.role !== 'agent') return;
     host.wanted = false;
@@ -97,7 +119,7 @@ export class People {
   #join(host: Host): void {
     if (!host.isGone) return;
     host.isGone = false;
-    const entry = { name: host.name, labels: { ...host.planned.labels }, annotations: {}, properties: {} };
+    const entry = { name: host.name, labels: { ...host.planned.labels }, annotations: {}, properties: firstProperties };
     this.#changeInventory(host, (entries) => [...entries, entry]);
     host.start();
   }

@@ -1,4 +1,5 @@
 /** What a step does: data only, so that steps can be left out one by one. */
+import type { KubeObject } from '../../../core/object/meta.ts';
 import type { PlannedTalk } from './talk.ts';
 
 export type Labels = Readonly<Record<string, string>>;
@@ -49,6 +50,15 @@ export type Work =
     }
   | { readonly do: 'place'; readonly source: string; readonly placement: PlannedPlacement }
   | { readonly do: 'unplace'; readonly source: string; readonly name: string }
+  // Whole objects, of which a theme of the workload knows more (rollouts.ts and its neighbours).
+  | { readonly do: 'apply' | 'remove'; readonly source: string; readonly object: KubeObject }
+  | {
+      readonly do: 'answer';
+      readonly source: string;
+      readonly gate: string;
+      readonly phase: 'Passed' | 'Waiting' | 'Failed';
+    }
+  | { readonly do: 'describe'; readonly node: string; readonly properties: Labels; readonly annotations: Labels }
   | { readonly do: 'relabel'; readonly node: string; readonly labels: Labels }
   | { readonly do: 'leave' | 'join'; readonly node: string }
   | { readonly do: 'talk'; readonly node: string; readonly to: string; readonly talk: PlannedTalk };

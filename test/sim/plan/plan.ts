@@ -8,6 +8,8 @@ import { burdensOf } from './burdens.ts';
 import { Chance } from './chance.ts';
 import { faultsOf, lostOriginOf } from './faults.ts';
 import { liesOf } from './lies.ts';
+import { madeOf } from './made.ts';
+import { rolloutsOf } from './rollouts.ts';
 import { siblingFaultsOf, withSiblings } from './siblings.ts';
 import { talksOf } from './talk.ts';
 import { type PlannedNode, sourceOf, treeOf } from './tree.ts';
@@ -44,6 +46,8 @@ export function planOf(seed: number, mode: Mode): Plan {
   const steps = [...workOf(chance, nodes), ...faultsOf(chance, nodes, 'work'), ...forgets, ...talks, ...burdens];
   steps.push(...liesOf(new Chance(seedOf(seed, 'lies')), nodes));
   steps.push(...siblingFaultsOf(siblings, planned));
+  steps.push(...rolloutsOf(new Chance(seedOf(seed, 'rollouts')), planned));
+  steps.push(...madeOf(new Chance(seedOf(seed, 'made')), planned));
   const quiet = forgets.length === 0 && chance.is(0.35) ? faultsOf(chance, nodes, 'quiet') : [];
   if (quiet.length > 0) quiet.push(...siblingFaultsOf(siblings, planned));
   const children = nodes.slice(1).map(({ path }) => path);

@@ -1,0 +1,33 @@
+/** Rules of releases, taken away. */
+import { Exposures } from '../../../relay/rollout/exposure.ts';
+import { isIn } from '../check/rows.ts';
+import type { StoreLies } from '../disk.ts';
+import type { Canaries } from './canary.ts';
+
+export const rolloutCanaries: Canaries = {
+  'release-for-everybody': {
+    break() {
+      // What is shipped is what the source has, whoever it was handed to.
+      Exposures.prototype.outgoing = (_t, _shipment, what) => what;
+    },
+  },
+  'wave-unchecked': { break() {}, lies: () => readsReleases({ wave: 20 }) },
+  'abort-ignored': { break() {}, lies: () => readsReleases({ halted: false }) },
+};
+
+/** A node reads of each release row that it says something else. */
+function readsReleases(other: object): StoreLies {
+  return {
+    get(key, found) {
+      if (!found || !isIn(key, 'content')) return found;
+      const record = Buffer.from(found);
+      const keyEnd = 2 + record.readUInt16BE(0);
+      if (!record.toString('utf8', 2, keyEnd).startsWith('r/')) return found;
+      const said = JSON.parse(record.toString('utf8', keyEnd + 4)) as object;
+      const attributes = Buffer.from(JSON.stringify({ ...said, ...other }));
+      const length = Buffer.alloc(4);
+      length.writeUInt32BE(attributes.length);
+      return Buffer.concat([record.subarray(0, keyEnd), length, attributes]);
+    },
+  };
+}

@@ -1,0 +1,40 @@
+/** What a commit puts before a destination: rows in its own store, or in its mailbox. */
+import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
+import type { Change } from '../disk.ts';
+import type { Host } from '../host.ts';
+import type { World } from '../world.ts';
+import { type ContentSeen, isIn, Rows, rowOf, tableIdOf } from './rows.ts';
+
+export interface RowWritten extends ContentSeen {
+  readonly table: string;
+}
+
+/** Rows that have another content now. */
+export function rowsWritten(host: Host, changes: readonly Change[], before: MemoryStore): RowWritten[] {
+  const found: RowWritten[] = [];
+  Rows.of(host.rows, (rows) => {
+    let tables: Map<number, string> | undefined;
+    for (const { key, value } of changes) {
+      const content = isIn(key, 'tableRow') && value ? rowOf(value).content : undefined;
+      if (content === undefined) continue;
+      const was = before.read((reader) => reader.get(key));
+      if (was && rowOf(was).content === content) continue;
+      const seen = rows.content(content);
+      tables ??= rows.tables();
+      if (seen) found.push({ ...seen, table: tables.get(tableIdOf(key)) ?? '' });
+    }
+  });
+  return found;
+}
+
+/** The destination that holds a table, or for which it is held. */
+export function destinationOf(world: World, host: Host, table: string): string | undefined {
+  if (host.role === 'agent') return table === 'upstream' ? host.path : undefined;
+  if (!table.startsWith('mailbox/')) return undefined;
+  const path = pathBelow(host, table.slice('mailbox/'.length));
+  return world.hosts.get(path)?.role === 'agent' ? path : undefined;
+}
+
+export function pathBelow({ path }: Host, child: string): string {
+  return path === '' ? child : `${path}:${child}`;
+}

@@ -1,0 +1,147 @@
+/**
+ * Invariant 13: exposure never exceeds what is authorised, and an aborted wave grants nothing new. Looked at where a destination gets something: when its
+ * last hop hands a release out, when that brings something into its mailbox, and when the destination stores it. A version that was promoted once is
+ * for everybody; any other only for those to whom its release was handed, by a word that was valid.
+ */
+import { hash128 } from '../../../core/object/hash.ts';
+import type { Host } from '../host.ts';
+import type { Life } from '../life.ts';
+import { Places } from '../model/places.ts';
+import { absent, handedKey, isStagedObject, type ReleaseSeen, type Releases, versionOf } from '../model/releases.ts';
+import { stagedName } from '../plan/rollouts.ts';
+import { depthOf, nodeOfSource } from '../plan/tree.ts';
+import type { Check, World } from '../world.ts';
+import { destinationOf, pathBelow, rowsWritten } from './deliveries.ts';
+import { isIn, Rows } from './rows.ts';
+
+/** Between what is known and what is done of it lie some turns of a node. */
+const slackMs = 2_000;
+
+export function exposure(world: World, releases: Releases): Check {
+  const name = 'exposure is authorised, and an aborted wave grants nothing new';
+  /** `ID AGENT RELEASE` that were handed out by a valid word. */
+  const granted = new Set<string>();
+  const heard = new Heard();
+  const places = new Places(world);
+
+  const handOut = (host: Host, id: string, child: string, release: number) => {
+    const agent = world.hosts.get(pathBelow(host, child));
+    const why = agent ? whyNot(world, releases, { host, agent, id, release }, { heard, places }) : undefined;
+    if (why) world.violation(name, `${host.title} hands release ${release} of ${id} to ${child}: ${why}`);
+    granted.add(`${id} ${pathBelow(host, child)} ${release}`);
+  };
+
+  const deliver = (host: Host, path: string, key: string, version: string) => {
+    if (version === absent || releases.wasPromoted(key, version)) return;
+    const id = `${key.split('/')[1]}/${stagedName}`;
+    const isHanded = releases
+      .words(id)
+      .some(({ release }) => releases.isOf(id, release, key, version) && granted.has(`${id} ${path} ${release}`));
+    if (isHanded) return;
+    world.violation(
+      name,
+      `${host.title}: ${path} gets ${version} as ${key}, which was neither promoted nor handed to it`,
+    );
+  };
+
+  return {
+    name,
+    committed(host, changes, before) {
+      releases.committed(host, changes, before, world.nowMs);
+      places.committed(host, changes);
+      for (const { key, value } of changes) {
+        if (!value || !isIn(key, 'exposure')) continue;
+        const was = before.read((reader) => reader.get(key));
+        if (was && value.equals(was)) continue;
+        const { id, child } = handedKey(key);
+        handOut(host, id, child, (JSON.parse(value.toString()) as { release: number }).release);
+      }
+      for (const { table, key, attributes, body } of rowsWritten(host, changes, before)) {
+        const path = destinationOf(world, host, table);
+        if (key.startsWith('r/') && !table.startsWith('mailbox/')) {
+          heard.heard(host.life, key.slice(2), JSON.parse(attributes.toString()) as ReleaseSeen, world.nowMs);
+        } else if (path !== undefined && isStagedObject(key)) {
+          deliver(host, path, key, versionOf(body));
+        }
+      }
+    },
+  };
+}
+
+interface HandedOut {
+  readonly host: Host;
+  readonly agent: Host;
+  readonly id: string;
+  readonly release: number;
+}
+
+/** Undefined: it is right, by the word that the last hop has itself, and by what its origin has said. */
+function whyNot(
+  world: World,
+  releases: Releases,
+  { host, agent, id, release }: HandedOut,
+  { heard, places }: { readonly heard: Heard; readonly places: Places },
+): string | undefined {
+  const word = wordAt(host, id);
+  if (word?.release !== release) return `it knows of ${word ? `release ${word.release}` : 'no release'}`;
+  if (word.halted) return 'it is halted';
+  if (word.wave < 0) return 'no wave of it is authorised';
+  const silentMs = heard.silentMs(host.life, id, world.nowMs);
+  if (silentMs > word.authorizationSeconds * 1000 + slackMs) {
+    return `the last word came ${silentMs} ms ago, and is good for ${word.authorizationSeconds} s`;
+  }
+  const said = releases.words(id).filter((one) => one.release === release && one.wave >= 0);
+  const upTo = Math.max(-1, ...said.map(({ wave }) => wave));
+  if (word.wave > upTo) return `by wave ${word.wave}, and its origin has authorised ${upTo}`;
+  const wave = said.length > 0 ? places.wave(host, agent, said.at(-1)!) : undefined;
+  if (wave !== undefined && wave > word.wave) return `it belongs to wave ${wave}, authorised is ${word.wave}`;
+  return tooLate(world, releases, { host, agent, id, release }, word.authorizationSeconds);
+}
+
+/** A word that was taken back is good for its time once more at each level that was cut off with it. */
+function tooLate(
+  world: World,
+  releases: Releases,
+  { host, id, release }: HandedOut,
+  authorizationSeconds: number,
+): string | undefined {
+  const words = releases.words(id);
+  const last = words.findLastIndex((one) => one.release === release && !one.halted);
+  const after = words[last + 1];
+  if (!after) return undefined;
+  const levels = depthOf(host.path) - depthOf(nodeOfSource(sourceOfId(id)));
+  const lateMs = world.nowMs - after.atMs;
+  if (lateMs <= authorizationSeconds * 1000 * levels + slackMs) return undefined;
+  return `its origin ended it ${lateMs} ms ago, ${levels} levels above`;
+}
+
+/** The release row as a node has it. */
+function wordAt(host: Host, id: string): ReleaseSeen | undefined {
+  return Rows.of(host.rows, (rows) => {
+    const isOrigin = nodeOfSource(sourceOfId(id)) === host.path;
+    const table = rows.table(isOrigin ? `source/${sourceOfId(id)}` : 'upstream');
+    const content = table === undefined ? undefined : rows.row(table, hash128(`r/${id}`))?.content;
+    const seen = content === undefined ? undefined : rows.content(content);
+    return seen && (JSON.parse(seen.attributes.toString()) as ReleaseSeen);
+  });
+}
+
+function sourceOfId(id: string): string {
+  return id.slice(0, id.indexOf('/'));
+}
+
+/** When each process heard a word that says more than the one before; what came before its start it did not hear. */
+class Heard {
+  readonly #lives = new WeakMap<Life, Map<string, { readonly lease: string; readonly atMs: number }>>();
+
+  heard(life: Life, id: string, { lease, release }: ReleaseSeen, nowMs: number): void {
+    const known = this.#lives.get(life) ?? new Map<string, { lease: string; atMs: number }>();
+    this.#lives.set(life, known);
+    if (known.get(id)?.lease !== `${release}/${lease}`) known.set(id, { lease: `${release}/${lease}`, atMs: nowMs });
+  }
+
+  silentMs(life: Life, id: string, nowMs: number): number {
+    const atMs = this.#lives.get(life)?.get(id)?.atMs;
+    return atMs === undefined ? Number.POSITIVE_INFINITY : nowMs - atMs;
+  }
+}

@@ -1,0 +1,64 @@
+/** Invariant 13 at the origin: waves come one after the other, each when the one before has passed its gates, and a release is promoted behind its last one. */
+import type { Host } from '../host.ts';
+import { absent, type OriginState, type Releases, stagedId } from '../model/releases.ts';
+import { type RolloutWritten, waveCount } from '../model/waves.ts';
+import { stagedName } from '../plan/rollouts.ts';
+import type { Check, World } from '../world.ts';
+
+interface Written {
+  readonly spec?: { readonly rollout?: RolloutWritten };
+  readonly status?: { readonly phase?: string };
+}
+
+type Read = (host: Host, space: string, resource: string, name: string) => Written | undefined;
+
+/** `read` is what people wrote. */
+export function promotion(world: World, releases: Releases, read: Read = readFromSpace): Check {
+  const name = 'a release goes through its waves in order, and is promoted behind the last';
+  return {
+    name,
+    committed(host, _changes, before) {
+      if (host.isClone) return;
+      for (const space of host.planned.spaces) {
+        const id = stagedId(host, space);
+        const [was, is] = [releases.at(before, id), releases.now(host, id)];
+        const why =
+          was.release === is.release
+            ? undefined
+            : whyNot((resource, name) => read(host, space, resource, name), was, is);
+        if (why) world.violation(name, `${host.title}: release ${is.release?.release} of ${id} ${why}`);
+      }
+    },
+  };
+}
+
+/** From one release row to the next of the same release. */
+function whyNot(
+  read: (resource: string, name: string) => Written | undefined,
+  was: OriginState,
+  is: OriginState,
+): string | undefined {
+  const [from, to] = [was.release, is.release];
+  if (!from || !to || from.held === 0 || from.release !== to.release) return undefined;
+  const rollout = read('edgeplacements', stagedName)?.spec?.rollout;
+  if (!rollout) return undefined;
+  const isPromoted = to.held === 0;
+  if (isPromoted && isSame(was.promoted, is.current)) return undefined;
+  if (!isPromoted && to.wave === from.wave) return undefined;
+  if (!isPromoted && to.wave !== from.wave + 1) return `goes from wave ${from.wave} to ${to.wave}`;
+  if (isPromoted && from.wave !== waveCount(rollout) - 1) return `is promoted at wave ${from.wave}`;
+  if (from.halted) return `goes on from wave ${from.wave} while it is halted`;
+  for (const { rolloutGate } of rollout.waves?.[from.wave]?.gates ?? []) {
+    const phase = rolloutGate && read('rolloutgates', rolloutGate)?.status?.phase;
+    if (rolloutGate && phase !== 'Passed') return `passes the gate of wave ${from.wave}, which says ${phase}`;
+  }
+  return undefined;
+}
+
+function isSame(a: ReadonlyMap<string, string>, b: ReadonlyMap<string, string>): boolean {
+  return [...new Set([...a.keys(), ...b.keys()])].every((key) => (a.get(key) ?? absent) === (b.get(key) ?? absent));
+}
+
+function readFromSpace(host: Host, space: string, resource: string, name: string): Written | undefined {
+  return host.spaces.get(space)?.get({ group: 'edge.banyan.io', resource, namespace: '', name }) as Written | undefined;
+}

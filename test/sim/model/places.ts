@@ -1,0 +1,50 @@
+/** To which wave of a release a destination belongs at its last hop, by what is written there of it. */
+import { isIn } from '../check/rows.ts';
+import type { Change } from '../disk.ts';
+import type { Host } from '../host.ts';
+import type { Labels } from '../plan/action.ts';
+import type { World } from '../world.ts';
+import { placeOf } from './expected.ts';
+import type { Word } from './releases.ts';
+import { position, waveAt } from './waves.ts';
+
+/** A change of labels and what is done of it are some turns apart. */
+const slackMs = 2_000;
+
+export class Places {
+  readonly #world: World;
+  /** Of each agent, newest last. */
+  readonly #labels = new Map<Host, { readonly labels: Labels; readonly fromMs: number }[]>();
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  committed(host: Host, changes: readonly Change[]): void {
+    if (host.role === 'agent' || host.isClone || !changes.some(({ key }) => isIn(key, 'spaceObject'))) return;
+    for (const child of this.#world.childrenOf(host)) {
+      if (child.role !== 'agent') continue;
+      const place = placeOf(this.#world, child);
+      if (place === undefined || place === 'unknown') continue;
+      const { labels } = place;
+      const known = this.#labels.get(child) ?? [];
+      this.#labels.set(child, known);
+      if (JSON.stringify(known.at(-1)?.labels) === JSON.stringify(labels)) continue;
+      known.push({ labels, fromMs: this.#world.nowMs });
+    }
+  }
+
+  /** The earliest wave to which the agent belonged a moment ago or belongs now; undefined: not known. */
+  wave(parent: Host, agent: Host, { salt, drawn, rollout }: Word): number | undefined {
+    const key = { group: 'inventory.banyan.io', resource: 'synctargets', namespace: '', name: agent.name };
+    const uid = parent.spaces.get('')?.get(key)?.metadata.uid;
+    const known = this.#labels.get(agent);
+    if (uid === undefined || !known || !rollout) return undefined;
+    const sinceMs = this.#world.nowMs - slackMs;
+    const recent = known.filter((_, index) => (known[index + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= sinceMs);
+    const at = position(salt, uid);
+    return Math.min(
+      ...recent.map(({ labels }) => waveAt(rollout.waves ?? [], { labels, position: at, drawn: drawn ?? [] })),
+    );
+  }
+}

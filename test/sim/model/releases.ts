@@ -1,0 +1,174 @@
+/**
+ * What the releases of the tree's staged placements were, from what the origins wrote: which versions of an object were ever promoted, which a
+ * release is made of, and what was authorised when. A crash of an origin takes back what its disk had not; what others may have heard of it stays.
+ */
+import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
+import { isIn, prefix, Rows, rowOf, tableIdOf } from '../check/rows.ts';
+import type { Change } from '../disk.ts';
+import type { Host } from '../host.ts';
+import { stagedName, stagedNamespace } from '../plan/rollouts.ts';
+import { sourceOf } from '../plan/tree.ts';
+import { contentOf } from './expected.ts';
+import type { RolloutWritten } from './waves.ts';
+
+/** The attributes of a release row, as far as anybody else can judge them. */
+export interface ReleaseSeen {
+  readonly release: number;
+  readonly salt: string;
+  readonly wave: number;
+  readonly halted: boolean;
+  readonly drawn: readonly number[] | null;
+  readonly lease: number;
+  readonly authorizationSeconds: number;
+  readonly held: number;
+  readonly rolledBack?: true;
+}
+
+/** What an origin had authorised from then on. */
+export interface Word extends ReleaseSeen {
+  readonly atMs: number;
+  readonly rollout: RolloutWritten | undefined;
+}
+
+export const absent = '(none)';
+
+/** Versions by the keys of objects. */
+type Versions = ReadonlyMap<string, string>;
+
+export interface OriginState {
+  readonly release: ReleaseSeen | undefined;
+  readonly current: Versions;
+  readonly promoted: Versions;
+}
+
+const nothing: OriginState = { release: undefined, current: new Map(), promoted: new Map() };
+
+export class Releases {
+  /** By each snapshot of an origin's disk, `SOURCE/NAME` of its staged placements: what a crash leaves is one of them. */
+  readonly #states = new WeakMap<MemoryStore, ReadonlyMap<string, OriginState>>();
+  readonly #everPromoted = new Set<string>();
+  readonly #candidates = new Set<string>();
+  readonly #words = new Map<string, Word[]>();
+  readonly #keys = new Map<string, string>();
+
+  /** To be told of each commit of a host. */
+  committed(host: Host, changes: readonly Change[], before: MemoryStore, nowMs: number): void {
+    if (host.planned.spaces.length === 0 || host.isClone) return;
+    const isPutBack = !this.#states.has(before);
+    const known = this.#states.get(before) ?? new Map<string, OriginState>();
+    const states = new Map(known);
+    for (const space of host.planned.spaces) {
+      const source = sourceOf(host.planned, space);
+      const id = stagedId(host, space);
+      const next = this.#next(host, source, known.get(id) ?? nothing, isPutBack ? undefined : changes);
+      if (!next) continue;
+      states.set(id, next);
+      this.#note(host, space, id, next, nowMs);
+    }
+    this.#states.set(host.disk.newest, states);
+  }
+
+  /** Authorised at some time, newest last. */
+  words(id: string): readonly Word[] {
+    return this.#words.get(id) ?? [];
+  }
+
+  /** As a snapshot of its origin's disk had it. */
+  at(snapshot: MemoryStore, id: string): OriginState {
+    return this.#states.get(snapshot)?.get(id) ?? nothing;
+  }
+
+  /** As the disk of its origin has it. */
+  now(origin: Host, id: string): OriginState {
+    return this.at(origin.disk.newest, id);
+  }
+
+  wasPromoted(key: string, version: string): boolean {
+    return this.#everPromoted.has(`${key} ${version}`);
+  }
+
+  isOf(id: string, release: number, key: string, version: string): boolean {
+    return this.#candidates.has(`${id} ${release} ${key} ${version}`);
+  }
+
+  /** Without `changes` all that there is: of a disk that was put back nothing is known. */
+  #next(
+    host: Host,
+    source: string,
+    before: OriginState,
+    changes: readonly Change[] | undefined,
+  ): OriginState | undefined {
+    return Rows.of(host.rows, (rows) => {
+      const table = rows.table(`source/${source}`);
+      if (table === undefined) return undefined;
+      let { release } = before;
+      const current = new Map(before.current);
+      let isChanged = false;
+      for (const { key, value } of changes ?? rows.written(table)) {
+        if (!isIn(key, 'tableRow') || tableIdOf(key) !== table) continue;
+        const content = value && rowOf(value).content;
+        const seen = content === undefined ? undefined : rows.content(content);
+        const hash = `${host.title} ${key.toString('hex', 2)}`;
+        const name = seen?.key ?? this.#keys.get(hash);
+        if (name === undefined) continue;
+        this.#keys.set(hash, name);
+        if (name === `r/${source}/${stagedName}`) {
+          release = seen && (JSON.parse(seen.attributes.toString()) as ReleaseSeen);
+        } else if (isStagedObject(name)) {
+          current.set(name, versionOf(seen?.body, seen?.attributes));
+        } else {
+          continue;
+        }
+        isChanged = true;
+      }
+      if (!isChanged) return undefined;
+      const isPromoted = !release || release.held === 0;
+      return { release, current, promoted: isPromoted ? current : before.promoted };
+    });
+  }
+
+  #note(host: Host, space: string, id: string, { release, current, promoted }: OriginState, atMs: number): void {
+    for (const [key, version] of promoted) this.#everPromoted.add(`${key} ${version}`);
+    if (!release) return;
+    for (const [key, version] of current) this.#candidates.add(`${id} ${release.release} ${key} ${version}`);
+    const words = this.#words.get(id) ?? [];
+    this.#words.set(id, words);
+    words.push({ ...release, atMs, rollout: writtenRollout(host, space) });
+  }
+}
+
+/** As the author's object says it now. */
+function writtenRollout(host: Host, space: string): RolloutWritten | undefined {
+  const key = { group: 'edge.banyan.io', resource: 'edgeplacements', namespace: '', name: stagedName };
+  return (host.spaces.get(space)?.get(key)?.spec as { rollout?: RolloutWritten } | undefined)?.rollout;
+}
+
+/** `SOURCE/NAME` of the staged placement of a space. */
+export function stagedId(host: Host, space: string): string {
+  return `${sourceOf(host.planned, space)}/${stagedName}`;
+}
+
+export function isStagedObject(key: string): boolean {
+  const [type, source = '', , , namespace] = key.split('/');
+  return type === 'o' && namespace === stagedNamespace(source);
+}
+
+/** What a row's object says; absent without a body, or where no placement refers to it any more. */
+export function versionOf(body: Buffer | undefined, attributes?: Buffer): string {
+  if (!body) return absent;
+  const { refs } = attributes ? (JSON.parse(attributes.toString()) as { refs?: string[] }) : {};
+  if (refs && !refs.includes(stagedName)) return absent;
+  return contentOf(JSON.parse(body.toString()));
+}
+
+/** The release that was handed to a child, as its parent's store has it. */
+export function handed(rows: Rows, id: string, child: string): number | undefined {
+  const found = rows.get('exposure', `${id}\u0000${child}`);
+  return found && (JSON.parse(found.toString()) as { release: number }).release;
+}
+
+/** Of a key in the space of what was handed out. */
+export function handedKey(key: Buffer): { readonly id: string; readonly child: string } {
+  const [id = '', child = ''] = key.toString('utf8', prefix('exposure').length).split('\u0000');
+  return { id, child };
+}

@@ -1,0 +1,46 @@
+/** To which wave a destination belongs, from the words of the reference: docs/decisions has why it is so. */
+import { createHash } from 'node:crypto';
+import type { Labels, Selector } from '../plan/action.ts';
+import { matches } from './match.ts';
+
+export interface WaveWritten {
+  readonly name: string;
+  readonly selector?: Selector;
+  readonly fraction?: number;
+  readonly count?: number;
+  readonly soakSeconds?: number;
+  readonly gates?: readonly { readonly rolloutGate?: string }[];
+}
+
+export interface RolloutWritten {
+  readonly strategy: string;
+  readonly waves?: readonly WaveWritten[];
+  readonly authorizationSeconds: number;
+  readonly paused?: boolean;
+}
+
+/** In [0, 1): the first 53 bits of SHA-256 of the salt, a line feed and the destination's uid. */
+export function position(salt: string, uid: string): number {
+  const digest = createHash('sha256').update(`${salt}\n${uid}`).digest();
+  return Number(digest.readBigUInt64BE() >> 11n) / 2 ** 53;
+}
+
+/** The first wave to which it belongs; the rest comes behind the last one that is written. */
+export function waveAt(
+  waves: readonly WaveWritten[],
+  place: { readonly labels: Labels; readonly position: number; readonly drawn: readonly number[] },
+): number {
+  const found = waves.findIndex(({ selector, fraction, count = 0 }) => {
+    if (selector) return matches(selector, place.labels);
+    if (fraction !== undefined) return place.position < fraction;
+    return place.drawn.slice(0, count).includes(place.position);
+  });
+  return found < 0 ? waves.length : found;
+}
+
+/** How many there are: with the rest, unless the last that is written takes everybody. */
+export function waveCount({ waves = [] }: RolloutWritten): number {
+  const last = waves.at(-1);
+  const takesAll = last?.fraction === 1 || (last?.selector && Object.values(last.selector).flat().length === 0);
+  return waves.length + Number(!takesAll);
+}

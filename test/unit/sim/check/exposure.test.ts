@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { exposure } from '../../../sim/check/exposure.ts';
+import { Releases } from '../../../sim/model/releases.ts';
+import type { PlannedNode } from '../../../sim/plan/tree.ts';
+import { WrittenWorld } from '../written.ts';
+
+const id = 'center.retail/staged';
+const source = 'source/center.retail';
+const nodes: PlannedNode[] = [
+  { path: '', role: 'center', labels: {}, spaces: ['retail'] },
+  { path: 'a1', role: 'agent', labels: {}, spaces: [] },
+];
+const object = (value: string) => ({
+  key: 'o/center.retail//configmaps/w-center-retail-staged/o0',
+  attributes: { refs: ['staged'] },
+  body: { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'o0' }, data: { value } },
+});
+const word = (release: number, more: object = {}) => ({
+  key: `r/${id}`,
+  attributes: {
+    refs: ['staged'],
+    release,
+    salt: `uid/${release}`,
+    wave: 0,
+    halted: false,
+    drawn: [],
+    lease: release,
+    authorizationSeconds: 10,
+    held: 1,
+    ...more,
+  },
+});
+
+/** `one` is everybody's; `two` is the candidate of release 1. */
+function released(more: object = {}): WrittenWorld {
+  const releases = new Releases();
+  const written = new WrittenWorld(nodes, (world) => exposure(world, releases));
+  written.put('', source, object('one'), word(0, { held: 0, wave: -1 }));
+  written.put('', source, object('two'), word(1, more));
+  return written;
+}
+
+function handOut(written: WrittenWorld, release = 1): void {
+  written.note('', 'exposure', `${id}\u0000a1`, { release });
+}
+
+describe('the check of exposure', () => {
+  it('lets pass what was promoted, and a release that was handed out by a word that is valid', () => {
+    const written = released();
+    written.put('', 'mailbox/a1', object('one'));
+    handOut(written);
+    written.put('', 'mailbox/a1', object('two'));
+    written.put('a1', 'upstream', object('two'));
+    expect(written.messages).toEqual([]);
+  });
+
+  it.each(['', 'a1'])(
+    'bites when a version that was not promoted comes to who has no part in its release, at "%s"',
+    (path) => {
+      const written = released();
+      written.put(path, path === '' ? 'mailbox/a1' : 'upstream', object('two'));
+      expect(written.messages).toEqual([expect.stringContaining('neither promoted nor handed to it')]);
+    },
+  );
+
+  it('bites when a release is handed out that is halted, is not the present one, or was never authorised', () => {
+    const halted = released({ halted: true });
+    handOut(halted);
+    const other = released();
+    handOut(other, 2);
+    const early = released({ wave: -1 });
+    handOut(early);
+    expect(halted.messages).toEqual([expect.stringContaining('it is halted')]);
+    expect(other.messages).toEqual([expect.stringContaining('it knows of release 1')]);
+    expect(early.messages).toEqual([expect.stringContaining('no wave of it is authorised')]);
+  });
+
+  it('bites when the last word is too old', async () => {
+    const written = released();
+    await written.world.run(13_000);
+    handOut(written);
+    expect(written.messages).toEqual([expect.stringContaining('the last word came 13000 ms ago')]);
+  });
+});

@@ -1,0 +1,80 @@
+/** Hosts of a simulated tree whose commits a test writes by hand, so that a check can be shown what the product never does. */
+import { LocalTable } from '../../../core/feed/table.ts';
+import { hash128 } from '../../../core/object/hash.ts';
+import { SeededRandom } from '../../../core/runtime/random.ts';
+import type { Transaction } from '../../../core/store/store.ts';
+import { prefix } from '../../sim/check/rows.ts';
+import { SimStore } from '../../sim/disk.ts';
+import type { Host } from '../../sim/host.ts';
+import { Life } from '../../sim/life.ts';
+import type { PlannedNode } from '../../sim/plan/tree.ts';
+import { type Check, World } from '../../sim/world.ts';
+
+/** A row to be written: by the key of its entry. */
+export interface Written {
+  readonly key: string;
+  readonly attributes?: object;
+  readonly body?: object;
+}
+
+export class WrittenWorld {
+  readonly world: World;
+  readonly #stores = new Map<Host, SimStore>();
+  #revision = 1;
+
+  constructor(nodes: readonly PlannedNode[], ...checks: ((world: World) => Check)[]) {
+    this.world = new World(1, nodes);
+    this.world.checks.push(...checks.map((check) => check(this.world)));
+  }
+
+  host(path: string): Host {
+    return this.world.hosts.get(path)!;
+  }
+
+  get messages(): string[] {
+    return this.world.violations.map(({ message }) => message);
+  }
+
+  /** One commit. */
+  write(path: string, act: (t: Transaction) => void): void {
+    this.#store(this.host(path)).write(act);
+  }
+
+  put(path: string, table: string, ...rows: readonly Written[]): void {
+    this.write(path, (t) => {
+      for (const { key, attributes = {}, body } of rows) {
+        const content = { key, attributes: bytes(attributes), body: body ? bytes(body) : new Uint8Array(0) };
+        LocalTable.open(t, table).put(t, content, this.#revision++);
+      }
+    });
+  }
+
+  remove(path: string, table: string, ...keys: readonly string[]): void {
+    this.write(path, (t) => {
+      for (const key of keys) LocalTable.open(t, table).remove(t, hash128(key));
+    });
+  }
+
+  /** A row outside of tables. */
+  note(path: string, space: Parameters<typeof prefix>[0], key: string, value: object): void {
+    this.write(path, (t) => t.put(Buffer.concat([prefix(space), Buffer.from(key)]), bytes(value)));
+  }
+
+  #store(host: Host): SimStore {
+    const known = this.#stores.get(host);
+    if (known) return known;
+    const store = new SimStore({
+      disk: host.disk,
+      life: new Life(() => {}),
+      clock: this.world.clock,
+      random: new SeededRandom(1),
+      committed: (changes, before) => this.world.committed(host, changes, before),
+    });
+    this.#stores.set(host, store);
+    return store;
+  }
+}
+
+function bytes(value: object): Uint8Array {
+  return Buffer.from(JSON.stringify(value));
+}
