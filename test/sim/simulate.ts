@@ -7,8 +7,10 @@ import { fence } from './check/fence.ts';
 import { origins } from './check/origins.ts';
 import { promotion } from './check/promotion.ts';
 import { quiet } from './check/quiet.ts';
+import { readiness } from './check/readiness.ts';
 import { resumeCost } from './check/resume-cost.ts';
 import { resumes } from './check/resumes.ts';
+import { revived } from './check/revived.ts';
 import { tombstones } from './check/tombstones.ts';
 import { totals } from './check/totals.ts';
 import { transmitted } from './check/transmitted.ts';
@@ -53,7 +55,19 @@ export async function simulate(plan: Plan, lies?: (host: Host) => StoreLies | un
   running = world;
   world.lies = lies;
   const undisturbed = quiet(world);
-  const checks = [acknowledged, bounds, fence, origins, resumeCost, resumes, tombstones, totals, transmitted];
+  const checks = [
+    acknowledged,
+    bounds,
+    fence,
+    origins,
+    readiness,
+    resumeCost,
+    resumes,
+    revived,
+    tombstones,
+    totals,
+    transmitted,
+  ];
   world.checks.push(...checks.map((check) => check(world)), undisturbed);
   const releases = new Releases();
   if (hasReleases(plan)) world.checks.push(exposure(world, releases), promotion(world, releases));

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../../core/object/meta.ts';
 import { type Expectation, expectation, heldBy, type ModelPlacement } from '../model/expected.ts';
 import type { Releases } from '../model/releases.ts';
 import type { World } from '../world.ts';
-import { userSummaryWrong } from './summaries.ts';
+import { summaryWrong as foldWrong, readSummary, summarizersOf } from './summaries.ts';
 
 /** Agents that are cut off for good are none of it: what they hold is what they held. */
 export function notConverged(
@@ -48,8 +48,17 @@ function summariesWrong(model: Expectation, isCutOff: (path: string) => boolean)
     const broken = placement.broken.filter((path) => !isCutOff(path));
     const wrong = summaryWrong(placement, isReached.length, broken.length);
     if (wrong) return wrong;
-    const summary = isReached.length === placement.agents.length ? userSummaryWrong(placement) : undefined;
-    if (summary) return summary;
+    const told = isReached.length === placement.agents.length ? userSummariesWrong(placement) : undefined;
+    if (told) return told;
+  }
+  return undefined;
+}
+
+function userSummariesWrong({ host, space, object, agents, delivered }: ModelPlacement): string | undefined {
+  const { name = '' } = object.metadata;
+  for (const summarizer of summarizersOf(object)) {
+    const wrong = foldWrong(readSummary(host.spaces.get(space), name, summarizer), agents.length, delivered);
+    if (wrong) return `${host.title}/${space} ${name}.${summarizer} ${wrong}`;
   }
   return undefined;
 }

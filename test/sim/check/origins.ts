@@ -1,4 +1,4 @@
-/** Invariant 6: no deleted object revives without a newer origin write, and no older write takes the place of a newer one. */
+/** Invariant 6, on the wire: no older origin write takes the place of a newer one. */
 import type { Entry } from '../../../core/wire/generated/mesh.ts';
 import type { Host } from '../host.ts';
 import type { Check, World } from '../world.ts';
@@ -7,8 +7,6 @@ import { type RowSeen, Rows } from './rows.ts';
 
 export function origins(world: World): Check {
   const name = 'an older origin write never takes the place of a newer one';
-  /** Origin revision of the newest deletion that each table has taken in, by key hash. */
-  const deleted = new Map<Host, Map<string, number>>();
   let before: Map<string, RowSeen | undefined> | undefined;
   return {
     name,
@@ -23,9 +21,7 @@ export function origins(world: World): Check {
       const consumer = consumerOf(connection, frame.value.feed);
       if (consumer.host !== connection.host(to)) return;
       const after = rowsOf(consumer, frame.value.entries);
-      const gone = deleted.get(consumer.host) ?? new Map<string, number>();
-      deleted.set(consumer.host, gone);
-      for (const { keyHash, key, tombstone, originRevision } of frame.value.entries) {
+      for (const { keyHash, key, originRevision } of frame.value.entries) {
         const hash = `${consumer.table} ${keyHash.toString('hex')}`;
         const had = before.get(hash);
         const has = after.get(hash);
@@ -36,16 +32,7 @@ export function origins(world: World): Check {
             `${consumer.host.title} takes ${key || 'a tombstone'} of ${originRevision} over ${had.originRevision}`,
           );
         }
-        // A batch's tombstone carries the origin revision of what removed it; a reply's is only "not there".
-        if (tombstone && frame.$case === 'batch' && !has) {
-          gone.set(hash, Math.max(gone.get(hash) ?? 0, originRevision));
-        }
       }
-    },
-    replaced: (host) => void deleted.delete(host),
-    ended: (host) => void deleted.delete(host),
-    committed(host) {
-      void host;
     },
   };
 }

@@ -1,32 +1,40 @@
 /** Invariant 11, after healing: what a StatusSummary says is a fold over the leaves, here a sum over what each agent was to get. */
+import type { Space } from '../../../core/apiserver/space.ts';
 import { stableStringify } from '../../../core/object/canonical.ts';
-import type { Delivered, ModelPlacement } from '../model/expected.ts';
-import { summarizerName } from '../plan/made.ts';
+import type { KubeObject } from '../../../core/object/meta.ts';
+import type { Delivered } from '../model/expected.ts';
 
-interface Summary {
+export interface Summary {
   readonly rows?: readonly { readonly columns: readonly unknown[] }[];
-  readonly total?: number;
-  readonly rowErrors?: { readonly count: number };
   readonly completeness?: Readonly<Record<string, number>>;
 }
 
-/** Undefined: it is right, or the placement asks for none. All of its agents are reached. */
-export function userSummaryWrong({ host, space, object, agents, delivered }: ModelPlacement): string | undefined {
-  const { downsync = [] } = object.spec as { downsync?: { statusSummarizers?: string[] }[] };
-  if (!downsync.some(({ statusSummarizers = [] }) => statusSummarizers.includes(summarizerName))) return undefined;
-  const name = `${object.metadata.name}.${summarizerName}`;
+/** Names of the summarizers that a placement's objects are summed up by. */
+export function summarizersOf({ spec }: KubeObject): string[] {
+  const { downsync = [] } = spec as { downsync?: { statusSummarizers?: string[] }[] };
+  return [...new Set(downsync.flatMap(({ statusSummarizers = [] }) => statusSummarizers))];
+}
+
+export function readSummary(space: Space | undefined, placement: string, summarizer: string): Summary | undefined {
+  const name = `${placement}.${summarizer}`;
   const key = { group: 'edge.banyan.io', resource: 'statussummaries', namespace: '', name };
-  const summary = host.spaces.get(space)?.get(key) as Summary | undefined;
-  const title = `${host.title}/${space} ${name}`;
+  return space?.get(key) as Summary | undefined;
+}
+
+/** Undefined: it is right. All of the placement's agents are reached. */
+export function summaryWrong(
+  summary: Summary | undefined,
+  agents: number,
+  delivered: readonly Delivered[],
+): string | undefined {
   const { rows = [], completeness = {} } = summary ?? {};
   const told = rows.map(({ columns }) => stableStringify(columns)).sort();
   const should = fold(delivered).sort();
-  if (stableStringify(told) !== stableStringify(should))
-    return `${title} has ${told.join(' ')}, expected ${should.join(' ')}`;
-  if (!summary) return should.length > 0 ? `there is no ${title}` : undefined;
+  if (stableStringify(told) !== stableStringify(should)) return `has ${told.join(' ')}, expected ${should.join(' ')}`;
+  if (!summary) return undefined;
   const { expected, fresh, outdated } = completeness;
-  if (expected === agents.length && fresh === agents.length && outdated === 0) return undefined;
-  return `${title} is of ${stableStringify(completeness)}, expected ${agents.length} places`;
+  if (expected === agents && fresh === agents && outdated === 0) return undefined;
+  return `is of ${stableStringify(completeness)}, expected ${agents} places`;
 }
 
 /** By the label env: how many objects, and sum, least and greatest of what they say in `n`. */

@@ -8,7 +8,7 @@ import type { Chance } from './chance.ts';
 import { type PlannedNode, sourceOf, values } from './tree.ts';
 
 const share = 0.2;
-export const summarizerName = 'sums';
+const summarizerName = 'sums';
 const customizerName = 'made';
 
 export function madeNamespace(source: string): string {

@@ -1,0 +1,75 @@
+/**
+ * Invariant 7: a producer that is not ready deletes nothing by absence. What a reconciliation does not find goes only where the producer has said on the same
+ * connection that it is ready; and a relay that has lost its store says so to nobody before its own parent has said it to the relay.
+ */
+import { Feed, type Frame } from '../../../core/wire/generated/mesh.ts';
+import type { Host } from '../host.ts';
+import type { Connection, Side } from '../sim-network.ts';
+import type { Check, World } from '../world.ts';
+import { consumerOf } from './ends.ts';
+import { isIn, Rows, rowOf, tableIdOf } from './rows.ts';
+
+export function readiness(world: World): Check {
+  const name = 'a producer that is not ready deletes nothing by absence';
+  /** Relays that were emptied, until somebody above has said that it is ready. */
+  const knowsNothing = new Set<Host>();
+  /** The last word of either end. */
+  const isReady = new WeakMap<Connection, Record<Side, boolean>>();
+  return {
+    name,
+    replaced(host) {
+      if (
+        host.role === 'relay' &&
+        host.disk.newest.read((reader) => isEmpty(reader.scan({ from: Buffer.of(0), to: Buffer.of(255) })))
+      )
+        knowsNothing.add(host);
+      else knowsNothing.delete(host);
+    },
+    sent(connection, from, frame) {
+      const host = connection.host(from);
+      if (from === 'parent' && readyIn(frame) && knowsNothing.has(host)) {
+        world.violation(name, `${host.title} has lost its store, and says that it is ready before its parent has`);
+      }
+    },
+    receiving(connection, to, frame) {
+      const ready = readyIn(frame);
+      if (ready === undefined) return;
+      const words = isReady.get(connection) ?? { parent: false, child: false };
+      isReady.set(connection, { ...words, [to === 'child' ? 'parent' : 'child']: ready });
+      if (to === 'child' && ready) knowsNothing.delete(connection.child);
+    },
+    committed(host, changes, before) {
+      const { delivery } = world;
+      if (!delivery || delivery.connection.host(delivery.to) !== host) return;
+      const { connection, to, frame } = delivery;
+      // A batch says itself what is gone.
+      if (frame.frame?.$case === 'batch') return;
+      const producer: Side = to === 'child' ? 'parent' : 'child';
+      if (isReady.get(connection)?.[producer]) return;
+      const consumer = consumerOf(connection, to === 'child' ? Feed.FEED_DOWN : Feed.FEED_UP);
+      Rows.of(before, (rows) => {
+        const table = rows.table(consumer.table);
+        for (const { key, value } of changes) {
+          if (value !== undefined || !isIn(key, 'tableRow') || tableIdOf(key) !== table) continue;
+          const was = before.read((reader) => reader.get(key));
+          const content = was && rowOf(was).content;
+          if (content === undefined) continue;
+          const what = rows.keyOf(content);
+          world.violation(
+            name,
+            `${host.title} takes ${what} for gone, and its ${producer} has not said that it is ready`,
+          );
+        }
+      });
+    },
+  };
+}
+
+function readyIn({ frame }: Frame): boolean | undefined {
+  return frame?.$case === 'welcome' || frame?.$case === 'beat' ? frame.value.ready : undefined;
+}
+
+function isEmpty(rows: Iterable<unknown>): boolean {
+  for (const _ of rows) return false;
+  return true;
+}
