@@ -1,5 +1,5 @@
 /** Hosts of a simulated tree whose commits a test writes by hand, so that a check can be shown what the product never does. */
-import { LocalTable } from '../../../core/feed/table.ts';
+import { LocalTable, writeRow } from '../../../core/feed/table.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import { SeededRandom } from '../../../core/runtime/random.ts';
 import type { Transaction } from '../../../core/store/store.ts';
@@ -49,9 +49,15 @@ export class WrittenWorld {
     });
   }
 
-  remove(path: string, table: string, ...keys: readonly string[]): void {
+  remove(path: string, table: string, key: string): void {
+    this.write(path, (t) => void LocalTable.open(t, table).remove(t, hash128(key)));
+  }
+
+  /** Leaves a tombstone, as a producer does. */
+  bury(path: string, table: string, key: string, originRevision: number): void {
     this.write(path, (t) => {
-      for (const key of keys) LocalTable.open(t, table).remove(t, hash128(key));
+      const { id } = LocalTable.open(t, table);
+      writeRow(t, id, { keyHash: hash128(key), revision: originRevision, originRevision });
     });
   }
 

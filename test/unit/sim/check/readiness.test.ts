@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import type { Frame } from '../../../../core/wire/generated/mesh.ts';
+import { readiness } from '../../../sim/check/readiness.ts';
+import type { PlannedNode } from '../../../sim/plan/tree.ts';
+import { Connection } from '../../../sim/sim-network.ts';
+import type { Check } from '../../../sim/world.ts';
+import { WrittenWorld } from '../written.ts';
+
+const nodes: PlannedNode[] = [
+  { path: '', role: 'center', labels: {}, spaces: ['retail'] },
+  { path: 'r', role: 'relay', labels: {}, spaces: [] },
+  { path: 'r:a', role: 'agent', labels: {}, spaces: [] },
+];
+const key = 'o/center.retail//configmaps/w/o1';
+
+function beat(ready: boolean): Frame {
+  const none = { sequence: 1, head: 0, purgeRevision: 0, rootWatermark: 0, rootAgeMs: 0 };
+  return { frame: { $case: 'beat', value: { ...none, ready, watermarks: [], digest: undefined } } };
+}
+
+const reply: Frame = { frame: { $case: 'goodbye', value: { reason: '', returnAfterMs: 0 } } };
+
+function tree(): { written: WrittenWorld; check: Check; above: Connection; below: Connection } {
+  const written = new WrittenWorld(nodes, readiness);
+  const { world } = written;
+  const [center, relay, agent] = ['', 'r', 'r:a'].map((path) => written.host(path));
+  const above = new Connection(world.network, world, 1, relay!, center!);
+  const below = new Connection(world.network, world, 2, agent!, relay!);
+  return { written, check: world.checks[0]!, above, below };
+}
+
+describe('the check of readiness', () => {
+  it('lets what a reconciliation does not find go where the producer has said that it is ready', () => {
+    const { written, check, below } = tree();
+    written.put('r:a', 'upstream', { key, body: {} });
+    check.receiving?.(below, 'child', beat(true));
+    written.world.delivery = { connection: below, to: 'child', frame: reply };
+    written.remove('r:a', 'upstream', key);
+    expect(written.messages).toEqual([]);
+  });
+
+  it('bites when it goes before that, or after the producer has taken it back', () => {
+    for (const words of [[], [true, false]]) {
+      const { written, check, below } = tree();
+      written.put('r:a', 'upstream', { key, body: {} });
+      for (const ready of words) check.receiving?.(below, 'child', beat(ready));
+      written.world.delivery = { connection: below, to: 'child', frame: reply };
+      written.remove('r:a', 'upstream', key);
+      expect(written.messages).toEqual([`r:a takes ${key} for gone, and its parent has not said that it is ready`]);
+    }
+  });
+
+  it('bites when a relay that has lost its store is ready before its parent is', () => {
+    const { written, check, below } = tree();
+    written.world.replaced(written.host('r'));
+    check.sent?.(below, 'parent', beat(true));
+    expect(written.messages).toEqual([expect.stringContaining('r has lost its store, and says that it is ready')]);
+    const other = tree();
+    other.written.world.replaced(other.written.host('r'));
+    other.check.receiving?.(other.above, 'child', beat(true));
+    other.check.sent?.(other.below, 'parent', beat(true));
+    expect(other.written.messages).toEqual([]);
+  });
+});
