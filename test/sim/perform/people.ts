@@ -52,7 +52,9 @@ export class People {
       case 'unplace':
         return this.#write(action.source, (space) => remove(space, bare(edgeVersion, 'EdgePlacement', action.name)));
       case 'apply':
-        return this.#write(action.source, (space) => apply(space, action.object));
+        return this.#write(action.source, (space) => {
+          for (const object of action.objects) apply(space, object);
+        });
       case 'remove':
         return this.#write(action.source, (space) => remove(space, action.object));
       case 'answer':

@@ -51,7 +51,8 @@ export type Work =
   | { readonly do: 'place'; readonly source: string; readonly placement: PlannedPlacement }
   | { readonly do: 'unplace'; readonly source: string; readonly name: string }
   // Whole objects, of which a theme of the workload knows more (rollouts.ts and its neighbours).
-  | { readonly do: 'apply' | 'remove'; readonly source: string; readonly object: KubeObject }
+  | { readonly do: 'apply'; readonly source: string; readonly objects: readonly KubeObject[] }
+  | { readonly do: 'remove'; readonly source: string; readonly object: KubeObject }
   | {
       readonly do: 'answer';
       readonly source: string;

@@ -21,12 +21,10 @@ export function madeOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   const agents = nodes.filter(({ role }) => role === 'agent');
   const steps: Step[] = [];
   const add = (atMs: number, action: Action) => steps.push({ atMs, action });
-  const apply = (object: KubeObject): Action => ({ do: 'apply', source, object });
+  const apply = (...objects: KubeObject[]): Action => ({ do: 'apply', source, objects });
   const beginMs = 1_000 + chance.below(4_000);
-  add(beginMs, apply(customizerOf(chance, source)));
-  add(beginMs, apply(summarizerOf()));
-  add(beginMs, apply(placementOf(chance, source)));
-  for (const name of ['o0', 'o1']) add(beginMs, apply(objectOf(chance, source, name)));
+  add(beginMs, apply(summarizerOf(), placementOf(chance, source)));
+  for (const name of ['o0', 'o1']) add(beginMs, apply(customizerOf(chance, source), objectOf(chance, source, name)));
   const count = 4 + chance.below(10);
   for (let i = 0; i < count; i++) {
     add(beginMs + 500 + chance.below(spanMs - beginMs - 500), actionOf(chance, source, agents));
@@ -37,10 +35,13 @@ export function madeOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
 function actionOf(chance: Chance, source: string, agents: readonly PlannedNode[]): Action {
   const at = chance.fraction();
   const name = chance.of(['o0', 'o1', 'o2']);
-  if (at < 0.25) return { do: 'apply', source, object: customizerOf(chance, source) };
-  if (at < 0.4) return { do: 'apply', source, object: objectOf(chance, source, name) };
+  if (at < 0.25) return { do: 'apply', source, objects: [customizerOf(chance, source)] };
+  if (at < 0.4) {
+    // In this order: an object that names a Customizer which is not there yet stays what it was.
+    return { do: 'apply', source, objects: [customizerOf(chance, source), objectOf(chance, source, name)] };
+  }
   if (at < 0.47) return { do: 'remove', source, object: objectOf(chance, source, name) };
-  if (at < 0.55) return { do: 'apply', source, object: placementOf(chance, source) };
+  if (at < 0.55) return { do: 'apply', source, objects: [summarizerOf(), placementOf(chance, source)] };
   const { path: node } = chance.of(agents);
   const properties = { tills: `${1 + chance.below(3)}`, ...(chance.is(0.5) ? { zone: chance.of(['n', 's']) } : {}) };
   return { do: 'describe', node, properties, annotations: chance.is(0.5) ? { store: `s${chance.below(9)}` } : {} };

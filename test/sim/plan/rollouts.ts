@@ -21,8 +21,8 @@ export function rolloutsOf(chance: Chance, nodes: readonly PlannedNode[]): Step[
   const add = (atMs: number, action: Action) => steps.push({ atMs, action });
   const hasGate = chance.is(0.3);
   const beginMs = 1_000 + chance.below(4_000);
-  add(beginMs, { do: 'apply', source, object: placementOf(chance, source, hasGate) });
-  for (const name of ['o0', 'o1']) add(beginMs, { do: 'apply', source, object: objectOf(chance, source, name, 0) });
+  add(beginMs, { do: 'apply', source, objects: [placementOf(chance, source, hasGate)] });
+  for (const name of ['o0', 'o1']) add(beginMs, { do: 'apply', source, objects: [objectOf(chance, source, name, 0)] });
   const count = 2 + chance.below(5);
   for (let i = 0; i < count; i++) {
     const atMs = beginMs + 3_000 + chance.below(spanMs - beginMs - 3_000);
@@ -38,17 +38,19 @@ export function rolloutsOf(chance: Chance, nodes: readonly PlannedNode[]): Step[
 
 /** Whether anything of a plan goes out in waves. */
 export function hasReleases({ steps }: { readonly steps: readonly Step[] }): boolean {
-  return steps.some(({ action }) => action.do === 'apply' && action.object.metadata.name === stagedName);
+  return steps.some(
+    ({ action }) => action.do === 'apply' && action.objects.some(({ metadata }) => metadata.name === stagedName),
+  );
 }
 
 function releaseOf(chance: Chance, source: string, hasGate: boolean): Action[] {
   const at = chance.fraction();
   const name = chance.of(['o0', 'o1', 'o2']);
-  const put = (one: string): Action => ({ do: 'apply', source, object: objectOf(chance, source, one, 0.25) });
+  const put = (one: string): Action => ({ do: 'apply', source, objects: [objectOf(chance, source, one, 0.25)] });
   if (at < 0.6) return [put(name)];
   if (at < 0.75) return [put('o0'), put('o1')];
   if (at < 0.85) return [{ do: 'remove', source, object: objectOf(chance, source, name, 0) }];
-  return [{ do: 'apply', source, object: placementOf(chance, source, hasGate) }];
+  return [{ do: 'apply', source, objects: [placementOf(chance, source, hasGate)] }];
 }
 
 /** The last one of a name may be broken: a Deployment whose image can't be had. */

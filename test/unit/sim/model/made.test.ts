@@ -17,7 +17,7 @@ it('makes of what plans write what the product makes of it', () => {
     { path: 'a', role: 'agent', labels: {}, spaces: [] },
   ] as const;
   const written = Array.from({ length: 100 }, (_, seed) => madeOf(new Chance(seed), nodes)).flat();
-  const applied = written.flatMap(({ action }) => (action.do === 'apply' ? [action.object] : []));
+  const applied = written.flatMap(({ action }) => (action.do === 'apply' ? action.objects : []));
   const customizers = applied.filter(({ kind }) => kind === 'Customizer');
   const objects = applied.filter(({ kind }) => kind === 'ConfigMap');
   expect([customizers.length > 30, objects.length > 30]).toEqual([true, true]);
