@@ -40,6 +40,8 @@ interface Status {
 
 /** Of a release that is not everybody's: somebody else has to say something before it goes on. */
 const waiting = new Set(['Paused', 'RolledBack', 'WaitingForGate']);
+/** Or goes on by itself, each wave 90 s later. */
+const nobodyThere = 'none of its destinations is connected';
 
 function summariesWrong(model: Expectation, isCutOff: (path: string) => boolean): string | undefined {
   for (const placement of model.placements) {
@@ -81,7 +83,8 @@ function summaryWrong(
     return `${title} expects ${agents.length} places, told is ${told}`;
   if ((fresh ?? 0) + stale + never + quarantined !== expected) return `${title}: the parts are not the whole: ${told}`;
   if (isUnfinished) {
-    return waiting.has(rollout?.phase ?? '') ? undefined : `${title} neither goes on nor waits: ${rollout?.message}`;
+    const waits = waiting.has(rollout?.phase ?? '') || rollout?.message.includes(nobodyThere);
+    return waits ? undefined : `${title} neither goes on nor waits: ${rollout?.message}`;
   }
   const should = { fresh: reached, synced: reached, applied: reached, available: reached - broken, failed: broken };
   for (const [count, number] of Object.entries({ ...should, conflicted: 0, outdated: 0 })) {

@@ -93,7 +93,7 @@ function whyNot(
   const said = releases.words(id).filter((one) => one.release === release && one.wave >= 0);
   const upTo = Math.max(-1, ...said.map(({ wave }) => wave));
   if (word.wave > upTo) return `by wave ${word.wave}, and its origin has authorised ${upTo}`;
-  const wave = said.length > 0 ? places.wave(host, agent, said.at(-1)!) : undefined;
+  const wave = said.length > 0 ? places.wave(agent, said.at(-1)!) : undefined;
   if (wave !== undefined && wave > word.wave) return `it belongs to wave ${wave}, authorised is ${word.wave}`;
   return tooLate(world, releases, { host, agent, id, release }, word.authorizationSeconds);
 }

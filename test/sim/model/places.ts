@@ -35,14 +35,12 @@ export class Places {
   }
 
   /** The earliest wave to which the agent belonged a moment ago or belongs now; undefined: not known. */
-  wave(parent: Host, agent: Host, { salt, drawn, rollout }: Word): number | undefined {
-    const key = { group: 'inventory.banyan.io', resource: 'synctargets', namespace: '', name: agent.name };
-    const uid = parent.spaces.get('')?.get(key)?.metadata.uid;
+  wave(agent: Host, { salt, drawn, rollout }: Word): number | undefined {
     const known = this.#labels.get(agent);
-    if (uid === undefined || !known || !rollout) return undefined;
+    if (!known || !rollout) return undefined;
     const sinceMs = this.#world.nowMs - slackMs;
     const recent = known.filter((_, index) => (known[index + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= sinceMs);
-    const at = position(salt, uid);
+    const at = position(salt, agent.path);
     return Math.min(
       ...recent.map(({ labels }) => waveAt(rollout.waves ?? [], { labels, position: at, drawn: drawn ?? [] })),
     );

@@ -19,9 +19,9 @@ export interface RolloutWritten {
   readonly paused?: boolean;
 }
 
-/** In [0, 1): the first 53 bits of SHA-256 of the salt, a line feed and the destination's uid. */
-export function position(salt: string, uid: string): number {
-  const digest = createHash('sha256').update(`${salt}\n${uid}`).digest();
+/** In [0, 1): the first 53 bits of SHA-256 of the salt, a line feed and the path of the destination's agent. */
+export function position(salt: string, path: string): number {
+  const digest = createHash('sha256').update(`${salt}\n${path}`).digest();
   return Number(digest.readBigUInt64BE() >> 11n) / 2 ** 53;
 }
 
