@@ -1,4 +1,5 @@
 /** `banyan tree`: the tree as the nodes themselves show it, each relay asked for what hangs below it. */
+import { splitReplica } from '../../core/identity/replica.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import type { ApiClient } from './api-client.ts';
@@ -111,12 +112,14 @@ export function formatTree(rows: readonly TreeRow[], nowMs: number, wide = false
 
 async function rowsOf(api: Pick<ApiClient, 'list'>, path: string, rootDepth: number): Promise<TreeRow[]> {
   const context = `node/${path === '' ? 'center' : path}`;
+  // Siblings have one path, and the same children.
+  const own = splitReplica(path).name;
   try {
     const nodes = await api.list(context, '/apis/mesh.banyan.io/v1alpha1/nodes');
     return nodes.flatMap((node) => {
       const shown = (node.spec as NodeSpec | undefined)?.path ?? '';
-      if (shown === path) return [rowOf(node, rootDepth, 1)];
-      return parentOf(shown) === path ? [rowOf(node, rootDepth, 2)] : [];
+      if (shown === own) return [{ ...rowOf(node, rootDepth, 1), path }];
+      return parentOf(shown) === own ? [rowOf(node, rootDepth, 2)] : [];
     });
   } catch (error) {
     const session = `unreachable: ${describeError(error)}`;
@@ -152,7 +155,8 @@ function rowOf(node: KubeObject, rootDepth: number, rank: number): TreeRow {
       '; ',
     ),
     ...heardOf(rank === 1 ? rootHeardAt : session?.state === 'Disconnected' ? session.since : undefined),
-    rank,
+    // Of siblings, the one counts to which the child is attached.
+    rank: session?.state === 'Connected' ? rank + 0.5 : rank,
   };
 }
 

@@ -1,6 +1,7 @@
 /** What a node of a transcript runs on: time that stops when its process is killed, and a log of what a person would look for. */
 import type { Clock, Timer, VirtualClock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import type { LinkEvents } from '../../core/wire/link.ts';
 
 /** The shared time as one process sees it: its wall clock may be wrong, and nothing fires when it is dead or stopped. */
 export class ProcessClock implements Clock {
@@ -58,4 +59,14 @@ export function tellingLogger(tell: (line: string) => void): Logger {
   };
   const logger: Logger = { debug() {}, info() {}, warn: say, error: say, child: () => logger };
   return logger;
+}
+
+/** Events reach a process only while it lives and runs. */
+export function onClock(clock: ProcessClock, events: LinkEvents): LinkEvents {
+  return {
+    onFrame: (frame) => clock.run(() => events.onFrame(frame)),
+    onBytes: (count) => clock.run(() => events.onBytes(count)),
+    onDrain: () => clock.run(() => events.onDrain()),
+    onClose: (error) => clock.run(() => events.onClose(error)),
+  };
 }

@@ -6,29 +6,39 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import { fairWeather, type Side } from './line.ts';
 import { World } from './world.ts';
 
-type Command = (world: World, ...args: string[]) => unknown;
+/** What a transcript moves. */
+interface Stage {
+  run(ms: number): Promise<void>;
+  told(): string[];
+}
+
+type Commands<W> = { readonly [word: string]: (world: W, ...args: string[]) => unknown };
 
 /** Plays the commands of a transcript and gives the whole text as it should read. */
-export async function play(text: string): Promise<string> {
-  const world = new World();
+export function play(text: string): Promise<string> {
+  return playLines(text, new World(), commands);
+}
+
+/** The same with a world and commands of its own, beside `run TIME`. */
+export async function playLines<W extends Stage>(text: string, world: W, known: Commands<W>): Promise<string> {
   const out: string[] = [];
   for (const line of text.split('\n')) {
     if (line.startsWith('#') || (line === '' && out.at(-1) !== '')) out.push(line);
     if (!line.startsWith('> ')) continue;
     if (out.length > 0 && out.at(-1) !== '' && !out.at(-1)!.startsWith('#')) out.push('');
     out.push(line);
-    const shown = await perform(world, line.slice(2));
+    const shown = await perform(world, known, line.slice(2));
     out.push(...world.told(), ...shown);
   }
   while (out.at(-1) === '') out.pop();
   return `${out.join('\n')}\n`;
 }
 
-async function perform(world: World, line: string): Promise<string[]> {
-  const [word, ...args] = line.trim().split(/ +/);
-  const command = commands[word!];
+async function perform<W extends Stage>(world: W, known: Commands<W>, line: string): Promise<string[]> {
+  const [word = '', ...args] = line.trim().split(/ +/);
+  const command = word === 'run' ? (on: W, time = '') => on.run(milliseconds(time)) : known[word];
   if (!command)
-    throw new Error(`"${line}": there is no command "${word}"; there are ${Object.keys(commands).join(', ')}`);
+    throw new Error(`"${line}": there is no command "${word}"; there are run, ${Object.keys(known).join(', ')}`);
   try {
     const shown = await command(world, ...args);
     return Array.isArray(shown) ? shown.map(String) : [];
@@ -38,13 +48,12 @@ async function perform(world: World, line: string): Promise<string[]> {
   }
 }
 
-const commands: { readonly [word: string]: Command } = {
+const commands: Commands<World> = {
   start: (world, name) => world.start(name!),
   end: (world, name) => world.end(name!),
   crash: (world, name, how) => world.crash(name!, how === 'silently'),
   stop: (world, name) => world.stop(name!),
   continue: (world, name) => world.goOn(name!),
-  run: (world, time) => world.run(milliseconds(time!)),
   put: (world, name, key, body) => world.put(name!, key!, body!),
   // fill NAME KEY COUNT BODY_BYTES: numbered keys
   fill: (world, name, key, count, bytes) => {

@@ -15,7 +15,7 @@ import type { Reader } from '../../core/store/store.ts';
 import { content } from '../support/session-pair.ts';
 import { FrameWords } from './frame-words.ts';
 import { Line, type Side } from './line.ts';
-import { ProcessClock, tellingLogger } from './process.ts';
+import { onClock, ProcessClock, tellingLogger } from './process.ts';
 
 interface Running<Session> {
   readonly clock: ProcessClock;
@@ -309,14 +309,4 @@ export class World {
     this.#child(name).running = { clock, session, producer, consumer };
     session.start();
   }
-}
-
-/** Events reach a process only while it lives and runs. */
-function onClock(clock: ProcessClock, events: Parameters<Line['dial']>[0]): typeof events {
-  return {
-    onFrame: (frame) => clock.run(() => events.onFrame(frame)),
-    onBytes: (count) => clock.run(() => events.onBytes(count)),
-    onDrain: () => clock.run(() => events.onDrain()),
-    onClose: (error) => clock.run(() => events.onClose(error)),
-  };
 }

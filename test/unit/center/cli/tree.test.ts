@@ -73,3 +73,20 @@ it('adds what a relay itself says of why it has no session', async () => {
   });
   expect(eu).toContain(`DeletionHeld: 3 entries; ${message}`);
 });
+
+it('shows what hangs below siblings once, as the one sees it to which it is attached', async () => {
+  const session = (state: string) => ({ session: { state } });
+  const waits = { type: 'WaitsForParent', status: 'True', message: 'takes nothing from this parent since noon: x' };
+  const shown = await lines({
+    '': [node('', {}), node('eu', session('Disconnected')), node('eu~1', session('Connected'))],
+    eu: [node('eu', {}), node('eu:shop', session('Disconnected'))],
+    'eu~1': [node('eu', {}), node('eu:shop', { ...session('Connected'), conditions: [waits] })],
+  });
+  expect(shown.slice(1).map((line) => line.trim().split(/ {2,}/).slice(0, 3))).toEqual([
+    ['center', 'Relay'],
+    ['eu', 'Relay', 'Disconnected'],
+    ['shop', 'Relay', 'Connected'],
+    ['eu~1', 'Relay', 'Connected'],
+  ]);
+  expect(shown.join('\n')).toContain('WaitsForParent: takes nothing from this parent since noon');
+});
