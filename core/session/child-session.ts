@@ -10,7 +10,7 @@ import type { Random } from '../runtime/random.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { SessionStreams } from '../stream/streams.ts';
 import { maxFrameBytes } from '../wire/frames.ts';
-import { checkFromAbove } from '../wire/from-above.ts';
+import { checkFromAbove, checkMarks } from '../wire/from-above.ts';
 import { Feed, type Frame, type Welcome } from '../wire/generated/mesh.ts';
 import type { Dialer, Link, LinkEvents } from '../wire/link.ts';
 import { Acknowledgements } from './acknowledgements.ts';
@@ -384,7 +384,10 @@ class Attempt {
           this.#ports.committed(changes);
           gate.progressed();
         },
-        watermarks: (marks, at) => gate.heard(marks, at),
+        watermarks: (marks, at) => {
+          checkMarks(this.#ports.path, marks);
+          return gate.heard(marks, at);
+        },
         acknowledged: () => {},
         acknowledgements: new Acknowledgements(store, clock),
         caughtUp: () => {

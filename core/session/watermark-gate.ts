@@ -3,9 +3,11 @@ import type { FeedConsumer } from '../feed/consumer.ts';
 import type { AppliedChange } from '../feed/feed.ts';
 import { timestamp } from '../object/conditions.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { BanyanError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { WaitsAttributes } from '../wire/entry-attributes.ts';
+import { watermarksMax } from '../wire/frame-bounds.ts';
 import { behind, positionsOf, raised, raiseWatermarks, readWatermarks, type Watermarks } from './watermark.ts';
 
 export interface WatermarkGatePorts {
@@ -72,6 +74,9 @@ export class WatermarkGate {
   heard(marks: Watermarks, head: number): boolean {
     if (Object.keys(marks).length > 0) {
       this.#heard = raised(this.#heard, marks);
+      const sources = Object.keys(this.#heard).length;
+      if (sources > watermarksMax)
+        throw new BanyanError('Protocol', `watermarks of ${sources} sources; at most ${watermarksMax}`);
       this.#pending = { marks: raised(this.#pending?.marks ?? {}, marks), head };
       this.progressed();
     }

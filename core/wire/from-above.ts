@@ -59,10 +59,24 @@ function parsed(key: string, attributes: Uint8Array): object {
 
 /** A source is the path of a node, with dots, and the name of one of its spaces. */
 function checkSource(path: string, key: string, source: string): void {
-  const node = source.slice(0, Math.max(0, source.lastIndexOf('.')));
-  if (node === 'center' || path.replaceAll(':', '.').startsWith(`${node}.`)) return;
+  if (isAbove(path, source)) return;
   throw new BanyanError(
     'Protocol',
     `the parent of "${path}" sends the entry "${key}" of "${source}", which is not above it`,
   );
+}
+
+/** Watermarks are of sources above the child too. Throws Protocol. */
+export function checkMarks(path: string, marks: Readonly<Record<string, number>>): void {
+  for (const source of Object.keys(marks)) {
+    if (isAbove(path, source)) continue;
+    const words = JSON.stringify(source.slice(0, 100));
+    throw new BanyanError('Protocol', `the parent of "${path}" sends a watermark of ${words}, which is not above it`);
+  }
+}
+
+/** `path` is of a node that hears of the source. */
+function isAbove(path: string, source: string): boolean {
+  const node = source.slice(0, Math.max(0, source.lastIndexOf('.')));
+  return node === 'center' || path.replaceAll(':', '.').startsWith(`${node}.`);
 }

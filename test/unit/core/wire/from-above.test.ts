@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkFromAbove } from '../../../../core/wire/from-above.ts';
+import { checkFromAbove, checkMarks } from '../../../../core/wire/from-above.ts';
 
 const check = (path: string, key: string, attributes = '{}') =>
   checkFromAbove(path, {
@@ -33,5 +33,15 @@ describe('what a parent sends', () => {
   ])('to %s may not be %s with %s', (path, key, attributes, message) => {
     expect(() => check(path, key, attributes)).toThrow(expect.objectContaining({ code: 'Protocol' }));
     expect(() => check(path, key, attributes)).toThrow(message);
+  });
+});
+
+describe('watermarks that a parent sends', () => {
+  it('are of sources above the child', () => {
+    expect(() => checkMarks('eu:paris:till', { 'center.retail': 1, 'eu.ops': 2, 'eu.paris.ops': 3 })).not.toThrow();
+    expect(() => checkMarks('eu:paris:till', { 'us.ops': 1 })).toThrow(
+      'a watermark of "us.ops", which is not above it',
+    );
+    expect(() => checkMarks('eu:paris', { ['x'.repeat(70_000)]: 1 })).toThrow('which is not above it');
   });
 });

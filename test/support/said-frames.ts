@@ -1,0 +1,109 @@
+/** What either side of a session says when all is right, as bytes that no encoder of the product has made: one frame of each kind, with what comes before it. */
+import { write } from '../protocol/bytes.ts';
+import { contentHash, hash, highest, lowest, type Row } from '../protocol/rows.ts';
+import type { OneSide, Side } from './one-side.ts';
+import { rowsOfSide } from './one-side.ts';
+
+export interface Said {
+  readonly kind: string;
+  /** Of the message, in proto/mesh.proto. */
+  readonly message: string;
+  readonly number: number;
+  readonly value: Buffer;
+  /** Frames before it. */
+  readonly before: readonly Buffer[];
+}
+
+export const epoch = Buffer.alloc(16, 0xaa);
+const incarnation = Buffer.alloc(16, 0xbb);
+const large = Buffer.alloc(5_000, 0x20);
+const whole = (count: number, fingerprint: Buffer) => write([1, lowest], [2, highest], [3, count], [4, fingerprint]);
+
+export function frameOf(number: number, value: Buffer): Buffer {
+  return write([number, [value]]);
+}
+
+/** `to` is who hears it: what its peer would say, in order. */
+export function saidTo(to: Side, { pair }: OneSide): Said[] {
+  // A parent knows the key, to a child it is one of a later version.
+  const key = to === 'parent' ? 'labels' : 'x';
+  const row: Row = { key, attributes: Buffer.from('{}'), body: Buffer.from('{}'), originRevision: 3 };
+  const entry = write([1, hash(row.key)], [2, 1], [3, 3], [5, row.key], [6, row.attributes], [7, row.body]);
+  const [own, peers] = to === 'parent' ? [1, 2] : [2, 1];
+  const producer = to === 'parent' ? pair.parent.producer : pair.child.producer;
+  const ownEpoch = Buffer.from(producer.epoch, 'hex');
+  const tuple = write([1, ownEpoch], [2, Buffer.from(producer.incarnation, 'hex')]);
+  const hello = write(
+    [1, 1],
+    [2, 2],
+    [3, 'eu:kid'],
+    [4, 'agent'],
+    [5, 1_900_000_000],
+    [6, incarnation],
+    [8, tuple],
+    [9, 1 << 20],
+  );
+  const welcome = (resumes: boolean) =>
+    write([1, 2], [2, 1], [3, tuple], [4, 1 << 20], [5, resumes], [6, true], [9, epoch], [10, incarnation]);
+  const resume = (resumes: boolean) => write([1, 2], [2, resumes], [3, epoch], [4, incarnation]);
+  const beat = write(
+    [1, 1],
+    [2, 1],
+    [3, 1],
+    [5, 7],
+    [6, true],
+    [7, [write([1, 'center.s'], [2, 4])]],
+    [10, write([1, 9], [2, 1], [3, epoch])],
+  );
+  const greeting = (resumes: boolean) =>
+    to === 'parent' ? [frameOf(1, hello), frameOf(16, resume(resumes))] : [frameOf(2, welcome(resumes))];
+  const live = greeting(true);
+  const asked = [...greeting(false), frameOf(14, write([1, 1], [2, 1], [6, true]))];
+  const item = write([1, hash(row.key)], [2, contentHash(row)], [3, 3]);
+  const list = write([1, 3], [2, write([1, lowest], [2, highest], [3, 1])], [4, [item]]);
+  const written = to === 'parent' ? rowsOfSide : 1;
+  const said = (
+    kind: string,
+    message: string,
+    number: number,
+    value: Buffer,
+    before: readonly Buffer[] = live,
+  ): Said => ({
+    kind,
+    message,
+    number,
+    value,
+    before,
+  });
+  return [
+    said('hello', 'Hello', 1, hello, to === 'parent' ? [] : live),
+    said('welcome', 'Welcome', 2, welcome(true), to === 'parent' ? live : []),
+    said('retry', 'Retry', 3, write([1, 60_000], [2, 'busy'], [3, 'later']), to === 'parent' ? live : []),
+    said('resume', 'Resume', 16, resume(true), to === 'parent' ? live.slice(0, 1) : live),
+    said('batch', 'Batch', 4, write([1, peers], [2, [entry]], [4, 1], [5, 1], [6, epoch], [7, incarnation])),
+    said('piece', 'Piece', 18, write([1, peers], [2, hash(large)], [4, large.length], [5, large.subarray(0, 4_096)])),
+    said('ack', 'Ack', 5, write([1, own], [2, written], [3, ownEpoch])),
+    said('credit', 'Credit', 10, write([2, own])),
+    said('beat', 'Beat', 14, beat),
+    said(
+      'reconcile_request',
+      'ReconcileRequest',
+      6,
+      write([1, own], [2, 1], [3, [whole(0, Buffer.alloc(16))]], [4, [hash('k1')]]),
+    ),
+    said(
+      'reconcile_reply',
+      'ReconcileReply',
+      7,
+      write([1, peers], [2, 1], [3, [list]], [5, 1], [6, epoch], [7, incarnation]),
+      asked,
+    ),
+    said('open', 'Open', 8, write([1, 2], [2, 'eu'], [3, 'echo'], [4, 1_000], [10, 'jo'], [13, 1_000])),
+    said('data', 'Data', 9, write([1, 2], [2, large])),
+    said('fin', 'Fin', 11, write([1, 2])),
+    said('reset', 'Reset', 12, write([1, 2], [2, 1], [3, 'gone'])),
+    said('census', 'Census', 13, write([1, 2])),
+    said('proof', 'Proof', 17, write([1, Buffer.alloc(32, 1)])),
+    said('goodbye', 'Goodbye', 15, write([1, 'bye'], [2, 2_000])),
+  ];
+}
