@@ -9,6 +9,7 @@ import { ChildSession } from '../../core/session/child-session.ts';
 import { beginBoot } from '../../core/session/node-identity.ts';
 import type { Store } from '../../core/store/store.ts';
 import { grpcDialer } from '../../core/wire/grpc/grpc-dialer.ts';
+import type { Dialer } from '../../core/wire/link.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import { wayTo } from '../support/ways.ts';
 
@@ -19,10 +20,13 @@ export interface MeshChildOptions {
   readonly credentials: NodeCredentials;
   /** After the commit, before it is durable. */
   committed(changes: readonly AppliedChange[]): void;
+  /** Bytes that came from the parent, without those of TLS and of connections. */
+  received?(bytes: number): void;
 }
 
 /** Resolves when the child is attached. */
-export function attachChild({ store, path, parent, credentials, committed }: MeshChildOptions): Promise<ChildSession> {
+export function attachChild(options: MeshChildOptions): Promise<ChildSession> {
+  const { store, path, parent, credentials, committed, received } = options;
   const clock = systemClock;
   const random = systemRandom;
   const { identity, producer, consumer } = store.write((t) => {
@@ -34,13 +38,14 @@ export function attachChild({ store, path, parent, credentials, committed }: Mes
       consumer: FeedConsumer.open(t, { name: 'upstream' }),
     };
   });
+  const dialer = grpcDialer(wayTo({ address: parent.address, parentPath: parent.path, credentials, clock }));
   return new Promise((resolve) => {
     const session: ChildSession = new ChildSession({
       store,
       clock,
       random,
       log: silentLogger,
-      dialer: grpcDialer(wayTo({ address: parent.address, parentPath: parent.path, credentials, clock })),
+      dialer: received ? metered(dialer, received) : dialer,
       identity,
       path,
       role: 'agent',
@@ -56,4 +61,22 @@ export function attachChild({ store, path, parent, credentials, committed }: Mes
     });
     session.start();
   });
+}
+
+function metered(dialer: Dialer, received: (bytes: number) => void): Dialer {
+  return {
+    dial: (events, timeoutMs) =>
+      dialer.dial(
+        {
+          onFrame: (frame) => events.onFrame(frame),
+          onBytes: (count) => {
+            received(count);
+            events.onBytes(count);
+          },
+          onDrain: () => events.onDrain(),
+          onClose: (error) => events.onClose(error),
+        },
+        timeoutMs,
+      ),
+  };
 }
