@@ -37,7 +37,7 @@ const ways: Way[] = [
     async topology(proxies) {
       const { front } = (await frontsOfParents())[0]!;
       await proxies.squid('squid', front, ['http_access allow known'], `store:${password}`);
-      return retailTopology(() => ({ proxy: `http://store:${password}@127.0.0.1:${front}` }));
+      return retailTopology(() => ({ transport: 'grpc', proxy: `http://store:${password}@127.0.0.1:${front}` }));
     },
   },
   {
@@ -79,7 +79,12 @@ const ways: Way[] = [
         servers.join('\n'),
       );
       return retailTopology(
-        (parent) => ({ endpoint: `127.0.0.1:${frontOf(fronts, parent).front}`, terminatedTls: true, ca }),
+        (parent) => ({
+          transport: 'grpc',
+          endpoint: `127.0.0.1:${frontOf(fronts, parent).front}`,
+          terminatedTls: true,
+          ca,
+        }),
         (path) => {
           const front = fronts.find(({ parent }) => parent === path);
           return front ? { meshPort: front.meshPort, terminatedTls: true } : undefined;

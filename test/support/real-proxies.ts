@@ -64,9 +64,9 @@ export class RealProxies implements AsyncDisposable {
     await this.#start(name, 'squid', ['-N', '-n', name, '-f', file], [port]);
   }
 
-  async haproxy(ports: readonly number[], config: string): Promise<void> {
+  async haproxy(ports: readonly number[], config: string, name = 'haproxy'): Promise<void> {
     const head = 'defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 60s\n  timeout server 60s\n';
-    await this.#start('haproxy', 'haproxy', ['-db', '-f', this.write('haproxy.conf', `${head}${config}\n`)], ports);
+    await this.#start(name, 'haproxy', ['-db', '-f', this.write(`${name}.conf`, `${head}${config}\n`)], ports);
   }
 
   async nginx(ports: readonly number[], servers: string): Promise<void> {

@@ -25,7 +25,7 @@ export type Toxic =
   | { readonly type: 'bandwidth'; readonly attributes: { readonly rate: number } }
   | { readonly type: 'latency'; readonly attributes: { readonly latency: number } }
   | { readonly type: 'limit_data'; readonly attributes: { readonly bytes: number } }
-  | { readonly type: 'reset_peer' | 'timeout'; readonly attributes: { readonly timeout: number } };
+  | { readonly type: 'timeout'; readonly attributes: { readonly timeout: number } };
 
 /** Data from the node that is dialed to the one that dials is `downstream`. */
 export type Stream = 'upstream' | 'downstream';
