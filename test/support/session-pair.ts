@@ -22,6 +22,8 @@ export class SessionPair {
   parentReady = true;
   childReady = true;
   cut = false;
+  /** The highest version that the child says. */
+  versionMax: number | undefined;
   /** Of links from now on. */
   expiry: Expiry | undefined;
   #seed = 1;
@@ -76,6 +78,8 @@ export class SessionPair {
       isCut: () => this.cut,
       expiry: () => this.expiry,
       passes: (frame: Frame, from: 'child' | 'parent') => {
+        if (frame.frame?.$case === 'hello')
+          frame.frame.value.versionMax = this.versionMax ?? frame.frame.value.versionMax;
         this.frames.push({ from, frame, atMs: this.clock.monotonicMs() });
         return true;
       },

@@ -79,6 +79,11 @@ export class Line implements Dialer {
     }
   }
 
+  /** As if the process on that side had sent it. */
+  say(from: Side, frame: Frame): void {
+    for (const end of this.#open) if (end.side === from) end.send(frame);
+  }
+
   sent(from: Side, frame: Frame): void {
     this.#ports.sent(from, frame);
   }

@@ -70,6 +70,8 @@ const commands: Commands<World> = {
   flush: (world, name) => world.store(name!).completeFlush(),
   'disk-full': (world, name) => world.diskFull(name!),
   'wall-clock': (world, name, offset) => world.setWallOffset(name!, milliseconds(offset!)),
+  // say NAME WORD NUMBERS: a frame that the process itself would not say (lies.ts)
+  say: (world, name, word, ...numbers) => world.say(name!, word!, numbers.map(Number)),
   'hide-beats': (world) => {
     world.beats = false;
   },

@@ -2,6 +2,7 @@
 import { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
+import type { Judge } from '../../core/feed/quarantine.ts';
 import type { TableRows } from '../../core/feed/table.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { VirtualClock } from '../../core/runtime/clock.ts';
@@ -14,6 +15,7 @@ import { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import type { Reader } from '../../core/store/store.ts';
 import { content } from '../support/session-pair.ts';
 import { FrameWords } from './frame-words.ts';
+import { lieOf } from './lies.ts';
 import { Line, type Side } from './line.ts';
 import { onClock, ProcessClock, tellingLogger } from './process.ts';
 
@@ -32,6 +34,8 @@ interface ChildProcess {
 
 const startMs = 1_700_000_000_000;
 const parentPath = 'eu';
+/** In transcripts, what has this body is not what its key says. */
+const judge: Judge = ({ body }) => (Buffer.from(body).toString() === 'poison' ? { reason: 'it is poison' } : undefined);
 
 export class World {
   readonly #clock = new VirtualClock(startMs);
@@ -150,6 +154,12 @@ export class World {
 
   setWallOffset(name: string, ms: number): void {
     this.#wallOffsetMs.set(name, ms);
+  }
+
+  /** A frame that no process says, on the line of the only child. */
+  say(name: string, word: string, numbers: readonly number[]): void {
+    const { producer } = this.#running(name === 'parent' ? 'kid' : 'parent');
+    this.line('kid').say(name === 'parent' ? 'parent' : 'child', lieOf(word, numbers, producer.epoch));
   }
 
   line(name: string): Line {
@@ -284,7 +294,7 @@ export class World {
       return {
         identity: boot,
         producer: FeedProducer.open(t, { name: 'outbox', bootNonce: boot.bootNonce, random }),
-        consumer: FeedConsumer.open(t, { name: 'upstream' }),
+        consumer: FeedConsumer.open(t, { name: 'upstream', judge }),
       };
     });
     const session = new ChildSession({

@@ -65,6 +65,36 @@ describe.each(recordings())('what version $version said in "$name"', (recording)
   });
 });
 
+describe('version 1', () => {
+  const frames = recordings()
+    .filter(({ version }) => version === 'v1')
+    .flatMap(sessionsOf)
+    .flat();
+
+  it('is recorded with each frame that it had in a session', () => {
+    const said = new Set(frames.map(({ kind }) => kind));
+    const all = 'hello welcome retry resume batch ack beat reconcileRequest reconcileReply goodbye'.split(' ');
+    expect([...said].sort()).toEqual(all.sort());
+  });
+
+  it('is what both ends of today speak when one of them has no other, large contents too', async () => {
+    const pair = new SessionPair();
+    const large = 'x'.repeat(300_000);
+    pair.put('small', '1');
+    pair.put('large', large);
+    pair.child.store.write((t) => pair.child.producer.put(t, content('labels', large), 0));
+    pair.versionMax = 1;
+    pair.child.session.start();
+    await pair.run(200);
+    expect(pair.held()).toEqual({ small: '1', large });
+    expect(pair.up.map(({ key }) => key)).toEqual(['labels']);
+    const said = kinds(pair.frames.map(({ frame }) => frame));
+    expect(said).toEqual(expect.arrayContaining(['batch', 'ack']));
+    for (const newer of ['piece', 'credit']) expect(said).not.toContain(newer);
+    expect(pair.said.join()).not.toContain('disconnected');
+  });
+});
+
 /** What was acknowledged is of this parent's table, and not of the one that there was when it was recorded. */
 function toThis(pair: SessionPair) {
   return (recorded: RecordedFrame): RecordedFrame => {
