@@ -1,0 +1,78 @@
+/** Invariant 14, of single frames: no honest node sends more of anything in a frame than docs/protocol.md says ("Links", "Byte streams"). */
+import type { Entry, Frame } from '../../../core/wire/generated/mesh.ts';
+
+const KiB = 1024;
+
+/** By what is counted; the numbers are those of the page, and not the product's constants. */
+export const bounds = {
+  'entries of a batch': 512,
+  'bytes of a batch': 64 * KiB,
+  'bytes of a piece': 64 * KiB,
+  'bytes of a content in pieces': 4 * KiB * KiB,
+  'bytes of an answer': 256 * KiB,
+  'ranges of a request': 256,
+  'keys of a request': 256,
+  'ranges of an answer': 256,
+  'rows of a list': 64,
+  'parts of a range': 16,
+  'contents that are held in pieces': 32,
+  'streams of a session': 256,
+  'bytes of data': 32 * KiB,
+  'bytes of a key': 1_500,
+} as const;
+
+export type Bound = keyof typeof bounds;
+
+/** In words what is more than it may be. */
+export function beyond({ frame }: Frame): string | undefined {
+  for (const [bound, count] of counted(frame))
+    if (count > bounds[bound]) return `${count} ${bound}, at most ${bounds[bound]}`;
+  return undefined;
+}
+
+function counted(frame: Frame['frame']): [Bound, number][] {
+  switch (frame?.$case) {
+    case 'hello':
+    case 'welcome':
+      return [['contents that are held in pieces', frame.value.held.length]];
+    case 'batch': {
+      const { entries } = frame.value;
+      return [['entries of a batch', entries.length], ['bytes of a batch', bytesOf(entries)], ...keysOf(entries)];
+    }
+    case 'piece':
+      return [
+        ['bytes of a piece', frame.value.data.length],
+        ['bytes of a content in pieces', frame.value.total],
+      ];
+    case 'reconcileRequest':
+      return [
+        ['ranges of a request', frame.value.ranges.length],
+        ['keys of a request', frame.value.wanted.length],
+      ];
+    case 'reconcileReply': {
+      const { entries, answers } = frame.value;
+      return [
+        ['bytes of an answer', bytesOf(entries)],
+        ['ranges of an answer', answers.length],
+        ...answers.map(({ items }): [Bound, number] => ['rows of a list', items.length]),
+        ...answers.map(({ parts }): [Bound, number] => ['parts of a range', parts.length]),
+        ...keysOf(entries),
+      ];
+    }
+    case 'census':
+      return [['streams of a session', frame.value.streams.length]];
+    case 'data':
+      return [['bytes of data', frame.value.data.length]];
+    default:
+      return [];
+  }
+}
+
+/** As the page counts an entry. */
+export function bytesOf(entries: readonly Entry[]): number {
+  return entries.reduce((sum, { key, attributes, body }) => sum + 64 + key.length + attributes.length + body.length, 0);
+}
+
+function keysOf(entries: readonly Entry[]): [Bound, number][] {
+  return entries.map(({ key }) => ['bytes of a key', Buffer.byteLength(key)]);
+}
