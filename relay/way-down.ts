@@ -56,6 +56,7 @@ export class WayDown {
       isOrigin: (source) => ground.isOrigin(source),
       total: (reader, id) => up().gather.total(reader, id),
       contribution: (id, child) => up().gather.contribution(id, child),
+      counts: (child) => ground.counting.counts(child),
       later: (act) => events.later(act),
     });
     this.scheduler = this.#makeScheduler(ground, events, up);

@@ -45,6 +45,8 @@ export interface MoverPorts {
   /** The node's own partial, and what a child adds to it: of one moment with each other. */
   total(reader: Reader, id: PlacementId): Partial | undefined;
   contribution(id: PlacementId, child: string): Partial | undefined;
+  /** The agent's part in the move is told here, and not by a sibling of this node. */
+  counts?(child: string): boolean;
   /** Writes, and has the scheduler look at it. */
   later(act: (t: Transaction) => void): void;
 }
@@ -288,6 +290,7 @@ export class Mover implements Passage {
   }
 
   #overdue(t: Transaction, { id, move }: Placement, child: string, message: string): void {
+    if (this.#ports.counts?.(child) === false) return;
     this.#ports.book.overdue(t, id, move?.generation ?? 0, 1);
     this.#ports.log.warn({ placement: id, child }, message);
   }

@@ -121,17 +121,28 @@ export class Ownership {
   /** A sibling has left out what it does not own by this term, in all that it told before. */
   said(replica: number, term: number): void {
     this.#member(replica, { said: term });
-    this.#settle(replica);
+    this.#settleAll();
     this.#handBack(replica);
+  }
+
+  /** A sibling has lost what it said: it may count what is not its own, and is left out until it has heard all that was decided. */
+  forgot(replica: number): void {
+    this.#member(replica, { said: 0, wanted: this.#term });
+    this.#settle(replica);
   }
 
   connection(replica: number, connected: boolean): void {
     this.#member(replica, { connected });
+    this.#settleAll();
     if (connected) this.#handBack(replica);
-    else this.#settle(replica);
   }
 
   // ----------------------------------------------------------------------------------------------------- decisions
+
+  /** Whoever may be replaced now: one that is there, or counts again, can take over from others that are away. */
+  #settleAll(): void {
+    if (this.#moving.size > 0) for (const replica of this.#members.keys()) this.#settle(replica);
+  }
 
   /** Children that are to leave `from`: which of them it does not count any more. */
   #settle(from: number): void {

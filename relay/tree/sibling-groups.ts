@@ -115,6 +115,7 @@ export class SiblingGroups {
       const entry = parseEntryKey(key);
       if (entry?.type === 'attach' && !after)
         this.#decide(t, name, (ownership) => ownership.left(replica, entry.child));
+      if (entry?.type === 'siblings' && !after) this.#decide(t, name, (ownership) => ownership.forgot(replica));
       if (!after) continue;
       if (entry?.type === 'attach') {
         const { sequence, role } = attributesOf<AttachAttributes>(after);

@@ -94,11 +94,12 @@ export class SiblingWorld {
     line.break();
   }
 
-  /** What goes over it is lost without a word, and nobody answers. */
-  swallow(child: string, sibling: string): void {
+  /** What goes over it, or what one of them sends, is lost without a word, and nobody answers. */
+  swallow(child: string, sibling: string, from?: string): void {
     const line = this.#line(child, sibling);
     line.cut = true;
-    for (const side of ['child', 'parent'] as const) line.weather[side].silent = true;
+    if (from !== child) line.weather.parent.silent = true;
+    if (from !== sibling) line.weather.child.silent = true;
   }
 
   put(sibling: string, key: string, body: string, revision: number): void {

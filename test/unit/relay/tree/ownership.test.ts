@@ -91,6 +91,33 @@ describe('ownership of the children of siblings', () => {
     expect(ownership.children.get('till')).toEqual({ sequence: 5, role: 'agent', at: 1, owner: 1, granted: true });
   });
 
+  it('goes over to one that comes back and has yet to hear what was decided without it, when the owner dies meanwhile', () => {
+    const ownership = settled(0, 1);
+    ownership.attached(1, 'till', 5, 'agent');
+    ownership.said(0, 1);
+    ownership.said(1, 1);
+    ownership.connection(1, false);
+    ownership.attached(0, 'till', 6, 'agent');
+    expect(ownership.counts(1)).toBe(false);
+    ownership.connection(0, false);
+    ownership.connection(1, true);
+    ownership.attached(1, 'till', 7, 'agent');
+    ownership.said(1, ownership.state.term);
+    expect(ownership.children.get('till')).toEqual({ sequence: 7, role: 'agent', at: 1, owner: 1, granted: true });
+    expect([ownership.counts(0), ownership.counts(1)]).toEqual([false, true]);
+  });
+
+  it('leaves out what a sibling tells that has lost its store, until it has heard what was decided', () => {
+    const ownership = settled(0, 1);
+    ownership.attached(1, 'till', 5, 'agent');
+    ownership.said(0, 1);
+    expect([ownership.counts(0), ownership.isSettled]).toEqual([true, false]);
+    ownership.forgot(0);
+    expect(ownership.counts(0)).toBe(false);
+    ownership.said(0, 1);
+    expect(ownership.counts(0)).toBe(true);
+  });
+
   it('goes on after a restart where it was', () => {
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
@@ -113,6 +140,22 @@ describe('ownership of the children of siblings', () => {
         expect(mesh.countedTwice()).toEqual([]);
         expect(mesh.counted()).toEqual(mesh.expected());
         expect(mesh.parent.isSettled).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('counts each agent where it attached last when one sibling is gone for good, whatever was before', () => {
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60, size: 'max' }), replica, (steps, dead) => {
+        const mesh = new Mesh(['a', 'b']);
+        for (const one of steps) mesh.act(one);
+        mesh.act({ type: 'restart', replica: 0 });
+        const [other] = replicas.filter((own) => own !== dead) as [number];
+        for (const child of ['a', 'b'] as const) mesh.act({ type: 'attach', replica: other, child });
+        mesh.heal(replicas.filter((own) => own !== dead));
+        expect(mesh.countedTwice()).toEqual([]);
+        expect(mesh.counted()).toMatchObject({ a: [other], b: [other] });
       }),
       { numRuns: 500 },
     );
@@ -201,8 +244,15 @@ class Mesh {
   }));
   readonly #last = new Map<Name, number>();
   #sequence = 0;
+  /** Nothing happens to any others. */
+  readonly #names: readonly Name[];
+
+  constructor(only: readonly Name[] = names) {
+    this.#names = only;
+  }
 
   act(one: Step): void {
+    if ('child' in one && !this.#names.includes(one.child)) return;
     const sibling = this.#siblings[one.replica]!;
     switch (one.type) {
       case 'attach':
@@ -264,11 +314,11 @@ class Mesh {
     for (const { down } of this.#siblings) down.push({ children: new Map(this.parent.children), term, lead });
   }
 
-  heal(): void {
-    for (const own of replicas) this.act({ type: 'join', replica: own });
+  heal(present: readonly number[] = replicas): void {
+    for (const own of present) this.act({ type: 'join', replica: own });
     for (let more = true; more; ) {
       more = false;
-      for (const own of replicas) {
+      for (const own of present) {
         const { down, up } = this.#siblings[own]!;
         more ||= down.length + up.length > 0;
         this.act({ type: 'down', replica: own });
