@@ -35,6 +35,10 @@ const benches: Readonly<Record<string, Entry>> = {
     line: 'resident memory of an idle agent, an idle relay, and of each child of a relay',
     load: () => import('./footprint.ts'),
   },
+  idle: {
+    line: 'heap and buffers of a parent for each idle child, over raw gRPC with as many streams',
+    load: () => import('./idle.ts'),
+  },
   match: {
     line: 'one label change with 10,000 placements and 10,000 Locations, until the mailbox has it',
     load: () => import('./match.ts'),

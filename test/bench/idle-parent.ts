@@ -1,0 +1,50 @@
+/** A process that is the parent of children which do nothing, by the mesh or by raw gRPC, and tells what it holds of memory. Ends with its parent. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
+import { MeshParent } from './mesh-parent.ts';
+import { serveRaw } from './raw-grpc.ts';
+
+export interface IdleParentRequest {
+  readonly credentials: NodeCredentials;
+  readonly path: string;
+  /** Of the store, and who may attach; absent: raw gRPC. */
+  readonly mesh?: { readonly directory: string; readonly names: readonly string[] };
+}
+
+/** What one collection frees lets the next one free more: finalizers, and buffers behind them. */
+const collections = 5;
+const betweenMs = 200;
+
+setFlagsFromString('--expose-gc');
+const collect = runInNewContext('gc') as () => void;
+
+process.on('disconnect', () => process.exit(0));
+process.on('message', (request: IdleParentRequest | 'memory') => {
+  answer(request).then(
+    (told) => process.send?.(told),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+});
+
+async function answer(request: IdleParentRequest | 'memory') {
+  if (request === 'memory') return { bytes: await heldBytes() };
+  const { credentials, path, mesh } = request;
+  const { address } = mesh
+    ? await MeshParent.start(mesh.directory, path, mesh.names, credentials)
+    : await serveRaw(credentials);
+  return { address };
+}
+
+/** Objects, and buffers outside the heap that they hold. */
+async function heldBytes(): Promise<number> {
+  for (let i = 0; i < collections; i++) {
+    collect();
+    await new Promise((done) => setTimeout(done, betweenMs));
+  }
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}

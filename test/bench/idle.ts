@@ -1,0 +1,52 @@
+/**
+ * What a parent holds of memory for each attached child that does nothing: heap and buffers after collections, with and without children; over a server of
+ * raw gRPC with as many streams on a TLS connection each, which is what the transport needs of its own.
+ */
+import type { ChildrenRequest } from './children.ts';
+import { credentialsOf, makeAuthority } from './credentials.ts';
+import type { BenchPorts, Figure } from './figure.ts';
+import type { IdleParentRequest } from './idle-parent.ts';
+import { ask } from './scratch.ts';
+
+const path = 'eu';
+const names = Array.from({ length: 1_000 }, (_, i) => `kid-${i}`);
+/** Acknowledgements are written, and what a handshake leaves behind is let go. */
+const calmMs = 5_000;
+
+export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
+  const authority = await makeAuthority();
+  const credentials = await credentialsOf(authority, { path, role: 'relay' });
+  const perChildBytes = async (kind: 'mesh' | 'raw'): Promise<number> => {
+    const parent = scratch.fork(new URL('idle-parent.ts', import.meta.url));
+    const mesh = kind === 'mesh' ? { mesh: { directory: scratch.directory(), names } } : {};
+    const { address } = await ask<{ address: string }>(parent, {
+      credentials,
+      path,
+      ...mesh,
+    } satisfies IdleParentRequest);
+    const { bytes: before } = await ask<{ bytes: number }>(parent, 'memory');
+    say(`attaching ${names.length} children, ${kind}`);
+    const children = scratch.fork(new URL('children.ts', import.meta.url));
+    const request: ChildrenRequest = { kind, authority, names, parent: { address, path }, answerBytes: 0 };
+    await ask(children, request);
+    await new Promise((done) => setTimeout(done, calmMs));
+    const { bytes: after } = await ask<{ bytes: number }>(parent, 'memory');
+    return (after - before) / names.length;
+  };
+  const [meshBytes, rawBytes] = [await perChildBytes('mesh'), await perChildBytes('raw')];
+  const kilobytes = (bytes: number) => bytes / 1e3;
+  return [
+    {
+      name: 'heap and buffers for an idle child',
+      value: kilobytes(meshBytes),
+      unit: 'KB',
+      baseline: { name: 'raw gRPC over TLS', value: kilobytes(rawBytes) },
+    },
+    {
+      name: "beyond the transport's own",
+      value: kilobytes(meshBytes - rawBytes),
+      unit: 'KB',
+      goal: { of: 'value', is: '≤', bound: 25 },
+    },
+  ];
+}
