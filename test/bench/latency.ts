@@ -9,8 +9,9 @@ import type { AppliedChange } from '../../core/feed/feed.ts';
 import { silentLogger } from '../../core/runtime/logger.ts';
 import { asText } from '../../core/store/bytes.ts';
 import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
-import { parseEntryKey } from '../../core/wire/entries.ts';
+import { parseEntryKey, splitPlacementId } from '../../core/wire/entries.ts';
 import type { TargetAttributes } from '../../core/wire/entry-attributes.ts';
+import { Bulk } from './bulk.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import { clusterOf, LocalNodes, relayOf } from './local-nodes.ts';
 import { percentileOfBlocks, timed } from './measure.ts';
@@ -23,6 +24,8 @@ const space = 'space/center/retail';
 const rounds = 500;
 const blockRounds = 100;
 const warmUpRounds = 30;
+/** Under load, where each takes longer. */
+const loadedRounds = 200;
 const bodyBytes = 2_048;
 const arrivesWithinMs = 30_000;
 
@@ -76,7 +79,39 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
       took[i]!.fromAcceptedMs.push(storedMs - acceptedMs);
     }
   }
-  return figuresOf(took, raw);
+  say('the same beside a bulk load');
+  const bulk = new Bulk(api, space);
+  await bulk.start();
+  const loaded = ends.map((): number[] => []);
+  const startMs = performance.now();
+  for (let round = 1; round <= loadedRounds; round++) {
+    if (round % 50 === 0) say(`round ${round} of ${loadedRounds} under load`);
+    for (const [i, end] of ends.entries()) {
+      const { acceptedMs, storedMs } = await writeOnce(api, end, warmUpRounds + rounds + round);
+      loaded[i]!.push(storedMs - acceptedMs);
+    }
+  }
+  const bulkPerSecond = (bulk.written * 1_000) / (performance.now() - startMs);
+  await bulk.stop();
+  return [...figuresOf(took, raw), ...loadedFigures(took, loaded, bulkPerSecond)];
+}
+
+/** Over the same when nothing else went on. */
+function loadedFigures(took: readonly Took[], loaded: readonly number[][], bulkPerSecond: number): Figure[] {
+  return [
+    { name: 'bulk beside it, to all children', value: bulkPerSecond, unit: 'objects/s' },
+    ...loaded.flatMap((values, i): Figure[] => {
+      const hops = `${i + 1} ${i === 0 ? 'hop' : 'hops'}`;
+      const idle = took[i]!.fromAcceptedMs;
+      const of = (shown: string, fraction: number) => ({
+        name: `${hops}, under load, ${shown}`,
+        value: percentileOfBlocks(values, fraction, blockRounds),
+        unit: 'ms',
+        baseline: { name: 'idle', value: percentileOfBlocks(idle, fraction, blockRounds) },
+      });
+      return [of('p50', 0.5), { ...of('p99', 0.99), goal: { of: 'ratio', is: '≤', bound: 3 } }];
+    }),
+  ];
 }
 
 function figuresOf(took: readonly Took[], raw: Record<'roundTripMs' | 'flushMs' | 'storeFlushMs', number[]>): Figure[] {
@@ -156,7 +191,7 @@ async function openEnd(scratch: Scratch, nodes: LocalNodes, { parent, child }: (
     credentials: nodes.credentials(path),
     committed(changes) {
       void store.flushed().then(() => {
-        for (const change of changes) note(arrived, change, performance.now());
+        for (const change of changes) note(arrived, child, change, performance.now());
         look();
       });
     },
@@ -177,11 +212,12 @@ async function openEnd(scratch: Scratch, nodes: LocalNodes, { parent, child }: (
   };
 }
 
-function note(arrived: Arrived, { key, after, originRevision }: AppliedChange, atMs: number): void {
+function note(arrived: Arrived, child: string, { key, after, originRevision }: AppliedChange, atMs: number): void {
   const entry = parseEntryKey(key);
   if (!after) return;
-  if (entry?.type === 'target') arrived.target = (JSON.parse(asText(after.attributes)) as TargetAttributes).target;
-  if (entry?.type !== 'object' || entry.object.resource !== 'configmaps') return;
+  if (entry?.type === 'target' && splitPlacementId(entry.id).name === child)
+    arrived.target = (JSON.parse(asText(after.attributes)) as TargetAttributes).target;
+  if (entry?.type !== 'object' || entry.object.resource !== 'configmaps' || entry.object.namespace !== child) return;
   const { data } = JSON.parse(asText(after.body)) as { data: { round: string } };
   Object.assign(arrived, { round: Number(data.round), revision: originRevision, atMs });
 }
