@@ -1,8 +1,11 @@
 /** Options of grpc-js that both sides share. The session machine decides about retries and life; grpc only carries. */
 import { maxFrameBytes } from '../frames.ts';
 
-/** 64 KB, HTTP/2's default, gives 0.64 MB/s at a round trip of 100 ms; 4 MiB fill 100 Mbit/s at 300 ms. */
-export const flowControlWindowBytes = 4 * 1024 * 1024;
+/**
+ * 64 KB, HTTP/2's default, gives 0.64 MB/s at a round trip of 100 ms. nghttp2 gives credit back when half of the window is used up, so that half of it is what
+ * is sure to be in flight: 4 MiB fill 100 Mbit/s at 300 ms. It is no memory that is held: the session's own credit is less.
+ */
+export const flowControlWindowBytes = 8 * 1024 * 1024;
 
 /** Frames a little over the limit still come in, so that it is the link that refuses them, in its own words. */
 const slackBytes = 64 * 1024;

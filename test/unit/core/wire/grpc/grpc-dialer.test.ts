@@ -261,7 +261,7 @@ describe('a dialer', () => {
     await dial(address);
     const session = (await call).session!;
     await new Promise<void>((resolve) => session.ping(() => resolve()));
-    expect(session.remoteSettings.initialWindowSize).toBe(4 * 1024 * 1024);
-    expect(session.state.remoteWindowSize).toBe(4 * 1024 * 1024);
+    expect(session.remoteSettings.initialWindowSize).toBe(8 * 1024 * 1024);
+    expect(session.state.remoteWindowSize).toBe(8 * 1024 * 1024);
   });
 });

@@ -6,7 +6,7 @@ import { channelOptions } from '../../../../../core/wire/grpc/channel-options.ts
 import { openServerWindows } from '../../../../../core/wire/grpc/server-window.ts';
 import { meshService, sessionMethod } from '../../../../../core/wire/grpc/session-method.ts';
 
-const windowBytes = 4 * 1024 * 1024;
+const windowBytes = 8 * 1024 * 1024;
 
 describe('the receive window of a server', () => {
   let server: Server;
@@ -56,7 +56,7 @@ describe('the receive window of a server', () => {
     expect(stalled[0]!.readableLength).toBe(0);
   });
 
-  it('is 4 MiB for each stream and for the connection', async () => {
+  it('is 8 MiB for each stream and for the connection', async () => {
     const known = opened();
     call(sessionMethod);
     await known;
