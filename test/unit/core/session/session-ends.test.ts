@@ -1,10 +1,11 @@
 import { Registry } from 'prom-client';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { heldPieces } from '../../../../core/feed/pieces.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
-import { endOf, SessionEnds, SessionError } from '../../../../core/session/session-ends.ts';
+import { endOf, refusalOf, SessionEnds, SessionError } from '../../../../core/session/session-ends.ts';
 import { measureSessions } from '../../../../core/session/session-metrics.ts';
-import { batchFrame } from '../../../../core/session/wire-frames.ts';
+import { batchFrame, pieceFrame } from '../../../../core/session/wire-frames.ts';
 import type { Link } from '../../../../core/wire/link.ts';
 import { content, SessionPair } from '../../../support/session-pair.ts';
 
@@ -24,10 +25,13 @@ describe('the end of a session', () => {
     measureSessions(registry, { children, parent });
     for (let i = 0; i < 2; i++) children.count(undefined);
     parent.count(new SessionError('CertificateExpired', 'Unauthorized', 'expired'));
+    for (const reason of ['clone', 'clone', 'what a later version says']) parent.refuse(refusalOf(reason));
     const lines = (await registry.metrics()).split('\n').filter((line) => line.startsWith('banyan_'));
     expect(lines).toEqual([
       'banyan_session_ends_total{peer="child",reason="InOrder"} 2',
       'banyan_session_ends_total{peer="parent",reason="CertificateExpired"} 1',
+      'banyan_session_refusals_total{peer="parent",reason="clone"} 2',
+      'banyan_session_refusals_total{peer="parent",reason="other"} 1',
     ]);
   });
 });
@@ -79,6 +83,23 @@ describe('a pair of sessions', () => {
     expect(pair.up).toHaveLength(7);
     expect([...pair.parent.sessions.ends.by]).toEqual([['CreditExceeded', 1]]);
     expect(pair.said.some((line) => line.includes('where 4194304 and one message are allowed'))).toBe(true);
+  });
+
+  it('ends when a peer has pieces of contents in flight well beyond that, before they are on the disk', async () => {
+    const pieceBytes = 64 * 1024;
+    const total = 4 * mebibyte;
+    for (let i = 0; i < 200; i++) {
+      const offset = (i * pieceBytes) % total;
+      const contentHash = hash128(`content ${Math.floor((i * pieceBytes) / total)}`);
+      link.send(pieceFrame('up', { contentHash, offset, total, data: Buffer.alloc(pieceBytes, i) }));
+      // A whole one would be looked at.
+      if (offset + 2 * pieceBytes === total) i++;
+    }
+    await pair.run(5);
+    expect([...pair.parent.sessions.ends.by]).toEqual([['CreditExceeded', 1]]);
+    const { store, consumer } = pair.parent;
+    const held = store.read((reader) => heldPieces(reader, consumer.id));
+    expect(held.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(8 * mebibyte);
   });
 
   it('lets a peer that waits for what it is told send as much as it likes', async () => {
