@@ -2,6 +2,7 @@
  * The assembly of a node with children: what it stands on (ground.ts), the rooms of both ways (way-down.ts, way-up.ts), sessions on both sides and
  * the API server. The center is this without a parent. Read it as the list of what is connected to what; each part says in its own file what it does.
  */
+import { deletionLimits } from '../core/feed/deletions.ts';
 import type { AppliedChange } from '../core/feed/feed.ts';
 import type { ChildSession } from '../core/session/child-session.ts';
 import { ParentSessions } from '../core/session/parent-sessions.ts';
@@ -19,6 +20,7 @@ import { checkSpeaker } from './mailbox/reported-check.ts';
 import type { NodeApi, NodePorts } from './node-ports.ts';
 import { markDirty } from './schedule/dirty.ts';
 import { ScheduleLoop } from './schedule/loop.ts';
+import type { Placement } from './schedule/placements.ts';
 import { seedInventory } from './schedule/seed-inventory.ts';
 import { noteSourceChange } from './schedule/source-changes.ts';
 import { NodeReports } from './tree/node-reports.ts';
@@ -245,6 +247,7 @@ export class Node implements AsyncDisposable {
   #fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     const { lookups, book } = this.#ground;
     for (const change of changes) checkSpeaker(lookups.pathOf(child), change);
+    this.#guard.labelsFromBelow(t, child, changes);
     if (changes.some(({ key }) => key === labelsKey || key === countedKey)) {
       // Siblings get what any of them needs.
       for (const sibling of this.#ground.mailboxes.siblingsOf(child)) markDirty(t, 'child', sibling);
@@ -388,6 +391,7 @@ export class Node implements AsyncDisposable {
       rootAgeMs: () => this.#uplink?.rootAgeMs() ?? 0,
       told: () => this.#uplink?.wake(),
       guarded: (reader) => this.#guard.guarded(reader),
+      keptFor: (reader, child) => this.#guard.keptFor(reader, child),
     });
   }
 
@@ -410,9 +414,20 @@ export class Node implements AsyncDisposable {
         t.afterCommit(() => this.#fromAboveCommitted(changes));
       },
       wrote: (child) => this.#sessions.wake(child),
+      limits: this.#config.limits?.deletions ?? deletionLimits,
+      placementsOf: (child) => this.#placementsOf(child),
+      labelsReleased: (t, child) => {
+        markDirty(t, 'child', child);
+        this.#ground.book.widen(t, child);
+      },
       childChanged: (child) => this.#reports.poke(child),
       changed: () => this.#reports.poke(),
     });
+  }
+
+  #placementsOf(child: string): Placement[] {
+    const { placements } = this.#ground;
+    return [...placements.ofChild(child)].flatMap((id) => placements.get(id) ?? []);
   }
 
   // ---------------------------------------------------------------------------------------------------------- API

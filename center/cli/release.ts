@@ -6,8 +6,17 @@ import { objectName } from '../../relay/tree/node-objects.ts';
 import { ancestors } from '../topology/plan.ts';
 import type { ApiClient } from './api-client.ts';
 
+interface Kept {
+  entries: number;
+  since: string;
+  token: string;
+  sample: string[];
+}
+
 interface Shown {
-  held?: { entries: number; since: string; token: string; sample: string[] };
+  held?: Kept;
+  /** In its mailbox; the parent's word. */
+  keptFor?: Kept;
   rolledBack?: { source: string; had: number; seen: number; since: string; token: string }[];
 }
 
@@ -23,39 +32,59 @@ export async function release(
   say: (line: string) => void,
 ): Promise<void> {
   const context = await contextOf(api, path);
-  const tokens = describe(await shown(api, context, path), path, say);
-  if (dryRun || tokens.length === 0) return;
-  const deadlineMs = Date.now() + withinMs;
-  for (const token of tokens) {
-    await ask(api, context, path, token);
-    while (tokensOf(await shown(api, context, path)).includes(token)) {
-      if (Date.now() > deadlineMs)
-        throw new BanyanError(
-          'Timeout',
-          `${path || 'center'} has not answered; the release stands, and is done when it is reached`,
-        );
-      await wait(lookEveryMs);
-    }
-  }
-  say('released');
+  const own = await shown(api, context, path);
+  const parent = await parentOf(api, path, context);
+  const kept = parent === undefined ? undefined : (await shown(api, parent, path)).keptFor;
+  const tokens = describe({ ...own, ...(kept ? { keptFor: kept } : {}) }, path, say);
+  if (dryRun) return;
+  for (const token of tokens)
+    await releaseOne(api, parent !== undefined && token === kept?.token ? parent : context, path, token);
+  if (tokens.length > 0) say('released');
 }
 
-function describe({ held, rolledBack = [] }: Shown, path: string, say: (line: string) => void): string[] {
+async function releaseOne(api: ApiClient, context: string, path: string, token: string): Promise<void> {
+  const deadlineMs = Date.now() + withinMs;
+  await ask(api, context, path, token);
+  while (tokensOf(await shown(api, context, path)).includes(token)) {
+    if (Date.now() > deadlineMs)
+      throw new BanyanError(
+        'Timeout',
+        `${path || 'center'} has not answered; the release stands, and is done when it is reached`,
+      );
+    await wait(lookEveryMs);
+  }
+}
+
+function describe({ held, keptFor, rolledBack = [] }: Shown, path: string, say: (line: string) => void): string[] {
   const name = path === '' ? 'center' : path;
   for (const { source, had, seen, since } of rolledBack) {
     say(`${name}: ${source} was emptied or put back: it had revision ${had}, ${seen} has been seen below (${since})`);
   }
-  if (held) {
-    say(`${name}: ${held.entries} entries are kept since ${held.since} although the parent lacks them, among them`);
-    for (const key of held.sample) say(`  ${key}`);
-  }
-  const tokens = tokensOf({ rolledBack, ...(held ? { held } : {}) });
+  const sampled = (what: Kept, words: string) => {
+    say(`${name}: ${what.entries} entries are kept since ${what.since} ${words}`);
+    for (const key of what.sample) say(`  ${key}`);
+  };
+  if (held) sampled(held, 'although the parent lacks them, among them');
+  if (keptFor) sampled(keptFor, 'in its mailbox although it tells of fewer places, of the placements');
+  const tokens = tokensOf({ rolledBack, ...(held ? { held } : {}), ...(keptFor ? { keptFor } : {}) });
   if (tokens.length === 0) say(`${name}: nothing is held`);
   return tokens;
 }
 
-function tokensOf({ held, rolledBack = [] }: Shown): string[] {
-  return [...rolledBack.map(({ token }) => token), ...(held ? [held.token] : [])];
+function tokensOf({ held, keptFor, rolledBack = [] }: Shown): string[] {
+  return [...rolledBack, ...(held ? [held] : []), ...(keptFor ? [keptFor] : [])].map(({ token }) => token);
+}
+
+/** The parent's API, which alone knows what is in the mailbox; undefined: it does not answer, or is where the node was found. */
+async function parentOf(api: ApiClient, path: string, found: string): Promise<string | undefined> {
+  const above = ancestors(path).at(-1);
+  const context = above === undefined ? undefined : `node/${above === '' ? 'center' : above}`;
+  if (context === undefined || context === found || !api.contexts().includes(context)) return undefined;
+  try {
+    return (await api.get(context, `${nodes}/${objectName(path)}`)) ? context : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The node's own API, or the nearest above it that answers and shows the node. */

@@ -11,6 +11,7 @@ interface NodeStatus {
   lag?: { entries?: number };
   agents?: number;
   held?: { entries: number };
+  keptFor?: { entries: number };
   rolledBack?: { source: string; had: number; seen: number }[];
   quarantined?: { count: number };
   refused?: { count: number };
@@ -165,10 +166,11 @@ function heardOf(time: string | undefined): { readonly heardAtMs?: number } {
 }
 
 /** What is kept or was lost, with figures; of the rest, the conditions that are alarms. */
-function alarmsOf({ held, rolledBack = [], quarantined, refused, conditions = [] }: NodeStatus): string[] {
+function alarmsOf({ held, keptFor, rolledBack = [], quarantined, refused, conditions = [] }: NodeStatus): string[] {
   const untaken = (quarantined?.count ?? 0) + (refused?.count ?? 0);
   return [
     ...(held ? [`DeletionHeld: ${held.entries} entries`] : []),
+    ...(keptFor ? [`DeletionHeld: ${keptFor.entries} entries in its mailbox`] : []),
     ...rolledBack.map((one) => `StoreRolledBack: ${one.source} had ${one.had}, ${one.seen} seen below`),
     ...(untaken > 0 ? [`EntriesQuarantined: ${untaken}`] : []),
     ...conditions

@@ -101,6 +101,8 @@ export const keyspace = {
   crashMark: 101,
   /** -> text: the uid of the cluster that the agent stands before (see cluster/kubernetes/cluster-identity.ts) */
   clusterIdentity: 102,
+  /** … child -> JSON: the label summary of a relay that counts beside the one that it tells since it lost its store (see relay/guard/narrowing.ts) */
+  heldLabels: 103,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

@@ -245,6 +245,8 @@ export interface NodeAttributes {
   readonly quarantined?: QuarantinedAttributes;
   readonly diverged?: DivergedAttributes;
   readonly waits?: WaitsAttributes;
+  /** What its parent keeps in its mailbox although it tells of fewer places; the parent's word. */
+  readonly keptFor?: HeldAttributes;
   /** The disk of its store is nearly full. */
   readonly diskLow?: true;
   /** What its parent can't take of what it tells; the parent's word. */

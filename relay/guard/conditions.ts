@@ -7,6 +7,8 @@ import { writeEvent } from '../tree/object-event.ts';
 
 export interface Guarded {
   readonly held?: HeldAttributes;
+  /** In its mailbox at its parent. */
+  readonly keptFor?: HeldAttributes;
   readonly rolledBack?: readonly RolledBackAttributes[];
   /** Of what it gets, and of what it tells. */
   readonly quarantined?: QuarantinedAttributes;
@@ -20,7 +22,7 @@ const alarms: readonly string[] = [held, rolledBack, quarantined];
 
 /** All, also when they are False. */
 export function guardConditions(path: string, node: Guarded): readonly NewCondition[] {
-  return [heldCondition(path, node.held), rolledBackCondition(path, node.rolledBack ?? []), quarantineCondition(node)];
+  return [heldCondition(path, node), rolledBackCondition(path, node.rolledBack ?? []), quarantineCondition(node)];
 }
 
 export function conditionsOf(object: KubeObject): readonly Condition[] {
@@ -44,16 +46,22 @@ export function tellGuardEvents(space: Space, node: KubeObject, before: KubeObje
   }
 }
 
-function heldCondition(path: string, what: HeldAttributes | undefined): NewCondition {
-  if (!what) return { type: held, status: 'False', reason: 'NothingHeld', message: 'nothing is held' };
-  const { entries, since, sample } = what;
-  const more = entries > sample.length ? ', …' : '';
-  return {
-    type: held,
-    status: 'True',
-    reason: 'MissingAtParent',
-    message: `${entries} entries are kept since ${since} although the parent lacks them: ${sample.join(', ')}${more}. ${remedy(path)}`,
-  };
+export function heldCondition(path: string, { held: missing, keptFor }: Guarded): NewCondition {
+  if (!missing && !keptFor) return { type: held, status: 'False', reason: 'NothingHeld', message: 'nothing is held' };
+  const parts = [
+    ...(missing ? [`${counted(missing)} although the parent lacks them: ${sampleOf(missing)}`] : []),
+    ...(keptFor ? [`${counted(keptFor)} in its mailbox although it tells of fewer places: ${sampleOf(keptFor)}`] : []),
+  ];
+  const reason = missing ? 'MissingAtParent' : 'FewerPlaces';
+  return { type: held, status: 'True', reason, message: `${parts.join('; ')}. ${remedy(path)}` };
+}
+
+function counted({ entries, since }: HeldAttributes): string {
+  return `${entries} entries are kept since ${since}`;
+}
+
+function sampleOf({ entries, sample }: HeldAttributes): string {
+  return `${sample.join(', ')}${entries > sample.length ? ', …' : ''}`;
 }
 
 function quarantineCondition({ quarantined: got, refused }: Guarded): NewCondition {

@@ -1,20 +1,23 @@
 /** The room that sees to it that nothing is deleted by accident: the lives of the own spaces, what this node holds, and the words by which it goes. */
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
+import type { DeletionLimits } from '../../core/feed/deletions.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { heldAttributes } from '../../core/wire/deletion-guard.ts';
-import type { NodeAttributes } from '../../core/wire/entry-attributes.ts';
+import type { HeldAttributes, NodeAttributes } from '../../core/wire/entry-attributes.ts';
 import { quarantinedAttributes } from '../../core/wire/quarantine-words.ts';
 import { noteSeen, tellSeen } from '../../core/wire/seen.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
 import { heldEntries, quarantinedEntries } from '../metrics.ts';
+import type { Placement } from '../schedule/placements.ts';
 import type { NodeSpaces } from '../spaces/node-spaces.ts';
 import { nodeResource } from '../tree/node-objects.ts';
 import { Lives } from './lives.ts';
+import { Narrowing } from './narrowing.ts';
 import { Releases } from './releases.ts';
 
 export interface GuardRoomPorts {
@@ -34,6 +37,11 @@ export interface GuardRoomPorts {
   released(t: Transaction, changes: readonly AppliedChange[]): void;
   /** A child's mailbox has a new row. */
   wrote(child: string): void;
+  readonly limits: DeletionLimits;
+  /** Placements that a child's mailbox has. */
+  placementsOf(child: string): Iterable<Placement>;
+  /** What counts of the labels of a child is something else now. */
+  labelsReleased(t: Transaction, child: string): void;
   /** What is shown of a child is something else now. */
   childChanged(child: string): void;
   /** The node's own Node object says something else now. */
@@ -44,6 +52,7 @@ export class GuardRoom {
   readonly #ports: GuardRoomPorts;
   readonly #lives: Lives;
   readonly #releases: Releases;
+  readonly #narrowing: Narrowing;
   #unsubscribe = () => {};
 
   constructor(ports: GuardRoomPorts) {
@@ -64,6 +73,13 @@ export class GuardRoom {
         ports.changed();
       },
     });
+    this.#narrowing = new Narrowing({
+      limits: ports.limits,
+      wallMs: () => clock.wallMs(),
+      placementsOf: (child) => ports.placementsOf(child),
+      entriesOf: (reader, child) => mailboxes.get(child)?.producer.digest(reader).count ?? 0,
+      changed: (child) => this.#narrowed(child),
+    });
     this.#releases = new Releases({
       path,
       system: spaces.system,
@@ -71,6 +87,9 @@ export class GuardRoom {
       mailboxOf: (child) => mailboxes.get(child)?.producer,
       told: (...asked) => ports.told(...asked),
       release: (t, token) => this.#release(t, token),
+      releaseFor: (t, child, token) => {
+        if (this.#narrowing.release(t, child, token)) ports.labelsReleased(t, child);
+      },
       wrote: (child) => ports.wrote(child),
     });
     upstream.onHeld(() => this.#heldChanged());
@@ -104,6 +123,18 @@ export class GuardRoom {
   fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
     noteSeen(t, changes);
     this.#releases.considerAll(t, changes);
+  }
+
+  /** In the transaction that applies what a child said, before anything reads its labels. */
+  labelsFromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
+    const consumer = this.#ports.mailboxes.get(child)?.consumer;
+    // Between two histories it names no incarnation.
+    if (consumer) this.#narrowing.heard(t, child, changes, consumer.resume(t).incarnation === '');
+  }
+
+  /** What is kept in the mailbox of a child although the child tells of fewer places. */
+  keptFor(reader: Reader, child: string): HeldAttributes | undefined {
+    return heldAttributes(this.#narrowing.held(reader, child)).held;
   }
 
   fromBelow(t: Transaction, changes: readonly AppliedChange[]): void {
@@ -153,6 +184,13 @@ export class GuardRoom {
     const { quarantined } = consumer ? store.read((reader) => quarantinedAttributes(reader, consumer)) : {};
     this.#measure();
     if (quarantined) log.warn({ child, ...quarantined }, 'entries of a child are not what their keys say');
+    childChanged(child);
+  }
+
+  #narrowed(child: string): void {
+    const { store, log, childChanged } = this.#ports;
+    const kept = store.read((reader) => this.keptFor(reader, child));
+    if (kept) log.warn({ child, ...kept }, 'a relay tells of fewer places since it lost its store: its mailbox stays');
     childChanged(child);
   }
 

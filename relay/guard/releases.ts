@@ -12,7 +12,7 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 import { attributesOf, parseEntryKey, releaseHeldKey } from '../../core/wire/entries.ts';
 import type { NodeAttributes, ReleaseHeldAttributes } from '../../core/wire/entry-attributes.ts';
 import { childOf } from '../tree/descendants.ts';
-import { nodeResource, objectName } from '../tree/node-objects.ts';
+import { childPath, nodeResource, objectName } from '../tree/node-objects.ts';
 
 export interface ReleasesPorts {
   readonly path: string;
@@ -23,6 +23,8 @@ export interface ReleasesPorts {
   told(reader: Reader, child: string, path: string): NodeAttributes | undefined;
   /** This node's own: deletes what it holds under the token, and takes its alarm of the token as known. */
   release(t: Transaction, token: string): void;
+  /** What this node keeps in the mailbox of a child under the token. */
+  releaseFor(t: Transaction, child: string, token: string): void;
   wrote(child: string): void;
 }
 
@@ -35,7 +37,7 @@ export class Releases {
 
   /** Something has changed that may let a word go on, or end its way: the Node object, the row from above, or what the node tells. */
   consider(t: Transaction, path: string): void {
-    const { path: own, mailboxOf, told, release, wrote } = this.#ports;
+    const { path: own, mailboxOf, told, release, releaseFor, wrote } = this.#ports;
     const tokens = [this.#asked(path), this.#fromAbove(t, path)].filter((token) => token !== undefined);
     if (path === own) {
       for (const token of tokens) release(t, token);
@@ -44,6 +46,7 @@ export class Releases {
     const child = childOf(own, path);
     const mailbox = child === undefined ? undefined : mailboxOf(child);
     if (child === undefined || !mailbox) return;
+    if (childPath(own, child) === path) for (const token of tokens) releaseFor(t, child, token);
     const key = releaseHeldKey(path);
     const node = tokens.length > 0 ? told(t, child, path) : undefined;
     const open = [node?.held?.token, ...(node?.rolledBack ?? []).map(({ token }) => token)];

@@ -7,6 +7,7 @@ import { dropTable } from '../../core/feed/table.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
+import { forgetHeldLabels } from '../guard/narrowing.ts';
 import { type ChildRole, forgetChild, storeChild, storedChildren } from '../schedule/children.ts';
 import { forgetKept } from '../schedule/kept-objects.ts';
 import { reportedFlaw } from './reported-check.ts';
@@ -75,6 +76,7 @@ export class Mailboxes {
     );
     forgetChild(t, child);
     forgetKept(t, child);
+    forgetHeldLabels(t, child);
     dropTable(t, mailboxTable(child));
     dropTable(t, reportedTable(child));
   }

@@ -27,6 +27,7 @@ const gone = z.object({ asked: count });
 const has = z.object({ release: count, handed: z.boolean() });
 const attach = z.object({ sequence: count, role: z.enum(['relay', 'agent']) });
 const said = z.object({ term: count });
+const held = z.object({ entries: count, since: z.string(), token: z.string(), sample: z.array(z.string()) });
 const flaws = z.object({ count, sample: z.array(z.string()) });
 const node = z.object({
   role: z.enum(['relay', 'agent']),
@@ -39,7 +40,8 @@ const node = z.object({
   kubernetesVersion: z.string().optional(),
   capacity: quantities.optional(),
   allocatable: quantities.optional(),
-  held: z.object({ entries: count, since: z.string(), token: z.string(), sample: z.array(z.string()) }).optional(),
+  held: held.optional(),
+  keptFor: held.optional(),
   quarantined: flaws.optional(),
   refused: flaws.optional(),
   diverged: z.object({ at: z.string(), what: z.string() }).optional(),

@@ -1,5 +1,6 @@
 /** The children of this node with what the scheduler needs of them, read from the inventory and from what they report. */
 
+import type { Table } from '../../core/feed/feed.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import {
   decodeLabelSummary,
@@ -20,6 +21,7 @@ import { text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
 import { countedKey, labelsKey, treeKey } from '../../core/wire/entries.ts';
+import { heldLabels } from '../guard/narrowing.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import { inheritedBelow } from '../tree/inherited-labels.ts';
 import { childPath } from '../tree/node-objects.ts';
@@ -250,7 +252,13 @@ export class ChildBook {
     return first && others.length > 0 ? mergeLabelSummaries([first, ...others]) : first;
   }
 
-  #reportedLabels(reader: Reader, { reported }: Mailbox): LabelSummary | undefined {
+  #reportedLabels(reader: Reader, { child, reported }: Mailbox): LabelSummary | undefined {
+    const said = this.#saidLabels(reader, reported);
+    const held = heldLabels(reader, child);
+    return said && held ? mergeLabelSummaries([said, held]) : said;
+  }
+
+  #saidLabels(reader: Reader, reported: Table): LabelSummary | undefined {
     const row = reported.get(reader, hash128(labelsKey));
     return row?.content && decodeLabelSummary(reported.content(reader, row.content).attributes);
   }
@@ -259,6 +267,8 @@ export class ChildBook {
   #countedOf(reader: Reader, { child, reported }: Mailbox): LabelSummary | undefined {
     const row = reported.get(reader, hash128(countedKey));
     if (row?.content) return decodeLabelSummary(reported.content(reader, row.content).attributes);
+    // What is held may match; it is there no more, as far as is known.
+    if (heldLabels(reader, child)) return this.#saidLabels(reader, reported);
     const { mailboxes } = this.#ports;
     return mailboxes.siblingsOf(child).length > 1 ? this.#reportedLabels(reader, mailboxes.get(child)!) : undefined;
   }

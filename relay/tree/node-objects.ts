@@ -8,7 +8,7 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { type NewCondition, timestamp, withCondition } from '../../core/object/conditions.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { HeldAttributes, QuarantinedAttributes, RolledBackAttributes } from '../../core/wire/entry-attributes.ts';
-import { conditionsOf, guardConditions, tellGuardEvents } from '../guard/conditions.ts';
+import { conditionsOf, guardConditions, heldCondition, tellGuardEvents } from '../guard/conditions.ts';
 import { type Alarms, alarmConditions } from './alarm-conditions.ts';
 
 export type NodeRole = 'Center' | 'Relay' | 'Agent';
@@ -29,6 +29,7 @@ export interface NodeStatus {
   readonly rolledBack?: readonly RolledBackAttributes[];
   readonly quarantined?: QuarantinedAttributes;
   readonly refused?: QuarantinedAttributes;
+  readonly keptFor?: HeldAttributes;
   /** Of an agent's cluster. */
   readonly capacity?: Readonly<Record<string, string>>;
 }
@@ -41,6 +42,8 @@ export interface MailboxStatus {
   readonly backlogBytes: number;
   /** What the child says of entries that it could not take. */
   readonly quarantinedEntries: number;
+  /** Kept although the child tells of fewer places. */
+  readonly held?: HeldAttributes;
   readonly quarantined?: readonly { readonly key: string; readonly reason: string; readonly message: string }[];
 }
 
@@ -81,15 +84,16 @@ export function showNode(
   tellGuardEvents(space, after, before, wallMs);
 }
 
-type Kept = Pick<NodeStatus, 'held' | 'rolledBack' | 'quarantined' | 'refused'>;
+type Kept = Pick<NodeStatus, 'held' | 'rolledBack' | 'quarantined' | 'refused' | 'keptFor'>;
 
 /** What is told of a node that people should look at. */
-export function guarded({ held, rolledBack, quarantined, refused }: Kept): Kept {
+export function guarded({ held, rolledBack, quarantined, refused, keptFor }: Kept): Kept {
   return {
     ...(held ? { held } : {}),
     ...(rolledBack?.length ? { rolledBack } : {}),
     ...(quarantined ? { quarantined } : {}),
     ...(refused ? { refused } : {}),
+    ...(keptFor ? { keptFor } : {}),
   };
 }
 
@@ -105,8 +109,10 @@ export function untakenEntries(
   return { quarantinedEntries: said.count, quarantined };
 }
 
-export function showMailbox(space: Space, child: string, path: string, status: MailboxStatus): void {
-  show(space, { apiVersion, kind: 'Mailbox', metadata: { name: objectName(child) }, spec: { path }, status });
+export function showMailbox(space: Space, child: string, path: string, status: MailboxStatus, wallMs: number): void {
+  const mailbox = { apiVersion, kind: 'Mailbox', metadata: { name: objectName(child) }, spec: { path }, status };
+  const { held } = status;
+  show(space, mailbox, [heldCondition(path, held ? { keptFor: held } : {})], wallMs);
 }
 
 export function hide(space: Space, kind: 'Node' | 'Mailbox', name: string): void {

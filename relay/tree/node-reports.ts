@@ -14,7 +14,12 @@ import { type Waiting, waitsAttributes } from '../../core/session/watermark-gate
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { nodeKey } from '../../core/wire/entries.ts';
-import type { NodeAttributes, QuarantinedAttributes, WaitsAttributes } from '../../core/wire/entry-attributes.ts';
+import type {
+  HeldAttributes,
+  NodeAttributes,
+  QuarantinedAttributes,
+  WaitsAttributes,
+} from '../../core/wire/entry-attributes.ts';
 import { quarantinedAttributes } from '../../core/wire/quarantine-words.ts';
 import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import type { Child } from '../schedule/children.ts';
@@ -61,6 +66,8 @@ export interface NodeReportsPorts {
   readonly counting?: Counting;
   /** The outbox has something new. */
   told(): void;
+  /** What is kept in the mailbox of a relay although it tells of fewer places. */
+  keptFor(reader: Reader, child: string): HeldAttributes | undefined;
   /** What this node itself keeps although it may be meant to go. */
   guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack' | 'quarantined'>;
 }
@@ -219,30 +226,35 @@ export class NodeReports {
       hide(space, 'Node', objectName(at));
       return;
     }
-    const { entries, head, acknowledged, backlog, said, refused } = store.read((reader) => ({
+    const { entries, head, acknowledged, backlog, said, refused, keptFor } = store.read((reader) => ({
       entries: mailbox.producer.digest(reader).count,
       head: mailbox.producer.head(reader),
       acknowledged: mailbox.producer.acknowledged(reader),
       backlog: mailbox.producer.backlog(reader),
       said: this.#descendants.told(reader, name, childPath(path, name)),
       refused: quarantinedAttributes(reader, mailbox.consumer).quarantined,
+      keptFor: this.#ports.keptFor(reader, name),
     }));
     const { entries: backlogEntries, bytes: backlogBytes } = backlog;
     const untaken = untakenEntries(said?.quarantined);
-    showMailbox(space, name, at, { entries, head, acknowledged, backlogEntries, backlogBytes, ...untaken });
-    this.#showSession(child, mailbox, { said, refused }, backlog);
+    const held = keptFor ? { held: keptFor } : {};
+    const filled = { entries, head, acknowledged, backlogEntries, backlogBytes };
+    showMailbox(space, name, at, { ...filled, ...untaken, ...held }, this.#ports.clock.wallMs());
+    this.#showSession(child, mailbox, { said, refused, keptFor }, backlog);
   }
 
   #showSession(
     child: Child,
     mailbox: Mailbox,
-    {
-      said,
-      refused,
-    }: { readonly said?: NodeAttributes | undefined; readonly refused?: QuarantinedAttributes | undefined },
+    told: {
+      readonly said: NodeAttributes | undefined;
+      readonly refused: QuarantinedAttributes | undefined;
+      readonly keptFor: HeldAttributes | undefined;
+    },
     lag: { readonly entries: number; readonly bytes: number },
   ): void {
     const { space, path, clock, connection, store, outbox } = this.#ports;
+    const { said, refused, keptFor } = told;
     const { connected, connectedSinceMs, silentMs, transport, diverged, cloned } = connection(child.name);
     const wallMs = clock.wallMs();
     const sinceMs = connected ? connectedSinceMs : wallMs - silentMs;
@@ -254,8 +266,8 @@ export class NodeReports {
     const at = siblingPath(path, child.name);
     const version = said?.version ?? '';
     // In the child's own words it would be what it was told to say.
-    const { refused: _own, ...told } = guarded(said ?? {});
-    const kept = { ...told, ...(refused ? { refused } : {}) };
+    const { refused: _refused, keptFor: _keptFor, ...own } = guarded(said ?? {});
+    const kept = { ...own, ...(refused ? { refused } : {}), ...(keptFor ? { keptFor } : {}) };
     if (child.role === 'agent') {
       const capacity = said?.capacity ? { capacity: said.capacity } : {};
       showNode(space, at, 'Agent', { version, session, lag, agents: 1, ...capacity, ...kept }, wallMs, alarms);

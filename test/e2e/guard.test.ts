@@ -32,6 +32,16 @@ function workload(name: string, objects: readonly string[]): object {
   };
 }
 
+/** A place without an agent, which only this relay's store knows. */
+const vault = [
+  { kind: 'SyncTarget', metadata: { name: 'vault' }, spec: {} },
+  {
+    kind: 'Location',
+    metadata: { name: 'vault', labels: { tier: 'vault' } },
+    spec: { instanceSelector: { matchLabels: { 'banyan.io/name': 'vault' } } },
+  },
+].map((object) => ({ apiVersion: 'inventory.banyan.io/v1alpha1', ...object }));
+
 function map(namespace: string, name: string, text: string): object {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data: { text } };
 }
@@ -175,6 +185,19 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     tree.kubectl('space/center/retail', ['apply', '-f', '-'], JSON.stringify(workload('bulk', names)));
     const there = () => tree.ok('cluster/eu:shop', 'get', 'cm', '-n', 'bulk', '-o', 'name').split('bulk-').length - 1;
     await until('all are there', () => there() === names.length);
+    const things = { metadata: { labels: { 'banyan.io/name': 'vault' } } };
+    for (const object of vault)
+      tree.apply('node/eu', { ...object, metadata: { ...things.metadata, ...object.metadata } });
+    const stored = workload('vault', names) as { items: { kind: string; spec?: object }[] };
+    const items = stored.items.map((item) =>
+      item.kind === 'EdgePlacement'
+        ? { ...item, spec: { ...item.spec, locationSelectors: [{ matchLabels: { tier: 'vault' } }] } }
+        : item,
+    );
+    tree.kubectl('space/center/retail', ['apply', '-f', '-'], JSON.stringify({ ...stored, items }));
+    const mailbox = () =>
+      tree.json<{ status: { entries: number; held?: { entries: number } } }>('node/center', 'mailbox', 'eu')!.status;
+    await until('the relay has what is for its vault', () => mailbox().entries > 2 * names.length);
     tree.kill('eu');
     tree.ok('space/center/retail', 'delete', 'cm', '-n', 'bulk', '--all', '--wait=false');
     await tree.down();
@@ -184,5 +207,11 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     expect(there()).toBe(names.length);
     expect(banyan('release', 'eu:shop', '--data', tree.data).out).toContain('released');
     await until('they are gone', () => there() === 0);
+    // The relay's own inventory is lost too: what the center has for it stays in the mailbox.
+    expect(mailbox().held?.entries).toBe(names.length + 1);
+    expect(mailbox().entries).toBeGreaterThan(names.length);
+    expect(banyan('tree', '--data', tree.data).out).toMatch(/eu .*DeletionHeld: 81 entries in its mailbox/);
+    expect(banyan('release', 'eu', '--data', tree.data).out).toMatch(/fewer places.*center\.retail\/vault\nreleased/s);
+    await until('it goes', () => mailbox().held === undefined && mailbox().entries < names.length);
   }, 60_000);
 });

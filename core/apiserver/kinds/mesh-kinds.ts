@@ -8,6 +8,15 @@ function count(description: string): SchemaProps {
   return integer(description, { minimum: 0 });
 }
 
+const heldFields = {
+  entries: count('Entries.'),
+  since: time('When the first of them was found missing.'),
+  token: string('What a release of these, and of nothing that comes to it later, names.'),
+  sample: list('Keys of some, or the placements that they are of.', string('As docs/architecture.md has them.'), {
+    maxItems: 5,
+  }),
+};
+
 const nodeDefinition = definition({
   group: meshGroup,
   names: { plural: 'nodes', kind: 'Node', shortNames: ['mn'] },
@@ -41,12 +50,11 @@ const nodeDefinition = definition({
     agents: count('Agents in its subtree.'),
     held: object(
       'What it keeps although its parent lacks it: deletions that were too many at once, or by a parent that lost its store.',
-      {
-        entries: count('Entries.'),
-        since: time('When the first of them was found missing.'),
-        token: string('What a release of these, and of nothing that comes to it later, names.'),
-        sample: list('Keys of some.', string('KIND/SOURCE/OBJECT, as docs/architecture.md has them.'), { maxItems: 5 }),
-      },
+      heldFields,
+    ),
+    keptFor: object(
+      'What its parent keeps in its mailbox although it tells of fewer places since it lost its store.',
+      heldFields,
     ),
     quarantined: object('Entries from its parent that are not what their keys say; it keeps to their last good form.', {
       count: count('Entries.'),
@@ -93,6 +101,7 @@ const mailboxDefinition = definition({
     acknowledged: count('Revision up to which the child has stored everything.'),
     backlogEntries: count('Entries that the child has not acknowledged.'),
     backlogBytes: count('Their bytes.'),
+    held: object('What is kept in it although the child tells of fewer places since it lost its store.', heldFields),
     quarantinedEntries: count('Entries that the child could not take.'),
     quarantined: list(
       'A sample of them.',

@@ -24,7 +24,7 @@ const till = '/configmaps/shop/till';
 class Tree {
   readonly pair = new SessionPair();
   readonly cluster = new FakeCluster();
-  readonly store = new MemoryStore();
+  store = new MemoryStore();
   #boots = 0;
   #revision = 1;
   agent!: Agent;
@@ -127,6 +127,19 @@ describe('an agent with a parent', () => {
     await tree.run(90_000);
     expect(tree.cluster.objects.get(till)).toMatchObject({ data: { a: '2' } });
     expect(tree.reported()).toMatchObject({ target: 3, counts: { available: 1 } });
+  });
+
+  it('that lost its store tells anew what it had told, when it has its objects again', async () => {
+    const tree = new Tree();
+    tree.startAgent();
+    tree.deliver(['/namespaces//shop', namespace('shop')], [till, configMap('till')]);
+    await tree.run(1_000);
+    await tree.stopAgent();
+    tree.store = new MemoryStore();
+    tree.startAgent();
+    await tree.run(5_000);
+    expect(tree.reported()).toMatchObject({ target: 2, counts: { expected: 1, applied: 1, available: 1 } });
+    expect(tree.cluster.log.filter((line) => line.startsWith('remove'))).toEqual([]);
   });
 
   it('takes leave in order when it ends', async () => {

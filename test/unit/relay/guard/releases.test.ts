@@ -51,6 +51,7 @@ describe('the word that what a node holds may go', () => {
       mailboxOf: (child) => (child === 'paris' ? mailbox : undefined),
       told: (_reader, _child, path) => told.get(path),
       release: (_t, token) => released.push(token),
+      releaseFor: () => {},
       wrote: () => {},
     });
   });
