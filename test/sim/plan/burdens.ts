@@ -14,6 +14,7 @@ export function burdensOf(
   sources: readonly string[],
   objectOf: (source: string) => PlannedObject,
 ): Step[] {
+  if (chance.is(0.03)) return manyOf(chance, nodes, sources, objectOf);
   if (!chance.is(0.2)) return [];
   const steps: Step[] = [];
   const source = chance.of(sources);
@@ -43,5 +44,30 @@ export function burdensOf(
     steps.push({ atMs: beginMs + chance.below(20_000), action: { do: 'empty', node } });
   }
   steps.push({ atMs: beginMs + 20_000 + chance.below(20_000), action: { do: 'mend', node } });
+  return steps;
+}
+
+/** More rows than one answer of a reconciliation lists, and then reconciliations in which few of them differ. */
+function manyOf(
+  chance: Chance,
+  nodes: readonly PlannedNode[],
+  sources: readonly string[],
+  objectOf: (source: string) => PlannedObject,
+): Step[] {
+  const source = chance.of(sources);
+  const count = 70 + chance.below(20);
+  const steps = Array.from({ length: count }, (_, i): Step => {
+    const object = { ...objectOf(source), kind: 'ConfigMap' as const, name: `many${i}` };
+    return { atMs: 1_500 + i * 10, action: { do: 'put', source, object } };
+  });
+  const losable = nodes.slice(1).filter(({ spaces }) => spaces.length === 0);
+  for (let i = 0; i < 2 && losable.length > 0; i++) {
+    const { path: node } = chance.of(losable);
+    const atMs = 6_000 + chance.below(20_000);
+    steps.push({ atMs, action: { do: 'backup', node } });
+    const [lost] = steps;
+    if (lost && chance.is(0.5)) steps.push({ ...lost, atMs: atMs + 1_000 });
+    steps.push({ atMs: atMs + 5_000, action: { do: chance.is(0.5) ? 'restore' : 'empty', node } });
+  }
   return steps;
 }
