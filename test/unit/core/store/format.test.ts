@@ -31,6 +31,17 @@ describe('the format of a store', () => {
     );
   });
 
+  it('is refused when a much older program made it, with both numbers and the remedy', () => {
+    const store = storeWith(prefixOf('format'), JSON.stringify({ format: 1, createdAt: '' }));
+    expect(() => openFormatted(store, clock)).toThrow(
+      expect.objectContaining({
+        code: 'StoreVersion',
+        message:
+          "the store has format 1, this program knows formats from 2; begin with an empty directory, which is filled from the node's parent and children, or start the older program",
+      }),
+    );
+  });
+
   it.each(['', '{', 'null', '{"format":"1"}'])('is refused when its record is %j', (json) => {
     const store = storeWith(prefixOf('format'), json);
     expect(() => openFormatted(store, clock)).toThrow(expect.objectContaining({ code: 'StoreCorrupt' }));
