@@ -8,6 +8,7 @@ import { resumeCanaries } from './resume.ts';
 import { rolloutCanaries } from './rollouts.ts';
 import { sessionCanaries } from './sessions.ts';
 import { streamCanaries } from './streams.ts';
+import { summaryCanaries } from './summaries.ts';
 import { treeCanaries } from './tree.ts';
 
 const canaries: Canaries = {
@@ -17,6 +18,7 @@ const canaries: Canaries = {
   ...streamCanaries,
   ...treeCanaries,
   ...rolloutCanaries,
+  ...summaryCanaries,
 };
 
 export function canaryNames(): string[] {

@@ -3,6 +3,7 @@ import type { KubeObject } from '../../../core/object/meta.ts';
 import { type Expectation, expectation, heldBy, type ModelPlacement } from '../model/expected.ts';
 import type { Releases } from '../model/releases.ts';
 import type { World } from '../world.ts';
+import { prunedWrong } from './pruned.ts';
 import { summaryWrong as foldWrong, readSummary, summarizersOf } from './summaries.ts';
 
 /** Agents that are cut off for good are none of it: what they hold is what they held. */
@@ -13,7 +14,7 @@ export function notConverged(
 ): string | undefined {
   const model = expectation(world, releases);
   if (!model) return 'a node does not serve';
-  return objectsWrong(world, model, isCutOff) ?? summariesWrong(model, isCutOff);
+  return prunedWrong(world, model, isCutOff) ?? objectsWrong(world, model, isCutOff) ?? summariesWrong(model, isCutOff);
 }
 
 function objectsWrong(world: World, model: Expectation, isCutOff: (path: string) => boolean): string | undefined {

@@ -1,18 +1,48 @@
-/** Invariant 11, the half that holds at any time: fresh + stale + never + quarantined = expected, wherever a partial is told. */
+/**
+ * Invariant 11, the half that holds at any time: fresh + stale + never + quarantined = expected, wherever a partial is told, and whenever a node writes
+ * what it says of a placement, or of its summary.
+ */
 import type { Check, World } from '../world.ts';
+import { isIn, prefix } from './rows.ts';
+
+type Counts = Readonly<Record<string, number>>;
+
+/** A row of a space is the revision, then the object. */
+const revisionBytes = 6;
+/** Behind the number of the space. */
+const resourceAt = prefix('spaceObject').length + 4;
+const told = ['edge.banyan.io\u0000edgeplacements', 'edge.banyan.io\u0000statussummaries'].map((text) =>
+  Buffer.from(text),
+);
 
 export function totals(world: World): Check {
   const name = 'fresh + stale + never + quarantined = expected';
+  const look = (counts: Counts, what: () => string) => {
+    const { expected = 0, fresh = 0, stale = 0, never = 0, quarantined = 0 } = counts;
+    if (fresh + stale + never + quarantined !== expected) {
+      world.violation(name, `${what()} as ${JSON.stringify(counts)}`);
+    }
+  };
   return {
     name,
     sent(connection, from, { frame }) {
       if (frame?.$case !== 'batch' && frame?.$case !== 'reconcileReply') return;
       for (const { key, body, tombstone } of frame.value.entries) {
         if (tombstone || !key.startsWith('partial/')) continue;
-        const { counts } = JSON.parse(body.toString()) as { counts: Record<string, number> };
-        const { expected = 0, fresh = 0, stale = 0, never = 0, quarantined = 0 } = counts;
-        if (fresh + stale + never + quarantined === expected) continue;
-        world.violation(name, `${connection.host(from).title} tells ${key} as ${JSON.stringify(counts)}`);
+        const { counts } = JSON.parse(body.toString()) as { counts: Counts };
+        look(counts, () => `${connection.host(from).title} tells ${key}`);
+      }
+    },
+    committed(host, changes) {
+      if (host.role === 'agent') return;
+      for (const { key, value } of changes) {
+        if (!value || !isIn(key, 'spaceObject') || !told.some((one) => key.indexOf(one) === resourceAt)) continue;
+        const { metadata, status, completeness } = JSON.parse(value.toString('utf8', revisionBytes)) as {
+          metadata: { name: string };
+          status?: { summary?: Counts };
+          completeness?: Counts;
+        };
+        look(completeness ?? status?.summary ?? {}, () => `${host.title} writes ${metadata.name}`);
       }
     },
   };

@@ -1,0 +1,37 @@
+/** Rules of what is told of many, taken away: of states, of labels, of what is gone. */
+import { FeedProducer } from '../../../core/feed/producer.ts';
+import { SegmentTree } from '../../../core/summary/segment-tree.ts';
+import { ToldLabels } from '../../../relay/schedule/told-labels.ts';
+import type { Canaries } from './canary.ts';
+
+export const summaryCanaries: Canaries = {
+  'child-merged-twice': {
+    break() {
+      // What a child said before stays beside what it says now.
+      const { set } = SegmentTree.prototype;
+      SegmentTree.prototype.set = function (key, value) {
+        const before = this.get(key);
+        if (before !== undefined) set.call(this, `${key} before`, before);
+        set.call(this, key, value);
+      };
+    },
+  },
+  'new-label-untold': {
+    break() {
+      // What a node told at its start is what its parent prunes by.
+      ToldLabels.prototype.tell = () => undefined;
+    },
+  },
+  'deleted-comes-again': {
+    break() {
+      const { remove } = FeedProducer.prototype;
+      FeedProducer.prototype.remove = function (t, keyHash, originRevision) {
+        const row = this.get(t, keyHash);
+        const content = row?.content && this.content(t, row.content);
+        const removed = remove.call(this, t, keyHash, originRevision);
+        if (row && content?.key.startsWith('o/')) this.put(t, content, row.originRevision);
+        return removed;
+      };
+    },
+  },
+};

@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { prunedWrong } from '../../../sim/check/pruned.ts';
+import type { PlannedNode } from '../../../sim/plan/tree.ts';
+import { WrittenWorld } from '../written.ts';
+
+const nodes: PlannedNode[] = [
+  { path: '', role: 'center', labels: {}, spaces: ['retail'] },
+  { path: 'r', role: 'relay', labels: {}, spaces: [] },
+  { path: 'r:a', role: 'agent', labels: {}, spaces: [] },
+];
+const placement = { key: 't/center.retail/shop', body: {} };
+const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'shop' } };
+
+/** What is wrong where the relay tells of these labels; `reaches` are the mailboxes that have the placement. */
+function wrong(labels: object, ...reaches: readonly string[]): string | undefined {
+  const written = new WrittenWorld(nodes);
+  if (reaches.includes('r')) written.put('', 'mailbox/r', placement);
+  if (reaches.includes('a')) written.put('r', 'mailbox/a', placement);
+  written.put('', 'reported/r', { key: 'labels', attributes: { leaves: 1, ...labels } });
+  const place = { path: 'r:a', labels: { env: 'prod' }, annotations: {}, properties: {} };
+  const agents = ['r:a'];
+  const of = { host: written.host(''), space: 'retail', object, agents, broken: [], isUnfinished: false };
+  const placements = [{ ...of, delivered: [{ place, object }] }];
+  return prunedWrong(written.world, { objects: new Map(), placements }, () => false);
+}
+
+it('finds nothing where every node on the way has the placement, and tells of the labels', () => {
+  expect(wrong({ sets: [{ labels: { env: 'prod', region: 'eu' }, leaves: 1 }] }, 'r', 'a')).toBeUndefined();
+  expect(wrong({ keys: { env: {} } }, 'r', 'a')).toBeUndefined();
+});
+
+it('bites when a node on the way has pruned what matches, or a relay does not tell of a label', () => {
+  const told = { sets: [{ labels: { env: 'prod' }, leaves: 1 }] };
+  expect(wrong(told, 'a')).toBe('center does not send center.retail/shop towards r:a');
+  expect(wrong(told, 'r')).toBe('r does not send center.retail/shop towards r:a');
+  expect(wrong({ sets: [{ labels: { env: 'test' }, leaves: 1 }] }, 'r', 'a')).toBe(
+    'r does not tell of {"env":"prod"} below it',
+  );
+});
