@@ -1,5 +1,6 @@
 /** The session of a node with its parent, on what the node stands on. */
-import { ChildSession, type ChildSessionPorts } from '../core/session/child-session.ts';
+import type { ChildSessionPorts } from '../core/session/child-ports.ts';
+import { ChildSession } from '../core/session/child-session.ts';
 import { failoverDialer } from '../core/session/failover-dialer.ts';
 import { markCaughtUp } from '../core/session/node-identity.ts';
 import type { NodeConfig } from './config.ts';
