@@ -62,8 +62,9 @@ export class WrittenWorld {
   }
 
   /** A row outside of tables. */
-  note(path: string, space: Parameters<typeof prefix>[0], key: string, value: object): void {
-    this.write(path, (t) => t.put(Buffer.concat([prefix(space), Buffer.from(key)]), bytes(value)));
+  note(path: string, space: Parameters<typeof prefix>[0], key: string, value: object, head = Buffer.alloc(0)): void {
+    const row = Buffer.concat([head, bytes(value)]);
+    this.write(path, (t) => t.put(Buffer.concat([prefix(space), Buffer.from(key)]), row));
   }
 
   #store(host: Host): SimStore {
