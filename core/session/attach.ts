@@ -16,10 +16,10 @@ export interface Attachment {
   readonly parent: string;
 }
 
-/** What to say to this parent. A new store begins at the milliseconds since 1970: beyond all that an emptied one has said. */
+/** What to say to this parent: no less than the milliseconds since 1970, which is beyond all that a store has said that was emptied or put back. */
 export function attachTo(before: Attachment | undefined, parent: string, wallMs: number): Attachment {
   if (before?.parent === parent) return before;
-  return { sequence: before ? before.sequence + 1 : Math.floor(wallMs), parent };
+  return { sequence: Math.max((before?.sequence ?? 0) + 1, Math.floor(wallMs)), parent };
 }
 
 /**

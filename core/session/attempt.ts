@@ -12,7 +12,7 @@ import { windowMaxBytes } from './flow.ts';
 import { flawOfWelcome } from './greeting.ts';
 import { piecesVersion, versionMax, versionMin } from './handshake.ts';
 import type { Mismatch } from './mismatch.ts';
-import { markAttached, readNodeIdentity } from './node-identity.ts';
+import { markAttached, passBootCounter, readNodeIdentity } from './node-identity.ts';
 import { SessionRunner } from './runner.ts';
 import { type Refusal, refusalOf } from './session-ends.ts';
 import { type Waiting, WatermarkGate } from './watermark-gate.ts';
@@ -63,17 +63,18 @@ export class Attempt {
     if (this.#over) return;
     this.#link = link;
     const { store, consumer, identity, path, role, software, clock } = this.#ports;
-    const { tuple, held, attachedNonce } = store.read((reader) => ({
+    const { tuple, held, attachedNonce, bootCounter } = store.read((reader) => ({
       tuple: consumer.resume(reader),
       held: heldPieces(reader, consumer.id),
       attachedNonce: readNodeIdentity(reader)?.attachedNonce ?? '',
+      bootCounter: readNodeIdentity(reader)?.bootCounter ?? identity.bootCounter,
     }));
     const value = {
       versionMin,
       versionMax,
       path,
       role,
-      bootCounter: identity.bootCounter,
+      bootCounter,
       bootNonce: Buffer.from(identity.bootNonce, 'hex'),
       attachSequence,
       down: tupleToWire(tuple),
@@ -100,7 +101,8 @@ export class Attempt {
         this.#timer?.stop();
         return this.#begin(frame.frame.value);
       case 'retry': {
-        const { afterMs } = frame.frame.value;
+        const { afterMs, bootCounter } = frame.frame.value;
+        if (bootCounter > 0) this.#ports.store.write((t) => passBootCounter(t, bootCounter));
         const [reason, message] = [said(frame.frame.value.reason), said(frame.frame.value.message)];
         this.#ports.log.warn({ reason, message }, 'the parent refused this node');
         this.#told.refused(refusalOf(reason));

@@ -20,7 +20,13 @@ export interface SessionRecord {
 
 export type Admission =
   | { readonly admitted: true; readonly version: number; readonly record: SessionRecord }
-  | { readonly admitted: false; readonly reason: 'version' | 'clone' | 'path'; readonly message: string };
+  | {
+      readonly admitted: false;
+      readonly reason: 'version' | 'clone' | 'path';
+      readonly message: string;
+      /** Of the one that is known, where that of the hello is not above it. */
+      readonly bootCounter?: number;
+    };
 
 /** The newest legitimate session of a child wins; a copy of a child's store is told apart by its boot counter and nonce. */
 export function admit(
@@ -41,9 +47,15 @@ export function admit(
   }
   const bootNonce = hello.bootNonce.toString('hex');
   if (known && hello.bootCounter < known.bootCounter)
-    return clone(hello, `an older start (${hello.bootCounter}, known ${known.bootCounter})`);
+    return {
+      ...clone(hello, `an older start (${hello.bootCounter}, known ${known.bootCounter})`),
+      bootCounter: known.bootCounter,
+    };
   if (known && hello.bootCounter === known.bootCounter && bootNonce !== known.bootNonce) {
-    return clone(hello, `another process with the same boot counter ${hello.bootCounter}`);
+    return {
+      ...clone(hello, `another process with the same boot counter ${hello.bootCounter}`),
+      bootCounter: known.bootCounter,
+    };
   }
   // A copy that is started again and again counts up past the original. It names a welcome that the original has left behind; so does an original
   // that was put back to a backup, which therefore waits until its old session is known to be dead.
@@ -61,7 +73,7 @@ export function admit(
   return { admitted: true, version, record: { sessionSequence, bootCounter, bootNonce, attachSequence } };
 }
 
-function clone(hello: Hello, what: string): Admission {
+function clone(hello: Hello, what: string): Admission & { readonly admitted: false } {
   const message = `"${hello.path}" is attached already, and this is ${what}: two nodes run with one identity; end one, or give it an identity of its own`;
   return { admitted: false, reason: 'clone', message };
 }

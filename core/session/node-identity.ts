@@ -37,6 +37,19 @@ export function readNodeIdentity(reader: Reader): NodeIdentity | undefined {
   return bytes && (JSON.parse(asText(bytes)) as NodeIdentity);
 }
 
+/** Beyond it a number is no boot counter: rows and frames hold 48 bits. */
+const bootCounterMax = 2 ** 48 - 1;
+
+/**
+ * The parent knows a higher boot counter of this node, and nobody has its place: the store was put back while the clock was behind, or the clock has
+ * been. From there on this start counts as a newer one, as if it had been started often enough.
+ */
+export function passBootCounter(t: Transaction, known: number): void {
+  const identity = readNodeIdentity(t);
+  if (!identity || known < identity.bootCounter || known >= bootCounterMax) return;
+  t.put(prefixOf('node'), text(JSON.stringify({ ...identity, bootCounter: known + 1 })));
+}
+
 /** A parent has welcomed this start. */
 export function markAttached(t: Transaction): void {
   const identity = readNodeIdentity(t);

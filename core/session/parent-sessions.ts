@@ -45,6 +45,13 @@ const returnAfterMs = 2_000;
 const returnsPerSecond = 200;
 /** What a refused child is asked to wait: long, since a person has to act. */
 const refusedAfterMs = 30_000;
+/**
+ * A place whose session has been over for so long is nobody's: who had it would be back, as waits between attempts grow to 60 s and a machine starts in
+ * less. Then one whose boot counter is too low hears of the number; before, a copy could take the place of an original that is away for a moment.
+ */
+const vacantAfterMs = 120_000;
+/** What such a one is asked to wait. */
+const comesAgainAfterMs = 1_000;
 export class ParentSessions {
   readonly #ports: ParentSessionsPorts;
   readonly #attached = new Map<string, Attached>();
@@ -229,7 +236,9 @@ export class ParentSessions {
       return { admission: decision, feeds: opened };
     });
     if (!admission.admitted) {
-      this.#refuse(link, { afterMs: refusedAfterMs, reason: admission.reason, message: admission.message });
+      const bootCounter = this.#isVacant(child) ? (admission.bootCounter ?? 0) : 0;
+      const afterMs = bootCounter > 0 ? comesAgainAfterMs : refusedAfterMs;
+      this.#refuse(link, { afterMs, reason: admission.reason, message: admission.message, bootCounter });
       if (admission.reason === 'clone') this.#raise(this.#clones, child, admission.message);
       return undefined;
     }
@@ -373,7 +382,13 @@ export class ParentSessions {
     link.close(reason);
   }
 
-  #refuse(link: Link, retry: Retry): void {
+  #isVacant(child: string): boolean {
+    const { connected, silentMs } = this.status(child);
+    return !connected && silentMs >= vacantAfterMs;
+  }
+
+  #refuse(link: Link, reasons: Omit<Retry, 'bootCounter'> & Partial<Retry>): void {
+    const retry = { bootCounter: 0, ...reasons };
     this.#ports.log.warn(
       { child: link.peer.path, reason: retry.reason, message: retry.message },
       'a child was refused',

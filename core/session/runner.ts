@@ -50,6 +50,8 @@ export class SessionRunner {
   readonly #acknowledged: Acknowledged;
   /** When bytes came last: only a tick asks, and they come with every frame. */
   #heardAtMs: number;
+  /** How often watermarks were to be told, and the newest that were. */
+  readonly #watermarks = { asked: 0, told: 0 };
   /** Of the credit that both sides give. */
   readonly #received = new Received(windowMaxBytes);
 
@@ -211,7 +213,11 @@ export class SessionRunner {
   watermarks(marks: Watermarks): void {
     const { store, producer } = this.#ports;
     const head = store.read((reader) => producer.head(reader));
+    const number = ++this.#watermarks.asked;
     this.#afterFlush(() => {
+      // A later one was durable sooner, and says more.
+      if (number < this.#watermarks.told) return;
+      this.#watermarks.told = number;
       this.#input({ type: 'produced', head });
       this.#send(this.#beats.withWatermarks(marks, head, this.#state.ready));
     });

@@ -128,6 +128,8 @@ export interface Retry {
   /** docs/protocol.md lists them. */
   reason: string;
   message: string;
+  /** With clone, when the session of the other one has been over for long: the boot counter that is known. The child goes on above it. */
+  bootCounter: number;
 }
 
 export interface Entry {
@@ -1215,7 +1217,7 @@ export const Welcome: MessageFns<Welcome> = {
 };
 
 function createBaseRetry(): Retry {
-  return { afterMs: 0, reason: "", message: "" };
+  return { afterMs: 0, reason: "", message: "", bootCounter: 0 };
 }
 
 export const Retry: MessageFns<Retry> = {
@@ -1228,6 +1230,9 @@ export const Retry: MessageFns<Retry> = {
     }
     if (message.message !== "") {
       writer.uint32(26).string(message.message);
+    }
+    if (message.bootCounter !== 0) {
+      writer.uint32(32).uint64(message.bootCounter);
     }
     return writer;
   },
@@ -1267,6 +1272,14 @@ export const Retry: MessageFns<Retry> = {
             }
 
             message.message = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.bootCounter = longToNumber(reader.uint64());
             continue;
           }
         }

@@ -43,7 +43,13 @@ describe('an attach sequence', () => {
     const first = attachTo(undefined, 'eu', 1_700);
     expect(first).toEqual({ sequence: 1_700, parent: 'eu' });
     expect(attachTo(first, 'eu', 9_999)).toBe(first);
-    expect(attachTo(first, 'eu~1', 9_999)).toEqual({ sequence: 1_701, parent: 'eu~1' });
+    expect(attachTo(first, 'eu~1', 1_600)).toEqual({ sequence: 1_701, parent: 'eu~1' });
+  });
+
+  it('is beyond all that was said before a store was put back', () => {
+    const backup = attachTo(undefined, 'eu', 1_700);
+    const lost = attachTo(backup, 'eu~1', 1_800);
+    expect(attachTo(backup, 'eu~2', 1_900).sequence).toBeGreaterThan(lost.sequence);
   });
 });
 
@@ -69,7 +75,7 @@ describe('a child of siblings', () => {
     mesh.watermark([1], { [source]: 2 });
     await mesh.run(4_000);
     expect(mesh.held()).toEqual({ a: 'one', b: 'two' });
-    expect(mesh.sequence()).toBe(before + 1);
+    expect(mesh.sequence()).toBeGreaterThan(before);
   });
 
   it('takes nothing from one that is behind: neither an older value, nor a deletion, nor what was deleted since', async () => {

@@ -39,6 +39,7 @@ describe('the admission of a child', () => {
     const refused = admit(hello({ bootCounter: 6 }), 'eu:paris', known);
     expect(refused).toMatchObject({ admitted: false, reason: 'clone' });
     expect(refused).toHaveProperty('message', expect.stringContaining('an older start (6, known 7)'));
+    expect(refused).toHaveProperty('bootCounter', 7);
   });
 
   it('refuses another process with the same boot counter as a clone', () => {

@@ -205,4 +205,28 @@ describe('a child and its parent', () => {
     await pair.run(50);
     expect(retries()).toContain('clone');
   });
+
+  it('let a child in again that was put back while its clock was behind, once its place has been vacant for two minutes', async () => {
+    const pair = new SessionPair();
+    const backup = pair.child.store.copy();
+    // Starts within one second: each counts one more.
+    for (let i = 0; i < 3; i++) pair.child = pair.startChild(pair.child.store);
+    pair.child.session.start();
+    await pair.run(50);
+    const restored = pair.startChild(backup);
+    restored.session.start();
+    const pass = async (seconds: number) => {
+      for (let i = 0; i < seconds; i++) {
+        pair.clock.advance(995);
+        await pair.run(5);
+      }
+    };
+    await pass(150);
+    expect(restored.session.connected).toBe(false);
+    pair.child.session.close();
+    await pass(100);
+    expect(restored.session.connected).toBe(false);
+    await pass(60);
+    expect(restored.session.connected).toBe(true);
+  });
 });
