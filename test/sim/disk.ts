@@ -22,6 +22,8 @@ export class Disk {
   #volatile: MemoryStore[] = [];
   /** Flushes and writes fail. */
   isFull = false;
+  /** A flush takes no less. */
+  flushMinMs = 0;
 
   /** What would be there after a power failure now. */
   get durable(): MemoryStore {
@@ -136,7 +138,7 @@ export class SimStore implements Store {
     const snapshot = disk.newest;
     if (this.#flushing?.snapshot === snapshot) return this.#flushing.done;
     const done = new Promise<void>((resolve, reject) => {
-      clock.after(random.fraction() * this.#flushMaxMs, () => {
+      clock.after(Math.max(disk.flushMinMs, random.fraction() * this.#flushMaxMs), () => {
         this.#flushing = undefined;
         if (disk.isFull) {
           reject(diskFull());

@@ -75,6 +75,7 @@ export class Host {
     this.path = planned.path;
     this.replica = replica;
     this.id = withReplica(planned.path, replica);
+    this.isGone = planned.isVacant ?? false;
     this.role = planned.role;
     this.disk = disk;
     this.isClone = isClone;

@@ -75,6 +75,13 @@ export class SimNetwork {
     }
   }
 
+  /** A child's end of its connections is gone; its parents get what was under way. */
+  hangUp(child: Host, parents: readonly Host[]): void {
+    for (const connection of [...this.open]) {
+      if (connection.child.id === child.id && parents.includes(connection.parent)) connection.leave('child');
+    }
+  }
+
   /** The lines of a child are good again; what waits on them goes on. */
   mend(child: Host, parents: readonly Host[]): void {
     for (const parent of parents) Object.assign(this.line(child, parent), goodLine());

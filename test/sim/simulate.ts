@@ -1,5 +1,7 @@
 /** One run of a plan: people work while things go wrong; all is healed and compared; then things go wrong alone, and all is compared again. */
 import { acknowledged } from './check/acknowledged.ts';
+import { wrongAfterLoss } from './check/after-loss.ts';
+import { attachments } from './check/attachments.ts';
 import { bounds } from './check/bounds.ts';
 import { notConverged } from './check/converged.ts';
 import { exposure } from './check/exposure.ts';
@@ -14,6 +16,7 @@ import { revived } from './check/revived.ts';
 import { tombstones } from './check/tombstones.ts';
 import { totals } from './check/totals.ts';
 import { transmitted } from './check/transmitted.ts';
+import { watermarks } from './check/watermarks.ts';
 import type { StoreLies } from './disk.ts';
 import type { Host } from './host.ts';
 import { Releases } from './model/releases.ts';
@@ -57,6 +60,7 @@ export async function simulate(plan: Plan, lies?: (host: Host) => StoreLies | un
   const undisturbed = quiet(world);
   const checks = [
     acknowledged,
+    attachments,
     bounds,
     fence,
     origins,
@@ -67,6 +71,7 @@ export async function simulate(plan: Plan, lies?: (host: Host) => StoreLies | un
     tombstones,
     totals,
     transmitted,
+    watermarks,
   ];
   world.checks.push(...checks.map((check) => check(world)), undisturbed);
   const releases = new Releases();
@@ -103,11 +108,13 @@ async function heal(world: World, performer: Performer, { dead, forgets }: Plan,
   for (const path of [...world.clones.keys()]) performer.perform({ do: 'unclone', node: path });
   for (const host of world.hosts.values()) {
     host.disk.isFull = false;
+    host.disk.flushMinMs = 0;
     host.life.crashAtEffect = Number.POSITIVE_INFINITY;
     performer.perform({ do: 'mend', node: host.id });
     performer.perform({ do: 'truth', node: host.id });
     if (dead.includes(host.id)) performer.perform({ do: 'cut', node: host.id });
     host.start();
+    if (!host.isGone) performer.perform({ do: 'list', node: host.id });
   }
   // One that has left stays known for as long as its parent's inventory names it, and silent.
   const isCutOff = (path: string) =>
@@ -116,7 +123,7 @@ async function heal(world: World, performer: Performer, { dead, forgets }: Plan,
   for (;;) {
     await world.run(world.nowMs + lookEveryMs);
     if (world.violations.length > 0) return;
-    const wrong = forgets ? undefined : notConverged(world, releases, isCutOff);
+    const wrong = forgets ? wrongAfterLoss(world, releases, isCutOff) : notConverged(world, releases, isCutOff);
     const unfinished = world.talks.unfinished();
     if (wrong === undefined && unfinished === undefined) return;
     if (world.nowMs < deadlineMs) continue;

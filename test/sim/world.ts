@@ -42,8 +42,6 @@ export interface Violation {
 
 /** Events that a report shows. */
 const lastMax = 60;
-/** From a refusal to a restart by hand: virtual people are quick. */
-const operatorActsAfterMs = 500;
 /** A process with more timers than this leaks them: one for each child, key and session would be a few hundred in these trees. */
 export const timersMax = 3_000;
 
@@ -65,6 +63,8 @@ export class World {
   onStarted: (host: Host) => void = () => {};
   /** A node at which objects are born has lost some of them. */
   originWasPutBack = false;
+  /** What people have written since, by title, and undefined for what they have deleted. */
+  readonly sinceLoss = new Map<string, string | undefined>();
   steps = 0;
   readonly #trace = createHash('sha256');
   readonly #chance: SeededRandom;
@@ -170,20 +170,6 @@ export class World {
     this.note(`${connection.host(from).title} sends ${describe(frame)} (${connection.id})`);
     if (connection.isLie) return;
     for (const check of this.checks) check.sent?.(connection, from, frame);
-    if (frame.frame?.$case === 'retry' && frame.frame.value.reason === 'clone') this.#operatorActs(connection.child);
-  }
-
-  /**
-   * A machine that was put back to an older copy is refused as a copy of itself until it has been started more often than the one that its parent
-   * knows: somebody sees to that, unless its clone is really there.
-   */
-  #operatorActs(host: Host): void {
-    const { life } = host;
-    this.clock.after(operatorActsAfterMs, () => {
-      if (host.isClone || !life.alive || this.clones.has(host.id)) return;
-      this.note(`the operator starts ${host.title} again`);
-      host.crash(1);
-    });
   }
 
   delivering(connection: Connection, to: Side, frame: Frame, deliver: () => void): void {

@@ -7,6 +7,7 @@ import { feedCanaries } from './feeds.ts';
 import { resumeCanaries } from './resume.ts';
 import { rolloutCanaries } from './rollouts.ts';
 import { sessionCanaries } from './sessions.ts';
+import { siblingCanaries } from './siblings.ts';
 import { streamCanaries } from './streams.ts';
 import { summaryCanaries } from './summaries.ts';
 import { treeCanaries } from './tree.ts';
@@ -16,6 +17,7 @@ const canaries: Canaries = {
   ...feedCanaries,
   ...sessionCanaries,
   ...streamCanaries,
+  ...siblingCanaries,
   ...treeCanaries,
   ...rolloutCanaries,
   ...summaryCanaries,

@@ -10,6 +10,22 @@ export const sessionCanaries: Canaries = {
     // What the fence of a session reads is what it wrote itself, as if no other had come.
     lies: (host) => ({ get: (key, found) => ownSession(host, key, found) }),
   },
+  'fence-in-memory': {
+    break() {},
+    // Of sessions a process knows only those that it granted itself.
+    lies: (host) => {
+      const begun = new Set<string>();
+      return {
+        get: (key, found) => {
+          if (!isIn(key, 'session') || host.world.delivery?.frame.frame?.$case !== 'hello') return found;
+          const name = Buffer.from(key).toString('hex');
+          if (begun.has(name)) return found;
+          begun.add(name);
+          return undefined;
+        },
+      };
+    },
+  },
   'sessions-forgotten': {
     break() {},
     lies: (host) => ({

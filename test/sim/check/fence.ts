@@ -1,4 +1,10 @@
-/** Invariant 9: a stale session sequence commits nothing. */
+/**
+ * Invariant 9: a stale session commits nothing. Every commit of what a session carries is looked at: rows and cursor of what the child reports are of the
+ * session whose frame is being delivered, and what is written down as acknowledged was said in the session that the store knows.
+ */
+import { Feed } from '../../../core/wire/generated/mesh.ts';
+import type { Change } from '../disk.ts';
+import type { Host } from '../host.ts';
 import type { Check, World } from '../world.ts';
 import { isIn, Rows, tableIdOf } from './rows.ts';
 
@@ -6,6 +12,8 @@ export function fence(world: World): Check {
   const name = 'a stale session commits nothing';
   /** The newest session that was granted, by child. */
   const granted = new Map<string, number>();
+  /** How far the child said to have come, by session. */
+  const said = new Map<string, number>();
   return {
     name,
     sent({ child, parent }, _from, { frame }) {
@@ -18,30 +26,61 @@ export function fence(world: World): Check {
       }
       granted.set(key, sessionSequence);
     },
+    receiving({ child, parent, sessionSequence }, to, { frame }) {
+      if (to !== 'parent' || frame?.$case !== 'ack' || frame.value.feed !== Feed.FEED_DOWN) return;
+      const key = `${parent.title} ${child.id} ${sessionSequence}`;
+      said.set(key, Math.max(said.get(key) ?? 0, frame.value.cursor));
+    },
     // With its store it loses what it knew of sessions.
     replaced(host) {
-      for (const key of granted.keys()) if (key.startsWith(`${host.title} `)) granted.delete(key);
+      for (const known of [granted, said]) {
+        for (const key of known.keys()) if (key.startsWith(`${host.title} `)) known.delete(key);
+      }
     },
     committed(host, changes, before) {
-      const { delivery } = world;
-      if (delivery?.to !== 'parent' || delivery.connection.parent !== host) return;
-      const { connection, frame } = delivery;
-      const own = connection.sessionSequence;
-      if (own === undefined || frame.frame?.$case === 'hello') return;
-      const { name: child, id } = connection.child;
+      if (host.role === 'agent') return;
+      const tables = new Set(changes.filter(isOfSession).map(({ key }) => tableIdOf(key)));
+      if (tables.size === 0) return;
       Rows.of(before, (rows) => {
-        const reported = rows.table(`reported/${child}`);
-        const mailbox = rows.table(`mailbox/${child}`);
-        const isOfSession = changes.some(
-          ({ key }) =>
-            (isIn(key, 'consumerState') && tableIdOf(key) === reported) ||
-            (isIn(key, 'tableRow') && tableIdOf(key) === reported) ||
-            (isIn(key, 'producerState') && tableIdOf(key) === mailbox && key.toString('utf8', 6) === 'progress'),
-        );
-        const newest = rows.session(id)?.sessionSequence;
-        if (!isOfSession || newest === own) return;
-        world.violation(name, `${host.title} commits for session ${own} of ${child}, ${newest} has taken its place`);
+        for (const child of world.childrenOf(host)) {
+          const { sessionSequence: newest } = rows.session(child.id) ?? {};
+          const reported = rows.table(`reported/${child.name}`);
+          if (reported !== undefined && tables.has(reported)) look(host, child, newest, changes);
+          const mailbox = rows.table(`mailbox/${child.name}`);
+          const cursor = mailbox !== undefined && tables.has(mailbox) ? cursorIn(changes, mailbox) : undefined;
+          if (cursor === undefined) continue;
+          const heard = said.get(`${host.title} ${child.id} ${newest}`) ?? 0;
+          if (cursor <= heard) continue;
+          world.violation(name, `${host.title} notes ${cursor} of ${child.id}; session ${newest} has said ${heard}`);
+        }
       });
     },
   };
+
+  function look(host: Host, child: Host, newest: number | undefined, changes: readonly Change[]): void {
+    const { delivery } = world;
+    // A child that leaves for good takes its tables along.
+    if (changes.some(({ key, value }) => value === undefined && isIn(key, 'tableName'))) return;
+    if (delivery?.to !== 'parent' || delivery.connection.parent !== host || delivery.connection.child.id !== child.id) {
+      world.violation(name, `${host.title} commits to what ${child.id} reports, and no frame of it came`);
+      return;
+    }
+    const { sessionSequence: own } = delivery.connection;
+    if (own === newest) return;
+    world.violation(name, `${host.title} commits for session ${own} of ${child.id}, ${newest} has taken its place`);
+  }
+}
+
+/** Cursor and rows of a consumer, and what a producer knows to be stored. */
+function isOfSession({ key }: Change): boolean {
+  if (isIn(key, 'consumerState') || isIn(key, 'tableRow')) return true;
+  return isIn(key, 'producerState') && key.toString('utf8', 6) === 'progress';
+}
+
+function cursorIn(changes: readonly Change[], mailbox: number): number | undefined {
+  const found = changes.find(
+    ({ key, value }) =>
+      value && isIn(key, 'producerState') && tableIdOf(key) === mailbox && key.toString('utf8', 6) === 'progress',
+  );
+  return found?.value?.readUIntBE(0, 6);
 }

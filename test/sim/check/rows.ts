@@ -25,6 +25,13 @@ export interface TupleSeen {
   readonly seenHead: number;
 }
 
+/** Source -> revision. */
+export type Marks = Readonly<Record<string, number>>;
+
+export function marksOf(value: Uint8Array): { own: Marks; told: Marks } {
+  return JSON.parse(Buffer.from(value).toString()) as { own: Marks; told: Marks };
+}
+
 export function prefix(space: keyof typeof keyspace): Buffer {
   const bytes = Buffer.alloc(2);
   bytes.writeUInt16BE(keyspace[space]);
@@ -106,6 +113,40 @@ export class Rows {
     return found && (JSON.parse(Buffer.from(found).toString()) as { sessionSequence: number });
   }
 
+  watermarks(): { own: Marks; told: Marks } {
+    const found = this.#reader.get(prefix('watermarks'));
+    return found ? marksOf(found) : { own: {}, told: {} };
+  }
+
+  /** What a parent has decided of the siblings that share a name. */
+  siblings(name: string): { wanted: readonly number[] } | undefined {
+    const found = this.#reader.get(Buffer.concat([prefix('siblings'), Buffer.from(name)]));
+    return found && (JSON.parse(Buffer.from(found).toString()) as { wanted: readonly number[] });
+  }
+
+  /** Of the live row of a key. */
+  attributes<T>(table: string, key: string): T | undefined {
+    const id = this.table(table);
+    const hash = createHash('sha256').update(key).digest().subarray(0, 16);
+    const content = id === undefined ? undefined : this.row(id, hash)?.content;
+    if (content === undefined) return undefined;
+    const record = this.#reader.get(Buffer.concat([prefix('content'), Buffer.from(content, 'hex')]));
+    return record && (JSON.parse(partsOf(record).attributes) as T);
+  }
+
+  /** Bodies of the live rows whose key begins so, by key. */
+  bodies(table: string, begin: string): Map<string, string> {
+    const found = new Map<string, string>();
+    const id = this.table(table);
+    for (const { content } of id === undefined ? [] : this.rows(id).values()) {
+      if (content === undefined) continue;
+      const record = this.#reader.get(Buffer.concat([prefix('content'), Buffer.from(content, 'hex')]));
+      const parts = record && partsOf(record);
+      if (parts?.key.startsWith(begin)) found.set(parts.key, parts.body);
+    }
+    return found;
+  }
+
   /** The entry's key, by the hash of a content. */
   keyOf(content: string): string {
     return this.content(content)?.key ?? '(no content)';
@@ -142,6 +183,18 @@ export class Rows {
   }
 }
 
+/** Of a content record: see docs/protocol.md. */
+function partsOf(record: Uint8Array): { key: string; attributes: string; body: string } {
+  const bytes = Buffer.from(record);
+  const attributesAt = 2 + bytes.readUInt16BE(0) + 4;
+  const bodyAt = attributesAt + bytes.readUInt32BE(attributesAt - 4);
+  return {
+    key: bytes.toString('utf8', 2, attributesAt - 4),
+    attributes: bytes.toString('utf8', attributesAt, bodyAt),
+    body: bytes.toString('utf8', bodyAt),
+  };
+}
+
 function at(space: keyof typeof keyspace, table: number): Buffer {
   const id = Buffer.alloc(4);
   id.writeUInt32BE(table);
@@ -165,7 +218,7 @@ export function hashOf(entry: Entry): string {
 }
 
 /** Of what an entry carries, as rows name it: the hash of `u16 key length, key, u32 attributes length, attributes, body`. */
-function contentHashOf({ key, attributes, body }: Pick<Entry, 'key' | 'attributes' | 'body'>): string {
+export function contentHashOf({ key, attributes, body }: Pick<Entry, 'key' | 'attributes' | 'body'>): string {
   const keyBytes = Buffer.from(key);
   const lengths = Buffer.alloc(6);
   lengths.writeUInt16BE(keyBytes.length, 0);

@@ -48,7 +48,8 @@ interface DownsyncItem {
 /** As the embedded cluster reads it: an image that can't be had. */
 const brokenImage = ':broken';
 
-const resources = [
+/** Of what plans write. */
+export const resources = [
   { group: '', resource: 'configmaps' },
   { group: 'apps', resource: 'deployments' },
 ] as const;
@@ -179,7 +180,7 @@ function titleOfKey(key: string): string {
   return `${resource === 'configmaps' ? 'ConfigMap' : 'Deployment'} ${namespace}/${name}`;
 }
 
-function titleOf({ kind, metadata }: KubeObject): string {
+export function titleOf({ kind, metadata }: KubeObject): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`;
 }
 

@@ -40,6 +40,8 @@ export class Spoiler {
         return this.#replace(host, this.#backups.get(host.id));
       case 'reset':
         return network.reset(host, ways);
+      case 'hangup':
+        return network.hangUp(host, ways);
       case 'cut':
         for (const line of lines) line.cut = true;
         return network.reset(host, ways);
@@ -66,6 +68,9 @@ export class Spoiler {
       case 'tidy':
         host.disk.isFull = false;
         return;
+      case 'drag':
+        for (const one of this.#siblingsOf(host)) one.disk.flushMinMs = action.flushMs;
+        return;
       case 'jump':
         host.skewMs += action.ms;
         host.skewMaxMs = Math.max(host.skewMaxMs, host.skewMs);
@@ -86,6 +91,10 @@ export class Spoiler {
   #waysOf(host: Host, action: Fault): Host[] {
     const parents = this.#world.parentsOf(host);
     return 'way' in action ? parents.filter(({ replica }) => replica === action.way) : parents;
+  }
+
+  #siblingsOf({ path }: Host): Host[] {
+    return [...this.#world.hosts.values()].filter((host) => host.path === path);
   }
 
   unclone(id: string): void {

@@ -35,9 +35,12 @@ export function answer(space: Space, name: string, phase: string): void {
   space.update({ ...known, status: { phase } } as KubeObject, { subresource: 'status' });
 }
 
-export function remove(space: Space, object: KubeObject): void {
+/** True if it was there. */
+export function remove(space: Space, object: KubeObject): boolean {
   const key = space.keyOf(object);
-  if (space.get(key)) space.delete(key);
+  if (!space.get(key)) return false;
+  space.delete(key);
+  return true;
 }
 
 export function bare(apiVersion: string, kind: string, name: string): KubeObject {

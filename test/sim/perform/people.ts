@@ -1,9 +1,10 @@
 /** Does what people do. */
 import type { Space } from '../../../core/apiserver/space.ts';
+import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import { seedInventory } from '../../../relay/schedule/seed-inventory.ts';
 import { firstProperties, type Host } from '../host.ts';
-import { list } from '../model/expected.ts';
+import { contentOf, list, titleOf } from '../model/expected.ts';
 import type { Action, Labels, Work } from '../plan/action.ts';
 import { nodeOfSource } from '../plan/tree.ts';
 import type { World } from '../world.ts';
@@ -22,6 +23,9 @@ const works: Readonly<Record<Work['do'], true>> = {
   leave: true,
   join: true,
   talk: true,
+  unlist: true,
+  list: true,
+  move: true,
 };
 
 export function isWork(action: Action): action is Work {
@@ -39,24 +43,37 @@ export class People {
     world.onStarted = (host) => this.#strike(host);
   }
 
+  isPossible(action: Work): boolean {
+    return action.do !== 'list' || !this.#isListed(this.#host(action.node));
+  }
+
   perform(action: Work): void {
     switch (action.do) {
       case 'put':
-        return this.#write(action.source, (space) => put(space, objectOf(action.object)));
+        return this.#write(action.source, (space) => {
+          const object = objectOf(action.object);
+          put(space, object);
+          this.#since(object, contentOf(object));
+        });
       case 'delete':
-        return this.#write(action.source, (space) =>
-          remove(space, objectOf({ ...action.object, value: '', labels: {} })),
-        );
+        return this.#write(action.source, (space) => {
+          const object = objectOf({ ...action.object, value: '', labels: {} });
+          if (remove(space, object)) this.#since(object, undefined);
+        });
       case 'place':
         return this.#write(action.source, (space) => put(space, placementOf(action.placement)));
       case 'unplace':
-        return this.#write(action.source, (space) => remove(space, bare(edgeVersion, 'EdgePlacement', action.name)));
+        return this.#write(action.source, (space) => {
+          remove(space, bare(edgeVersion, 'EdgePlacement', action.name));
+        });
       case 'apply':
         return this.#write(action.source, (space) => {
           for (const object of action.objects) apply(space, object);
         });
       case 'remove':
-        return this.#write(action.source, (space) => remove(space, action.object));
+        return this.#write(action.source, (space) => {
+          remove(space, action.object);
+        });
       case 'answer':
         return this.#write(action.source, (space) => answer(space, action.gate, action.phase));
       case 'describe':
@@ -69,11 +86,21 @@ export class People {
         return this.#join(this.#host(action.node));
       case 'talk':
         return this.#world.talks.ask(this.#host(action.node), action.to, action.talk);
+      case 'unlist':
+        return this.#unlist(this.#host(action.node));
+      case 'list':
+        return this.#list(this.#host(action.node));
+      case 'move':
+        return this.#move(this.#host(action.node), this.#world.hosts.get(action.to));
     }
   }
 
   #host(path: string): Host {
     return this.#world.hosts.get(path)!;
+  }
+
+  #since(object: KubeObject, content: string | undefined): void {
+    if (this.#world.originWasPutBack) this.#world.sinceLoss.set(titleOf(object), content);
   }
 
   #write(source: string, act: (space: Space) => void): void {
@@ -113,17 +140,39 @@ export class People {
     host.crash(1);
     host.isGone = true;
     this.#unclone(host.id);
-    this.#changeInventory(host, (entries) => entries.filter(({ name }) => name !== host.name));
-    for (const parent of this.#world.parentsOf(host)) this.#strike(parent);
+    this.#unlist(host);
   }
 
   /** With the disk that it left with. */
   #join(host: Host): void {
     if (!host.isGone) return;
     host.isGone = false;
+    this.#list(host);
+    host.start();
+  }
+
+  #unlist(host: Host): void {
+    if (host.role !== 'agent') return;
+    this.#changeInventory(host, (entries) => entries.filter(({ name }) => name !== host.name));
+    for (const parent of this.#world.parentsOf(host)) this.#strike(parent);
+  }
+
+  #isListed(host: Host): boolean {
+    if (host.role !== 'agent') return true;
+    return this.#world.parentsOf(host).some(({ config }) => config.inventory.some(({ name }) => name === host.name));
+  }
+
+  #list(host: Host): void {
     const entry = { name: host.name, labels: { ...host.planned.labels }, annotations: {}, properties: firstProperties };
     this.#changeInventory(host, (entries) => [...entries, entry]);
-    host.start();
+  }
+
+  #move(host: Host, to: Host | undefined): void {
+    if (!to?.isGone) return;
+    this.#leave(host);
+    to.disk.replace(host.disk);
+    this.#world.replaced(to);
+    this.#join(to);
   }
 
   /** As a changed topology does: in the configuration of the parent and its siblings, and now in the inventory of those that run. */

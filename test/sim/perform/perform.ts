@@ -26,6 +26,6 @@ export class Performer {
     if ('source' in action) return true;
     const host = this.#world.hosts.get(action.node);
     if (!host || (host.isGone && action.do !== 'join')) return false;
-    return isWork(action) || this.#spoiler.isPossible(action);
+    return isWork(action) ? this.#people.isPossible(action) : this.#spoiler.isPossible(action);
   }
 }

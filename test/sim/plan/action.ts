@@ -62,7 +62,11 @@ export type Work =
   | { readonly do: 'describe'; readonly node: string; readonly properties: Labels; readonly annotations: Labels }
   | { readonly do: 'relabel'; readonly node: string; readonly labels: Labels }
   | { readonly do: 'leave' | 'join'; readonly node: string }
-  | { readonly do: 'talk'; readonly node: string; readonly to: string; readonly talk: PlannedTalk };
+  | { readonly do: 'talk'; readonly node: string; readonly to: string; readonly talk: PlannedTalk }
+  /** From the inventory, while it runs; and into it again. */
+  | { readonly do: 'unlist' | 'list'; readonly node: string }
+  /** An agent becomes another node below another parent, with the disk that it has. */
+  | { readonly do: 'move'; readonly node: string; readonly to: string };
 
 /** On the way to one of several parents, by its number; absent: to all. */
 interface OnWay {
@@ -74,12 +78,15 @@ export type Fault =
   | { readonly do: 'crash'; readonly node: string; readonly afterEffects: number }
   | { readonly do: 'stop' | 'start'; readonly node: string }
   | { readonly do: 'empty' | 'backup' | 'restore'; readonly node: string }
-  | ({ readonly do: 'reset' | 'cut' | 'mend'; readonly node: string } & OnWay)
+  /** `hangup`: the child's end goes, what is under way arrives. */
+  | ({ readonly do: 'reset' | 'hangup' | 'cut' | 'mend'; readonly node: string } & OnWay)
   | ({ readonly do: 'silence'; readonly node: string; readonly child: boolean; readonly parent: boolean } & OnWay)
   | ({ readonly do: 'slow'; readonly node: string; readonly delayMaxMs: number; readonly bufferBytes: number } & OnWay)
   | { readonly do: 'thin'; readonly node: string; readonly bytesPerSecond: number }
   | { readonly do: 'double'; readonly node: string; readonly share: number }
   | { readonly do: 'fill' | 'tidy'; readonly node: string }
+  /** Flushes take at least so long. */
+  | { readonly do: 'drag'; readonly node: string; readonly flushMs: number }
   | { readonly do: 'jump'; readonly node: string; readonly ms: number }
   | { readonly do: 'lie'; readonly node: string; readonly chance: number }
   | { readonly do: 'truth'; readonly node: string }

@@ -10,10 +10,12 @@ import { faultsOf, lostOriginOf } from './faults.ts';
 import { liesOf } from './lies.ts';
 import { madeOf } from './made.ts';
 import { rolloutsOf } from './rollouts.ts';
+import { movesOf } from './moves.ts';
 import { siblingFaultsOf, withSiblings } from './siblings.ts';
+import { takeoverOf, unlistingOf } from './takeovers.ts';
 import { talksOf } from './talk.ts';
 import { type PlannedNode, sourceOf, treeOf } from './tree.ts';
-import { objectOf, workOf } from './work.ts';
+import { objectOf, trafficOf, workOf } from './work.ts';
 
 export type Mode = 'safety' | 'liveness';
 
@@ -28,7 +30,7 @@ export interface Plan {
   readonly quiet: readonly Step[];
   /** Children whose lines stay dead while the rest heals. */
   readonly dead: readonly string[];
-  /** A node at which objects are born loses some of them: what is below keeps what is newer, so that nothing is compared in the end. */
+  /** A node at which objects are born loses some of them: what is below keeps what is newer, so that less can be compared in the end. */
   readonly forgets: boolean;
 }
 
@@ -36,7 +38,9 @@ export function planOf(seed: number, mode: Mode): Plan {
   const chance = new Chance(seedOf(seed, 'plan'));
   const nodes = treeOf(chance);
   const siblings = new Chance(seedOf(seed, 'siblings'));
-  const planned = withSiblings(siblings, nodes);
+  const settled = withSiblings(siblings, nodes);
+  const moves = movesOf(new Chance(seedOf(seed, 'moves')), settled);
+  const planned = moves.nodes;
   const origins = nodes.filter(({ spaces }) => spaces.length > 0);
   const forgets = mode === 'safety' && chance.is(0.06) ? lostOriginOf(chance, chance.of(origins)) : [];
   const sources = origins.flatMap((node) => node.spaces.map((space) => sourceOf(node, space)));
@@ -45,9 +49,9 @@ export function planOf(seed: number, mode: Mode): Plan {
   const talks = talksOf(new Chance(seedOf(seed, 'talks')), nodes);
   const steps = [...workOf(chance, nodes), ...faultsOf(chance, nodes, 'work'), ...forgets, ...talks, ...burdens];
   steps.push(...liesOf(new Chance(seedOf(seed, 'lies')), nodes));
-  steps.push(...siblingFaultsOf(siblings, planned));
-  steps.push(...rolloutsOf(new Chance(seedOf(seed, 'rollouts')), planned));
-  steps.push(...madeOf(new Chance(seedOf(seed, 'made')), planned));
+  steps.push(...siblingFaultsOf(siblings, planned), ...moves.steps, ...momentsOf(seed, nodes));
+  steps.push(...rolloutsOf(new Chance(seedOf(seed, 'rollouts')), settled));
+  steps.push(...madeOf(new Chance(seedOf(seed, 'made')), settled));
   const quiet = forgets.length === 0 && chance.is(0.35) ? faultsOf(chance, nodes, 'quiet') : [];
   if (quiet.length > 0) quiet.push(...siblingFaultsOf(siblings, planned));
   const children = nodes.slice(1).map(({ path }) => path);
@@ -61,6 +65,15 @@ export function planOf(seed: number, mode: Mode): Plan {
     dead,
     forgets: forgets.length > 0,
   };
+}
+
+/** Each in some of the runs: two connections of one child at once, an agent that is unlisted as it comes. */
+function momentsOf(seed: number, nodes: readonly PlannedNode[]): Step[] {
+  const chance = new Chance(seedOf(seed, 'moments'));
+  const steps: Step[] = [];
+  if (chance.is(0.25)) steps.push(...takeoverOf(chance, nodes, trafficOf(chance, nodes)));
+  if (chance.is(0.15)) steps.push(...unlistingOf(chance, nodes, trafficOf(chance, nodes)));
+  return steps;
 }
 
 function byTime(a: Step, b: Step): number {

@@ -10,9 +10,11 @@ export interface PlannedNode {
   readonly spaces: readonly string[];
   /** Of a relay: how many processes have its path. Absent: one. */
   readonly replicas?: number;
+  /** Nobody is there yet: see moves.ts. */
+  readonly isVacant?: boolean;
 }
 
-const depthMax = 4;
+export const depthMax = 4;
 
 /** Most trees are small: a fault needs few nodes to show. */
 function sizeOf(chance: Chance): number {
@@ -46,7 +48,12 @@ export function depthOf(path: string): number {
 }
 
 export function isChildOf({ path }: { readonly path: string }, parent: string): boolean {
-  return path !== '' && (path.includes(':') ? path.slice(0, path.lastIndexOf(':')) : '') === parent;
+  return path !== '' && parentOf(path) === parent;
+}
+
+/** Of a node that is not the center. */
+export function parentOf(path: string): string {
+  return path.includes(':') ? path.slice(0, path.lastIndexOf(':')) : '';
 }
 
 export function sourceOf(node: PlannedNode, space: string): string {

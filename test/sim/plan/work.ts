@@ -9,7 +9,8 @@ import {
   spanMs,
 } from './action.ts';
 import type { Chance } from './chance.ts';
-import { labelsOf, nodeOfSource, type PlannedNode, sourceOf, values } from './tree.ts';
+import type { Traffic } from './takeovers.ts';
+import { isChildOf, labelsOf, nodeOfSource, type PlannedNode, sourceOf, values } from './tree.ts';
 
 export function workOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   const sources = nodes.flatMap((node) => node.spaces.map((space) => sourceOf(node, space)));
@@ -67,6 +68,13 @@ function burstOf(chance: Chance, source: string, nodes: readonly PlannedNode[]):
   }
   const node = nodeOfSource(source);
   return [...steps, { atMs, action: { do: 'crash', node, afterEffects: 1 + chance.below(20) } }];
+}
+
+/** Some writes to one space. */
+export function trafficOf(chance: Chance, nodes: readonly PlannedNode[]): Traffic {
+  const sources = nodes.flatMap((node) => node.spaces.map((space) => sourceOf(node, space)));
+  const source = chance.of(sources.filter((one) => nodes.some(({ path }) => isChildOf({ path }, nodeOfSource(one)))));
+  return { source, objects: Array.from({ length: 8 }, () => objectOf(chance, source)) };
 }
 
 const placementNames = ['first', 'second', 'third'];

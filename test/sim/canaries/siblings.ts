@@ -1,0 +1,35 @@
+/** Rules of children that go from one sibling to another, taken away. */
+import { WatermarkGate } from '../../../core/session/watermark-gate.ts';
+import { Ownership } from '../../../relay/tree/ownership.ts';
+import { SiblingPlace } from '../../../relay/tree/sibling-place.ts';
+import type { Canaries } from './canary.ts';
+
+export const siblingCanaries: Canaries = {
+  'attach-sequence-ignored': {
+    break() {
+      SiblingPlace.prototype.superseded = () => undefined;
+      const { attached } = Ownership.prototype;
+      // Whoever speaks last has the child.
+      Ownership.prototype.attached = function (replica, child, _sequence, role) {
+        const { sequence = 0 } = this.children.get(child) ?? {};
+        return attached.call(this, replica, child, sequence + 1, role);
+      };
+    },
+  },
+  'watermark-gate-open': {
+    break() {
+      WatermarkGate.prototype.isOpen = () => true;
+    },
+  },
+  'released-before-said': {
+    break() {
+      // The new owner counts the child before the old one has left it out.
+      const { attached } = Ownership.prototype;
+      Ownership.prototype.attached = function (replica, child, sequence, role) {
+        attached.call(this, replica, child, sequence, role);
+        const held = this.children.get(child);
+        if (held && !held.granted) this.children.set(child, { ...held, granted: true });
+      };
+    },
+  },
+};

@@ -1,0 +1,43 @@
+/**
+ * What can be said after an origin was put back to an older copy, when all is healed: whatever it has is at every agent that is to have it, if not in its
+ * form then in a newer one that the origin has lost; and what people have written or deleted since is so everywhere. Undefined: all is well.
+ */
+import { expectation, heldBy, list, resources, titleOf } from '../model/expected.ts';
+import type { Releases } from '../model/releases.ts';
+import type { World } from '../world.ts';
+
+export function wrongAfterLoss(
+  world: World,
+  releases: Releases,
+  isCutOff: (path: string) => boolean,
+): string | undefined {
+  const model = expectation(world, releases);
+  if (!model) return 'a node does not serve';
+  const atOrigins = present(world);
+  for (const host of world.hosts.values()) {
+    if (host.role !== 'agent' || host.isGone || isCutOff(host.path)) continue;
+    const cluster = host.spaces.get('');
+    if (!cluster) return `${host.title} does not run`;
+    const held = heldBy(cluster);
+    for (const [title, content] of model.objects.get(host.path) ?? []) {
+      const has = held.get(title);
+      if (has === undefined) return `${host.title}: ${title} is not there`;
+      const isSince = world.sinceLoss.get(title) === content;
+      if (isSince && has !== content) return `${host.title}: ${title} is ${has}, since the loss it is ${content}`;
+    }
+    for (const [title, content] of world.sinceLoss) {
+      // The deletion itself may have been lost by a crash: then the origin has the object again.
+      if (content !== undefined || atOrigins.has(title)) continue;
+      if (held.has(title)) return `${host.title} still has ${title}, which was deleted since the loss`;
+    }
+  }
+  return undefined;
+}
+
+/** Titles of all objects that the origins have. */
+function present(world: World): ReadonlySet<string> {
+  const spaces = [...world.hosts.values()].flatMap((host) =>
+    host.planned.spaces.flatMap((name) => host.spaces.get(name) ?? []),
+  );
+  return new Set(spaces.flatMap((space) => resources.flatMap((of) => list(space, of).map(titleOf))));
+}

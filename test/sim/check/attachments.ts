@@ -1,0 +1,126 @@
+/**
+ * Invariant 10: at most one attachment of a child counts as fresh. At a parent: only the newest session that it granted says anything. At the lowest common
+ * ancestor of siblings: of those whose word it counts, at most one takes the child for its own, and what they have told is of no more fresh places than
+ * there are. Wherever a partial is told: never more places than exist.
+ */
+import type { Host } from '../host.ts';
+import type { Life } from '../life.ts';
+import type { Check, World } from '../world.ts';
+import { isIn, Rows } from './rows.ts';
+
+export function attachments(world: World): Check {
+  const name = 'at most one attachment of a child counts';
+  /** By process of a parent: the newest session of each child. */
+  const newest = new WeakMap<Life, Map<string, number>>();
+  /** What they have is of another time: it is looked at in what they tell. */
+  const putBack = new Set<Host>();
+  return {
+    name,
+    sent(connection, from, { frame }) {
+      const { child, parent } = connection;
+      if (from === 'parent') {
+        const life = connection.lifeOf('parent');
+        const sessions = newest.get(life) ?? new Map<string, number>();
+        newest.set(life, sessions);
+        const own = connection.sessionSequence;
+        if (frame?.$case === 'welcome') sessions.set(child.id, frame.value.sessionSequence);
+        const last = sessions.get(child.id);
+        if (own !== undefined && frame?.$case !== 'goodbye' && last !== undefined && last > own) {
+          world.violation(name, `${parent.title} goes on with session ${own} of ${child.id} beside ${last}`);
+        }
+        return;
+      }
+      if (frame?.$case !== 'batch' && frame?.$case !== 'reconcileReply') return;
+      const places = placesOf(world, child.path);
+      for (const { key, body, tombstone } of frame.value.entries) {
+        if (tombstone || !key.startsWith('partial/')) continue;
+        const { counts } = JSON.parse(body.toString()) as { counts: Record<string, number> };
+        if ((counts.expected ?? 0) <= places) continue;
+        world.violation(name, `${child.title} tells ${key} of ${counts.expected} places, there are ${places}`);
+      }
+    },
+    replaced: (host) => void putBack.add(host),
+    committed(host, changes) {
+      const isOfOwners = changes.some(({ key }) => isIn(key, 'siblings') || isIn(key, 'siblingChild'));
+      if (changes.some(({ key }) => isIn(key, 'tableRow')))
+        for (const first of placesBelow(world, host)) addUp(host, first);
+      const isHeard = (host.planned.replicas ?? 1) > 1 && changes.some(({ key }) => isIn(key, 'tableRow'));
+      if (isOfOwners) for (const first of placesBelow(world, host)) lookAt(host, first);
+      if (isHeard) {
+        const [first] = siblingsOf(world, host);
+        for (const ancestor of world.parentsOf(host)) if (first) lookAt(ancestor, first);
+      }
+    },
+  };
+
+  function addUp(ancestor: Host, first: Host): void {
+    const wrong = tooManyFresh(world, ancestor, first);
+    if (wrong) world.violation(name, wrong);
+  }
+
+  /** `first`: of several siblings. */
+  function lookAt(ancestor: Host, first: Host): void {
+    if (putBack.has(ancestor)) return;
+    const counted = siblingsOf(world, first).filter((sibling) => !putBack.has(sibling) && isCounted(ancestor, sibling));
+    const children = world.childrenOf(first).map((child) => child.name);
+    for (const child of children) {
+      const owners = counted.filter((sibling) => owns(sibling, child));
+      if (owners.length < 2) continue;
+      const titles = owners.map(({ title }) => title).join(' and ');
+      world.violation(name, `${titles} both count ${child}, and ${ancestor.title} counts both`);
+    }
+  }
+}
+
+/** What siblings have told, as their parent adds it up: in words, if there are more fresh places than places. */
+function tooManyFresh(world: World, ancestor: Host, first: Host): string | undefined {
+  const fresh = new Map<string, number>();
+  for (const sibling of siblingsOf(world, first)) {
+    if (!isCounted(ancestor, sibling)) continue;
+    const partials = Rows.of(ancestor.rows, (rows) => rows.bodies(`reported/${sibling.name}`, 'partial/'));
+    for (const [key, body] of partials) {
+      const { counts } = JSON.parse(body) as { counts: Record<string, number> };
+      fresh.set(key, (fresh.get(key) ?? 0) + (counts.fresh ?? 0));
+    }
+  }
+  const places = placesOf(world, first.path);
+  const key = [...fresh.keys()].find((one) => fresh.get(one)! > places);
+  return (
+    key && `of ${key} ${ancestor.title} has ${fresh.get(key)} fresh places from ${first.path}, there are ${places}`
+  );
+}
+
+function placesOf(world: World, path: string): number {
+  return [...world.hosts.values()].filter((host) => host.role === 'agent' && isAtOrBelow(host.path, path)).length;
+}
+
+/** The ancestor has the sibling's word for all that it has to have heard of. */
+function isCounted(ancestor: Host, sibling: Host): boolean {
+  return Rows.of(ancestor.rows, (rows) => {
+    const group = rows.siblings(sibling.planned.path.slice(sibling.planned.path.lastIndexOf(':') + 1));
+    const said = rows.attributes<{ term: number }>(`reported/${sibling.name}`, 'siblings')?.term ?? 0;
+    return said >= (group?.wanted[sibling.replica] ?? 0);
+  });
+}
+
+/** As its own rows say. */
+function owns(sibling: Host, child: string): boolean {
+  return Rows.of(sibling.rows, (rows) => {
+    const held = rows.attributes<{ owner: number; granted: boolean }>('upstream', `owner/${child}`);
+    if (held) return held.owner === sibling.replica && held.granted;
+    // One that has heard nothing yet has told nothing either.
+    return rows.attributes<{ lead: number }>('upstream', 'siblings')?.lead === sibling.replica;
+  });
+}
+
+function siblingsOf(world: World, { path }: Host): Host[] {
+  return [...world.hosts.values()].filter((host) => host.path === path);
+}
+
+function placesBelow(world: World, ancestor: Host): Host[] {
+  return world.childrenOf(ancestor).filter(({ planned, replica }) => (planned.replicas ?? 1) > 1 && replica === 0);
+}
+
+function isAtOrBelow(path: string, above: string): boolean {
+  return path === above || path.startsWith(`${above}:`);
+}

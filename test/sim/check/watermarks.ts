@@ -1,0 +1,81 @@
+/**
+ * Invariant 8: a consumer's root watermark never decreases, also when the consumer goes from one sibling to another: what it has stored of each source only
+ * grows, what a node tells of itself only grows while it runs, and nobody takes a feed up from a sibling that has not said to be as far as itself.
+ */
+import type { Feed as FeedOf } from '../../../core/wire/generated/mesh.ts';
+import { Feed } from '../../../core/wire/generated/mesh.ts';
+import type { Life } from '../life.ts';
+import type { Connection } from '../sim-network.ts';
+import type { Check, World } from '../world.ts';
+import { isIn, type Marks, marksOf, Rows } from './rows.ts';
+
+export function watermarks(world: World): Check {
+  const name = 'a root watermark never decreases';
+  /** By process, what it has told. */
+  const told = new WeakMap<Life, Map<string, number>>();
+  /** What a child has heard on a connection. */
+  const heard = new WeakMap<Connection, Map<string, number>>();
+  const resumes = new WeakSet<Connection>();
+  return {
+    name,
+    committed(host, changes, before) {
+      const change = changes.find(({ key }) => isIn(key, 'watermarks'));
+      if (!change) return;
+      const was = Rows.of(before, (rows) => rows.watermarks());
+      const is = change.value ? marksOf(change.value) : { own: {}, told: {} };
+      for (const which of ['own', 'told'] as const) {
+        const less = lessIn(was[which], is[which]);
+        if (less) world.violation(name, `${host.title}, ${which}: ${less}`);
+      }
+    },
+    sent(connection, from, { frame }) {
+      if (frame?.$case === 'welcome' && frame.value.downResumes) resumes.add(connection);
+      if (frame?.$case === 'beat' && from === 'parent') {
+        const life = connection.lifeOf('parent');
+        const before = told.get(life) ?? new Map<string, number>();
+        told.set(life, before);
+        for (const { source, revision } of frame.value.watermarks) {
+          const was = before.get(source) ?? 0;
+          if (revision < was) {
+            world.violation(name, `${connection.parent.title} tells ${source} at ${revision}, it has told ${was}`);
+          }
+          before.set(source, Math.max(was, revision));
+        }
+      }
+      if (frame?.$case === 'reconcileRequest' && from === 'child') look(connection, frame.value.feed);
+    },
+    received(connection, to, { frame }) {
+      if (frame?.$case !== 'beat' || to !== 'child') return;
+      const marks = heard.get(connection) ?? new Map<string, number>();
+      heard.set(connection, marks);
+      for (const { source, revision } of frame.value.watermarks) {
+        marks.set(source, Math.max(marks.get(source) ?? 0, revision));
+      }
+    },
+  };
+
+  function look(connection: Connection, feed: FeedOf): void {
+    const { child, parent } = connection;
+    if (feed !== Feed.FEED_DOWN || (parent.planned.replicas ?? 1) === 1 || resumes.has(connection)) return;
+    const { own } = Rows.of(child.rows, (rows) => rows.watermarks());
+    const less = lessIn(own, Object.fromEntries(heardOn(connection)));
+    if (less) world.violation(name, `${child.title} follows ${parent.title}, which is behind: ${less}`);
+  }
+
+  /** Also of the frame that is being delivered. */
+  function heardOn(connection: Connection): Map<string, number> {
+    const marks = new Map(heard.get(connection));
+    const { delivery } = world;
+    if (delivery?.connection === connection && delivery.frame.frame?.$case === 'beat') {
+      for (const { source, revision } of delivery.frame.frame.value.watermarks) {
+        marks.set(source, Math.max(marks.get(source) ?? 0, revision));
+      }
+    }
+    return marks;
+  }
+}
+
+function lessIn(before: Marks, after: Marks): string | undefined {
+  const source = Object.keys(before).find((one) => (after[one] ?? 0) < before[one]!);
+  return source && `${source} at ${after[source] ?? 0} after ${before[source]}`;
+}

@@ -1,0 +1,27 @@
+/**
+ * Agents that go to another parent. A path is an identity, so one that goes below another path is another node from then on, with the disk and the cluster
+ * of the one that it was; between siblings of one path an agent goes by itself (siblings.ts).
+ */
+import { type Step, spanMs } from './action.ts';
+import type { Chance } from './chance.ts';
+import { depthMax, depthOf, type PlannedNode, parentOf } from './tree.ts';
+
+/** The tree with the places to which agents go, in which nobody is yet; and the steps. */
+export function movesOf(chance: Chance, nodes: readonly PlannedNode[]): { nodes: PlannedNode[]; steps: Step[] } {
+  if (!chance.is(0.15)) return { nodes: [...nodes], steps: [] };
+  const agent = chance.of(nodes.filter(({ role }) => role === 'agent'));
+  const parents = nodes.filter(
+    ({ role, path }) => role !== 'agent' && path !== parentOf(agent.path) && depthOf(path) < depthMax,
+  );
+  if (parents.length === 0) return { nodes: [...nodes], steps: [] };
+  const { path: parent } = chance.of(parents);
+  const name = `${agent.path.slice(agent.path.lastIndexOf(':') + 1)}m`;
+  const to: PlannedNode = { ...agent, path: parent === '' ? name : `${parent}:${name}`, isVacant: true };
+  const atMs = 2_000 + chance.below(spanMs - 4_000);
+  const steps: Step[] = [{ atMs, action: { do: 'move', node: agent.path, to: to.path } }];
+  // And back, perhaps.
+  if (chance.is(0.4)) {
+    steps.push({ atMs: atMs + chance.below(15_000), action: { do: 'move', node: to.path, to: agent.path } });
+  }
+  return { nodes: [...nodes, to], steps };
+}

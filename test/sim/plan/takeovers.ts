@@ -1,0 +1,57 @@
+/** Moments at which one session takes the place of another, or of nothing: narrow ones, so that they are made on purpose. */
+import { type Action, type PlannedObject, type Step, spanMs } from './action.ts';
+import type { Chance } from './chance.ts';
+import { nodeOfSource, type PlannedNode, parentOf } from './tree.ts';
+
+/** What is written meanwhile, so that sessions have something to carry. */
+export interface Traffic {
+  readonly source: string;
+  readonly objects: readonly PlannedObject[];
+}
+
+/**
+ * A child hangs up while what it said crawls to its parent, and comes back sooner than that: the parent's disk takes its time to write down the new session,
+ * and frames of the old one arrive after it has.
+ */
+export function takeoverOf(chance: Chance, nodes: readonly PlannedNode[], traffic: Traffic): Step[] {
+  const { path: node } = chance.of(
+    nodes.filter(({ path }) => path !== '' && isBelow(path, nodeOfSource(traffic.source))),
+  );
+  const beginMs = 2_000 + chance.below(spanMs - 10_000);
+  const hangsUpMs = beginMs + 300 + chance.below(900);
+  const at = (atMs: number, action: Action): Step => ({ atMs, action });
+  const parent = parentOf(node);
+  return [
+    at(beginMs, { do: 'slow', node, delayMaxMs: 2_500, bufferBytes: 256 * 1024 }),
+    at(beginMs, { do: 'drag', node: parent, flushMs: 400 + chance.below(600) }),
+    ...writes(traffic, beginMs + 10, 90),
+    at(hangsUpMs, { do: 'mend', node }),
+    at(hangsUpMs, { do: 'hangup', node }),
+    at(beginMs + 6_000, { do: 'drag', node: parent, flushMs: 0 }),
+  ];
+}
+
+/** An agent is taken from the inventory while the disk of its parent writes down that it has come, and is back in it a little later. */
+export function unlistingOf(chance: Chance, nodes: readonly PlannedNode[], traffic: Traffic): Step[] {
+  const { path: node } = chance.of(nodes.filter(({ role }) => role === 'agent'));
+  const beginMs = 2_000 + chance.below(spanMs - 12_000);
+  const at = (atMs: number, action: Action): Step => ({ atMs, action });
+  const parent = parentOf(node);
+  const unlistedMs = beginMs + 200 + chance.below(800);
+  return [
+    at(beginMs, { do: 'drag', node: parent, flushMs: 500 + chance.below(500) }),
+    at(beginMs + 20, { do: 'hangup', node }),
+    at(unlistedMs, { do: 'unlist', node }),
+    at(beginMs + 3_000, { do: 'drag', node: parent, flushMs: 0 }),
+    at(unlistedMs + 200 + chance.below(6_000), { do: 'list', node }),
+    ...writes(traffic, unlistedMs + 300, 200),
+  ];
+}
+
+function writes({ source, objects }: Traffic, fromMs: number, everyMs: number): Step[] {
+  return objects.map((object, i) => ({ atMs: fromMs + i * everyMs, action: { do: 'put', source, object } }));
+}
+
+function isBelow(path: string, above: string): boolean {
+  return above === '' || path.startsWith(`${above}:`);
+}

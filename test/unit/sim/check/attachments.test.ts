@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { attachments } from '../../../sim/check/attachments.ts';
+import { beat, HandMade, type WrittenRows } from './hand-made.ts';
+
+const upstream = 1;
+const [first, second] = [11, 12];
+
+const owner = (replica: number) => (rows: WrittenRows) => {
+  rows.table('upstream', upstream);
+  rows.row(upstream, 'owner/a', { owner: replica, granted: true, sequence: 5 });
+  rows.row(upstream, 'siblings', { term: 1, lead: 0 });
+};
+
+const partial = (fresh: number) => JSON.stringify({ counts: { expected: 1, fresh } });
+
+describe('the check of attachments', () => {
+  it('finds a parent that goes on with an older session', () => {
+    const made = new HandMade(attachments);
+    const [old, present] = [made.connection('r', '', 1), made.connection('r', '', 2)];
+    for (const connection of [old, present]) {
+      const sessionSequence = connection.sessionSequence!;
+      made.sent(connection, 'parent', { frame: { $case: 'welcome', value: welcome(sessionSequence) } });
+    }
+    made.sent(present, 'parent', beat({}));
+    expect(made.said).toEqual([]);
+    made.sent(old, 'parent', beat({}));
+    expect(made.said).toEqual(['center goes on with session 1 of r beside 2']);
+  });
+
+  it('finds a child that two siblings take for their own', () => {
+    const made = new HandMade(attachments);
+    made.commit('r', owner(0));
+    made.commit('r~1', owner(1));
+    expect(made.said).toContain('r and r~1 both count a, and center counts both');
+  });
+
+  it('does not mind one that is not counted before it has said more', () => {
+    const made = new HandMade(attachments);
+    made.commit('', (rows) => rows.json('siblings', 'r', { term: 3, lead: 1, wanted: [3, 0] }));
+    made.commit('r', owner(0));
+    made.commit('r~1', owner(1));
+    expect(made.said).toEqual([]);
+  });
+
+  it('finds more fresh places than there are in what siblings have told', () => {
+    const made = new HandMade(attachments);
+    made.commit('', (rows) => {
+      rows.table('reported/r', first);
+      rows.table('reported/r~1', second);
+      rows.row(first, 'partial/center.retail/x', {}, partial(1));
+    });
+    expect(made.said).toEqual([]);
+    made.commit('', (rows) => rows.row(second, 'partial/center.retail/x', {}, partial(1)));
+    expect(made.said).toEqual(['of partial/center.retail/x center has 2 fresh places from r, there are 1']);
+  });
+});
+
+function welcome(sessionSequence: number) {
+  const none = Buffer.alloc(0);
+  return {
+    version: 2,
+    sessionSequence,
+    up: undefined,
+    upCreditBytes: 0,
+    downResumes: true,
+    ready: true,
+    maxFrameBytes: 0,
+    software: '',
+    downEpoch: none,
+    downIncarnation: none,
+    hasSiblings: false,
+    held: [],
+  };
+}

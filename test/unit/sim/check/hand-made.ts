@@ -1,0 +1,144 @@
+/** A world in which nothing runs: rows and frames are put there by hand, for a check to look at. */
+import { hash128 } from '../../../../core/object/hash.ts';
+import type { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { Feed, type Frame } from '../../../../core/wire/generated/mesh.ts';
+import { contentHashOf, prefix } from '../../../sim/check/rows.ts';
+import type { Change } from '../../../sim/disk.ts';
+import type { Host } from '../../../sim/host.ts';
+import type { PlannedNode } from '../../../sim/plan/tree.ts';
+import { Connection } from '../../../sim/sim-network.ts';
+import { type Check, World } from '../../../sim/world.ts';
+
+const nodes: readonly PlannedNode[] = [
+  { path: '', role: 'center', labels: {}, spaces: ['retail'] },
+  { path: 'r', role: 'relay', labels: {}, spaces: [], replicas: 2 },
+  { path: 'r:a', role: 'agent', labels: {}, spaces: [] },
+];
+
+export class HandMade {
+  readonly world = new World(1, nodes);
+  readonly #check: Check;
+  #connections = 0;
+
+  constructor(check: (world: World) => Check) {
+    this.#check = check(this.world);
+    this.world.checks.push(this.#check);
+  }
+
+  /** `''`, `r`, `r~1`, `r:a` */
+  host(id: string): Host {
+    return this.world.hosts.get(id)!;
+  }
+
+  /** With a session of this number; 0: none yet. */
+  connection(child: string, parent: string, session = 0): Connection {
+    const connection = new Connection(
+      this.world.network,
+      this.world,
+      ++this.#connections,
+      this.host(child),
+      this.host(parent),
+    );
+    if (session > 0) connection.sessionSequence = session;
+    return connection;
+  }
+
+  /** A commit of what `write` puts into the host's store. */
+  commit(id: string, write: (rows: WrittenRows) => void): void {
+    const host = this.host(id);
+    const before = host.disk.newest;
+    const after = before.copy();
+    const rows = new WrittenRows(after);
+    write(rows);
+    host.disk.committed(after);
+    this.world.committed(host, rows.changes, before);
+  }
+
+  sent(connection: Connection, from: 'child' | 'parent', frame: Frame): void {
+    this.#check.sent?.(connection, from, frame);
+  }
+
+  delivered(connection: Connection, to: 'child' | 'parent', frame: Frame, act: () => void = () => {}): void {
+    this.#check.receiving?.(connection, to, frame);
+    this.world.delivery = { connection, to, frame };
+    act();
+    this.world.delivery = undefined;
+    this.#check.received?.(connection, to, frame);
+  }
+
+  get said(): string[] {
+    return this.world.violations.map(({ message }) => message);
+  }
+}
+
+/** As docs/protocol.md and core/store/keyspace.ts describe them. */
+export class WrittenRows {
+  readonly changes: Change[] = [];
+  readonly #store: MemoryStore;
+
+  constructor(store: MemoryStore) {
+    this.#store = store;
+  }
+
+  put(key: Buffer, value: Buffer): void {
+    this.#store.write((t) => t.put(key, value));
+    this.changes.push({ key, value });
+  }
+
+  json(space: Parameters<typeof prefix>[0], name: string, value: unknown): void {
+    this.put(Buffer.concat([prefix(space), Buffer.from(name)]), Buffer.from(JSON.stringify(value)));
+  }
+
+  /** A table of this number. */
+  table(name: string, id: number): void {
+    this.put(Buffer.concat([prefix('tableName'), Buffer.from(name)]), u32(id));
+  }
+
+  row(id: number, key: string, attributes: unknown, body = ''): void {
+    const content = {
+      key,
+      attributes: Buffer.from(JSON.stringify(attributes)),
+      body: Buffer.from(body),
+    };
+    const hash = contentHashOf(content);
+    const record = Buffer.concat([
+      Buffer.from([key.length >> 8, key.length & 0xff]),
+      Buffer.from(key),
+      u32(content.attributes.length),
+      content.attributes,
+      content.body,
+    ]);
+    this.put(Buffer.concat([prefix('content'), Buffer.from(hash, 'hex')]), record);
+    const row = Buffer.concat([Buffer.alloc(12), Buffer.from(hash, 'hex')]);
+    this.put(Buffer.concat([prefix('tableRow'), u32(id), Buffer.from(hash128(key))]), row);
+  }
+
+  /** What a producer knows to be stored. */
+  acknowledged(id: number, cursor: number): void {
+    const value = Buffer.alloc(12);
+    value.writeUIntBE(cursor, 0, 6);
+    this.put(Buffer.concat([prefix('producerState'), u32(id), Buffer.from('progress')]), value);
+  }
+}
+
+function u32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+const noBytes = Buffer.alloc(0);
+
+export function ack(cursor: number): Frame {
+  return { frame: { $case: 'ack', value: { feed: Feed.FEED_DOWN, cursor, epoch: noBytes } } };
+}
+
+export function beat(watermarks: Readonly<Record<string, number>>): Frame {
+  const marks = Object.entries(watermarks).map(([source, revision]) => ({ source, revision }));
+  const none = { sequence: 1, head: 0, purgeRevision: 0, rootWatermark: 0, rootAgeMs: 0, ready: true };
+  return { frame: { $case: 'beat', value: { ...none, digest: undefined, watermarks: marks } } };
+}
+
+export function request(): Frame {
+  return { frame: { $case: 'reconcileRequest', value: { feed: Feed.FEED_DOWN, round: 1, ranges: [], wanted: [] } } };
+}

@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { watermarks } from '../../../sim/check/watermarks.ts';
+import { beat, HandMade, request } from './hand-made.ts';
+
+const source = 'center.retail';
+
+describe('the check of watermarks', () => {
+  it('lets them grow', () => {
+    const made = new HandMade(watermarks);
+    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 4 }, told: {} }));
+    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 5 }, told: { [source]: 5 } }));
+    expect(made.said).toEqual([]);
+  });
+
+  it('finds one that a consumer stores lower than before', () => {
+    const made = new HandMade(watermarks);
+    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 5 }, told: {} }));
+    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 4 }, told: {} }));
+    expect(made.said).toEqual(['r:a, own: center.retail at 4 after 5']);
+  });
+
+  it('finds one that a parent tells lower than before, also to another child', () => {
+    const made = new HandMade(watermarks);
+    made.sent(made.connection('r', ''), 'parent', beat({ [source]: 7 }));
+    made.sent(made.connection('r~1', ''), 'parent', beat({ [source]: 6 }));
+    expect(made.said).toEqual(['center tells center.retail at 6, it has told 7']);
+  });
+
+  it('finds a child that follows a sibling which has not said to be as far', () => {
+    const made = new HandMade(watermarks);
+    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 9 }, told: {} }));
+    const behind = made.connection('r:a', 'r~1');
+    made.delivered(behind, 'child', beat({ [source]: 8 }));
+    made.sent(behind, 'child', request());
+    expect(made.said).toEqual(['r:a follows r~1, which is behind: center.retail at 8 after 9']);
+  });
+
+  it('lets a child follow one that has', () => {
+    const made = new HandMade(watermarks);
+    made.commit('r:a', (rows) => rows.json('watermarks', '', { own: { [source]: 9 }, told: {} }));
+    const level = made.connection('r:a', 'r~1');
+    made.delivered(level, 'child', beat({ [source]: 9 }), () => made.sent(level, 'child', request()));
+    expect(made.said).toEqual([]);
+  });
+});
