@@ -37,8 +37,8 @@ export function readNodeIdentity(reader: Reader): NodeIdentity | undefined {
   return bytes && (JSON.parse(asText(bytes)) as NodeIdentity);
 }
 
-/** Beyond it a number is no boot counter: rows and frames hold 48 bits. */
-const bootCounterMax = 2 ** 48 - 1;
+/** The seconds since 1970 in the year 2242: no honest counter is beyond it, and one that a liar has raised so far has room for more starts. */
+const bootCounterMax = 2 ** 33;
 
 /**
  * The parent knows a higher boot counter of this node, and nobody has its place: the store was put back while the clock was behind, or the clock has

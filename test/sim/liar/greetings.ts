@@ -53,7 +53,7 @@ export function welcomeLies(chance: Chance, change: { readonly downResumes?: boo
     frames: [{ frame: { $case: 'welcome', value: { ...welcome, ...other } } }],
   });
   const retry = (afterMs: number): Frame => ({
-    frame: { $case: 'retry', value: { afterMs, reason: 'busy', message: 'later' } },
+    frame: { $case: 'retry', value: { afterMs, reason: 'busy', message: 'later', bootCounter: 2 ** 47 } },
   });
   const far = { epoch: Buffer.alloc(16, 1), incarnation: Buffer.alloc(16, 2), cursor: 2 ** 47, seenHead: 2 ** 47 };
   return [
