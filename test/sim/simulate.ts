@@ -102,7 +102,8 @@ async function perform(world: World, performer: Performer, steps: readonly Step[
 }
 
 /** Nothing goes wrong any more, but for lines that stay dead; then all that is reached has to come to what it ought to be. */
-async function heal(world: World, performer: Performer, { dead, forgets }: Plan, releases: Releases): Promise<void> {
+async function heal(world: World, performer: Performer, plan: Plan, releases: Releases): Promise<void> {
+  const { dead } = plan;
   if (world.violations.length > 0) return;
   world.note('all is healed');
   for (const path of [...world.clones.keys()]) performer.perform({ do: 'unclone', node: path });
@@ -123,7 +124,7 @@ async function heal(world: World, performer: Performer, { dead, forgets }: Plan,
   for (;;) {
     await world.run(world.nowMs + lookEveryMs);
     if (world.violations.length > 0) return;
-    const wrong = forgets ? wrongAfterLoss(world, releases, isCutOff) : notConverged(world, releases, isCutOff);
+    const wrong = wrongNow(world, plan, releases, isCutOff);
     const unfinished = world.talks.unfinished();
     if (wrong === undefined && unfinished === undefined) return;
     if (world.nowMs < deadlineMs) continue;
@@ -131,4 +132,15 @@ async function heal(world: World, performer: Performer, { dead, forgets }: Plan,
     else world.violation('every stream ends, at both ends', unfinished!);
     return;
   }
+}
+
+function wrongNow(
+  world: World,
+  plan: Plan,
+  releases: Releases,
+  isCutOff: (path: string) => boolean,
+): string | undefined {
+  if (!plan.forgets) return notConverged(world, releases, isCutOff);
+  // What a release is after its origin has lost a part of it, the model does not know.
+  return hasReleases(plan) ? undefined : wrongAfterLoss(world, releases, isCutOff);
 }

@@ -63,8 +63,8 @@ export class World {
   onStarted: (host: Host) => void = () => {};
   /** A node at which objects are born has lost some of them. */
   originWasPutBack = false;
-  /** What people have written since, by title, and undefined for what they have deleted. */
-  readonly sinceLoss = new Map<string, string | undefined>();
+  /** Titles of what people have deleted since. */
+  readonly deletedSinceLoss = new Set<string>();
   steps = 0;
   readonly #trace = createHash('sha256');
   readonly #chance: SeededRandom;

@@ -1,6 +1,6 @@
 /**
  * What can be said after an origin was put back to an older copy, when all is healed: whatever it has is at every agent that is to have it, if not in its
- * form then in a newer one that the origin has lost; and what people have written or deleted since is so everywhere. Undefined: all is well.
+ * form then in one that the origin has lost; and what people have deleted since is gone everywhere. Undefined: all is well.
  */
 import { expectation, heldBy, list, resources, titleOf } from '../model/expected.ts';
 import type { Releases } from '../model/releases.ts';
@@ -19,16 +19,13 @@ export function wrongAfterLoss(
     const cluster = host.spaces.get('');
     if (!cluster) return `${host.title} does not run`;
     const held = heldBy(cluster);
-    for (const [title, content] of model.objects.get(host.path) ?? []) {
-      const has = held.get(title);
-      if (has === undefined) return `${host.title}: ${title} is not there`;
-      const isSince = world.sinceLoss.get(title) === content;
-      if (isSince && has !== content) return `${host.title}: ${title} is ${has}, since the loss it is ${content}`;
+    for (const title of model.objects.get(host.path)?.keys() ?? []) {
+      if (!held.has(title)) return `${host.title}: ${title} is not there`;
     }
-    for (const [title, content] of world.sinceLoss) {
+    for (const title of world.deletedSinceLoss) {
       // The deletion itself may have been lost by a crash: then the origin has the object again.
-      if (content !== undefined || atOrigins.has(title)) continue;
-      if (held.has(title)) return `${host.title} still has ${title}, which was deleted since the loss`;
+      if (!atOrigins.has(title) && held.has(title))
+        return `${host.title} still has ${title}, which was deleted since the loss`;
     }
   }
   return undefined;

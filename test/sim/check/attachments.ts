@@ -1,7 +1,7 @@
 /**
  * Invariant 10: at most one attachment of a child counts as fresh. At a parent: only the newest session that it granted says anything. At the lowest common
  * ancestor of siblings: of those whose word it counts, at most one takes the child for its own, and what they have told is of no more fresh places than
- * there are. Wherever a partial is told: never more places than exist.
+ * there are. Wherever a partial is told: never more fresh places than exist.
  */
 import type { Host } from '../host.ts';
 import type { Life } from '../life.ts';
@@ -35,8 +35,8 @@ export function attachments(world: World): Check {
       for (const { key, body, tombstone } of frame.value.entries) {
         if (tombstone || !key.startsWith('partial/')) continue;
         const { counts } = JSON.parse(body.toString()) as { counts: Record<string, number> };
-        if ((counts.expected ?? 0) <= places) continue;
-        world.violation(name, `${child.title} tells ${key} of ${counts.expected} places, there are ${places}`);
+        if ((counts.fresh ?? 0) <= places) continue;
+        world.violation(name, `${child.title} tells ${key} of ${counts.fresh} fresh places, there are ${places}`);
       }
     },
     replaced: (host) => void putBack.add(host),

@@ -4,7 +4,7 @@ import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import { seedInventory } from '../../../relay/schedule/seed-inventory.ts';
 import { firstProperties, type Host } from '../host.ts';
-import { contentOf, list, titleOf } from '../model/expected.ts';
+import { list, titleOf } from '../model/expected.ts';
 import type { Action, Labels, Work } from '../plan/action.ts';
 import { nodeOfSource } from '../plan/tree.ts';
 import type { World } from '../world.ts';
@@ -53,12 +53,12 @@ export class People {
         return this.#write(action.source, (space) => {
           const object = objectOf(action.object);
           put(space, object);
-          this.#since(object, contentOf(object));
+          this.#since(object, false);
         });
       case 'delete':
         return this.#write(action.source, (space) => {
           const object = objectOf({ ...action.object, value: '', labels: {} });
-          if (remove(space, object)) this.#since(object, undefined);
+          if (remove(space, object)) this.#since(object, true);
         });
       case 'place':
         return this.#write(action.source, (space) => put(space, placementOf(action.placement)));
@@ -99,8 +99,10 @@ export class People {
     return this.#world.hosts.get(path)!;
   }
 
-  #since(object: KubeObject, content: string | undefined): void {
-    if (this.#world.originWasPutBack) this.#world.sinceLoss.set(titleOf(object), content);
+  #since(object: KubeObject, isDeleted: boolean): void {
+    const { originWasPutBack, deletedSinceLoss } = this.#world;
+    if (originWasPutBack && isDeleted) deletedSinceLoss.add(titleOf(object));
+    else deletedSinceLoss.delete(titleOf(object));
   }
 
   #write(source: string, act: (space: Space) => void): void {
