@@ -1,10 +1,12 @@
 /**
  * What can be said after an origin was put back to an older copy, when all is healed: whatever it has is at every agent that is to have it, if not in its
- * form then in one that the origin has lost; and what people have deleted since is gone everywhere. Undefined: all is well.
+ * form then in one that the origin has lost; and what people have deleted since is gone, but where an agent holds it back because the placement that had
+ * brought it there is lost as well: a person says then whether it goes. Undefined: all is well.
  */
-import { expectation, heldBy, list, resources, titleOf } from '../model/expected.ts';
+import { expectation, heldBy, list, resources, titleOf, titleOfKey } from '../model/expected.ts';
 import type { Releases } from '../model/releases.ts';
 import type { World } from '../world.ts';
+import { Rows } from './rows.ts';
 
 export function wrongAfterLoss(
   world: World,
@@ -18,13 +20,14 @@ export function wrongAfterLoss(
     if (host.role !== 'agent' || host.isGone || isCutOff(host.path)) continue;
     const cluster = host.spaces.get('');
     if (!cluster) return `${host.title} does not run`;
-    const held = heldBy(cluster);
+    const has = heldBy(cluster);
+    const heldBack = new Set(Rows.of(host.rows, (rows) => rows.heldKeys('upstream')).map(titleOfKey));
     for (const title of model.objects.get(host.path)?.keys() ?? []) {
-      if (!held.has(title)) return `${host.title}: ${title} is not there`;
+      if (!has.has(title)) return `${host.title}: ${title} is not there`;
     }
     for (const title of world.deletedSinceLoss) {
       // The deletion itself may have been lost by a crash: then the origin has the object again.
-      if (!atOrigins.has(title) && held.has(title))
+      if (!atOrigins.has(title) && has.has(title) && !heldBack.has(title))
         return `${host.title} still has ${title}, which was deleted since the loss`;
     }
   }

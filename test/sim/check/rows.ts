@@ -124,6 +124,21 @@ export class Rows {
     return found && (JSON.parse(Buffer.from(found).toString()) as { wanted: readonly number[] });
   }
 
+  /** Keys of the entries that a consumer keeps although its producer lacks them, until a person says that they may go. */
+  heldKeys(table: string): string[] {
+    const id = this.table(table);
+    if (id === undefined) return [];
+    const from = at('heldRow', id);
+    // The row of the table itself is what is said of all of them.
+    const held = Array.from(this.#reader.scan({ from, to: at('heldRow', id + 1) }), ([key]) =>
+      key.subarray(from.length),
+    );
+    return held.flatMap((hash) => {
+      const content = hash.length === 0 ? undefined : this.row(id, hash)?.content;
+      return content === undefined ? [] : [this.keyOf(content)];
+    });
+  }
+
   /** Of the live row of a key. */
   attributes<T>(table: string, key: string): T | undefined {
     const id = this.table(table);

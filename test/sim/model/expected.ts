@@ -175,7 +175,7 @@ export function list(space: Space, of: { readonly group: string; readonly resour
 }
 
 /** Of an entry's key `o/SOURCE/GROUP/RESOURCE/NAMESPACE/NAME`. */
-function titleOfKey(key: string): string {
+export function titleOfKey(key: string): string {
   const [, , , resource, namespace, name] = key.split('/');
   return `${resource === 'configmaps' ? 'ConfigMap' : 'Deployment'} ${namespace}/${name}`;
 }
