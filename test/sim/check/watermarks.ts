@@ -1,18 +1,17 @@
 /**
  * Invariant 8: a consumer's root watermark never decreases, also when the consumer goes from one sibling to another: what it has stored of each source only
- * grows, what a node tells of itself only grows while it runs, and nobody takes a feed up from a sibling that has not said to be as far as itself.
+ * grows, what it is told in a session only grows, and nobody takes a feed up from a sibling that has not said to be as far as itself.
  */
 import type { Feed as FeedOf } from '../../../core/wire/generated/mesh.ts';
 import { Feed } from '../../../core/wire/generated/mesh.ts';
-import type { Life } from '../life.ts';
 import type { Connection } from '../sim-network.ts';
 import type { Check, World } from '../world.ts';
 import { isIn, type Marks, marksOf, Rows } from './rows.ts';
 
 export function watermarks(world: World): Check {
   const name = 'a root watermark never decreases';
-  /** By process, what it has told. */
-  const told = new WeakMap<Life, Map<string, number>>();
+  /** What a child was told on a connection; to another one an older word may be on its way. */
+  const told = new WeakMap<Connection, Map<string, number>>();
   /** What a child has heard on a connection. */
   const heard = new WeakMap<Connection, Map<string, number>>();
   const resumes = new WeakSet<Connection>();
@@ -31,9 +30,8 @@ export function watermarks(world: World): Check {
     sent(connection, from, { frame }) {
       if (frame?.$case === 'welcome' && frame.value.downResumes) resumes.add(connection);
       if (frame?.$case === 'beat' && from === 'parent') {
-        const life = connection.lifeOf('parent');
-        const before = told.get(life) ?? new Map<string, number>();
-        told.set(life, before);
+        const before = told.get(connection) ?? new Map<string, number>();
+        told.set(connection, before);
         for (const { source, revision } of frame.value.watermarks) {
           const was = before.get(source) ?? 0;
           if (revision < was) {

@@ -19,10 +19,13 @@ describe('the check of watermarks', () => {
     expect(made.said).toEqual(['r:a, own: center.retail at 4 after 5']);
   });
 
-  it('finds one that a parent tells lower than before, also to another child', () => {
+  it('finds one that a parent tells a child lower than before', () => {
     const made = new HandMade(watermarks);
-    made.sent(made.connection('r', ''), 'parent', beat({ [source]: 7 }));
+    const connection = made.connection('r', '');
+    made.sent(connection, 'parent', beat({ [source]: 7 }));
     made.sent(made.connection('r~1', ''), 'parent', beat({ [source]: 6 }));
+    expect(made.said).toEqual([]);
+    made.sent(connection, 'parent', beat({ [source]: 6 }));
     expect(made.said).toEqual(['center tells center.retail at 6, it has told 7']);
   });
 
