@@ -10,7 +10,7 @@ import type { Logger } from '../runtime/logger.ts';
 import { asText, concat, prefixRange, text } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Store, Transaction } from '../store/store.ts';
-import { afterStart, again, isDue, type Mark, retryAfterMs } from './crash-marks.ts';
+import { afterStart, again, isDue, type Mark, retryMinMs } from './crash-marks.ts';
 
 export interface CrashGuardPorts {
   readonly store: Store;
@@ -157,11 +157,11 @@ export class CrashGuard {
     });
   }
 
-  /** An attempt an hour for each that is quarantined. */
+  /** One more attempt for each whose quarantine is over. */
   #retryLater(): void {
     const { clock } = this.#ports;
     if (this.#stopped || [...this.quarantined()].length === 0) return;
-    this.#retrying = clock.after(retryAfterMs / 60, () => {
+    this.#retrying = clock.after(retryMinMs / 4, () => {
       for (const [key, mark] of [...this.quarantined()]) {
         if (!isDue(mark, clock.wallMs())) continue;
         this.#put(key, again(mark));

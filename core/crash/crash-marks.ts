@@ -4,14 +4,15 @@
  * second time was alone, and is the one: it is quarantined, and is not begun any more.
  *
  * A process that was killed from outside leaves marks too. That is why one crash quarantines nothing, and why a quarantine ends: with another content of the
- * key, with another build of the program, or after `retryAfterMs`, by one more attempt.
+ * key, with another build of the program, or after a while, by one more attempt. The first while is short, since two kills in a row do happen; each
+ * further crash doubles it.
  */
 
 export interface Mark {
   /** Of what the work was about: work on something else under the same key is other work. */
   readonly hash: string;
   readonly state: 'working' | 'suspect' | 'quarantined';
-  /** Starts that have found the mark. */
+  /** Starts that have found the mark; a quarantine is the longer the more there were. */
   readonly crashes: number;
   /** Of a quarantine: since when, by which build, and what the process said last. */
   readonly sinceMs?: number;
@@ -28,8 +29,10 @@ export interface Start {
 
 /** The first may have been a kill from outside, which happens at any moment; the second is of this piece of work alone. */
 const crashesMax = 2;
-/** A crash an hour hurts little, and one that was no fault of the entry is made good without a person. */
-export const retryAfterMs = 3_600_000;
+/** One that was no fault of the entry is made good without a person, soon … */
+export const retryMinMs = 60_000;
+/** … and a crash an hour hurts little. */
+export const retryMaxMs = 3_600_000;
 
 /** What the marks mean to a process that starts. */
 export function afterStart(marks: ReadonlyMap<string, Mark>, start: Start): Map<string, Mark> {
@@ -42,7 +45,8 @@ function atStart(mark: Mark, { build, wallMs, words }: Start): Mark {
     case 'suspect':
       return mark;
     case 'quarantined':
-      return mark.build === build && !isDue(mark, wallMs) ? mark : again(mark);
+      if (mark.build !== build) return again({ ...mark, crashes: crashesMax - 1 });
+      return isDue(mark, wallMs) ? again(mark) : mark;
     case 'working': {
       const crashes = mark.crashes + 1;
       if (crashes < crashesMax) return { hash, state: 'suspect', crashes };
@@ -52,17 +56,25 @@ function atStart(mark: Mark, { build, wallMs, words }: Start): Mark {
 }
 
 /** One more attempt: a crash of it is enough. */
-export function again({ hash }: Mark): Mark {
-  return { hash, state: 'suspect', crashes: crashesMax - 1 };
+export function again({ hash, crashes }: Mark): Mark {
+  return { hash, state: 'suspect', crashes };
+}
+
+/** How long a quarantine lasts. */
+export function retryAfterMs({ crashes }: Mark): number {
+  return Math.min(retryMaxMs, retryMinMs * 2 ** Math.min(10, Math.max(0, crashes - crashesMax)));
 }
 
 /** A clock that was set back makes it due. */
-export function isDue({ sinceMs = 0 }: Mark, wallMs: number): boolean {
-  return wallMs >= sinceMs + retryAfterMs || wallMs < sinceMs;
+export function isDue(mark: Mark, wallMs: number): boolean {
+  const { sinceMs = 0 } = mark;
+  return wallMs >= sinceMs + retryAfterMs(mark) || wallMs < sinceMs;
 }
 
 /** For whoever wrote the entry. */
-export function crashReason({ crashes, words }: Mark): string {
+export function crashReason(mark: Mark): string {
+  const { crashes, words } = mark;
+  const minutes = retryAfterMs(mark) / 60_000;
   const said = words === undefined ? 'without a word' : `with: ${words}`;
-  return `the process that worked on it ended ${crashes} times, the last time ${said}; it is left alone until it is changed, for another version of the program, or for an hour`;
+  return `the process that worked on it ended ${crashes} times, the last time ${said}; it is left alone until it is changed, for another version of the program, or for ${minutes} minutes`;
 }

@@ -179,7 +179,7 @@ export class Liar {
         if (lie.session === 'ends' && !isOver)
           world.violation(liesEnd, `${title} goes on after ${lie.name} of ${this.#host.title}`);
         if (lie.session === 'stays' && honest.isClosing && !isOther.test(honest.closedFor))
-          world.violation(liesEnd, `${title} ends after ${lie.name} of ${this.#host.title}`);
+          world.violation(liesEnd, `${title} ends after ${lie.name} of ${this.#host.title}: ${honest.closedFor}`);
       });
     });
   }
@@ -192,7 +192,7 @@ export class Liar {
 const liesEnd = 'a session ends by a lie, and by nothing else';
 
 /** Reasons that have nothing to do with what was said. */
-const isOther = /newer session|^ended$|^the (parent|child) ends/;
+const isOther = /newer session|has taken its place|^ended$|^the (parent|child) ends/;
 
 /** Where the other side is in the feed that is lied about; what never was there begins somewhere. */
 function placeOf(tuple: ResumeTuple | undefined): Pick<Known, 'epoch' | 'incarnation' | 'cursor'> {

@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { afterStart, again, isDue, type Mark, retryAfterMs } from '../../../../core/crash/crash-marks.ts';
+import {
+  afterStart,
+  again,
+  isDue,
+  type Mark,
+  retryAfterMs,
+  retryMaxMs,
+  retryMinMs,
+} from '../../../../core/crash/crash-marks.ts';
 
 const start = { build: '1', wallMs: 1_000 };
 const at = (marks: Record<string, Mark>, wallMs = 1_000, build = '1') =>
@@ -31,14 +39,21 @@ it('a second crash quarantines what was worked on alone, with the words of the p
   expect(after.get('b')).toEqual(marks.get('b'));
 });
 
-it('a quarantine ends with another build, after an hour, or when the clock was set back: by one attempt', () => {
+it('a quarantine ends after a while, or when the clock was set back, by one attempt; another build begins anew', () => {
   const mark: Mark = { hash: 'h', state: 'quarantined', crashes: 2, sinceMs: 1_000, build: '1' };
-  expect(at({ a: mark }, 1_000 + retryAfterMs - 1).a).toBe(mark);
-  for (const ended of [at({ a: mark }, 1_000, '2'), at({ a: mark }, 1_000 + retryAfterMs), at({ a: mark }, 999)]) {
-    expect(ended.a).toEqual({ hash: 'h', state: 'suspect', crashes: 1 });
+  expect(at({ a: mark }, 1_000 + retryMinMs - 1).a).toBe(mark);
+  for (const ended of [at({ a: mark }, 1_000 + retryMinMs), at({ a: mark }, 999)]) {
+    expect(ended.a).toEqual({ hash: 'h', state: 'suspect', crashes: 2 });
   }
-  expect(isDue(mark, 1_000 + retryAfterMs)).toBe(true);
-  expect(again(mark)).toEqual({ hash: 'h', state: 'suspect', crashes: 1 });
+  expect(at({ a: { ...mark, crashes: 7 } }, 1_000, '2').a).toEqual({ hash: 'h', state: 'suspect', crashes: 1 });
+  expect(isDue(mark, 1_000 + retryMinMs)).toBe(true);
+  expect(again(mark)).toEqual({ hash: 'h', state: 'suspect', crashes: 2 });
+});
+
+it('each further crash doubles the quarantine, up to an hour', () => {
+  const minutes = (crashes: number) => retryAfterMs({ hash: 'h', state: 'quarantined', crashes }) / retryMinMs;
+  expect([2, 3, 4, 7, 8, 100].map(minutes)).toEqual([1, 2, 4, 32, 60, 60]);
+  expect(retryAfterMs({ hash: 'h', state: 'quarantined', crashes: 100 })).toBe(retryMaxMs);
 });
 
 /** A process that ends at each piece of deadly work; several pieces run at once, suspects one at a time and last. */
