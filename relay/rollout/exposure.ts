@@ -21,13 +21,14 @@ import {
   type EntryKey,
   type PlacementId,
   placementId,
+  releaseKey,
   splitPlacementId,
   targetKey,
 } from '../../core/wire/entries.ts';
 import type { ObjectAttributes, TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Wanted } from '../gather/contribution.ts';
 import { type Child, matchingDestinations } from '../schedule/children.ts';
-import { markDirty } from '../schedule/dirty.ts';
+import { isDirty, markDirty } from '../schedule/dirty.ts';
 import type { Outgoing, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import { readRelease } from './baseline.ts';
@@ -69,6 +70,8 @@ export class Exposures implements OutgoingStage {
   readonly #known = new Map<PlacementId, Known>();
   /** Placements of which rows are kept back because too little is known: those of the store. */
   readonly #withholding = new Set<PlacementId>();
+  /** Placements whose release row had changed when the last process ended, and nothing had been done of it: what is known now hides what was before. */
+  readonly #unfinished = new Set<PlacementId>();
   #stopped = false;
 
   constructor(ports: ExposurePorts) {
@@ -77,7 +80,10 @@ export class Exposures implements OutgoingStage {
 
   /** At start, when the placements are known. */
   load(reader: Reader): void {
-    for (const id of this.#ports.placements.staged().keys()) this.#learn(reader, id, undefined);
+    // Of those too whose own row, which stages them, has yet to come: their release row may not change again.
+    for (const { id } of this.#ports.placements.all()) {
+      if (this.#learn(reader, id, undefined) && isDirty(reader, 'auxiliary', releaseKey(id))) this.#unfinished.add(id);
+    }
     const prefix = prefixOf('withheld');
     for (const [key] of reader.scan(prefixRange(prefix))) {
       this.#withholding.add(asText(key.subarray(prefix.length, key.indexOf(0, prefix.length))));
@@ -103,7 +109,8 @@ export class Exposures implements OutgoingStage {
     const table = this.#ports.tableOf(entry.source);
     if (after && table) ensureDigests(t, table, id);
     else forgetDigests(t, id);
-    if (before && after && isRenewal(before.release, after.release)) {
+    const isUnfinished = this.#unfinished.delete(id);
+    if (before && after && !isUnfinished && isRenewal(before.release, after.release)) {
       before.local?.renew(after.release);
       this.#schedule(id, after);
       return false;
@@ -166,7 +173,9 @@ export class Exposures implements OutgoingStage {
 
   /** Another release, wave or end of it. */
   #handOver(t: Transaction, id: PlacementId, before: Known | undefined, after: Known | undefined): void {
-    for (const [child, release] of [...(after ?? before)!.exposed]) {
+    // Neither is there when the row has gone and this process has not seen it.
+    const exposed = (after ?? before)?.exposed ?? storedExposures(t, id);
+    for (const [child, release] of [...exposed]) {
       if (after && !isPromoted(after.release) && release === after.release.release) continue;
       // It goes back to what was promoted, unless that is what it has.
       markDirty(t, 'exposure', `${id} ${child}`);

@@ -59,12 +59,16 @@ export function clearDirty(t: Transaction, in_: WorkClass, key: string): void {
   t.remove(rowKey(in_, key));
 }
 
+export function isDirty(reader: Reader, in_: WorkClass, key: string): boolean {
+  return reader.get(rowKey(in_, key)) !== undefined;
+}
+
 /**
  * What a placement says is not worked off yet. At a start it is in memory all the same, and what is known below is of something older: nothing may be
  * told, or decided, of the one by the other. It is told when the work is done.
  */
 export function isBeingScheduled(reader: Reader, id: string): boolean {
-  if ((['placement', 'target'] as const).some((in_) => reader.get(rowKey(in_, id)) !== undefined)) return true;
+  if ((['placement', 'target'] as const).some((in_) => isDirty(reader, in_, id))) return true;
   return dirtyWork(reader, 'aim', 1, `${id} `).length > 0;
 }
 

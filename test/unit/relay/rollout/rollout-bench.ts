@@ -207,6 +207,8 @@ export class RolloutBench {
   order: (keys: string[]) => string[] = (keys) => keys;
   /** How many agents one last hop has handed a release to at once. */
   admitted: (children: number) => void = () => undefined;
+  /** After each row that a hop has stored, before it does anything of it. */
+  stored: (key: string, hop: BenchNode) => void = () => undefined;
   /** After each row that a hop has taken. */
   watch: () => void = () => undefined;
   readonly answers: GateResult[] = [];
@@ -428,7 +430,7 @@ export class RolloutBench {
     );
     // Tombstones first: there they were written before what came after them.
     for (const key of this.order([...own.filter((key) => !sent.has(key)), ...sent.keys()])) {
-      node.store.write((t) => {
+      const isNews = node.store.write((t) => {
         const keyHash = hash128(key);
         const row = node.table.get(t, keyHash);
         const before = row?.content && node.table.content(t, row.content);
@@ -436,7 +438,7 @@ export class RolloutBench {
         const changed = after
           ? node.table.put(t, { key, attributes: after.attributes, body: after.body }, after.revision)
           : node.table.remove(t, keyHash);
-        if (!changed) return;
+        if (!changed) return false;
         const tombstone = this.origin.store.read((reader) => producer.get(reader, keyHash));
         const originRevision = after?.revision ?? tombstone?.originRevision ?? 0;
         noteSourceChange(t, {
@@ -446,7 +448,9 @@ export class RolloutBench {
           ...(before ? { before } : {}),
           ...(after ? { after } : {}),
         });
+        return true;
       });
+      if (isNews) this.stored(key, node);
       // As if each came in a batch of its own.
       node.work();
       this.watch();

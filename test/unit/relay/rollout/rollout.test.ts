@@ -295,7 +295,77 @@ describe('restarts', () => {
     for (const hop of bench.hops.keys()) bench.connect(hop, true);
     bench.until('it is promoted', () => phase(bench) === 'Promoted');
   });
+
+  it('of a last hop that has heard of a release, and not yet that the placement is staged, forget nothing', () => {
+    const bench = promoted({ strategy: 'All' });
+    bench.order = (keys) => keys.toSorted((a, b) => Number(b.startsWith('r/')) - Number(a.startsWith('r/')));
+    bench.stored = (key, hop) => {
+      if (!key.startsWith('r/')) return;
+      hop.work();
+      hop.restart();
+    };
+    bench.place(progressive);
+    for (let i = 0; i < 3; i++) bench.turn();
+    expect([phase(bench), bench.status().summary.available]).toEqual(['Promoted', 20]);
+  });
 });
+
+describe('a last hop that ends between a release row and the work of it', () => {
+  it('takes back what was taken back', () => {
+    const waves = [{ name: 'canary', count: 2, gates: [{ rolloutGate: 'go' }] }];
+    const bench = promoted();
+    bench.place({ strategy: 'Progressive', waves, onFailure: 'Rollback' });
+    bench.write('greeting', 'two');
+    bench.until('the canaries have it', () => phase(bench) === 'WaitingForGate');
+    restartsAtReleases(bench);
+    bench.gate('go', { phase: 'Failed' });
+    bench.until('it is taken back', () => phase(bench) === 'RolledBack');
+    for (let i = 0; i < 3; i++) bench.turn();
+    expect(bench.having('greeting', 'one')).toHaveLength(20);
+    expect(bench.status().summary).toMatchObject({ available: 20, outdated: 0, failed: 0 });
+  });
+
+  it('gives what was promoted to those who had the release before one that begins anew', () => {
+    const bench = promoted();
+    bench.write('greeting', 'two');
+    bench.until('the canaries soak', () => phase(bench) === 'Soaking');
+    restartsAtReleases(bench);
+    bench.write('price', 'one');
+    bench.turn();
+    expect([bench.having('greeting', 'one').length, bench.having('price', undefined).length]).toEqual([20, 20]);
+  });
+
+  it('tells all what to report of once it is promoted', () => {
+    const bench = promoted();
+    const away = bench.agents.at(-1)!;
+    bench.connectAgent(away, false);
+    bench.write('greeting', 'two');
+    restartsAtReleases(bench, () => isPromoted(bench, 2));
+    bench.until('it is promoted', () => isPromoted(bench, 2));
+    bench.connectAgent(away, true);
+    for (let i = 0; i < 3; i++) bench.turn();
+    expect(bench.having('greeting', 'two')).toHaveLength(20);
+    expect(bench.status().summary).toMatchObject({ available: 20, outdated: 0 });
+  });
+
+  it('forgets it when its placement has no strategy any more', () => {
+    const bench = promoted();
+    bench.write('greeting', 'two');
+    bench.until('the canaries soak', () => phase(bench) === 'Soaking');
+    restartsAtReleases(bench);
+    bench.place({ strategy: 'All' });
+    for (let i = 0; i < 3; i++) bench.turn();
+    expect(bench.having('greeting', 'two')).toHaveLength(20);
+    expect(bench.status().summary).toMatchObject({ available: 20, outdated: 0 });
+  });
+});
+
+/** From now on last hops end whenever they have stored a release row, and start again before they have done anything of it. */
+function restartsAtReleases(bench: RolloutBench, when = () => true): void {
+  bench.stored = (key, hop) => {
+    if (key.startsWith('r/') && when()) hop.restart();
+  };
+}
 
 describe('what is offline', () => {
   it('as a subtree holds nobody up, gets nothing of an unfinished release, and what is promoted when it is back', () => {

@@ -1,6 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { clearDirty, dirtyClasses, dirtyWork, markDirty, type WorkClass } from '../../../../relay/schedule/dirty.ts';
+import {
+  clearDirty,
+  dirtyClasses,
+  dirtyWork,
+  isDirty,
+  markDirty,
+  type WorkClass,
+} from '../../../../relay/schedule/dirty.ts';
 
 describe('work that is marked', () => {
   let store: MemoryStore;
@@ -40,6 +47,12 @@ describe('work that is marked', () => {
     expect(classes()).toEqual(['aim', 'child', 'row']);
     for (const key of ['a', 'b']) store.write((t) => clearDirty(t, 'row', key));
     expect(classes()).toEqual(['aim', 'child']);
+  });
+
+  it('is asked for by its whole key', () => {
+    mark('auxiliary', 'r/a');
+    const has = (in_: WorkClass, key: string) => store.read((reader) => isDirty(reader, in_, key));
+    expect([has('auxiliary', 'r/a'), has('auxiliary', 'r/'), has('row', 'r/a')]).toEqual([true, false, false]);
   });
 
   it('is given in bounded portions', () => {
