@@ -31,10 +31,10 @@ export class Beats {
     return this.#frame({ ...said, head, ready, watermarks: [] });
   }
 
-  /** Beside those of the machine, when a node has come further with its sources. */
-  withWatermarks(marks: Watermarks, head: number, ready: boolean): Frame {
+  /** Beside those of the machine, when a node that is ready has come further with its sources. */
+  withWatermarks(marks: Watermarks, head: number): Frame {
     const watermarks = Object.entries(marks).map(([source, revision]) => ({ source, revision }));
-    return this.#frame({ purgeRevision: 0, digest: undefined, head, ready, watermarks });
+    return this.#frame({ purgeRevision: 0, digest: undefined, head, ready: true, watermarks });
   }
 
   /** Whether this side may take up the peer's feed. Where the peer is, is heard first: what it says may be what was waited for. */

@@ -50,8 +50,8 @@ export class SessionRunner {
   readonly #acknowledged: Acknowledged;
   /** When bytes came last: only a tick asks, and they come with every frame. */
   #heardAtMs: number;
-  /** How often watermarks were to be told, and the newest that were. */
-  readonly #watermarks = { asked: 0, told: 0 };
+  /** How often watermarks were to be told, and the newest that were durable; those that are still to be told. */
+  readonly #watermarks: { asked: number; durable: number; untold?: Watermarks } = { asked: 0, durable: 0 };
   /** Of the credit that both sides give. */
   readonly #received = new Received(windowMaxBytes);
 
@@ -101,6 +101,7 @@ export class SessionRunner {
     this.#afterFlush(() => {
       this.#input({ type: 'produced', head });
       this.#input({ type: 'ready', ready });
+      this.#tellWatermarks();
     });
   }
 
@@ -216,11 +217,20 @@ export class SessionRunner {
     const number = ++this.#watermarks.asked;
     this.#afterFlush(() => {
       // A later one was durable sooner, and says more.
-      if (number < this.#watermarks.told) return;
-      this.#watermarks.told = number;
+      if (number < this.#watermarks.durable) return;
+      this.#watermarks.durable = number;
+      this.#watermarks.untold = marks;
       this.#input({ type: 'produced', head });
-      this.#send(this.#beats.withWatermarks(marks, head, this.#state.ready));
+      this.#tellWatermarks();
     });
+  }
+
+  /** Not before this side is ready: until then its feed may lack what they say is in it, and the peer passes them over. */
+  #tellWatermarks(): void {
+    const { untold } = this.#watermarks;
+    if (!untold || !this.#state.ready) return;
+    delete this.#watermarks.untold;
+    this.#send(this.#beats.withWatermarks(untold, this.#state.outgoing.head));
   }
 
   #heardBeat(beat: Beat): void {

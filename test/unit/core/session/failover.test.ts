@@ -108,12 +108,35 @@ describe('a child of siblings', () => {
     expect(mesh.child.waiting).toBeUndefined();
     expect(mesh.watermarks()).toEqual({ own: { [source]: 5 }, told: { [source]: 5 } });
   });
+
+  it('follows one that was far enough before it was ready, and says so without anything new to tell', async () => {
+    const mesh = new Siblings();
+    mesh.put([0, 1], 'a', 1, 'one');
+    mesh.put([0], 'gone', 1, 'one');
+    mesh.watermark([0], { [source]: 1 });
+    mesh.child.start();
+    await mesh.run(50);
+    mesh.unready(1);
+    mesh.watermark([1], { [source]: 2 });
+    mesh.put([1], 'a', 2, 'two');
+    mesh.cut(0);
+    await mesh.run(20_000);
+    expect(mesh.attachedTo()).toBe(1);
+    expect(mesh.held()).toEqual({ a: 'one', gone: 'one' });
+    expect(mesh.watermarks()).toEqual({ own: { [source]: 1 }, told: {} });
+    mesh.ready(1);
+    await mesh.run(1_000);
+    expect(mesh.held()).toEqual({ a: 'two' });
+    expect(mesh.child.waiting).toBeUndefined();
+    expect(mesh.watermarks()).toEqual({ own: { [source]: 2 }, told: { [source]: 2 } });
+  });
 });
 
 /** Two siblings with a mailbox each, and one child. */
 class Siblings {
   readonly clock = new VirtualClock();
   readonly #cut = new Set<number>();
+  readonly #unready = new Set<number>();
   readonly #marks: Watermarks[] = [{}, {}];
   readonly #store = new MemoryStore();
   readonly #consumer: FeedConsumer;
@@ -165,7 +188,7 @@ class Siblings {
       path: 'eu',
       software: 'test',
       feedsOf: () => feeds,
-      ready: () => true,
+      ready: () => !this.#unready.has(replica),
       siblings: { hasSiblings: true, superseded: () => undefined, attached() {} },
       watermarks: () => this.#marks[replica]!,
       applied() {},
@@ -202,6 +225,15 @@ class Siblings {
       this.#marks[replica] = marks;
       this.#parents[replica]!.sessions.watermarksChanged();
     }
+  }
+
+  unready(replica: number): void {
+    this.#unready.add(replica);
+  }
+
+  ready(replica: number): void {
+    this.#unready.delete(replica);
+    this.#parents[replica]!.sessions.readyChanged();
   }
 
   cut(replica: number): void {
