@@ -1,8 +1,10 @@
 /**
  * What can be said after an origin was put back to an older copy, when all is healed: whatever it has is at every agent that is to have it, if not in its
- * form then in one that the origin has lost; and what people have deleted since is gone, but where an agent holds it back because the placement that had
+ * form then in one that the origin has lost; and what people have deleted since is gone, but where a node on the way holds it back because the placement that had
  * brought it there is lost as well: a person says then whether it goes. Undefined: all is well.
  */
+
+import type { Host } from '../host.ts';
 import { expectation, heldBy, list, resources, titleOf, titleOfKey } from '../model/expected.ts';
 import type { Releases } from '../model/releases.ts';
 import type { World } from '../world.ts';
@@ -21,7 +23,7 @@ export function wrongAfterLoss(
     const cluster = host.spaces.get('');
     if (!cluster) return `${host.title} does not run`;
     const has = heldBy(cluster);
-    const heldBack = new Set(Rows.of(host.rows, (rows) => rows.heldKeys('upstream')).map(titleOfKey));
+    const heldBack = new Set([...upwards(world, host)].flatMap(heldKeys).map(titleOfKey));
     for (const title of model.objects.get(host.path)?.keys() ?? []) {
       if (!has.has(title)) return `${host.title}: ${title} is not there`;
     }
@@ -32,6 +34,16 @@ export function wrongAfterLoss(
     }
   }
   return undefined;
+}
+
+/** The node and all on its way up. */
+function* upwards(world: World, host: Host): Generator<Host> {
+  yield host;
+  for (const parent of world.parentsOf(host)) yield* upwards(world, parent);
+}
+
+function heldKeys(host: Host): string[] {
+  return Rows.of(host.rows, (rows) => rows.heldKeys('upstream'));
 }
 
 /** Titles of all objects that the origins have. */
