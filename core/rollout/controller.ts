@@ -51,7 +51,8 @@ const quietMs = 1_000;
 /** A parent that is half open is given up after 60 s, and its children are with another one half a minute later at most. */
 const awayMaxMs = 90_000;
 
-export function step(before: RolloutState, input: ControllerInput): Outcome {
+export function step(former: RolloutState, input: ControllerInput): Outcome {
+  const before = notAhead(former, input.nowMs);
   if (before.held === 0) {
     const state = before.phase === 'Promoted' ? before : promoted(before);
     const message = state.release === 0 ? 'nothing to roll out' : `release ${state.release} is promoted`;
@@ -67,6 +68,14 @@ export function step(before: RolloutState, input: ControllerInput): Outcome {
   const state = renewed(before, input);
   const outcome = state.wave < 0 ? authoriseFirst(state, input) : goOn(state, input);
   return withLease(outcome, rollout);
+}
+
+/** A clock that was set back: what began ahead of it begins now, so that nobody waits for an hour to come again. */
+function notAhead(state: RolloutState, nowMs: number): RolloutState {
+  const { doneAtMs, progressAtMs } = state;
+  if (progressAtMs <= nowMs && (doneAtMs === undefined || doneAtMs <= nowMs)) return state;
+  const done = doneAtMs === undefined ? {} : { doneAtMs: Math.min(doneAtMs, nowMs) };
+  return { ...state, ...done, progressAtMs: Math.min(progressAtMs, nowMs) };
 }
 
 // ------------------------------------------------------------------------------------------------------------ waves

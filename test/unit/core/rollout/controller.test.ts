@@ -71,6 +71,24 @@ describe('a release in waves', () => {
     );
   });
 
+  it('soaks anew, and no longer, when the clock was set back', () => {
+    const sim = new RolloutSim(
+      { waves: [{ name: 'one', count: 10, soakSeconds: 60 }], progressDeadlineSeconds: 600 },
+      2,
+      20,
+    );
+    sim.edit();
+    sim.until(() => sim.state.phase === 'Soaking');
+    sim.nowMs -= 3_400_000;
+    sim.turn();
+    expect([sim.state.phase, sim.outcome.wakeAtMs]).toEqual(['Soaking', sim.nowMs + 20_000]);
+    expect(sim.state.doneAtMs).toBe(sim.nowMs);
+    const fromMs = sim.nowMs;
+    sim.until(() => sim.state.wave === 1);
+    expect(sim.nowMs - fromMs).toBeGreaterThanOrEqual(60_000);
+    expect(sim.nowMs - fromMs).toBeLessThan(90_000);
+  });
+
   it('is one release for all objects that are written at once, and hands out none before they have come to rest', () => {
     const sim = new RolloutSim({}, 1, 4);
     for (let held = 1; held <= 3; held++) {
