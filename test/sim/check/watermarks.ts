@@ -15,6 +15,8 @@ export function watermarks(world: World): Check {
   /** What a child has heard on a connection. */
   const heard = new WeakMap<Connection, Map<string, number>>();
   const resumes = new WeakSet<Connection>();
+  /** On which the child has begun to take what is there; from then on that raises its own marks, before the parent tells of it. */
+  const followed = new WeakSet<Connection>();
   return {
     name,
     committed(host, changes, before) {
@@ -55,6 +57,8 @@ export function watermarks(world: World): Check {
   function look(connection: Connection, feed: FeedOf): void {
     const { child, parent } = connection;
     if (feed !== Feed.FEED_DOWN || (parent.planned.replicas ?? 1) === 1 || resumes.has(connection)) return;
+    if (followed.has(connection)) return;
+    followed.add(connection);
     const { own } = Rows.of(child.rows, (rows) => rows.watermarks());
     const less = lessIn(own, Object.fromEntries(heardOn(connection)));
     if (less) world.violation(name, `${child.title} follows ${parent.title}, which is behind: ${less}`);
