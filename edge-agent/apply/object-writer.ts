@@ -94,10 +94,9 @@ export class ObjectWriter {
    */
   async driftOf(wanted: Wanted & Delivery, live: KubeObject): Promise<string> {
     const { key, source, rules } = wanted;
-    const object = withoutFields(marked(wanted.object, source), rules.ignored);
-    const would = await this.#ports.cluster.apply(withLiveFields(marked(wanted.object, source), live, rules.ignored), {
-      dryRun: true,
-    });
+    const whole = marked(wanted.object, source);
+    const object = withoutFields(whole, rules.ignored);
+    const would = await this.#ports.cluster.apply(withLiveFields(whole, live, rules.ignored), { dryRun: true });
     const { apiVersion: _version, kind: _kind, ...looked } = object;
     const words = driftWords(looked, would, live);
     const record = this.#ports.records.get(key);

@@ -27,7 +27,6 @@ export interface Cluster extends AsyncDisposable {
   /** Server-side apply as field manager `banyan`, forced; with `dryRun` nothing is changed, and the answer is what it would be. Throws a BanyanError with the cluster's own words when it is refused. */
   apply(object: KubeObject, options?: { readonly dryRun?: boolean }): Promise<KubeObject>;
   get(key: ObjectKey): Promise<KubeObject | undefined>;
-  list(resource: GroupResource): Promise<KubeObject[]>;
   /** Resolves when the deletion is accepted (not when finalizers are done); false if the object was not there. */
   remove(key: ObjectKey, propagation: 'Foreground' | 'Background' | 'Orphan', uid?: string): Promise<boolean>;
   /** The resource of a kind, or undefined when the cluster does not serve it (now). */

@@ -71,10 +71,6 @@ export class EmbeddedCluster implements Cluster {
     return this.#space.kinds.byResource(key) && this.#space.get(key);
   }
 
-  async list(resource: GroupResource): Promise<KubeObject[]> {
-    return this.#space.storage.scan(resource).map((stored) => this.#space.parse(stored));
-  }
-
   async remove(
     key: ObjectKey,
     propagationPolicy: 'Foreground' | 'Background' | 'Orphan',
@@ -118,7 +114,7 @@ export class EmbeddedCluster implements Cluster {
   }
 
   async describe(): Promise<ClusterDescription> {
-    const nodes = await this.list({ group: '', resource: 'nodes' });
+    const nodes = [...this.#space.storage.scan({ group: '', resource: 'nodes' })];
     return {
       kubernetesVersion: kubernetesVersion.gitVersion,
       nodes: nodes.length,

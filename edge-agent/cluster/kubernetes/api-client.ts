@@ -43,7 +43,8 @@ export class ApiClient {
   #credentials: Promise<Credentials> | undefined;
   #readAtMs = 0;
   #agent: Agent | PlainAgent | undefined;
-  #agentIdentity = '';
+  /** Those that its connections were opened with. */
+  #agentCredentials: Credentials | undefined;
 
   /** `unreachable` is called when a connection failed: who answers next may be somebody else. */
   constructor(access: Access, clock: Clock, limits: ClientLimits = defaultLimits, unreachable: () => void = () => {}) {
@@ -95,13 +96,14 @@ export class ApiClient {
   // ---------------------------------------------------------------------------------------------------- one request
 
   async #send(asked: ApiRequest, idleMs: number): Promise<IncomingMessage> {
-    const { headers, ...credentials } = await this.#currentCredentials();
+    const current = await this.#currentCredentials();
+    const { headers, ...credentials } = current;
     const { server } = this.#access;
     const query = new URLSearchParams(asked.query ?? {}).toString();
     const body = asked.body === undefined ? undefined : Buffer.from(JSON.stringify(asked.body));
     const options: RequestOptions = {
       ...credentials,
-      agent: this.#agentFor(credentials),
+      agent: this.#agentFor(current),
       method: asked.method ?? 'GET',
       hostname: server.hostname.replace(/^\[|\]$/g, ''),
       port: server.port || (server.protocol === 'https:' ? 443 : 80),
@@ -115,7 +117,12 @@ export class ApiClient {
       },
     };
     return new Promise((resolve, reject) => {
-      const sent = server.protocol === 'https:' ? request(options, resolve) : plainRequest(options, resolve);
+      const begun = (response: IncomingMessage) => {
+        // Also what breaks off in the middle, as a watch does.
+        response.on('error', () => this.#unreachable());
+        resolve(response);
+      };
+      const sent = server.protocol === 'https:' ? request(options, begun) : plainRequest(options, begun);
       sent.on('timeout', () => sent.destroy(new Error(`no answer within ${idleMs / 1_000} s`)));
       sent.on('error', (error) => {
         this.#unreachable();
@@ -140,13 +147,14 @@ export class ApiClient {
 
   /** Connections belong to who opened them: other certificates, other connections. */
   #agentFor(credentials: Credentials): Agent | PlainAgent {
-    const identity = JSON.stringify([String(credentials.ca), String(credentials.cert), String(credentials.key)]);
-    if (!this.#agent || identity !== this.#agentIdentity) {
+    const before = this.#agentCredentials;
+    this.#agentCredentials = credentials;
+    // The same object until they are read anew.
+    if (!this.#agent || (before !== credentials && certificatesOf(before) !== certificatesOf(credentials))) {
       // Those under way end by themselves; idle ones go at once.
       this.#agent?.destroy();
       const kept = { keepAlive: true, maxFreeSockets: this.#limits.inFlight };
       this.#agent = this.#access.server.protocol === 'https:' ? new Agent(kept) : new PlainAgent(kept);
-      this.#agentIdentity = identity;
     }
     return this.#agent;
   }
@@ -181,6 +189,10 @@ export class ApiClient {
   #delay(ms: number): Promise<void> {
     return new Promise((resolve) => this.#clock.after(ms, resolve));
   }
+}
+
+function certificatesOf(of: Credentials | undefined): string {
+  return JSON.stringify([String(of?.ca), String(of?.cert), String(of?.key)]);
 }
 
 async function bodyOf(response: IncomingMessage, bytesMax: number): Promise<string> {

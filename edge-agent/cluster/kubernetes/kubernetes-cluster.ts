@@ -73,13 +73,6 @@ export class KubernetesCluster implements Cluster {
     }
   }
 
-  async list(resource: GroupResource): Promise<KubeObject[]> {
-    const served = await this.#served(resource);
-    const path = pathOf(served, served.versions[0]!);
-    const { items = [], kind = '', apiVersion = '' } = (await this.#client.json({ path })) as ObjectList;
-    return items.map((item) => ({ ...item, apiVersion, kind: kind.replace(/List$/, '') }));
-  }
-
   async remove(
     key: ObjectKey,
     propagationPolicy: 'Foreground' | 'Background' | 'Orphan',
@@ -153,8 +146,19 @@ export class KubernetesCluster implements Cluster {
   }
 
   async #uid(): Promise<string> {
-    const { metadata } = (await this.#client.json({ path: '/api/v1/namespaces/kube-system' })) as KubeObject;
-    return metadata.uid ?? '';
+    try {
+      const { metadata } = (await this.#client.json({ path: '/api/v1/namespaces/kube-system' })) as KubeObject;
+      return metadata.uid ?? '';
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      // Not "the object is not there", by which an object would be forgotten: the server has only just begun.
+      throw new BanyanError(
+        'Unavailable',
+        `${this.#client.server} has no namespace kube-system yet`,
+        {},
+        { cause: error },
+      );
+    }
   }
 
   /** It may come back as another, or of another version, serving something else. */
@@ -163,12 +167,6 @@ export class KubernetesCluster implements Cluster {
     this.#discovery.changed();
     this.#version = undefined;
   }
-}
-
-interface ObjectList {
-  readonly kind?: string;
-  readonly apiVersion?: string;
-  readonly items?: readonly KubeObject[];
 }
 
 /** Server-side apply takes no managedFields, and what the server gives to an object is its own. */

@@ -72,11 +72,6 @@ export class FakeCluster implements Cluster {
     return structuredClone(this.objects.get(formatKey(key)));
   }
 
-  async list(resource: GroupResource): Promise<KubeObject[]> {
-    const prefix = `${resource.group}/${resource.resource}/`;
-    return [...this.objects].filter(([key]) => key.startsWith(prefix)).map(([, object]) => object);
-  }
-
   async remove(key: ObjectKey, propagation: string, uid?: string): Promise<boolean> {
     const name = formatKey(key);
     this.log.push(`remove ${name}${propagation === 'Background' ? '' : ` ${propagation}`}`);

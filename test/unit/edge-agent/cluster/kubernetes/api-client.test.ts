@@ -1,0 +1,59 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, expect, test } from 'vitest';
+import { systemClock } from '../../../../../core/runtime/clock.ts';
+import { ApiClient } from '../../../../../edge-agent/cluster/kubernetes/api-client.ts';
+import { defaultLimits } from '../../../../../edge-agent/cluster/kubernetes/client-limits.ts';
+
+let server: Server | undefined;
+afterEach(() => {
+  server?.closeAllConnections();
+  server?.close();
+});
+
+async function clientOf(answer: RequestListener): Promise<{ client: ApiClient; away: () => number }> {
+  const made = createServer(answer);
+  server = made;
+  await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve));
+  let away = 0;
+  const access = {
+    server: new URL(`http://127.0.0.1:${(made.address() as AddressInfo).port}`),
+    credentials: async () => ({ headers: { authorization: 'Bearer t' } }),
+  };
+  const client = new ApiClient(access, systemClock, defaultLimits, () => away++);
+  return { client, away: () => away };
+}
+
+test('a watch that breaks off in the middle means that the server was away, as a refused connection does', async () => {
+  const { client, away } = await clientOf((request, response) => {
+    if (request.url === '/watch') {
+      response.write('{"type":"ADDED"}\n');
+      setImmediate(() => response.destroy());
+    } else response.end('{"a":1}');
+  });
+  expect(await client.json({ path: '/one' })).toEqual({ a: 1 });
+  expect(away()).toBe(0);
+  const stream = await client.stream({ path: '/watch' }, 10_000);
+  await expect(async () => {
+    for await (const _ of stream);
+  }).rejects.toThrow();
+  expect(away()).toBe(1);
+  server!.closeAllConnections();
+  await new Promise((resolve) => server!.close(resolve));
+  await expect(client.json({ path: '/one' })).rejects.toMatchObject({ code: 'Unavailable' });
+  expect(away()).toBe(2);
+  client.close();
+});
+
+test('a request that the server puts off is made again, and what it refuses is said in its words', async () => {
+  let asked = 0;
+  const { client } = await clientOf((request, response) => {
+    asked++;
+    if (request.url === '/busy' && asked === 1) response.writeHead(429, { 'retry-after': '0' }).end();
+    else if (request.url === '/busy') response.end('{"asked":2}');
+    else response.writeHead(403).end('{"kind":"Status","reason":"Forbidden","message":"you may not"}');
+  });
+  expect(await client.json({ path: '/busy' })).toEqual({ asked: 2 });
+  await expect(client.json({ path: '/other' })).rejects.toMatchObject({ code: 'Forbidden', message: 'you may not' });
+  client.close();
+});
