@@ -11,6 +11,7 @@ export async function waitsLines(api: ApiClient, at: string): Promise<string[]> 
   const path = `/apis/mesh.banyan.io/v1alpha1/nodes/${at.replaceAll(':', '.')}`;
   const lines = await Promise.all(
     siblings.map(async (context) => {
+      // A sibling that does not answer, or has no such child, knows of no waiting.
       const node = await api.get(context, path).catch(() => undefined);
       const { conditions = [] } = (node?.status ?? {}) as { conditions?: Condition[] };
       const waits = conditions.find(({ type, status }) => type === 'WaitsForParent' && status === 'True');

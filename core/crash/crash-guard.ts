@@ -124,6 +124,7 @@ export class CrashGuard {
     // What others have set off is over before: it would be blamed on this one.
     while (!this.#stopped && this.#ended.size + this.#resting.size > 0) await this.#sleep(settleMs);
     this.#put(key, { ...mark, state: 'working' });
+    // A disk that takes nothing must not hold up the work: the mark is then as good as the others', without a flush.
     await this.#ports.store.flushed().catch(() => {});
     const result = await act();
     await this.#sleep(settleMs);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiClient } from '../../center/cli/api-client.ts';
-import { freePorts } from '../support/real-proxies.ts';
+import { freePorts } from '../support/free-ports.ts';
 import { Toxiproxy, withoutToxiproxy } from '../support/toxiproxy.ts';
 import { LocalTree, withoutKubectl } from './local-tree.ts';
 

@@ -4,7 +4,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { freePorts, RealProxies, withoutProxies } from '../support/real-proxies.ts';
+import { freePorts } from '../support/free-ports.ts';
+import { RealProxies, withoutProxies } from '../support/real-proxies.ts';
 import { banyan, fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
 
 const lacking = [withoutProxies, withoutKubectl].filter((reason) => reason !== undefined).join('; ');

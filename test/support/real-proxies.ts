@@ -1,7 +1,7 @@
 /** squid, haproxy and nginx as processes of a test, each with a configuration of its own in a scratch directory. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -137,20 +137,6 @@ ${servers}
     this.#programs.set(name, { command, args, ports, process: child });
     for (const port of ports) await answers(port);
   }
-}
-
-/** So many that are free, held open together while they are chosen. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer();
-      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))));
-  return ports;
 }
 
 /** Resolves when somebody listens. */

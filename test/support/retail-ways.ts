@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { freePorts } from './free-ports.ts';
 import type { RealProxies } from './real-proxies.ts';
-import { freePorts } from './real-proxies.ts';
 import { TestTree } from './test-tree.ts';
 
 interface Member {

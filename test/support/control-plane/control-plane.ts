@@ -5,10 +5,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { request } from 'node:https';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { KeyAndCertificate } from '../../../core/identity/authority.ts';
+import { freePorts } from '../free-ports.ts';
 import { type Binaries, controlPlaneBinaries } from './binaries.ts';
 import { type ClusterCredentials, makeCredentials, type User, writeKubeconfig } from './credentials.ts';
 
@@ -88,10 +87,6 @@ export class ControlPlane implements AsyncDisposable {
     return `https://127.0.0.1:${this.#ports.api}`;
   }
 
-  get authority(): KeyAndCertificate {
-    return this.#credentials.authority;
-  }
-
   /** A kubeconfig of somebody with these groups; what they may do is RBAC's matter. */
   async kubeconfigOf(user: User): Promise<string> {
     await this.#writeKubeconfigFor(user.name, user);
@@ -129,10 +124,6 @@ export class ControlPlane implements AsyncDisposable {
     await this.stopComponents(components);
     rmSync(this.#file('etcd'), { recursive: true, force: true });
     await this.startComponents(...components);
-  }
-
-  signal(name: Component, signal: NodeJS.Signals): void {
-    this.#processes.get(name)?.kill(signal);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -241,12 +232,4 @@ export class ControlPlane implements AsyncDisposable {
   #file(name: string): string {
     return join(this.#options.directory, name);
   }
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.once('listening', resolve))));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }
