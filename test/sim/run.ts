@@ -62,6 +62,7 @@ async function runAll(asked: Options, seeds: SeedList, untilMs = Number.POSITIVE
     outcomes.push(outcome);
     if (!outcome.violation) continue;
     if (shown++ < shownMax) console.log(await describeFailure(outcome, asked, workers));
+    else console.log(`seed ${outcome.seed}: ${outcome.violation.check}: ${outcome.violation.message}`);
     if (canary === undefined) continue;
     console.log(`the canary ${canary} was found after ${outcomes.length} runs, by: ${outcome.violation.check}`);
     break;
