@@ -3,7 +3,7 @@
  * ready and run what is bound to them. Each can be ended and started by itself.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -18,6 +18,24 @@ export interface ControlPlaneOptions {
   readonly directory: string;
   /** The process that starts them may go, and they stay. */
   readonly detached?: boolean;
+  /** Every request is written down: `audited`. */
+  readonly audit?: boolean;
+}
+
+/** A request that has been answered, of https://kubernetes.io/docs/reference/config-api/apiserver-audit.v1/#audit-k8s-io-v1-Event */
+export interface Audited {
+  readonly stage: 'ResponseStarted' | 'ResponseComplete' | 'Panic';
+  readonly verb: string;
+  readonly requestURI: string;
+  readonly userAgent?: string;
+  readonly objectRef?: {
+    readonly resource?: string;
+    readonly namespace?: string;
+    readonly name?: string;
+    readonly apiGroup?: string;
+  };
+  readonly responseStatus?: { readonly code?: number };
+  readonly requestReceivedTimestamp: string;
 }
 
 /** Beside other control planes on two cores a first start took 20 s. */
@@ -95,6 +113,12 @@ export class ControlPlane implements AsyncDisposable {
 
   pids(): number[] {
     return [...this.#processes.values()].flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
+  }
+
+  /** Of all requests since the first start, in the order of their answers. */
+  audited(): Audited[] {
+    const lines = readFileSync(this.#file('audit.log'), 'utf8').split('\n');
+    return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Audited);
   }
 
   async startComponents(...names: readonly Component[]): Promise<void> {
@@ -176,6 +200,7 @@ export class ControlPlane implements AsyncDisposable {
           '--endpoint-reconciler-type=none',
           '--authorization-mode=RBAC',
           '--allow-privileged=true',
+          ...(this.#options.audit ? this.#auditArguments() : []),
         ];
       case 'kube-controller-manager':
         return [
@@ -191,6 +216,14 @@ export class ControlPlane implements AsyncDisposable {
       case 'kwok':
         return [kubeconfig, '--manage-all-nodes=true', '--node-lease-duration-seconds=40'];
     }
+  }
+
+  #auditArguments(): string[] {
+    const policy = this.#file('audit-policy.json');
+    const omitStages = ['RequestReceived'];
+    const rules = [{ level: 'Metadata' }];
+    writeFileSync(policy, JSON.stringify({ apiVersion: 'audit.k8s.io/v1', kind: 'Policy', omitStages, rules }));
+    return [`--audit-policy-file=${policy}`, `--audit-log-path=${this.#file('audit.log')}`];
   }
 
   async #ready(): Promise<void> {
