@@ -8,7 +8,7 @@ import { ConsumerState, readDigest, readResume } from './consumer-state.ts';
 import { recordOf, releaseContent, storeContent } from './content.ts';
 import { type DeletionGuard, forgetHeldRow, type Held, heldRows, judge, noteHeldRows, readHeld } from './deletions.ts';
 import type { Digest } from './digest.ts';
-import type { AppliedChange, Batch, Consumer, Content, ResumeTuple, Row, Table, WireEntry } from './feed.ts';
+import type { AppliedChange, Batch, Consumer, Content, ListItem, ResumeTuple, Row, Table, WireEntry } from './feed.ts';
 import { withPieces } from './pieces.ts';
 import {
   countQuarantined,
@@ -176,6 +176,22 @@ export class FeedConsumer extends TableRows implements Consumer {
   /** A newer value does not give way to an older one, unless its producer has lost it. */
   takes(row: Row, originRevision: number): boolean {
     return row.originRevision <= originRevision || row.revision === keptRevision;
+  }
+
+  /** A reconciliation need not fetch what the producer lists: it is what the row has, or older. */
+  needsNot(row: Row, listed: ListItem): boolean {
+    if (!row.content) return false;
+    return equalBytes(row.content.hash, listed.contentHash) || !this.takes(row, listed.originRevision);
+  }
+
+  /** Holds no longer what the producer lists, if nothing of it has to be fetched: true if that was so. */
+  letGoOf(t: Transaction, listed: ListItem): boolean {
+    const row = this.get(t, listed.keyHash);
+    if (!row?.held || !this.needsNot(row, listed)) return false;
+    const state = new ConsumerState(t, this.id);
+    this.#letGo(t, row, state);
+    state.write();
+    return true;
   }
 
   /** The keeper has gone, and the producer has not put anything in the place of what it kept. */

@@ -178,6 +178,12 @@ export interface ReconcileRequest {
   readonly wanted: readonly Uint8Array[];
 }
 
+export interface ListItem {
+  readonly keyHash: Uint8Array;
+  readonly contentHash: Uint8Array;
+  readonly originRevision: number;
+}
+
 export type RangeAnswer =
   | { readonly kind: 'same'; readonly range: RangeSummary }
   | { readonly kind: 'split'; readonly parts: readonly RangeSummary[] }
@@ -185,7 +191,7 @@ export type RangeAnswer =
       readonly kind: 'list';
       readonly from: Uint8Array;
       readonly to: Uint8Array;
-      readonly items: readonly { keyHash: Uint8Array; contentHash: Uint8Array; originRevision: number }[];
+      readonly items: readonly ListItem[];
     };
 
 export interface ReconcileReply {

@@ -143,7 +143,7 @@ export class Reconciliation {
     this.#first ??= reply;
     this.#seenHead = Math.max(this.#seenHead, reply.head);
     this.#ranges = this.#ranges.slice(asked.length);
-    for (const one of reply.answers) this.#take(t, one);
+    const again = reply.answers.map((one) => this.#take(t, one)).includes(true);
     if (this.#ranges.length > rangesMax) {
       throw new BanyanError(
         'Protocol',
@@ -152,7 +152,7 @@ export class Reconciliation {
     }
     const came = new Set(reply.entries.map((entry) => hex(entry.keyHash)));
     this.#wanted = this.#wanted.filter((keyHash) => !came.has(hex(keyHash)));
-    if (came.size > 0) this.#leaveFeed(t, reply);
+    if (came.size > 0 || again) this.#leaveFeed(t, reply);
     // What was wanted and is gone by now comes as a tombstone of an ordinary batch; here it is passed over.
     const entries = withPieces(t, this.#consumer.id, reply.entries);
     return this.#consumer.applyEntries(
@@ -182,23 +182,29 @@ export class Reconciliation {
     this.#consumer.setResume(t, { epoch, incarnation: '', cursor: 0, seenHead: 0 });
   }
 
-  #take(reader: Reader, one: RangeAnswer): void {
+  /** True if something is held no longer. */
+  #take(t: Transaction, one: RangeAnswer): boolean {
     if (one.kind === 'split') {
       for (const part of one.parts) {
-        const own = summarize(reader, this.#consumer, part.from, part.to);
+        const own = summarize(t, this.#consumer, part.from, part.to);
         if (!isSame(own, part)) this.#ranges.push(own);
       }
-    } else if (one.kind === 'list') {
-      const theirs = new Map(one.items.map((item) => [hex(item.keyHash), item]));
-      for (const row of rowsBetween(reader, this.#consumer, one.from, one.to)) {
-        const item = theirs.get(hex(row.keyHash));
-        if (!item) this.#gone.push(row.keyHash);
-        else if (equalBytes(item.contentHash, row.content!.hash) || !this.#consumer.takes(row, item.originRevision)) {
-          theirs.delete(hex(row.keyHash));
-        }
-      }
-      this.#wanted.push(...[...theirs.values()].map((item) => item.keyHash));
+    } else if (one.kind === 'list') return this.#takeList(t, one);
+    return false;
+  }
+
+  #takeList(t: Transaction, { from, to, items }: RangeAnswer & { kind: 'list' }): boolean {
+    const theirs = new Map(items.map((item) => [hex(item.keyHash), item]));
+    for (const row of rowsBetween(t, this.#consumer, from, to)) {
+      const item = theirs.get(hex(row.keyHash));
+      if (!item) this.#gone.push(row.keyHash);
+      else if (this.#consumer.needsNot(row, item)) theirs.delete(hex(row.keyHash));
     }
+    // What is held is no row of a range, and is here all the same: of a table that two parents took turns to produce it may be all there is.
+    const again = [...theirs.values()].filter((item) => this.#consumer.letGoOf(t, item));
+    for (const { keyHash } of again) theirs.delete(hex(keyHash));
+    this.#wanted.push(...[...theirs.values()].map(({ keyHash }) => keyHash));
+    return again.length > 0;
   }
 }
 

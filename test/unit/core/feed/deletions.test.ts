@@ -53,15 +53,17 @@ describe('a consumer with a guard', () => {
   function reconcile(producer: ProducerEnd, consumer: ConsumerEnd) {
     const reconciliation = consumer.store.read((reader) => new Reconciliation(reader, consumer.feed));
     let requests = 0;
+    let fetched = 0;
     for (let request = reconciliation.next(); request; request = reconciliation.next()) {
       const asked = request;
       requests++;
       const reply = producer.store.read((reader) =>
         answer(reader, producer.feed, asked, producer.feed.head(reader), { maxBytes: 256 * 1024 }),
       );
+      fetched += reply.entries.length;
       consumer.store.write((t) => reconciliation.absorb(t, reply));
     }
-    return { requests, changes: consumer.store.write((t) => reconciliation.finish(t)) };
+    return { requests, fetched, changes: consumer.store.write((t) => reconciliation.finish(t)) };
   }
 
   const holding = ({ store, feed }: ConsumerEnd) => store.read((reader) => feed.held(reader));
@@ -112,6 +114,33 @@ describe('a consumer with a guard', () => {
     expect(holding(consumer)!.entries).toBe(56);
     expect(held(consumer)).toMatchObject({ k0: 'body', k1: 'body', k2: 'newer', k4: 'body' });
     expect(held(consumer).k3).toBeUndefined();
+  });
+
+  it('fetches nothing of what it holds when it comes to a producer that has it, in the same form or an older one', () => {
+    const { producer, consumer } = emptied(60);
+    reconcile(producer, consumer);
+    const other = new ProducerEnd(undefined, 3);
+    for (const key of names(58)) other.put(key, 'body', 7);
+    other.put('k58', 'older', 6);
+    other.put('k59', 'newer', 8);
+    expect(reconcile(other, consumer)).toMatchObject({ fetched: 1 });
+    expect(holding(consumer)).toBeUndefined();
+    expect(held(consumer)).toMatchObject({ k0: 'body', k58: 'body', k59: 'newer' });
+  });
+
+  it('resumes nowhere between the moment that it holds something no longer and the end of the reconciliation', () => {
+    const { producer, consumer } = emptied(60);
+    reconcile(producer, consumer);
+    const other = new ProducerEnd(undefined, 3);
+    for (const key of names(60)) other.put(key, 'body', 7);
+    const reconciliation = consumer.store.read((reader) => new Reconciliation(reader, consumer.feed));
+    const asked = reconciliation.next()!;
+    const reply = other.store.read((reader) => answer(reader, other.feed, asked, 60, { maxBytes: 1_024 }));
+    consumer.store.write((t) => reconciliation.absorb(t, reply));
+    expect(holding(consumer)).toBeUndefined();
+    const resume = consumer.store.read((reader) => consumer.feed.resume(reader));
+    for (const { store, feed } of [producer, other])
+      expect(store.read((reader) => feed.resumable(reader, resume))).toBe(false);
   });
 
   it('deletes on release what is held then, and nothing on a word for another holding', () => {
