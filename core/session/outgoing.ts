@@ -11,6 +11,7 @@
  */
 import type { ReconcileRequest } from '../feed/feed.ts';
 import { answerBytes, type Flow, messageBytes, onSent, roomBytes } from './flow.ts';
+import { noPieces, type PiecesHeld, withoutPieces, withPieces } from './pieces-held.ts';
 
 /** Large contents that are skipped at once; the next one stops what goes ahead. */
 const owedMax = 16;
@@ -51,7 +52,14 @@ export type Send =
 
 /** What became of it. */
 export type Done =
-  | { readonly type: 'sent'; readonly to: number; readonly bytes: number }
+  /** `all`: it reaches to the head that it says. `named`: what came in pieces was named by it. */
+  | {
+      readonly type: 'sent';
+      readonly to: number;
+      readonly bytes: number;
+      readonly all: boolean;
+      readonly named: boolean;
+    }
   | { readonly type: 'sentAhead'; readonly to: number; readonly bytes: number }
   | { readonly type: 'sentPiece'; readonly offset: number; readonly bytes: number }
   /** The next entry is too large for a message. */
@@ -62,7 +70,7 @@ export type Done =
   | { readonly type: 'blocked' }
   /** The owed entry has changed or gone: its content is of no use any more. */
   | { readonly type: 'outdated' }
-  | { readonly type: 'answered'; readonly bytes: number };
+  | { readonly type: 'answered'; readonly bytes: number; readonly named: boolean };
 
 export interface Outgoing {
   readonly head: number;
@@ -78,13 +86,23 @@ export interface Outgoing {
   /** Goes before everything else: the consumer waits for it. */
   readonly answer: { readonly request: ReconcileRequest; readonly owed?: Owed } | undefined;
   readonly asked: boolean;
-  /** Contents, by hash in hex, of which the consumer has so many bytes already. */
-  readonly held: ReadonlyMap<string, number>;
+  readonly held: PiecesHeld;
 }
 
-export function openOutgoing(head: number, sent: number | undefined, held: ReadonlyMap<string, number>): Outgoing {
+export function openOutgoing(head: number, sent: number | undefined, held: PiecesHeld): Outgoing {
   const none = { owed: [], ahead: 0, blockedAt: undefined, aheadInTurn: 0, answer: undefined, asked: false };
   return { head, sent, held, ...none };
+}
+
+/** A beat says the head: if all up to there was sent, the consumer drops what came in pieces. */
+export function onBeatSent(outgoing: Outgoing): Outgoing {
+  const { sent, head } = outgoing;
+  return sent !== undefined && sent >= head ? { ...outgoing, held: noPieces } : outgoing;
+}
+
+/** The consumer is at `cursor`. One that says so after a reconciliation goes on from there, and has dropped what came in pieces. */
+export function onCursor(outgoing: Outgoing, cursor: number): Outgoing {
+  return outgoing.sent === undefined ? { ...outgoing, sent: cursor, held: noPieces } : outgoing;
 }
 
 /** The next message, if there is one and room for it. */
@@ -118,7 +136,7 @@ export function onDone(outgoing: Outgoing, flow: Flow, done: Done, nowMs: number
   const next = { ...outgoing, asked: false };
   switch (done.type) {
     case 'sent':
-      return { outgoing: afterBatch(next, done.to), flow: onSent(flow, done.to, done.bytes, nowMs) };
+      return { outgoing: afterBatch(next, done), flow: onSent(flow, done.to, done.bytes, nowMs) };
     case 'sentAhead': {
       const state = { ...next, ahead: done.to, aheadInTurn: next.aheadInTurn + 1 };
       return { outgoing: state, flow: onSent(flow, 'credit', done.bytes, nowMs) };
@@ -127,7 +145,7 @@ export function onDone(outgoing: Outgoing, flow: Flow, done: Done, nowMs: number
       return { outgoing: afterPiece(next, done.offset), flow: onSent(flow, 'credit', done.bytes, nowMs) };
     case 'answered':
       return {
-        outgoing: forgetHeld({ ...next, answer: undefined }, next.answer?.owed),
+        outgoing: { ...next, answer: undefined, held: afterNaming(next.held, done.named, next.answer?.owed) },
         flow: onSent(flow, 'answer', done.bytes, nowMs),
       };
     case 'large': {
@@ -146,9 +164,12 @@ export function onDone(outgoing: Outgoing, flow: Flow, done: Done, nowMs: number
 }
 
 /** A batch in order covers the first of what is owed, or there is nothing owed. */
-function afterBatch(outgoing: Outgoing, to: number): Outgoing {
-  const [first, ...owed] = outgoing.owed;
-  return forgetHeld({ ...outgoing, sent: to, owed, blockedAt: undefined, aheadInTurn: 0 }, first);
+function afterBatch(outgoing: Outgoing, { to, all, named }: Done & { readonly type: 'sent' }): Outgoing {
+  const [first, ...rest] = outgoing.owed;
+  const held = all ? noPieces : afterNaming(outgoing.held, named, first);
+  // What it shared its content with may have brought some of it, or all.
+  const owed = rest.map((one, i) => (i === 0 ? withHeld(one, held) : one));
+  return { ...outgoing, sent: to, owed, held, blockedAt: undefined, aheadInTurn: 0 };
 }
 
 /**
@@ -158,7 +179,9 @@ function afterBatch(outgoing: Outgoing, to: number): Outgoing {
 function afterPiece(outgoing: Outgoing, offset: number): Outgoing {
   const { head, blockedAt } = outgoing;
   const stillBlocked = blockedAt === head ? blockedAt : undefined;
-  return { ...withOffset(outgoing, () => offset), blockedAt: stillBlocked, aheadInTurn: 0 };
+  const next = { ...withOffset(outgoing, () => offset), blockedAt: stillBlocked, aheadInTurn: 0 };
+  const piece = outgoing.answer ? outgoing.answer.owed : outgoing.owed[0];
+  return piece ? { ...next, held: withPieces(outgoing.held, hexOf(piece), offset) } : next;
 }
 
 /** Its batch goes all the same, without it, so that the cursor moves on. */
@@ -174,16 +197,13 @@ function withOffset(outgoing: Outgoing, offsetOf: (owed: Owed) => number): Outgo
   return { ...outgoing, owed: owed.map((one, i) => (i === 0 ? moved(one) : one)) };
 }
 
-function withHeld(owed: Owed, held: ReadonlyMap<string, number>): Owed {
-  return { ...owed, offset: Math.min(held.get(hexOf(owed)) ?? 0, owed.total) };
+function withHeld(owed: Owed, held: PiecesHeld): Owed {
+  return { ...owed, offset: Math.min(held?.get(hexOf(owed)) ?? 0, owed.total) };
 }
 
-/** The consumer has put it together, and keeps no pieces of it. */
-function forgetHeld(outgoing: Outgoing, owed: Owed | undefined): Outgoing {
-  if (!owed || !outgoing.held.has(hexOf(owed))) return outgoing;
-  const held = new Map(outgoing.held);
-  held.delete(hexOf(owed));
-  return { ...outgoing, held };
+/** The consumer has put together what was named, and keeps no pieces of it. */
+function afterNaming(held: PiecesHeld, named: boolean, owed: Owed | undefined): PiecesHeld {
+  return named && owed ? withoutPieces(held, hexOf(owed)) : held;
 }
 
 function hexOf({ contentHash }: Owed): string {

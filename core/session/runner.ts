@@ -52,6 +52,8 @@ export class SessionRunner {
   #heardAtMs: number;
   /** How often watermarks were to be told, and the newest that were durable; those that are still to be told. */
   readonly #watermarks: { asked: number; durable: number; untold?: Watermarks } = { asked: 0, durable: 0 };
+  /** False: none are in the store. Most feeds never have any, and each batch would look for them. */
+  #mayHavePieces = true;
   /** Of the credit that both sides give. */
   readonly #received = new Received(windowMaxBytes);
 
@@ -203,8 +205,10 @@ export class SessionRunner {
         });
       case 'absorb':
         return this.#absorb(effect.reply);
+      case 'dropPieces':
+        return this.#dropPieces();
       case 'caughtUp':
-        return this.#caughtUp();
+        return this.#ports.caughtUp();
       case 'close':
         return this.end(effect.error, effect.returnAfterMs);
     }
@@ -231,6 +235,7 @@ export class SessionRunner {
     if (!untold || !this.#state.ready) return;
     delete this.#watermarks.untold;
     this.#send(this.#beats.withWatermarks(untold, this.#state.outgoing.head));
+    this.#input({ type: 'beatSent' });
   }
 
   #heardBeat(beat: Beat): void {
@@ -279,6 +284,7 @@ export class SessionRunner {
   /** Given back when it is flushed, though a piece that a crash takes comes again: otherwise a fast line could fill memory with what waits for a slow disk. */
   #storePiece(piece: Piece): void {
     const { store, consumer, fence } = this.#ports;
+    this.#mayHavePieces = true;
     const bytes = piece.data.length;
     this.#received.came(bytes);
     const fits = store.write((t) => {
@@ -292,13 +298,16 @@ export class SessionRunner {
     });
   }
 
-  #caughtUp(): void {
-    const { store, consumer, caughtUp } = this.#ports;
-    // Of contents that were on their way in an earlier session and have changed since.
-    if (store.read((reader) => heldPieces(reader, consumer.id)).length > 0) {
-      store.write((t) => dropPieces(t, consumer.id));
-    }
-    caughtUp();
+  /** Of contents that changed while they were on their way, in this session or an earlier one. */
+  #dropPieces(): void {
+    const { store, consumer, fence } = this.#ports;
+    if (!this.#mayHavePieces) return;
+    this.#mayHavePieces = false;
+    if (store.read((reader) => heldPieces(reader, consumer.id)).length === 0) return;
+    store.write((t) => {
+      fence(t);
+      dropPieces(t, consumer.id);
+    });
   }
 
   /** Of what the peer acknowledges; absent in what it may leave out. */

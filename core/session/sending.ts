@@ -50,7 +50,7 @@ function makeBatch(reader: Reader, sender: Sender, { after, head, maxBytes }: Of
   if (!batch) throw new Error(`a batch behind ${after} of a feed with head ${head}`);
   const owed = pieces ? owedOf(batch.entries, maxBytes) : undefined;
   if (owed) return none({ type: 'large', owed });
-  const done: Done = { type: 'sent', to: batch.to, bytes: bytesOf(batch.entries) };
+  const done: Done = { type: 'sent', to: batch.to, bytes: bytesOf(batch.entries), all: isAll(batch), named: false };
   return { done, frame: batchFrame(produces, batch), entries: batch.entries.length };
 }
 
@@ -90,7 +90,7 @@ function makeOwed(reader: Reader, { producer, produces }: Sender, { owed, from, 
     row?.revision === revision ? [{ keyHash, revision, originRevision: row.originRevision, pieces: contentHash }] : [];
   const { epoch, incarnation } = producer;
   const batch: Batch = { entries, from, to, head: producer.head(reader), epoch, incarnation };
-  const done: Done = { type: 'sent', to, bytes: bytesOf(entries) };
+  const done: Done = { type: 'sent', to, bytes: bytesOf(entries), all: isAll(batch), named: entries.length > 0 };
   return { done, frame: batchFrame(produces, batch), entries: entries.length };
 }
 
@@ -104,7 +104,8 @@ function makeAnswer(reader: Reader, sender: Sender, { request, maxBytes, pieced 
   });
   const owed = pieces ? owedOf(reply.entries, maxBytes) : undefined;
   if (owed) return none({ type: 'answerOwed', owed });
-  const done: Done = { type: 'answered', bytes: bytesOf(reply.entries) };
+  const named = reply.entries.some((entry) => entry.pieces !== undefined);
+  const done: Done = { type: 'answered', bytes: bytesOf(reply.entries), named };
   return { done, frame: replyFrame(produces, reply), entries: reply.entries.length, head };
 }
 
@@ -114,6 +115,10 @@ function owedOf(entries: readonly WireEntry[], maxBytes: number): Owed | undefin
   if (!first?.content || entryBytes(first) <= maxBytes) return undefined;
   const { keyHash, revision, content } = first;
   return { keyHash, revision, contentHash: contentHash(content), offset: 0, total: encodeContent(content).length };
+}
+
+function isAll({ to, head }: Batch): boolean {
+  return to >= head;
 }
 
 function bytesOf(entries: readonly WireEntry[]): number {

@@ -8,7 +8,17 @@ import { type Batch, entryBytes, type ReconcileReply, type ReconcileRequest } fr
 import type { Piece } from '../feed/pieces.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { type Flow, onAcknowledged, onAnswerTaken, onCredit, openFlow } from './flow.ts';
-import { type Done, nextSend, type Outgoing, onDone, openOutgoing, type Send } from './outgoing.ts';
+import {
+  type Done,
+  nextSend,
+  type Outgoing,
+  onBeatSent,
+  onCursor,
+  onDone,
+  openOutgoing,
+  type Send,
+} from './outgoing.ts';
+import type { PiecesHeld } from './pieces-held.ts';
 import { SessionError } from './session-ends.ts';
 
 /** Beats are sent when nothing else was for this long; the brief's bound is 20 s. */
@@ -20,6 +30,8 @@ export type Input =
   | { readonly type: 'produced'; readonly head: number }
   /** What became of what the machine asked to send. */
   | { readonly type: 'done'; readonly done: Done }
+  /** A beat went out that the machine did not ask for. */
+  | { readonly type: 'beatSent' }
   /** This side's readiness changed. */
   | { readonly type: 'ready'; readonly ready: boolean }
   | { readonly type: 'batch'; readonly batch: Batch }
@@ -51,6 +63,8 @@ export type Effect =
   | { readonly type: 'sendBeat'; readonly head: number; readonly ready: boolean }
   | { readonly type: 'startReconcile' }
   | { readonly type: 'absorb'; readonly reply: ReconcileReply }
+  /** Everything that was under way has come: what is there in pieces only, nobody will name. */
+  | { readonly type: 'dropPieces' }
   | { readonly type: 'caughtUp' }
   | { readonly type: 'close'; readonly error?: BanyanError; readonly returnAfterMs?: number };
 
@@ -80,7 +94,7 @@ export interface Start {
   /** What the peer lets this side have in flight. */
   readonly creditBytes: number;
   /** Contents, by hash in hex, of which the peer has so many bytes from an earlier session. */
-  readonly held: ReadonlyMap<string, number>;
+  readonly held: PiecesHeld;
   /** Where the own consumer stands. */
   readonly cursor: number;
   readonly resumes: boolean;
@@ -91,7 +105,7 @@ export type Stepped = { readonly state: SessionState; readonly effects: readonly
 
 export function begin(start: Start): Stepped {
   const state: SessionState = {
-    outgoing: openOutgoing(start.head, start.sentFrom, start.held),
+    outgoing: onBeatSent(openOutgoing(start.head, start.sentFrom, start.held)),
     flow: openFlow(start.creditBytes, start.nowMs),
     ready: start.ready,
     cursor: start.cursor,
@@ -119,10 +133,9 @@ export function step(state: SessionState, input: Input, nowMs: number): Stepped 
       return send({ ...state, ...onDone(state.outgoing, state.flow, input.done, nowMs) });
     case 'ready':
       if (input.ready === state.ready) return idle(state);
-      return withEffects(
-        { ...state, ready: input.ready, beatAtMs: nowMs },
-        { type: 'sendBeat', head: state.outgoing.head, ready: input.ready },
-      );
+      return sendBeat({ ...state, ready: input.ready }, nowMs);
+    case 'beatSent':
+      return idle({ ...state, outgoing: onBeatSent(state.outgoing) });
     case 'batch':
       return onBatch(state, input.batch);
     case 'piece':
@@ -135,7 +148,7 @@ export function step(state: SessionState, input: Input, nowMs: number): Stepped 
     }
     case 'beat': {
       const next = { ...state, peerHead: input.head, peerReady: input.ready };
-      return chain(idle(next), reconcileIfReady, noteCaughtUp);
+      return chain(idle(next), reconcileIfReady, (s) => dropPieces(s, input.head), noteCaughtUp);
     }
     case 'request':
       return onRequest(state, input.request, nowMs);
@@ -143,7 +156,10 @@ export function step(state: SessionState, input: Input, nowMs: number): Stepped 
       if (state.mode !== 'reconciling') return fail(state, 'a reconcile reply that nobody asked for');
       return withEffects(state, { type: 'absorb', reply: input.reply });
     case 'reconciled':
-      return noteCaughtUp({ ...state, mode: 'resumed', cursor: input.cursor });
+      return chain(
+        withEffects({ ...state, mode: 'resumed', cursor: input.cursor }, { type: 'dropPieces' }),
+        noteCaughtUp,
+      );
     case 'resume':
       if (state.mode !== 'waitsForReady') return fail(state, 'a second word on how the feed goes on');
       if (input.resumes) return noteCaughtUp({ ...state, mode: 'resumed' });
@@ -180,7 +196,7 @@ function onBatch(state: SessionState, batch: Batch): Stepped {
     cursor: Math.max(state.cursor, batch.to),
     peerHead: Math.max(state.peerHead ?? 0, batch.head),
   };
-  return chain(withEffects(next, { type: 'applyThenAck', batch }), noteCaughtUp);
+  return chain(withEffects(next, { type: 'applyThenAck', batch }), (s) => dropPieces(s, batch.head), noteCaughtUp);
 }
 
 function onAck(state: SessionState, cursor: number, nowMs: number): Stepped {
@@ -188,10 +204,8 @@ function onAck(state: SessionState, cursor: number, nowMs: number): Stepped {
   // One that has just reconciled stands at the head of the first reply.
   const most = outgoing.sent ?? outgoing.head;
   if (cursor > most) return fail(state, `an acknowledgement of ${cursor}, and nothing beyond ${most} was sent`);
-  // A consumer that has just reconciled says with its first acknowledgement where it goes on.
-  const sent = outgoing.sent ?? cursor;
   const flow = onAcknowledged(onAnswerTaken(state.flow, nowMs), cursor, nowMs);
-  const next = { ...state, flow, outgoing: { ...outgoing, sent } };
+  const next = { ...state, flow, outgoing: onCursor(outgoing, cursor) };
   return chain(withEffects(next, { type: 'acknowledged', cursor }), send);
 }
 
@@ -208,10 +222,13 @@ function onTick(state: SessionState, nowMs: number): Stepped {
     return withEffects(state, { type: 'close', error: new SessionError('Silence', 'Unavailable', silence) });
   }
   if (nowMs - state.beatAtMs < beatEveryMs) return idle(state);
-  return withEffects(
-    { ...state, beatAtMs: nowMs },
-    { type: 'sendBeat', head: state.outgoing.head, ready: state.ready },
-  );
+  return sendBeat(state, nowMs);
+}
+
+function sendBeat(state: SessionState, nowMs: number): Stepped {
+  const { outgoing, ready } = state;
+  const next = { ...state, beatAtMs: nowMs, outgoing: onBeatSent(outgoing) };
+  return withEffects(next, { type: 'sendBeat', head: outgoing.head, ready });
 }
 
 function send(state: SessionState): Stepped {
@@ -227,6 +244,11 @@ function withHead(state: SessionState, head: number): SessionState {
 function reconcileIfReady(state: SessionState): Stepped {
   if (state.mode !== 'waitsForReady' || !state.peerReady) return idle(state);
   return withEffects({ ...state, mode: 'reconciling' }, { type: 'startReconcile' });
+}
+
+/** Its peer says that nothing is behind the cursor: both ends see it by the same frame, so the producer knows what is dropped. */
+function dropPieces(state: SessionState, head: number): Stepped {
+  return state.mode === 'resumed' && state.cursor >= head ? withEffects(state, { type: 'dropPieces' }) : idle(state);
 }
 
 function noteCaughtUp(state: SessionState): Stepped {

@@ -1,18 +1,24 @@
 /**
  * Invariant 15: what a session resends is proportional to what has changed: batches go on where the last one ended, each revision goes once a session,
- * in order or ahead of a large one; a piece goes once, and not if the consumer has said that it has it; and a reconciliation fetches only what differs.
+ * in order or ahead of a large one; a piece goes once, and not if the consumer has said that it has it, until both see that all has come; and a
+ * reconciliation fetches only what differs.
  */
-import type { Batch, HeldPieces, Piece } from '../../../core/wire/generated/mesh.ts';
+import type { Batch, HeldPieces, Piece, ResumeTuple } from '../../../core/wire/generated/mesh.ts';
 import type { Connection, Side } from '../sim-network.ts';
 import type { Check, World } from '../world.ts';
 import { consumerOf, producerOf } from './ends.ts';
 import { hashOf, Rows } from './rows.ts';
 
+/** Contents of which a consumer keeps the beginning. */
+const heldMax = 32;
+
 /** Of one direction of a connection. */
 interface Sent {
   readonly revisions: Set<number>;
-  /** Of pieces, by content: everything up to here was sent, or is held by the consumer. */
-  readonly upTo: Map<string, number>;
+  /** Of pieces, by content: everything up to here was sent, or is held by the consumer. Undefined: it had too many, and has dropped some. */
+  upTo: Map<string, number> | undefined;
+  /** The consumer's cursor, when it has what was sent so far; undefined while it has to reconcile. */
+  cursor?: number;
   /** Of the first reply: its head. */
   listedAt?: number;
 }
@@ -32,9 +38,23 @@ export function resumeCost(world: World): Check {
       const sent = of(connection, from);
       switch (frame?.$case) {
         case 'hello':
-          return noteHeld(of(connection, 'parent'), frame.value.held);
+          return noteHeld(of(connection, 'parent'), frame.value);
         case 'welcome':
-          return noteHeld(of(connection, 'child'), frame.value.held);
+          if (!frame.value.downResumes) delete of(connection, 'parent').cursor;
+          return noteHeld(of(connection, 'child'), { held: frame.value.held, down: frame.value.up });
+        case 'resume':
+          if (!frame.value.resumes) delete sent.cursor;
+          return;
+        case 'ack': {
+          const other = of(connection, from === 'child' ? 'parent' : 'child');
+          if (other.cursor !== undefined) return;
+          other.cursor = frame.value.cursor;
+          other.upTo = new Map();
+          return;
+        }
+        case 'beat':
+          if (sent.cursor !== undefined && frame.value.head <= sent.cursor) sent.upTo = new Map();
+          return;
         case 'piece': {
           const wrong = pieceAgain(sent, frame.value);
           if (wrong) world.violation(name, `${title} sends ${wrong}`);
@@ -44,11 +64,13 @@ export function resumeCost(world: World): Check {
           if (producerOf(connection, frame.value.feed).host !== connection.host(from)) return;
           const again = revisionAgain(sent, frame.value);
           if (again !== undefined) world.violation(name, `${title} sends revision ${again} again`);
+          noteBatch(sent, frame.value);
           return;
         }
         case 'reconcileReply': {
           const consumer = consumerOf(connection, frame.value.feed);
           sent.listedAt ??= frame.value.head;
+          for (const { pieces } of frame.value.entries) sent.upTo?.delete(pieces.toString('hex'));
           if (!connection.lifeOf('child').alive || !connection.lifeOf('parent').alive) return;
           for (const entry of frame.value.entries) {
             // What changed after the lists were made may have become what the consumer has.
@@ -70,8 +92,18 @@ function nothing(): Sent {
   return { revisions: new Set(), upTo: new Map() };
 }
 
-function noteHeld({ upTo }: Sent, held: readonly HeldPieces[]): void {
-  for (const { contentHash, bytes } of held) upTo.set(contentHash.toString('hex'), bytes);
+/** What one side says of the feed that it consumes. */
+function noteHeld(sent: Sent, { held, down }: { held: readonly HeldPieces[]; down?: ResumeTuple | undefined }): void {
+  sent.upTo = new Map(held.map(({ contentHash, bytes }) => [contentHash.toString('hex'), bytes]));
+  sent.cursor = down?.cursor ?? 0;
+}
+
+/** What is named is put together; when a batch reaches the head that it says, what is there in pieces is dropped. */
+function noteBatch(sent: Sent, { ahead, to, head, entries }: Batch): void {
+  if (ahead) return;
+  sent.cursor = to;
+  for (const { pieces } of entries) sent.upTo?.delete(pieces.toString('hex'));
+  if (to >= head) sent.upTo = new Map();
 }
 
 /** The first revision of a batch that went before. */
@@ -81,13 +113,12 @@ function revisionAgain({ revisions }: Sent, { entries }: Batch): number | undefi
   return again;
 }
 
-/** What ends a content makes it another one when it comes again: it is not held any more. */
-function pieceAgain({ upTo }: Sent, { contentHash, offset, total, data }: Piece): string | undefined {
+function pieceAgain(sent: Sent, { contentHash, offset, data }: Piece): string | undefined {
   const hash = contentHash.toString('hex');
-  const before = upTo.get(hash) ?? 0;
+  const before = sent.upTo?.get(hash) ?? 0;
   const end = offset + data.length;
-  if (end >= total) upTo.delete(hash);
-  else upTo.set(hash, end);
+  if (sent.upTo && before === 0 && sent.upTo.size >= heldMax) sent.upTo = undefined;
+  sent.upTo?.set(hash, end);
   return offset < before
     ? `bytes ${offset} to ${end} of ${hash.slice(0, 6)}, of which ${before} were there`
     : undefined;

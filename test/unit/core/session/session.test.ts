@@ -54,7 +54,11 @@ describe('an established session', () => {
       { type: 'send', send: expect.objectContaining({ type: 'sendBatch', after: 0, head: 100 }) },
     ]);
     state = first.state;
-    const full = step(state, { type: 'done', done: { type: 'sent', to: 50, bytes: windowMinBytes } }, 0);
+    const full = step(
+      state,
+      { type: 'done', done: { type: 'sent', to: 50, bytes: windowMinBytes, all: false, named: false } },
+      0,
+    );
     expect(full.effects).toEqual([]);
     expect(types(step(full.state, { type: 'ack', cursor: 50 }, 0).effects)).toEqual(['acknowledged', 'send']);
   });
@@ -67,7 +71,11 @@ describe('an established session', () => {
   it('has caught up when it has the head that a ready peer announced', () => {
     const { state, effects } = play(begin(start).state, [{ type: 'beat', head: 3, ready: true }]);
     expect(types(effects)).not.toContain('caughtUp');
-    expect(types(play(state, [{ type: 'batch', batch: batch(0, 3) }]).effects)).toEqual(['applyThenAck', 'caughtUp']);
+    expect(types(play(state, [{ type: 'batch', batch: batch(0, 3) }]).effects)).toEqual([
+      'applyThenAck',
+      'dropPieces',
+      'caughtUp',
+    ]);
   });
 
   it('does not reconcile before the peer is ready', () => {

@@ -116,6 +116,29 @@ describe('a line of 50 kbit/s with a large object among small ones', () => {
     expect(world.line('kid').carriedBytes('parent')).toBeLessThan(200_000);
   });
 
+  it('goes on with what has come of a large content that changed on its way and changes back', async () => {
+    const world = await fill((put) => put(objectKey('large'), 200_000));
+    await world.run(20_000);
+    world.put('parent', objectKey('large'), 'small for a moment');
+    world.put('parent', objectKey('large'), 'x'.repeat(200_000));
+    await world.run(40_000);
+    expect(world.show('kid')[1]).toContain('cursor 3');
+    expect(world.line('kid').carriedBytes('parent')).toBeLessThan(220_000);
+  });
+
+  it('begins anew with a large content that comes again after all has come, and breaks nothing', async () => {
+    const world = await fill((put) => put(objectKey('large'), 200_000));
+    await world.run(20_000);
+    world.line('kid').break();
+    world.put('parent', objectKey('large'), 'small for a while');
+    await world.run(20_000);
+    world.told();
+    world.put('parent', objectKey('large'), 'x'.repeat(200_000));
+    await world.run(60_000);
+    expect(world.show('kid')[1]).toContain('cursor 3');
+    expect(timesOf(world.told(), /Protocol|dials/)).toEqual([]);
+  });
+
   it('ends with what the parent has, whatever is put, removed and broken meanwhile', async () => {
     const step = fc.record({
       what: fc.constantFrom('put', 'put', 'put', 'remove', 'break', 'restart'),
