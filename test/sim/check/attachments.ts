@@ -1,7 +1,7 @@
 /**
  * Invariant 10: at most one attachment of a child counts as fresh. At a parent: only the newest session that it granted says anything. At the lowest common
- * ancestor of siblings: of those whose word it counts, at most one takes the child for its own, and what they have told is of no more fresh places than
- * there are. Wherever a partial is told: never more fresh places than exist.
+ * ancestor of siblings: a child is where it attached with the highest sequence that was heard; of those whose word it counts, at most one takes the child
+ * for its own, and what they have told is of no more fresh places than there are. Wherever a partial is told: never more fresh places than exist.
  */
 import type { Host } from '../host.ts';
 import type { Life } from '../life.ts';
@@ -23,7 +23,12 @@ export function attachments(world: World): Check {
         const sessions = newest.get(life) ?? new Map<string, number>();
         newest.set(life, sessions);
         const own = connection.sessionSequence;
-        if (frame?.$case === 'welcome') sessions.set(child.id, frame.value.sessionSequence);
+        if (frame?.$case === 'welcome') {
+          sessions.set(child.id, frame.value.sessionSequence);
+          // From now on the copy is who it says that it is; what the original has is of another time, also when it has its place again.
+          const original = world.hosts.get(child.id);
+          if (child.isClone && original) putBack.add(original);
+        }
         const last = sessions.get(child.id);
         if (own !== undefined && frame?.$case !== 'goodbye' && last !== undefined && last > own) {
           world.violation(name, `${parent.title} goes on with session ${own} of ${child.id} beside ${last}`);
@@ -45,7 +50,13 @@ export function attachments(world: World): Check {
       if (changes.some(({ key }) => isIn(key, 'tableRow')))
         for (const first of placesBelow(world, host)) addUp(host, first);
       const isHeard = (host.planned.replicas ?? 1) > 1 && changes.some(({ key }) => isIn(key, 'tableRow'));
-      if (isOfOwners) for (const first of placesBelow(world, host)) lookAt(host, first);
+      if (isOfOwners) {
+        for (const first of placesBelow(world, host)) {
+          lookAt(host, first);
+          const wrong = olderAttachment(world, host, first);
+          if (wrong) world.violation(name, wrong);
+        }
+      }
       if (isHeard) {
         const [first] = siblingsOf(world, host);
         for (const ancestor of world.parentsOf(host)) if (first) lookAt(ancestor, first);
@@ -70,6 +81,26 @@ export function attachments(world: World): Check {
       world.violation(name, `${titles} both count ${child}, and ${ancestor.title} counts both`);
     }
   }
+}
+
+/** In words, if a child is taken to be at another sibling than the one to which it attached with the highest sequence that was heard. */
+function olderAttachment(world: World, ancestor: Host, first: Host): string | undefined {
+  const siblings = siblingsOf(world, first);
+  return Rows.of(ancestor.rows, (rows) => {
+    for (const { name: child } of world.childrenOf(first)) {
+      const held = rows.siblingChild(first.name, child);
+      if (!held || held.gone) continue;
+      const heard = siblings.map(({ name }) =>
+        rows.attributes<{ sequence: number }>(`reported/${name}`, `attach/${child}`),
+      );
+      const here = Math.max(held.sequence, heard[held.at]?.sequence ?? 0);
+      const at = heard.findIndex((said) => said !== undefined && said.sequence > here);
+      if (at < 0) continue;
+      const titles = [held.at, at].map((replica) => siblings[replica]?.title);
+      return `${ancestor.title} takes ${child} to be at ${titles[0]}, which said sequence ${here}; ${titles[1]} said ${heard[at]?.sequence}`;
+    }
+    return undefined;
+  });
 }
 
 /** What siblings have told, as their parent adds it up: in words, if there are more fresh places than places. */

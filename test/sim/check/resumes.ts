@@ -27,7 +27,8 @@ export function resumes(world: World): Check {
     sent(connection, _from, { frame }) {
       if (frame?.$case === 'welcome' && frame.value.downResumes) look(connection, Feed.FEED_DOWN);
       if (frame?.$case === 'resume' && frame.value.resumes && frame.value.feed === Feed.FEED_UP) {
-        look(connection, Feed.FEED_UP);
+        // One that another session has taken the place of goes on nowhere: what the parent has is the other's word.
+        if (world.isNewest(connection)) look(connection, Feed.FEED_UP);
       }
     },
   };

@@ -124,6 +124,12 @@ export class Rows {
     return found && (JSON.parse(Buffer.from(found).toString()) as { wanted: readonly number[] });
   }
 
+  /** To which of them a child of theirs belongs. */
+  siblingChild(name: string, child: string): { at: number; sequence: number; gone?: true } | undefined {
+    const found = this.get('siblingChild', `${name}\0${child}`);
+    return found && (JSON.parse(found.toString()) as { at: number; sequence: number; gone?: true });
+  }
+
   /** Keys of the entries that a consumer keeps although its producer lacks them, until a person says that they may go. */
   heldKeys(table: string): string[] {
     const id = this.table(table);

@@ -42,6 +42,29 @@ describe('the check of attachments', () => {
     expect(made.said).toEqual([]);
   });
 
+  it('finds a child that is taken to be where it attached before, and not where it attached last', () => {
+    const made = new HandMade(attachments);
+    const heard = (sequence: number, at: number) => (rows: WrittenRows) => {
+      rows.table('reported/r', first);
+      rows.table('reported/r~1', second);
+      rows.row(first, 'attach/a', { sequence: 7, role: 'agent' });
+      rows.row(second, 'attach/a', { sequence: 8, role: 'agent' });
+      rows.json('siblingChild', 'r\0a', { sequence, role: 'agent', at, owner: at, granted: true });
+    };
+    made.commit('', heard(8, 1));
+    expect(made.said).toEqual([]);
+    made.commit('', heard(2, 0));
+    expect(made.said).toEqual(['center takes a to be at r, which said sequence 7; r~1 said 8']);
+  });
+
+  it('does not mind what a copy has that has taken the place of a sibling', () => {
+    const made = new HandMade(attachments);
+    made.sent(made.connectionOfClone('r', ''), 'parent', { frame: { $case: 'welcome', value: welcome(2) } });
+    made.commit('r', owner(0));
+    made.commit('r~1', owner(1));
+    expect(made.said).toEqual([]);
+  });
+
   it('finds more fresh places than there are in what siblings have told', () => {
     const made = new HandMade(attachments);
     made.commit('', (rows) => {

@@ -4,7 +4,7 @@ import type { MemoryStore } from '../../../../core/store/memory/memory-store.ts'
 import { Feed, type Frame } from '../../../../core/wire/generated/mesh.ts';
 import { contentHashOf, prefix } from '../../../sim/check/rows.ts';
 import type { Change } from '../../../sim/disk.ts';
-import type { Host } from '../../../sim/host.ts';
+import { Host } from '../../../sim/host.ts';
 import type { PlannedNode } from '../../../sim/plan/tree.ts';
 import { Connection } from '../../../sim/sim-network.ts';
 import { type Check, World } from '../../../sim/world.ts';
@@ -52,6 +52,13 @@ export class HandMade {
     write(rows);
     host.disk.committed(after);
     this.world.committed(host, rows.changes, before);
+  }
+
+  /** Of a copy of the child. */
+  connectionOfClone(child: string, parent: string): Connection {
+    const { planned, replica } = this.host(child);
+    const clone = new Host(this.world, planned, { isClone: true, replica });
+    return new Connection(this.world.network, this.world, ++this.#connections, clone, this.host(parent));
   }
 
   sent(connection: Connection, from: 'child' | 'parent', frame: Frame): void {
