@@ -4,6 +4,8 @@ import type { KubeObject } from '../../core/object/meta.ts';
 /** Server-side apply as this manager is what `Cluster.apply` promises. */
 export const fieldManager = 'banyan';
 const managedLabel = 'banyan.io/managed';
+/** Of the objects that have the mark, as https://kubernetes.io/docs/concepts/overview/working-with-objects/labels/#label-selectors writes it. */
+export const markSelector = `${managedLabel}=true`;
 /** Names the source that delivers the object: `center.retail`. */
 const sourceAnnotation = 'banyan.io/source';
 

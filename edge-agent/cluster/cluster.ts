@@ -23,6 +23,12 @@ export interface ClusterEvent {
   readonly object: KubeObject;
 }
 
+export interface WatchEvents {
+  on(event: ClusterEvent): void;
+  /** All that was there has been told. */
+  synced(): void;
+}
+
 export interface Cluster extends AsyncDisposable {
   /** Server-side apply as field manager `banyan`, forced; with `dryRun` nothing is changed, and the answer is what it would be. Throws a BanyanError with the cluster's own words when it is refused. */
   apply(object: KubeObject, options?: { readonly dryRun?: boolean }): Promise<KubeObject>;
@@ -34,9 +40,10 @@ export interface Cluster extends AsyncDisposable {
   served(): Promise<readonly ServedResource[]>;
   /**
    * Events of one resource: first an ADDED for each object, then `synced`, then changes. Reconnects by itself, with ADDED and DELETED
-   * for what it missed. Returns the function that ends it.
+   * for what it missed. Returns the function that ends it. With `marked`, objects without the agent's mark may be left out: one that loses the mark is told
+   * as DELETED, one that gets it as ADDED.
    */
-  watch(resource: GroupResource, events: { on(event: ClusterEvent): void; synced(): void }): () => void;
+  watch(resource: GroupResource, events: WatchEvents, options?: { readonly marked?: boolean }): () => void;
   describe(): Promise<ClusterDescription>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Watches what was applied: keeps the health and the status of each object as the cluster last told them, and says so when
- * an object is no longer what was applied.
+ * Watches what was applied, of each resource the objects with the agent's mark where that is enough: keeps the health and the
+ * status of each object as the cluster last told them, and says so when an object is no longer what was applied.
  *
  * What the cluster tells of an object while the applier works on it waits until it has ended: an event that is older than the
  * applier's own answer (`seen`) is the apply itself, a newer one is somebody else.
@@ -10,6 +10,7 @@ import { type Health, health } from '../../core/object/health.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { text } from '../../core/store/bytes.ts';
+import { isMarked } from '../apply/mark.ts';
 import type { Cluster, ClusterEvent } from '../cluster/cluster.ts';
 import { quietStatus } from './status-noise.ts';
 
@@ -44,6 +45,8 @@ interface Seen extends Observation {
 
 interface Watch {
   readonly stop: () => void;
+  /** Of all objects of the resource, not of those with the mark alone. */
+  readonly isWhole: boolean;
   readonly keys: Set<string>;
   /** Keys told before `synced`; afterwards undefined. */
   initial: Set<string> | undefined;
@@ -65,7 +68,7 @@ export class Observer {
 
   /** Definitions are watched always: they say which kinds the cluster serves. */
   start(): void {
-    this.#watch(definitions);
+    this.#watch(definitions, true);
   }
 
   stop(): void {
@@ -93,6 +96,7 @@ export class Observer {
 
   /** The cluster's answer to the applier about an object. */
   seen(key: string, live: KubeObject): void {
+    if (!isMarked(live)) this.#widen(key);
     this.#learn(key, live);
   }
 
@@ -104,22 +108,35 @@ export class Observer {
     this.#on(held);
   }
 
-  #watch(resource: GroupResource): Watch {
+  #watch(resource: GroupResource, isWhole = false): Watch {
+    const known = this.#watches.get(resourceName(resource));
+    return known ?? this.#begin(resource, isWhole, new Set());
+  }
+
+  /** An object that is kept as it was found, or left without its mark, is not among those that have it. */
+  #widen(key: string): void {
+    const resource = parseKey(key);
+    const watch = this.#watches.get(resourceName(resource));
+    if (!watch?.keys.has(key) || watch.isWhole) return;
+    watch.stop();
+    this.#begin(resource, true, watch.keys);
+  }
+
+  #begin(resource: GroupResource, isWhole: boolean, keys: Set<string>): Watch {
     const name = resourceName(resource);
-    const known = this.#watches.get(name);
-    if (known) return known;
     // The cluster may tell its first events before `watch` returns.
     let stop: (() => void) | undefined;
-    const watch: Watch = { keys: new Set(), initial: new Set(), stop: () => stop?.() };
+    const watch: Watch = { keys, isWhole, initial: new Set(), stop: () => stop?.() };
     this.#watches.set(name, watch);
-    stop = this.#ports.cluster.watch(resource, {
-      on: (event) => {
+    const events = {
+      on: (event: ClusterEvent) => {
         watch.initial?.add(formatKey(event.key));
         if (name === resourceName(definitions)) this.#events.kindsChanged();
         this.#on(event);
       },
       synced: () => this.#synced(watch),
-    });
+    };
+    stop = this.#ports.cluster.watch(resource, events, { marked: !isWhole });
     return watch;
   }
 

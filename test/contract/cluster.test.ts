@@ -42,7 +42,7 @@ describe.skipIf(missing)(`a real control plane${missing ? ` (${missing})` : ''}`
     cluster = new KubernetesCluster({
       ...ports,
       store: new MemoryStore(),
-      access: accessOf({ kubeconfig: plane.kubeconfig }),
+      access: await accessOf({ kubeconfig: plane.kubeconfig }, { host: undefined, port: undefined, directory }),
     });
     furnish(plane, { nodes: 1, volumes: 0 });
   }, 3_600_000);

@@ -1,5 +1,5 @@
 /**
- * What `npm pack` ships: one bundled file of JavaScript per program, side by side in `dist/`, since Node does not strip types below
+ * What `npm pack` ships: bundled JavaScript, a file per program and what they share beside it in `dist/`, since Node does not strip types below
  * `node_modules`. Only lmdb stays outside: it is native and finds its binary by its own path.
  */
 import { cpSync, rmSync } from 'node:fs';
@@ -17,6 +17,8 @@ await build({
   },
   outdir: out,
   bundle: true,
+  // What a program loads only at need stays apart: an agent of a real cluster without the embedded one, and without the Kubernetes client.
+  splitting: true,
   platform: 'node',
   format: 'esm',
   target: 'node20',

@@ -1,15 +1,17 @@
 /**
- * Where the API server is and who the agent is to it: by a kubeconfig, or by the service account of its pod. Read by the Kubernetes client,
- * which knows every way to sign in (certificates, token files that change, OIDC, programs); requests are made by api-client.ts.
+ * Where the API server is and who the agent is to it: by the service account of its pod, or by a kubeconfig. Certificates and tokens are read here; for
+ * programs, providers and passwords the Kubernetes client is loaded, which takes 80 MB that the agent of a small machine is to do without.
  */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import type { RequestOptions } from 'node:https';
-import { KubeConfig } from '@kubernetes/client-node';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
+import { type ClusterAccess, readKubeconfig, type Source } from './kubeconfig.ts';
 
 export interface Access {
   /** `https://10.0.0.1:443`, perhaps with a path. */
   readonly server: URL;
-  /** What each connection and request carries now: certificates, and headers with a token that may change. */
+  /** What each connection and request carries now: certificates, and headers with a token that may change. Throws Unauthorized. */
   credentials(): Promise<Credentials>;
 }
 
@@ -25,58 +27,70 @@ export interface AccessOptions {
   readonly context?: string | undefined;
 }
 
+/** Of the service that an API server has in its own cluster, as a pod is told of it. */
+export interface PodEnvironment {
+  readonly host: string | undefined;
+  readonly port: string | undefined;
+  /** Where the service account is mounted: https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/ */
+  readonly directory: string;
+}
+
 /** Throws BadRequest that names the file and what is wrong with it. */
-export function accessOf(options: AccessOptions): Access {
-  const config = load(options);
-  const cluster = config.getCurrentCluster();
-  const where = options.kubeconfig ?? 'the service account of this pod';
-  if (!cluster || !config.getCurrentUser()) {
-    const context = config.getCurrentContext();
-    throw new BanyanError(
-      'BadRequest',
-      `${where}: there is no context ${context ?? '(none is current)'} with a cluster and a user; name one that is there by cluster.kubernetes.context`,
-    );
-  }
-  if (!URL.canParse(cluster.server)) {
-    throw new BanyanError(
-      'BadRequest',
-      `${where}: clusters[${cluster.name}].cluster.server is no URL: ${cluster.server}`,
-    );
-  }
+export async function accessOf(options: AccessOptions, pod: PodEnvironment): Promise<Access> {
+  const { kubeconfig, context } = options;
+  if (kubeconfig === undefined) return accessBy(ofPod(pod), 'the service account of this pod');
+  const access = readKubeconfig(kubeconfig, context);
+  if (!access.signsInOtherwise) return accessBy(access, kubeconfig);
+  const { signIn } = await import('./sign-in.ts');
+  return { server: access.server, credentials: signIn(kubeconfig, context) };
+}
+
+function accessBy(access: ClusterAccess, where: string): Access {
+  const { server, serverName, skipsVerification } = access;
   return {
-    server: new URL(cluster.server),
+    server,
     async credentials() {
-      const found: RequestOptions = {};
       try {
-        await config.applyToHTTPSOptions(found);
-      } catch (error) {
-        throw new BanyanError(
-          'Unauthorized',
-          `${where}: credentials can't be read: ${describeError(error)}`,
-          {},
-          { cause: error, retry: 'backoff' },
+        const [ca, cert, key, token] = await Promise.all(
+          [access.ca, access.cert, access.key, access.token].map(contentOf),
         );
+        return {
+          ...(ca ? { ca } : {}),
+          ...(cert ? { cert } : {}),
+          ...(key ? { key } : {}),
+          ...(token ? { headers: { Authorization: `Bearer ${token.toString('utf8').trim()}` } } : {}),
+          ...(serverName ? { servername: serverName } : {}),
+          ...(skipsVerification ? { rejectUnauthorized: false } : {}),
+        };
+      } catch (error) {
+        throw unreadable(where, error);
       }
-      // Connections are kept by this program's own agent; what others make of `agent` here opens one for each request.
-      const { agent: _agent, ...credentials } = found;
-      return credentials;
     },
   };
 }
 
-function load({ kubeconfig, context }: AccessOptions): KubeConfig {
-  const config = new KubeConfig();
-  try {
-    if (kubeconfig === undefined) config.loadFromCluster();
-    else config.loadFromFile(kubeconfig);
-  } catch (error) {
+/** Why nobody can sign in now; tried again. */
+export function unreadable(where: string, error: unknown): BanyanError {
+  const message = `${where}: credentials can't be read: ${describeError(error)}`;
+  return new BanyanError('Unauthorized', message, {}, { cause: error, retry: 'backoff' });
+}
+
+function ofPod({ host, port, directory }: PodEnvironment): ClusterAccess {
+  if (!host || !port || !existsSync(`${directory}/token`)) {
     throw new BanyanError(
       'BadRequest',
-      `${kubeconfig}: not a kubeconfig: ${describeError(error)}`,
-      {},
-      { cause: error },
+      `cluster.kubernetes.kubeconfig is absent, and this is no pod with a service account (KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT and ${directory}/token are needed); name a kubeconfig`,
     );
   }
-  if (context !== undefined) config.setCurrentContext(context);
-  return config;
+  return {
+    server: new URL(`https://${host.includes(':') ? `[${host}]` : host}:${port}`),
+    ca: { file: `${directory}/ca.crt` },
+    token: { file: `${directory}/token` },
+    skipsVerification: false,
+    signsInOtherwise: false,
+  };
+}
+
+async function contentOf(source: Source | undefined): Promise<Buffer | undefined> {
+  return source && ('content' in source ? source.content : readFile(source.file));
 }

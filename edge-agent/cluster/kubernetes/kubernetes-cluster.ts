@@ -6,8 +6,8 @@ import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import type { Random } from '../../../core/runtime/random.ts';
 import type { Store } from '../../../core/store/store.ts';
-import { fieldManager } from '../../apply/mark.ts';
-import type { Cluster, ClusterDescription, ClusterEvent, ServedResource } from '../cluster.ts';
+import { fieldManager, markSelector } from '../../apply/mark.ts';
+import type { Cluster, ClusterDescription, ServedResource, WatchEvents } from '../cluster.ts';
 import type { Access } from './access.ts';
 import { ApiClient } from './api-client.ts';
 import type { ClientLimits } from './client-limits.ts';
@@ -105,11 +105,18 @@ export class KubernetesCluster implements Cluster {
     return this.#discovery.all();
   }
 
-  watch(resource: GroupResource, events: { on(event: ClusterEvent): void; synced(): void }): () => void {
+  watch(resource: GroupResource, events: WatchEvents, { marked = false } = {}): () => void {
     const isOfDefinitions = resource.resource === definitions;
     const { clock, random, logger } = this.#options;
     const watch = new ResourceWatch(
-      { client: this.#client, clock, random, logger, resourceOf: (one) => this.#served(one) },
+      {
+        client: this.#client,
+        clock,
+        random,
+        logger,
+        resourceOf: (one) => this.#served(one),
+        labelSelector: marked ? markSelector : undefined,
+      },
       resource,
       {
         on: (event) => {

@@ -10,7 +10,7 @@ import type { Clock } from '../../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import type { Random } from '../../../core/runtime/random.ts';
-import type { ClusterEvent, ServedResource } from '../cluster.ts';
+import type { ClusterEvent, ServedResource, WatchEvents } from '../cluster.ts';
 import type { ApiClient } from './api-client.ts';
 import { pathOf } from './discovery.ts';
 import { JsonLines } from './json-lines.ts';
@@ -21,12 +21,8 @@ export interface WatchPorts {
   readonly random: Random;
   readonly logger: Logger;
   resourceOf(resource: GroupResource): Promise<ServedResource>;
-}
-
-export interface WatchEvents {
-  on(event: ClusterEvent): void;
-  /** All that was there has been told. */
-  synced(): void;
+  /** Objects without these labels are not asked for: `app=till`. */
+  readonly labelSelector?: string | undefined;
 }
 
 /** What client-go takes: a page of ordinary objects is a few megabytes. */
@@ -107,7 +103,7 @@ export class ResourceWatch {
     do {
       const page = (await this.#ports.client.json({
         path: pathOf(served, version),
-        query: { limit: String(pageSize), ...(next ? { continue: next } : {}) },
+        query: { limit: String(pageSize), ...this.#selected(), ...(next ? { continue: next } : {}) },
       })) as ListPage;
       if (this.#isStopped) return '';
       for (const item of page.items ?? []) {
@@ -142,6 +138,7 @@ export class ResourceWatch {
     let version = from;
     const seconds = Math.round(watchSecondsMin * (1 + this.#ports.random.fraction()));
     const query = {
+      ...this.#selected(),
       watch: 'true',
       allowWatchBookmarks: 'true',
       resourceVersion: from,
@@ -161,6 +158,11 @@ export class ResourceWatch {
       }
     }
     return version;
+  }
+
+  #selected(): { labelSelector?: string } {
+    const { labelSelector } = this.#ports;
+    return labelSelector === undefined ? {} : { labelSelector };
   }
 
   #tell(type: ClusterEvent['type'], object: KubeObject): void {

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { ObjectKey } from '../../../core/object/key.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
+import { isMarked, marked } from '../../../edge-agent/apply/mark.ts';
 import type { Cluster, ClusterEvent } from '../../../edge-agent/cluster/cluster.ts';
 
 const configMaps = { group: '', resource: 'configmaps' };
@@ -81,6 +82,27 @@ export function clusterContract(start: () => Cluster): void {
       'MODIFIED watched-after {"b":"2"}',
       'DELETED watched-before {"a":"1"}',
     ]);
+  });
+
+  test('a watch of marked objects tells of those, and when one has the mark no more', async () => {
+    const cluster = start();
+    const named = (name: string) => ({ ...configMap(name, {}), metadata: { name, namespace } });
+    const known = new Map<string, boolean>();
+    const stop = cluster.watch(
+      configMaps,
+      {
+        on: ({ type, key, object }: ClusterEvent) => known.set(key.name, type !== 'DELETED' && isMarked(object)),
+        synced: () => {},
+      },
+      { marked: true },
+    );
+    await cluster.apply(marked(named('with-mark'), 'center.retail'));
+    await until(() => known.get('with-mark') === true);
+    await cluster.apply(named('with-mark'));
+    await until(() => known.get('with-mark') === false);
+    await cluster.apply(marked(named('with-mark'), 'center.retail'));
+    await until(() => known.get('with-mark') === true);
+    stop();
   });
 
   test('what the cluster refuses is an error with its reason and its words', async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../../../core/object/meta.ts';
+import { marked } from '../../../../edge-agent/apply/mark.ts';
 import { Observer } from '../../../../edge-agent/observe/observer.ts';
 import { FakeCluster } from '../support/fake-cluster.ts';
 
@@ -65,6 +66,25 @@ describe('the observer', () => {
     };
     second.observer.track(web);
     expect(second.log).toEqual([`drifted ${web}`]);
+  });
+
+  it('watches the objects with the mark, and all of a resource once an object of it has none', () => {
+    const { cluster, observer } = bench();
+    const watched: string[] = [];
+    cluster.watch = ({ resource }, _events, { marked = false } = {}) => {
+      watched.push(`${marked ? 'marked' : 'all'} ${resource}`);
+      return () => watched.push(`no more ${resource}`);
+    };
+    observer.track(web);
+    observer.track('apps/deployments/shop/other');
+    observer.seen(web, marked(deployment('1', 2), 'center.retail'));
+    expect(watched).toEqual(['marked deployments']);
+    observer.seen(web, deployment('2', 2));
+    observer.seen(web, deployment('3', 2));
+    expect(watched).toEqual(['marked deployments', 'no more deployments', 'all deployments']);
+    observer.untrack(web);
+    observer.untrack('apps/deployments/shop/other');
+    expect(watched.at(-1)).toBe('no more deployments');
   });
 
   it('says nothing of objects that nobody tracks', () => {
