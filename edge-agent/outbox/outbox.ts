@@ -152,11 +152,11 @@ export class Outbox {
   }
 
   #writeOne(t: Transaction, key: string, saying: Saying | undefined): void {
-    const { producer, clock } = this.#ports;
+    const { producer } = this.#ports;
     const keyHash = hash128(key);
-    const row = producer.get(t, keyHash);
-    // Wall time keeps growing over a lost store, and the row's own revision over a clock set back.
-    const originRevision = Math.max((row?.originRevision ?? 0) + 1, clock.wallMs());
+    // What a node tells of itself is of no space: the order of its feed alone says what is newer. Were it numbered here, by the time or by counting, a parent
+    // would keep as newer what it had heard before this disk was put back to an older copy, or from such a copy.
+    const originRevision = producer.get(t, keyHash)?.originRevision ?? 0;
     if (saying) producer.put(t, { key, ...saying }, originRevision);
     else producer.remove(t, keyHash, originRevision);
   }

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { answer, Reconciliation } from '../../../../core/feed/reconcile.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
@@ -7,9 +9,9 @@ import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { Outbox } from '../../../../edge-agent/outbox/outbox.ts';
 
-function bench(store = new MemoryStore(), clock = new VirtualClock()) {
+function bench(store = new MemoryStore(), clock = new VirtualClock(), bootNonce = 'boot') {
   const random = new SeededRandom(1);
-  const producer = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random }));
+  const producer = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
   const facts = new Map<string, string>();
   let wrote = 0;
   const outbox = new Outbox({
@@ -123,16 +125,32 @@ describe('the outbox', () => {
     expect(wrote()).toBe(3);
   });
 
-  it('gives each write a newer origin revision, also when the clock is set back', () => {
-    const earlier = bench(new MemoryStore(), new VirtualClock(5_000_000));
-    earlier.outbox.open();
-    earlier.set('state/b', '1');
-    earlier.clock.advance(20);
-    const later = bench(earlier.store, new VirtualClock(1_000));
-    later.outbox.open();
-    later.set('state/b', '2');
-    later.clock.advance(20);
-    const [row] = later.store.read((reader) => [...later.producer.rows(reader)]);
-    expect(row!.originRevision).toBeGreaterThan(5_000_000);
+  it('is believed by a parent that has heard something later from a copy of the disk', () => {
+    const first = bench();
+    first.outbox.open();
+    first.set('partial/a', 'of 1');
+    first.clock.advance(20);
+    const older = first.store.copy();
+    first.set('partial/a', 'of 2');
+    first.clock.advance(20);
+    const parent = new MemoryStore();
+    const reported = parent.write((t) => FeedConsumer.open(t, { name: 'reported/a' }));
+    follow(first, parent, reported);
+    const second = bench(older, new VirtualClock(1_000), 'boot 2');
+    follow(second, parent, reported);
+    const [row] = parent.read((reader) => [...reported.rows(reader)]);
+    const has = parent.read((reader) => reported.content(reader, row!.content!));
+    expect(Buffer.from(has.attributes).toString()).toBe('of 1');
   });
 });
+
+/** A reconciliation of all that the outbox has. */
+function follow({ store, producer }: ReturnType<typeof bench>, parent: MemoryStore, reported: FeedConsumer): void {
+  const reconciliation = parent.read((reader) => new Reconciliation(reader, reported));
+  for (let request = reconciliation.next(); request; request = reconciliation.next()) {
+    const asked = request;
+    const reply = store.read((reader) => answer(reader, producer, asked, producer.head(reader), { maxBytes: 1e6 }));
+    parent.write((t) => reconciliation.absorb(t, reply));
+  }
+  parent.write((t) => reconciliation.finish(t));
+}
