@@ -238,31 +238,31 @@ export class Exposures implements OutgoingStage {
     // An object that has just gone may be one whose promoted content has yet to come.
     const gone = what.type === 'nothing' && changed ? changed.refs.map((name) => placementId(source, name)) : [];
     let held: Outgoing | undefined;
+    /** Of an object that the candidate does not have. */
+    let heldKey: string | undefined;
     const unknown: PlacementId[] = [];
     // In order of name, so that of two that hold back the same object one is chosen, the same each time.
     for (const id of [...new Set([...wanting, ...gone, ...holders(t, keyHash)])].sort()) {
       if (!placements.get(id)?.staged || !reaching(id)) continue;
       const promoted = promotedOf(t, table, id, keyHash);
       const wants = wanting.includes(id);
-      if (wants || (gone.includes(id) && this.#known.has(id))) {
-        if (!this.#isKnown(t, id)) {
-          unknown.push(id);
-          continue;
-        }
+      const wanted = wants || promoted?.content !== undefined;
+      if ((wanted || (gone.includes(id) && this.#known.has(id))) && !this.#isKnown(t, id)) {
+        heldKey ??= promoted?.content?.key;
+        unknown.push(id);
+        continue;
       }
       if (!promoted && !wants) continue;
       if (this.#hasCandidate(id, child.name)) return what;
       if (!promoted && !usesHeld(t, id, what)) return what;
       held ??= this.#ports.handed.notOlder(
         t,
-        id,
-        child.name,
-        this.#known.get(id)?.release,
-        table.get(t, keyHash),
+        { id, child: child.name, release: this.#known.get(id)?.release },
+        { keyHash, row: table.get(t, keyHash) },
         asPromoted(id, promoted, what),
       );
     }
-    const key = what.type === 'content' ? what.content.key : changed?.key;
+    const key = what.type === 'content' ? what.content.key : (changed?.key ?? heldKey);
     if (unknown.length > 0 && key !== undefined) {
       for (const id of unknown) this.#withhold(t, id, key);
       return { type: 'keep' };

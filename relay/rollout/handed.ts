@@ -67,24 +67,30 @@ export class HandedReleases {
     return `${id} is at release ${said.release} there, and this node ${here}`;
   }
 
-  /** It may have got another release elsewhere, and with it a newer form of the object: that gives way to what was promoted, which is the newer decision. */
+  /**
+   * What the agent has may be of a release, and newer: from a sibling of this node, or from this node before it lost its store, when its mailbox has nothing
+   * of the object. That gives way to what was promoted, which is the newer decision.
+   */
   notOlder(
     t: Transaction,
-    id: PlacementId,
-    child: string,
-    release: ReleaseAttributes | undefined,
-    row: Row | undefined,
+    { id, child, release }: { id: PlacementId; child: string; release: ReleaseAttributes | undefined },
+    { keyHash, row }: { keyHash: Uint8Array; row: Row | undefined },
     promoted: Outgoing,
   ): Outgoing {
-    if (promoted.type !== 'content' || !row) return promoted;
-    const said = this.#said(t, id, child);
+    if (promoted.type !== 'content') return promoted;
+    if (!this.#ports.mailboxOf(child)?.get(t, keyHash)) return noOlderThan(promoted, release?.target ?? 0);
+    const said = row && this.#said(t, id, child);
     if (!said || said.release === release?.release) return promoted;
-    return { ...promoted, originRevision: Math.max(promoted.originRevision, row.originRevision) };
+    return noOlderThan(promoted, row.originRevision);
   }
 
   #said(reader: Reader, id: PlacementId, child: string): HandedAttributes | undefined {
     return this.#ports.hasSiblings ? read(reader, this.#ports.reportedOf(child), hasKey(id)) : undefined;
   }
+}
+
+function noOlderThan<T extends Outgoing & { readonly originRevision: number }>(what: T, revision: number): T {
+  return { ...what, originRevision: Math.max(what.originRevision, revision) };
 }
 
 function read(reader: Reader, table: Table | undefined, key: string): HandedAttributes | undefined {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import type { Content } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
 import type { ReleaseAttributes } from '../../../../core/rollout/release.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
@@ -26,8 +28,9 @@ function room({ hasSiblings = true, role = 'agent' }: { hasSiblings?: boolean; r
     store.write((t) =>
       reported.put(t, { key: hasKey(id), attributes: text(JSON.stringify(said)), body: Buffer.of() }, 0),
     );
+  const puts = (content: Content) => store.write((t) => mailbox.put(t, content, 0));
   const keys = () => store.read((r) => [...mailbox.rows(r)].map((row) => mailbox.content(r, row.content!).key));
-  return { store, says, keys, handed: new HandedReleases(ports) };
+  return { store, says, puts, keys, handed: new HandedReleases(ports) };
 }
 
 describe('what an agent carries from one sibling to another', () => {
@@ -77,12 +80,25 @@ describe('what an agent carries from one sibling to another', () => {
   });
 
   it('gives way to what was promoted, if it is of another release, whatever is newer', () => {
-    const { store, says, handed } = room();
+    const { store, says, puts, handed } = room();
     const content = { key: 'o/x', attributes: Buffer.of(), body: Buffer.of() };
     const promoted: Outgoing & { readonly type: 'content' } = { type: 'content', content, originRevision: 5 };
-    const row = { keyHash: Buffer.alloc(16), revision: 1, originRevision: 9 };
-    const given = (of: ReleaseAttributes) => store.write((t) => handed.notOlder(t, id, 'a', of, row, promoted));
+    const keyHash = hash128(content.key);
+    const row = { keyHash, revision: 1, originRevision: 9 };
+    const given = (of: ReleaseAttributes) =>
+      store.write((t) => handed.notOlder(t, { id, child: 'a', release: of }, { keyHash, row }, promoted));
     says({ release: 2, handed: true });
+    puts(content);
     expect([given(release(2)), given(release(3))]).toEqual([promoted, { ...promoted, originRevision: 9 }]);
+  });
+
+  it('gives way to it also where nothing is known of what was handed out before', () => {
+    const { store, handed } = room({ hasSiblings: false });
+    const content = { key: 'o/x', attributes: Buffer.of(), body: Buffer.of() };
+    const promoted: Outgoing & { readonly type: 'content' } = { type: 'content', content, originRevision: 5 };
+    const to = { id, child: 'a', release: { ...release(2), target: 9 } };
+    const keyHash = hash128(content.key);
+    const given = store.write((t) => handed.notOlder(t, to, { keyHash, row: undefined }, promoted));
+    expect(given).toEqual({ ...promoted, originRevision: 9 });
   });
 });

@@ -16,7 +16,7 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { emptyPartial, encodePartial } from '../../../../core/summary/partial.ts';
-import { partialKey, placementId } from '../../../../core/wire/entries.ts';
+import { objectKey, partialKey, placementId } from '../../../../core/wire/entries.ts';
 import type { TargetAttributes } from '../../../../core/wire/entry-attributes.ts';
 import { Customization } from '../../../../relay/customize/customization.ts';
 import { Gather } from '../../../../relay/gather/gather.ts';
@@ -343,6 +343,17 @@ export class RolloutBench {
     this.origin.look(hop);
   }
 
+  /** Its store is gone; the origin sends all that it has once more. */
+  loseStore(hop: string): void {
+    this.hops.get(hop)!.exposures.stop();
+    const node = new BenchNode(this.clock);
+    node.admitted = (children) => this.admitted(children);
+    this.hops.set(hop, node);
+    for (const { name, labels } of this.agents.filter((agent) => agent.hop === hop)) {
+      node.child(agentChild(name, labels));
+    }
+  }
+
   connectAgent({ hop, name }: AgentOf, connected: boolean): void {
     const node = this.hops.get(hop)!;
     if (connected) node.offline.delete(name);
@@ -367,6 +378,13 @@ export class RolloutBench {
   holds({ hop, name }: AgentOf): Record<string, string> {
     const { target: _target, ...objects } = this.hops.get(hop)!.mailbox(name);
     return objects;
+  }
+
+  /** Origin revision by which the agent has the object, or its end. */
+  revisionOf({ hop, name }: AgentOf, object: string): number {
+    const { store, mailboxes } = this.hops.get(hop)!;
+    const key = objectKey(source, { group: '', resource: 'configmaps', namespace: 'shop', name: object });
+    return store.read((reader) => mailboxes.get(name)?.producer.get(reader, hash128(key))?.originRevision ?? 0);
   }
 
   /** Agents whose mailbox says so. */

@@ -310,6 +310,57 @@ describe('restarts', () => {
   });
 });
 
+describe('a last hop that has lost its store', () => {
+  const types = ['p/', 'q/', 'r/', 'o/', 't/'];
+  const orders = types.flatMap((last) => [types.filter((type) => type !== last).concat(last), [last, ...types]]);
+  const at = (order: string[]) => (keys: string[]) =>
+    keys.toSorted((a, b) => order.indexOf(a.slice(0, 2)) - order.indexOf(b.slice(0, 2)));
+  const gated = { strategy: 'Progressive', waves: [{ name: 'canary', count: 1, gates: [{ rolloutGate: 'go' }] }] };
+
+  it('gives those that had the release what was promoted as the newer, in whatever order it hears of it', () => {
+    const bench = promoted(progressive, ['eu'], 2);
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    bench.place(gated);
+    bench.write('greeting', 'two');
+    bench.until('the canary has it', () => phase(bench) === 'WaitingForGate');
+    // What is kept as promoted is as old as the first of them.
+    bench.write('greeting', 'three');
+    bench.until('the canary has it', () => bench.having('greeting', 'three').length === 1);
+    const [canary] = bench.having('greeting', 'three');
+    const newest = bench.revisionOf(canary!, 'greeting');
+    bench.place({ ...gated, paused: true });
+    for (const order of orders) {
+      bench.order = at(order);
+      bench.loseStore('eu');
+      bench.settle();
+      bench.settle();
+      expect([order, bench.having('greeting', 'one').length]).toEqual([order, 2]);
+      expect(bench.revisionOf(canary!, 'greeting')).toBeGreaterThanOrEqual(newest);
+    }
+  });
+
+  it('gives it also to those from which the release had taken the object', () => {
+    const bench = promoted(progressive, ['eu'], 2);
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    bench.place(gated);
+    bench.write('greeting', 'two');
+    bench.until('the canary has it', () => phase(bench) === 'WaitingForGate');
+    bench.remove('greeting');
+    bench.until('the canary has it no more', () => bench.having('greeting', undefined).length === 1);
+    const [canary] = bench.having('greeting', undefined);
+    const taken = bench.revisionOf(canary!, 'greeting');
+    bench.place({ ...gated, paused: true });
+    for (const order of orders) {
+      bench.order = at(order);
+      bench.loseStore('eu');
+      bench.settle();
+      bench.settle();
+      expect([order, bench.having('greeting', 'one').length]).toEqual([order, 2]);
+      expect(bench.revisionOf(canary!, 'greeting')).toBeGreaterThanOrEqual(taken);
+    }
+  });
+});
+
 describe('a last hop that ends between a release row and the work of it', () => {
   it('takes back what was taken back', () => {
     const waves = [{ name: 'canary', count: 2, gates: [{ rolloutGate: 'go' }] }];
