@@ -289,11 +289,12 @@ export class Node implements AsyncDisposable {
   // --------------------------------------------------------------------------------------------------- neighbours
 
   #makeSessions(): ParentSessions {
-    const { store, clock, log, software, soon } = this.#ports;
+    const { store, clock, random, log, software, soon } = this.#ports;
     return new ParentSessions({
       soon,
       store,
       clock,
+      random,
       log,
       software,
       path: this.#config.path,

@@ -8,7 +8,7 @@ import { ConsumerState, readDigest, readResume } from './consumer-state.ts';
 import { recordOf, releaseContent, storeContent } from './content.ts';
 import { type DeletionGuard, forgetHeldRow, type Held, heldRows, judge, noteHeldRows, readHeld } from './deletions.ts';
 import type { Digest } from './digest.ts';
-import type { AppliedChange, Batch, Consumer, Content, ListItem, ResumeTuple, Row, Table, WireEntry } from './feed.ts';
+import type { AppliedChange, Batch, Consumer, Content, Listed, ResumeTuple, Row, Table, WireEntry } from './feed.ts';
 import { withPieces } from './pieces.ts';
 import {
   countQuarantined,
@@ -179,13 +179,13 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   /** A reconciliation need not fetch what the producer lists: it is what the row has, or older. */
-  needsNot(row: Row, listed: ListItem): boolean {
+  needsNot(row: Row, listed: Listed): boolean {
     if (!row.content) return false;
-    return equalBytes(row.content.hash, listed.contentHash) || !this.takes(row, listed.originRevision);
+    return listed.isLike(row) || !this.takes(row, listed.originRevision);
   }
 
   /** Holds no longer what the producer lists, if nothing of it has to be fetched: true if that was so. */
-  letGoOf(t: Transaction, listed: ListItem): boolean {
+  letGoOf(t: Transaction, listed: Listed): boolean {
     const row = this.get(t, listed.keyHash);
     if (!row?.held || !this.needsNot(row, listed)) return false;
     const state = new ConsumerState(t, this.id);

@@ -170,18 +170,36 @@ export interface RangeSummary {
   readonly fingerprint: Uint8Array;
 }
 
+/** The keys whose hashes begin with these digits. */
+export interface PrefixSummary {
+  /** Hexadecimal digits, one in a byte; none: all keys. */
+  readonly prefix: Uint8Array;
+  /** 8 bytes; empty: whoever asks has no row there. */
+  readonly fingerprint: Uint8Array;
+}
+
+export interface PrefixAsks {
+  /** Random, made for one reconciliation: nobody who made a content knew what its fingerprint would be. */
+  readonly seed: Uint8Array;
+  readonly asked: readonly PrefixSummary[];
+}
+
 export interface ReconcileRequest {
   /** Names one reconciliation; a reply with another number is dropped. */
   readonly round: number;
   readonly ranges: readonly RangeSummary[];
+  /** Instead of ranges, with a peer that has this form. */
+  readonly prefixes?: PrefixAsks;
   /** Keys whose contents the consumer wants, from lists it got. */
   readonly wanted: readonly Uint8Array[];
 }
 
-export interface ListItem {
+/** A row that the producer has, as either form of a list says it. */
+export interface Listed {
   readonly keyHash: Uint8Array;
-  readonly contentHash: Uint8Array;
   readonly originRevision: number;
+  /** It has the same content. */
+  isLike(row: Row): boolean;
 }
 
 export type RangeAnswer =
@@ -191,15 +209,30 @@ export type RangeAnswer =
       readonly kind: 'list';
       readonly from: Uint8Array;
       readonly to: Uint8Array;
-      readonly items: readonly ListItem[];
+      readonly items: readonly { keyHash: Uint8Array; contentHash: Uint8Array; originRevision: number }[];
     };
+
+export interface PrefixItem {
+  readonly keyHash: Uint8Array;
+  /** Of the row alone: 8 bytes. */
+  readonly fingerprint: Uint8Array;
+  readonly originRevision: number;
+}
+
+export type PrefixAnswer =
+  | { readonly kind: 'same' }
+  /** The fingerprints of the prefix with each of the 16 digits behind it, in order. */
+  | { readonly kind: 'split'; readonly parts: readonly Uint8Array[] }
+  | { readonly kind: 'list'; readonly items: readonly PrefixItem[] };
 
 export interface ReconcileReply {
   readonly round: number;
   readonly answers: readonly RangeAnswer[];
+  readonly prefixAnswers?: readonly PrefixAnswer[];
   readonly entries: readonly WireEntry[];
   /** Durable head before the first answer of this round was made: the consumer's cursor when it is done. */
   readonly head: number;
+  /** Empty, like the incarnation, behind the first round: that of the first. */
   readonly epoch: string;
   readonly incarnation: string;
 }

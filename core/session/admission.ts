@@ -6,8 +6,8 @@
 import { nextTurn, type Turns } from '../runtime/turns.ts';
 
 /** The door has spread them already, where there is one. */
-const helloPerSecond = 400;
-const helloBurst = 400;
+export const helloPerSecond = 400;
+export const helloBurst = 400;
 /** A child that comes a little before its turn has it. */
 const earlyMs = 250;
 /** A turn that is not taken within this time is forgotten. */

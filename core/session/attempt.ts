@@ -10,7 +10,7 @@ import { Acknowledgements } from './acknowledgements.ts';
 import type { ChildSessionPorts } from './child-ports.ts';
 import { windowMaxBytes } from './flow.ts';
 import { flawOfWelcome } from './greeting.ts';
-import { piecesVersion, versionMax, versionMin } from './handshake.ts';
+import { piecesVersion, prefixesVersion, versionMax, versionMin } from './handshake.ts';
 import type { Mismatch } from './mismatch.ts';
 import { markAttached, passBootCounter, readNodeIdentity } from './node-identity.ts';
 import { SessionRunner } from './runner.ts';
@@ -154,6 +154,8 @@ export class Attempt {
         producer,
         consumer,
         pieces: welcome.version >= piecesVersion,
+        prefixes: welcome.version >= prefixesVersion,
+        random: this.#ports.random,
         streams: this.#ports.streamsOf?.(link),
         fence: () => {
           if (this.#over) throw new BanyanError('Conflict', 'the session is over');

@@ -7,9 +7,11 @@ import type { Reader, Transaction } from '../store/store.ts';
 import type { Hello } from '../wire/generated/mesh.ts';
 
 export const versionMin = 1;
-export const versionMax = 2;
+export const versionMax = 3;
 /** The first that takes large contents in pieces, and gives credit for what goes beside the order. */
 export const piecesVersion = 2;
+/** The first that reconciles by prefixes. */
+export const prefixesVersion = 3;
 
 export interface SessionRecord {
   readonly sessionSequence: number;

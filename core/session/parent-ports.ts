@@ -4,6 +4,7 @@ import type { AppliedChange } from '../feed/feed.ts';
 import type { FeedProducer } from '../feed/producer.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { Random } from '../runtime/random.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { SessionStreams } from '../stream/streams.ts';
 import type { Link } from '../wire/link.ts';
@@ -27,6 +28,7 @@ export interface AttachWatch {
 export interface ParentSessionsPorts {
   readonly store: Store;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Logger;
   /** Path of this node. */
   readonly path: string;

@@ -12,7 +12,15 @@ import { HelloTurns } from './admission.ts';
 import { FeedAlarm } from './feed-alarm.ts';
 import { windowMaxBytes } from './flow.ts';
 import { flawOfHello } from './greeting.ts';
-import { admit, fenceOf, piecesVersion, readSession, type SessionRecord, writeSession } from './handshake.ts';
+import {
+  admit,
+  fenceOf,
+  piecesVersion,
+  prefixesVersion,
+  readSession,
+  type SessionRecord,
+  writeSession,
+} from './handshake.ts';
 import { Mismatch } from './mismatch.ts';
 import type { ChildFeeds, ParentSessionsPorts, SessionStatus } from './parent-ports.ts';
 import { ReconcileSlots } from './reconcile-slots.ts';
@@ -280,6 +288,8 @@ export class ParentSessions {
         producer,
         consumer,
         pieces: opened.version >= piecesVersion,
+        prefixes: opened.version >= prefixesVersion,
+        random: this.#ports.random,
         streams: this.#ports.streamsOf?.(child, link),
         fence: fenceOf(recordOf(link), record),
         applied: (t, changes) => this.#ports.applied(t, child, changes),

@@ -4,6 +4,7 @@ import type { AppliedChange } from '../feed/feed.ts';
 import type { FeedProducer } from '../feed/producer.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
+import type { Random } from '../runtime/random.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { SessionStreams } from '../stream/streams.ts';
 import type { Link } from '../wire/link.ts';
@@ -24,6 +25,9 @@ export interface RunnerPorts {
   readonly consumer: FeedConsumer;
   /** The peer takes large contents in pieces. */
   readonly pieces: boolean;
+  /** The peer reconciles by prefixes. */
+  readonly prefixes: boolean;
+  readonly random: Random;
   /** Absent: this side takes no streams, and passes over what is asked. */
   readonly streams?: SessionStreams | undefined;
   /** Throws when another session has taken over: checked inside every commit on behalf of this one. */

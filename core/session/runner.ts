@@ -2,6 +2,7 @@
 import { type AppliedChange, type Batch, entryBytes, type ReconcileReply } from '../feed/feed.ts';
 import { dropPieces, heldPieces, type Piece, storePiece } from '../feed/pieces.ts';
 import { Reconciliation } from '../feed/reconcile.ts';
+import { seedBytes } from '../feed/reconcile-prefixes.ts';
 import type { Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Reader, Transaction } from '../store/store.ts';
@@ -200,7 +201,7 @@ export class SessionRunner {
         return this.#send(this.#beats.next(this.#state, effect.head, effect.ready));
       case 'startReconcile':
         return this.#inSlot(this.#slots.consumed, () => {
-          this.#reconciliation = this.#ports.store.read((reader) => new Reconciliation(reader, this.#ports.consumer));
+          this.#reconciliation = this.#beginReconciliation();
           this.#askNext();
         });
       case 'absorb':
@@ -325,6 +326,12 @@ export class SessionRunner {
     this.#entries.received += reply.entries.length;
     this.#commit((t) => reconciliation.absorb(t, reply));
     this.#askNext();
+  }
+
+  #beginReconciliation(): Reconciliation {
+    const { store, consumer, prefixes, random } = this.#ports;
+    const seed = prefixes ? random.bytes(seedBytes) : undefined;
+    return store.read((reader) => new Reconciliation(reader, consumer, seed));
   }
 
   #askNext(): void {

@@ -16,6 +16,8 @@ export interface Sender {
   readonly produces: Direction;
   /** The peer takes large contents in pieces; one of version 1 gets them whole. */
   readonly pieces: boolean;
+  /** The peer reconciles by prefixes, and knows the producer from the first reply. */
+  readonly prefixes: boolean;
 }
 
 export interface Made {
@@ -96,10 +98,11 @@ function makeOwed(reader: Reader, { producer, produces }: Sender, { owed, from, 
 
 /** With the head of the rows that it was made from: the consumer goes on from there, so it is durable before it is said. */
 function makeAnswer(reader: Reader, sender: Sender, { request, maxBytes, pieced }: Of<'sendAnswer'>): Made {
-  const { producer, produces, pieces } = sender;
+  const { producer, produces, pieces, prefixes } = sender;
   const head = producer.head(reader);
   const reply = answer(reader, producer, request, head, {
     maxBytes,
+    brief: prefixes,
     ...(pieced ? { pieced: Buffer.from(pieced.contentHash).toString('hex') } : {}),
   });
   const owed = pieces ? owedOf(reply.entries, maxBytes) : undefined;

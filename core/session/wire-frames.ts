@@ -11,7 +11,9 @@ import type {
   WireEntry,
 } from '../feed/feed.ts';
 import { type HeldPieces, heldMax, type Piece } from '../feed/pieces.ts';
-import { checkRanges, listMax, parts, rangesPerRequest, wantedPerRequest } from '../feed/reconcile.ts';
+import { wantedPerRequest } from '../feed/reconcile.ts';
+import { checkRanges } from '../feed/reconcile-ranges.ts';
+import { listMax, parts, rangesPerRequest } from '../feed/reconcile-rows.ts';
 import { hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type * as wire from '../wire/generated/mesh.ts';
@@ -23,6 +25,7 @@ import {
   type ResumeTuple as WireTuple,
 } from '../wire/generated/mesh.ts';
 import { batchEntries } from './flow.ts';
+import { prefixAnswerFromWire, prefixAnswerToWire, prefixesFromWire, prefixesToWire } from './prefix-frames.ts';
 
 export type Direction = 'down' | 'up';
 
@@ -79,6 +82,7 @@ export function requestFrame(direction: Direction, request: ReconcileRequest): F
     round: request.round,
     ranges: request.ranges.map(rangeToWire),
     wanted: request.wanted.map((keyHash) => Buffer.from(keyHash)),
+    ...prefixesToWire(request.prefixes),
   };
   return { frame: { $case: 'reconcileRequest', value } };
 }
@@ -88,6 +92,7 @@ export function replyFrame(direction: Direction, reply: ReconcileReply): Frame {
     feed: feedOf[direction],
     round: reply.round,
     answers: reply.answers.map(answerToWire),
+    prefixAnswers: (reply.prefixAnswers ?? []).map(prefixAnswerToWire),
     entries: reply.entries.map(entryToWire),
     head: reply.head,
     ...producerToWire(reply),
@@ -128,19 +133,23 @@ export function requestFromWire(value: wire.ReconcileRequest): ReconcileRequest 
   for (const keyHash of wanted) checkLength('a key hash', keyHash, hashBytes);
   const ranges = value.ranges.map(rangeFromWire);
   checkRanges(ranges);
-  return { round, ranges, wanted };
+  const prefixes = prefixesFromWire(value);
+  return { round, ranges, wanted, ...(prefixes ? { prefixes } : {}) };
 }
 
 export function replyFromWire(value: wire.ReconcileReply): ReconcileReply {
   checkCount('a reconcile reply', value.answers, rangesPerRequest, 'answers');
+  checkCount('a reconcile reply', value.prefixAnswers, rangesPerRequest, 'answers');
   checkCount('a reconcile reply', value.entries, wantedPerRequest, 'entries');
   checkRevision('head of a reconcile reply', value.head);
+  const isBrief = value.round > 1 && value.epoch.length === 0 && value.incarnation.length === 0;
   return {
     round: value.round,
     answers: value.answers.map(answerFromWire),
+    prefixAnswers: value.prefixAnswers.map(prefixAnswerFromWire),
     entries: value.entries.map(entryFromWire),
     head: value.head,
-    ...producerFromWire(value),
+    ...(isBrief ? { epoch: '', incarnation: '' } : producerFromWire(value)),
   };
 }
 

@@ -4,7 +4,8 @@
  */
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire';
 import { heldMax } from '../feed/pieces.ts';
-import { listMax, parts, rangesPerRequest, wantedPerRequest } from '../feed/reconcile.ts';
+import { wantedPerRequest } from '../feed/reconcile.ts';
+import { listMax, parts, rangesPerRequest } from '../feed/reconcile-rows.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { batchEntries } from '../session/flow.ts';
 import { groupsMax } from '../stream/stream-frames.ts';
@@ -40,6 +41,7 @@ const frames = bounds(
       'reconcile_request',
       [3, { name: 'ranges', most: rangesPerRequest }],
       [4, { name: 'wanted', most: wantedPerRequest }],
+      [6, { name: 'prefixes', most: rangesPerRequest }],
     ),
   ],
   [
@@ -55,6 +57,7 @@ const frames = bounds(
         },
       ],
       [4, { name: 'entries', most: wantedPerRequest }],
+      [8, { name: 'prefix answers', most: rangesPerRequest }],
     ),
   ],
   [8, frame('open', [11, { name: 'groups', most: groupsMax }])],

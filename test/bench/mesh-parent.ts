@@ -39,6 +39,7 @@ export class MeshParent implements AsyncDisposable {
       soon: setImmediate,
       store,
       clock: systemClock,
+      random: systemRandom,
       log,
       path,
       software: 'bench',

@@ -33,18 +33,20 @@ export function saidTo(to: Side, { pair }: OneSide): Said[] {
   const producer = to === 'parent' ? pair.parent.producer : pair.child.producer;
   const ownEpoch = Buffer.from(producer.epoch, 'hex');
   const tuple = write([1, ownEpoch], [2, Buffer.from(producer.incarnation, 'hex')]);
-  const hello = write(
-    [1, 1],
-    [2, 2],
-    [3, 'eu:kid'],
-    [4, 'agent'],
-    [5, 1_900_000_000],
-    [6, incarnation],
-    [8, tuple],
-    [9, 1 << 20],
-  );
-  const welcome = (resumes: boolean) =>
-    write([1, 2], [2, 1], [3, tuple], [4, 1 << 20], [5, resumes], [6, true], [9, epoch], [10, incarnation]);
+  const helloOf = (version: number) =>
+    write(
+      [1, 1],
+      [2, version],
+      [3, 'eu:kid'],
+      [4, 'agent'],
+      [5, 1_900_000_000],
+      [6, incarnation],
+      [8, tuple],
+      [9, 1 << 20],
+    );
+  const hello = helloOf(2);
+  const welcome = (resumes: boolean, version = 2) =>
+    write([1, version], [2, 1], [3, tuple], [4, 1 << 20], [5, resumes], [6, true], [9, epoch], [10, incarnation]);
   const resume = (resumes: boolean) => write([1, 2], [2, resumes], [3, epoch], [4, incarnation]);
   const beat = write(
     [1, 1],
@@ -55,12 +57,17 @@ export function saidTo(to: Side, { pair }: OneSide): Said[] {
     [7, [write([1, 'center.s'], [2, 4])]],
     [10, write([1, 9], [2, 1], [3, epoch])],
   );
-  const greeting = (resumes: boolean) =>
-    to === 'parent' ? [frameOf(1, hello), frameOf(16, resume(resumes))] : [frameOf(2, welcome(resumes))];
+  const greeting = (resumes: boolean, version = 2) =>
+    to === 'parent'
+      ? [frameOf(1, helloOf(version)), frameOf(16, resume(resumes))]
+      : [frameOf(2, welcome(resumes, version))];
   const live = greeting(true);
-  const asked = [...greeting(false), frameOf(14, write([1, 1], [2, 1], [6, true]))];
+  const isReady = frameOf(14, write([1, 1], [2, 1], [6, true]));
+  const asked = [...greeting(false), isReady];
+  const askedPrefixes = [...greeting(false, 3), isReady];
   const item = write([1, hash(row.key)], [2, contentHash(row)], [3, 3]);
   const list = write([1, 3], [2, write([1, lowest], [2, highest], [3, 1])], [4, [item]]);
+  const listed = Buffer.concat([hash(row.key), Buffer.alloc(8, 1), Buffer.alloc(6)]);
   const written = to === 'parent' ? rowsOfSide : 1;
   const said = (
     kind: string,
@@ -97,6 +104,20 @@ export function saidTo(to: Side, { pair }: OneSide): Said[] {
       7,
       write([1, peers], [2, 1], [3, [list]], [5, 1], [6, epoch], [7, incarnation]),
       asked,
+    ),
+    said(
+      'prefix_request',
+      'ReconcileRequest',
+      6,
+      write([1, own], [2, 1], [5, Buffer.alloc(8, 2)], [6, [write([1, Buffer.of(1, 2)], [2, Buffer.alloc(8, 3)])]]),
+      greeting(true, 3),
+    ),
+    said(
+      'prefix_reply',
+      'ReconcileReply',
+      7,
+      write([1, peers], [2, 1], [5, 1], [6, epoch], [7, incarnation], [8, [write([1, 3], [3, listed])]]),
+      askedPrefixes,
     ),
     said('open', 'Open', 8, write([1, 2], [2, 'eu'], [3, 'echo'], [4, 1_000], [10, 'jo'], [13, 1_000])),
     said('data', 'Data', 9, write([1, 2], [2, large])),

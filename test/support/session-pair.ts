@@ -46,6 +46,7 @@ export class SessionPair {
       soon: queueMicrotask,
       store,
       clock: this.clock,
+      random,
       log: silentLogger,
       path: 'eu',
       software: 'test',

@@ -271,6 +271,7 @@ export class World {
       soon: queueMicrotask,
       store,
       clock,
+      random,
       log,
       path: parentPath,
       software: 'test',

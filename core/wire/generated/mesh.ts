@@ -187,6 +187,16 @@ export interface ReconcileRequest {
   round: number;
   ranges: RangeSummary[];
   wanted: Buffer[];
+  /** From version 3: ranges by the first digits of key hashes, compared by hashes that begin with this. */
+  seed: Buffer;
+  prefixes: PrefixSummary[];
+}
+
+export interface PrefixSummary {
+  /** Hexadecimal digits, one in a byte. */
+  prefix: Buffer;
+  /** 8 bytes; empty: whoever asks has no row there. */
+  fingerprint: Buffer;
 }
 
 export interface RangeItem {
@@ -213,14 +223,24 @@ export namespace RangeAnswer_Kind {
   export type KIND_LIST = typeof RangeAnswer_Kind.KIND_LIST;
 }
 
+export interface PrefixAnswer {
+  kind: RangeAnswer_Kind;
+  /** Of a split: a fingerprint for each next digit, one behind the other. */
+  parts: Buffer;
+  /** Of a list: 30 bytes a row. */
+  rows: Buffer;
+}
+
 export interface ReconcileReply {
   feed: Feed;
   round: number;
   answers: RangeAnswer[];
   entries: Entry[];
   head: number;
+  /** Both may be left out behind the first round. */
   epoch: Buffer;
   incarnation: Buffer;
+  prefixAnswers: PrefixAnswer[];
 }
 
 export interface Open {
@@ -1797,7 +1817,7 @@ export const RangeSummary: MessageFns<RangeSummary> = {
 };
 
 function createBaseReconcileRequest(): ReconcileRequest {
-  return { feed: 0, round: 0, ranges: [], wanted: [] };
+  return { feed: 0, round: 0, ranges: [], wanted: [], seed: Buffer.alloc(0), prefixes: [] };
 }
 
 export const ReconcileRequest: MessageFns<ReconcileRequest> = {
@@ -1813,6 +1833,12 @@ export const ReconcileRequest: MessageFns<ReconcileRequest> = {
     }
     for (const v of message.wanted) {
       writer.uint32(34).bytes(v!);
+    }
+    if (message.seed.length !== 0) {
+      writer.uint32(42).bytes(message.seed);
+    }
+    for (const v of message.prefixes) {
+      PrefixSummary.encode(v!, writer.uint32(50).fork()).join();
     }
     return writer;
   },
@@ -1860,6 +1886,79 @@ export const ReconcileRequest: MessageFns<ReconcileRequest> = {
             }
 
             message.wanted.push(viewOf(reader.bytes()));
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.seed = viewOf(reader.bytes());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.prefixes.push(PrefixSummary.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePrefixSummary(): PrefixSummary {
+  return { prefix: Buffer.alloc(0), fingerprint: Buffer.alloc(0) };
+}
+
+export const PrefixSummary: MessageFns<PrefixSummary> = {
+  encode(message: PrefixSummary, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.prefix.length !== 0) {
+      writer.uint32(10).bytes(message.prefix);
+    }
+    if (message.fingerprint.length !== 0) {
+      writer.uint32(18).bytes(message.fingerprint);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PrefixSummary {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePrefixSummary();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.prefix = viewOf(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.fingerprint = viewOf(reader.bytes());
             continue;
           }
         }
@@ -2022,8 +2121,85 @@ export const RangeAnswer: MessageFns<RangeAnswer> = {
   },
 };
 
+function createBasePrefixAnswer(): PrefixAnswer {
+  return { kind: 0, parts: Buffer.alloc(0), rows: Buffer.alloc(0) };
+}
+
+export const PrefixAnswer: MessageFns<PrefixAnswer> = {
+  encode(message: PrefixAnswer, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.kind !== 0) {
+      writer.uint32(8).int32(message.kind);
+    }
+    if (message.parts.length !== 0) {
+      writer.uint32(18).bytes(message.parts);
+    }
+    if (message.rows.length !== 0) {
+      writer.uint32(26).bytes(message.rows);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PrefixAnswer {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePrefixAnswer();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.kind = reader.int32() as any;
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.parts = viewOf(reader.bytes());
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.rows = viewOf(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
 function createBaseReconcileReply(): ReconcileReply {
-  return { feed: 0, round: 0, answers: [], entries: [], head: 0, epoch: Buffer.alloc(0), incarnation: Buffer.alloc(0) };
+  return {
+    feed: 0,
+    round: 0,
+    answers: [],
+    entries: [],
+    head: 0,
+    epoch: Buffer.alloc(0),
+    incarnation: Buffer.alloc(0),
+    prefixAnswers: [],
+  };
 }
 
 export const ReconcileReply: MessageFns<ReconcileReply> = {
@@ -2048,6 +2224,9 @@ export const ReconcileReply: MessageFns<ReconcileReply> = {
     }
     if (message.incarnation.length !== 0) {
       writer.uint32(58).bytes(message.incarnation);
+    }
+    for (const v of message.prefixAnswers) {
+      PrefixAnswer.encode(v!, writer.uint32(66).fork()).join();
     }
     return writer;
   },
@@ -2119,6 +2298,14 @@ export const ReconcileReply: MessageFns<ReconcileReply> = {
             }
 
             message.incarnation = viewOf(reader.bytes());
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.prefixAnswers.push(PrefixAnswer.decode(reader, reader.uint32()));
             continue;
           }
         }

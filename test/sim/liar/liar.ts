@@ -9,6 +9,7 @@ import {
   type Frame,
   type Hello,
   RangeAnswer_Kind,
+  type ReconcileRequest,
   type ResumeTuple,
   type Welcome,
 } from '../../../core/wire/generated/mesh.ts';
@@ -116,7 +117,7 @@ export class Liar {
           greeted = true;
           this.#after(this.#chance.below(30), () => this.#liesToChild(link, child, frame.value));
         }
-        if (frame?.$case === 'reconcileRequest') link.send(this.#answer());
+        if (frame?.$case === 'reconcileRequest') link.send(this.#answer(frame.value));
       },
       onStream: (id, call) => ({
         ...deaf,
@@ -137,7 +138,8 @@ export class Liar {
   }
 
   /** To whoever reconciles: whatever is asked. */
-  #answer(): Frame {
+  #answer({ prefixes, round }: ReconcileRequest): Frame {
+    if (prefixes.length > 0 && this.#chance.is(0.8)) return this.#answerPrefixes(prefixes.length, round);
     const range = { from: Buffer.alloc(16), to: Buffer.alloc(17, 255), count: 3, fingerprint: Buffer.alloc(16, 5) };
     const items = [{ keyHash: Buffer.alloc(16, 8), contentHash: Buffer.alloc(16, 8), originRevision: 1 }];
     const answers = [
@@ -154,6 +156,32 @@ export class Liar {
       feed: Feed.FEED_DOWN,
       round: this.#chance.below(9),
       answers: [this.#chance.of(answers)],
+      prefixAnswers: [],
+      entries: [],
+      head: this.#chance.below(2 ** 40),
+      epoch: Buffer.alloc(16, 3),
+      incarnation: Buffer.alloc(16, 4),
+    };
+    return { frame: { $case: 'reconcileReply', value } };
+  }
+
+  /** In the form that is asked for, so that it is believed for a while: everything differs, or there are rows that never come. */
+  #answerPrefixes(count: number, round: number): Frame {
+    const none = Buffer.alloc(0);
+    const answers = [
+      {
+        kind: RangeAnswer_Kind.KIND_SPLIT,
+        parts: Buffer.from(Array.from({ length: 128 }, () => this.#chance.below(256))),
+        rows: none,
+      },
+      { kind: RangeAnswer_Kind.KIND_LIST, parts: none, rows: Buffer.alloc(30, 8) },
+      { kind: RangeAnswer_Kind.KIND_SAME, parts: none, rows: none },
+    ];
+    const value = {
+      feed: Feed.FEED_DOWN,
+      round,
+      answers: [],
+      prefixAnswers: Array.from({ length: count }, () => this.#chance.of(answers)),
       entries: [],
       head: this.#chance.below(2 ** 40),
       epoch: Buffer.alloc(16, 3),

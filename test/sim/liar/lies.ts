@@ -1,6 +1,14 @@
 /** Frames that break the protocol, at its limits and beyond, and frames that only look so. What is to become of each is from docs/protocol.md. */
 import { hash128 } from '../../../core/object/hash.ts';
-import { type Entry, Feed, type Frame, type Hello, type RangeSummary } from '../../../core/wire/generated/mesh.ts';
+import {
+  type Entry,
+  Feed,
+  type Frame,
+  type Hello,
+  type PrefixAnswer,
+  type RangeAnswer_Kind,
+  type RangeSummary,
+} from '../../../core/wire/generated/mesh.ts';
 
 /** What a liar has been told in its session, and knows of the rows of the one that it lies to. */
 export interface Known {
@@ -104,6 +112,13 @@ export function liesOf(side: 'child' | 'parent', known: Known): readonly Lie[] {
         ],
       }),
     ),
+    ends('an answer about a prefix that nobody asked for', replyOf(out, { prefixAnswers: [prefixAnswerOf(1)] })),
+    ends('a split of too few parts', replyOf(out, { prefixAnswers: [{ ...prefixAnswerOf(2), parts: some }] })),
+    ends('a list of half a row', replyOf(out, { prefixAnswers: [{ ...prefixAnswerOf(3), rows: some }] })),
+    ends('a request with a short seed', prefixRequestOf(back, some.subarray(0, 3), [])),
+    ends('a request for a prefix of no digits', prefixRequestOf(back, some.subarray(0, 8), [16])),
+    ends('a request for a prefix that is too long', prefixRequestOf(back, some.subarray(0, 8), Array(33).fill(0))),
+    ends('a request for prefixes that overlap', prefixRequestOf(back, some.subarray(0, 8), [1, 2], [3], [1])),
     ends('a request for too many ranges', requestOf(back, Array.from({ length: 300 }, whole))),
     ends(
       'a request for a range backwards',
@@ -193,7 +208,7 @@ export function helloOf(path: string): Hello {
   const down = { epoch: none, incarnation: none, cursor: 0, seenHead: 0 };
   const numbers = {
     versionMin: 1,
-    versionMax: 2,
+    versionMax: 3,
     bootCounter: 1,
     attachSequence: 1,
     downCreditBytes: 0,
@@ -248,13 +263,25 @@ function creditOf(stream: number, feed: Feed, bytes: number): Frame {
   return { frame: { $case: 'credit', value: { stream, feed, bytes } } };
 }
 
+function prefixAnswerOf(kind: RangeAnswer_Kind): PrefixAnswer {
+  return { kind, parts: none, rows: none };
+}
+
 function replyOf(feed: Feed, change: object): Frame {
-  const value = { feed, round: 1, answers: [], entries: [], head: 1, epoch: some, incarnation: some, ...change };
+  const empty = { answers: [], prefixAnswers: [], entries: [] };
+  const value = { feed, round: 1, ...empty, head: 1, epoch: some, incarnation: some, ...change };
   return { frame: { $case: 'reconcileReply', value } };
 }
 
 function requestOf(feed: Feed, ranges: RangeSummary[], wanted: Buffer[] = []): Frame {
-  return { frame: { $case: 'reconcileRequest', value: { feed, round: 1, ranges, wanted } } };
+  const value = { feed, round: 1, ranges, wanted, seed: none, prefixes: [] };
+  return { frame: { $case: 'reconcileRequest', value } };
+}
+
+function prefixRequestOf(feed: Feed, seed: Buffer, ...prefixes: number[][]): Frame {
+  const asked = prefixes.map((prefix) => ({ prefix: Buffer.from(prefix), fingerprint: none }));
+  const value = { feed, round: 1, ranges: [], wanted: [], seed, prefixes: asked };
+  return { frame: { $case: 'reconcileRequest', value } };
 }
 
 function whole(): RangeSummary {

@@ -212,6 +212,7 @@ export class SiblingWorld {
       soon: queueMicrotask,
       store,
       clock,
+      random,
       log,
       path: 'eu',
       software: 'test',

@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import { type DeletionGuard, deletionLimits, judge } from '../../../../core/feed/deletions.ts';
 import { emptyDigest } from '../../../../core/feed/digest.ts';
-import { answer, Reconciliation, summarize } from '../../../../core/feed/reconcile.ts';
+import { answer, Reconciliation } from '../../../../core/feed/reconcile.ts';
+import { summarize } from '../../../../core/feed/reconcile-ranges.ts';
 import { ConsumerEnd, held, ProducerEnd, sync } from './feed-support.ts';
 
 const names = (count: number, from = 0) => Array.from({ length: count }, (_, i) => `k${from + i}`);
@@ -91,7 +92,7 @@ describe('a consumer with a guard', () => {
     const { producer, consumer } = emptied(60);
     reconcile(producer, consumer);
     expect(reconcile(producer, consumer).requests).toBe(1);
-    const own = consumer.store.read((reader) => summarize(reader, consumer.feed, lowest, highest));
+    const own = consumer.store.read((reader) => summarize(reader, consumer.feed, { from: lowest, to: highest }));
     expect(own.count).toBe(0);
     expect(consumer.store.read((reader) => consumer.feed.digest(reader))).toEqual(emptyDigest);
     producer.put('k0', 'body', 7);

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { RangeAnswer, ReconcileReply, ReconcileRequest } from '../../../../core/feed/feed.ts';
-import { answer, checkRanges, Reconciliation } from '../../../../core/feed/reconcile.ts';
+import { answer, Reconciliation } from '../../../../core/feed/reconcile.ts';
+import { checkRanges } from '../../../../core/feed/reconcile-ranges.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { ConsumerEnd, content, held, ProducerEnd, sync } from './feed-support.ts';
 

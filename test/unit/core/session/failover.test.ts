@@ -184,6 +184,7 @@ class Siblings {
       soon: queueMicrotask,
       store,
       clock,
+      random,
       log: silentLogger,
       path: 'eu',
       software: 'test',

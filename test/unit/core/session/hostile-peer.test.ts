@@ -50,6 +50,16 @@ const ownEntry = fc.record({ key: text, revision: number, originRevision: number
   pieces: Buffer.alloc(0),
 }));
 const entry = fc.oneof({ weight: 2, arbitrary: ownEntry }, anyEntry);
+const digits = fc.array(fc.nat(16), { maxLength: 3 }).map((list) => Buffer.from(list));
+const eightBytes = fc.constantFrom(0, 8, 8, 9).map((length) => Buffer.alloc(length, 5));
+const prefixParts = fc.constantFrom(0, 128, 128, 127).map((length) => Buffer.alloc(length, 6));
+const prefixRows = fc.constantFrom(0, 30, 60, 31).map((length) => Buffer.alloc(length, 0x7f));
+const answerKind = fc.constantFrom(
+  RangeAnswer_Kind.KIND_SAME,
+  RangeAnswer_Kind.KIND_SPLIT,
+  RangeAnswer_Kind.KIND_LIST,
+  RangeAnswer_Kind.KIND_UNSPECIFIED,
+);
 const anyRange = fc.record({ from: bytes, to: bytes, count: number, fingerprint: bytes });
 const hash = fc.constantFrom(0, 1, 0x7f, 0xff).map((byte) => Buffer.alloc(16, byte));
 const someRange = fc.record({
@@ -107,18 +117,21 @@ const frames: { readonly [kind: string]: fc.Arbitrary<object> } = {
     rootAgeMs: number,
     digest: fc.option(fc.record({ revision: number, count: number, sum: bytes }), { nil: undefined }),
   }),
-  reconcileRequest: fc.record({ feed, round: fc.nat(3), ranges: few(range), wanted: few(bytes) }),
+  reconcileRequest: fc.record({
+    feed,
+    round: fc.nat(3),
+    ranges: few(range),
+    wanted: few(bytes),
+    seed: fc.constantFrom(Buffer.alloc(8, 1), Buffer.alloc(0)),
+    prefixes: few(fc.record({ prefix: digits, fingerprint: eightBytes })),
+  }),
   reconcileReply: fc.record({
     feed,
     round: fc.nat(3),
+    prefixAnswers: few(fc.record({ kind: answerKind, parts: prefixParts, rows: prefixRows })),
     answers: few(
       fc.record({
-        kind: fc.constantFrom(
-          RangeAnswer_Kind.KIND_SAME,
-          RangeAnswer_Kind.KIND_SPLIT,
-          RangeAnswer_Kind.KIND_LIST,
-          RangeAnswer_Kind.KIND_UNSPECIFIED,
-        ),
+        kind: answerKind,
         range: fc.option(range, { nil: undefined }),
         parts: few(range),
         items: few(fc.record({ keyHash: bytes, contentHash: bytes, originRevision: number })),
@@ -181,7 +194,7 @@ const goodHello = (): Frame => ({
     value: {
       ...Hello.decode(new Uint8Array(0)),
       versionMin: 1,
-      versionMax: 2,
+      versionMax: 3,
       path: 'eu:kid',
       role: 'agent',
       bootCounter: 1_800_000_000,

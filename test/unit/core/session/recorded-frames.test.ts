@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { decodeFrame, encodeFrame } from '../../../../core/wire/frames.ts';
 import type { Frame } from '../../../../core/wire/generated/mesh.ts';
 import type { LinkEvents } from '../../../../core/wire/link.ts';
@@ -92,6 +93,32 @@ describe('version 1', () => {
     expect(said).toEqual(expect.arrayContaining(['batch', 'ack']));
     for (const newer of ['piece', 'credit']) expect(said).not.toContain(newer);
     expect(pair.said.join()).not.toContain('disconnected');
+  });
+});
+
+describe('version 2', () => {
+  it.each([
+    [2, 'ranges'],
+    [3, 'prefixes'],
+  ])('and %i reconcile by %s, and both to the same end', async (versionMax, form) => {
+    const pair = new SessionPair();
+    await holdFromElsewhere(pair);
+    pair.parent = pair.startParent(new MemoryStore());
+    for (let i = 1; i < 100; i++) pair.put(`k${i}`, i === 7 ? 'changed' : 'x');
+    pair.versionMax = versionMax;
+    pair.child.session.start();
+    await pair.run(1_000);
+    const asked = pair.frames.flatMap(({ frame: { frame } }) =>
+      frame?.$case === 'reconcileRequest' ? [frame.value] : [],
+    );
+    expect(asked.length).toBeGreaterThan(1);
+    const forms = asked.flatMap(({ ranges, prefixes }) => [
+      ...ranges.map(() => 'ranges'),
+      ...prefixes.map(() => 'prefixes'),
+    ]);
+    expect(new Set(forms)).toEqual(new Set([form]));
+    expect(Object.keys(pair.held())).toHaveLength(99);
+    expect(pair.held()).toMatchObject({ k1: 'x', k7: 'changed' });
   });
 });
 

@@ -28,6 +28,7 @@ class Crowd {
     this.#parent = new ParentSessions({
       store: this.#store,
       clock: this.clock,
+      random: this.#random,
       log: silentLogger,
       path: 'eu',
       software: 'test',

@@ -27,6 +27,8 @@ describe('a frame of 4 MiB', () => {
     ['batches', [4], 'the frame has more than 1 batch'],
     ['ranges that are asked for', [6, 3], 'reconcile_request has more than 256 ranges'],
     ['keys that are wanted', [6, 4], 'reconcile_request has more than 256 wanted'],
+    ['prefixes that are asked for', [6, 6], 'reconcile_request has more than 256 prefixes'],
+    ['answers about prefixes', [7, 8], 'reconcile_reply has more than 256 prefix answers'],
     ['answers', [7, 3], 'reconcile_reply has more than 256 answers'],
     ['parts of one answer', [7, 3, 3], 'answers has more than 16 parts'],
     ['rows of one answer', [7, 3, 4], 'answers has more than 64 items'],

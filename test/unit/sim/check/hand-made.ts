@@ -147,5 +147,6 @@ export function beat(watermarks: Readonly<Record<string, number>>): Frame {
 }
 
 export function request(): Frame {
-  return { frame: { $case: 'reconcileRequest', value: { feed: Feed.FEED_DOWN, round: 1, ranges: [], wanted: [] } } };
+  const empty = { ranges: [], wanted: [], seed: Buffer.alloc(0), prefixes: [] };
+  return { frame: { $case: 'reconcileRequest', value: { feed: Feed.FEED_DOWN, round: 1, ...empty } } };
 }

@@ -1,0 +1,229 @@
+/**
+ * The form of ranges from version 3 on: all keys whose hashes begin with some digits, and as fingerprint 8 bytes that nobody could know before the
+ * reconciliation began. A part of a split takes 8 bytes, since it needs no bounds, and a row of a list 30.
+ *
+ * Half a fingerprint is enough because it is keyed: the seed is made by the consumer for this one reconciliation, after all contents were. Sums of
+ * SHA-256 without a key are another matter: whoever makes contents could make some whose sums collide in 64 bits (Wagner's generalized birthday).
+ */
+import { hash128, hashBytes } from '../object/hash.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import { asBuffer, equalBytes } from '../store/bytes.ts';
+import type { Reader, Transaction } from '../store/store.ts';
+import type { FeedConsumer } from './consumer.ts';
+import type { Listed, PrefixAnswer, PrefixAsks, PrefixItem, PrefixSummary, ReconcileReply, Row } from './feed.ts';
+import type { FeedProducer } from './producer.ts';
+import type { Search } from './reconcile.ts';
+import {
+  type Bounds,
+  compareList,
+  type Found,
+  listMax,
+  nothingFound,
+  parts,
+  rangesPerRequest,
+  rowsBetween,
+} from './reconcile-rows.ts';
+import type { TableRows } from './table.ts';
+
+/** Unpredictable: whoever guesses it has guessed 64 bits. */
+export const seedBytes = 8;
+/** Two sets of rows that differ are taken for equal once in 2^64. */
+export const fingerprintBytes = 8;
+/** Digits of a whole key hash. */
+export const digitsMax = 32;
+/** Rows that are listed rather than cut, where the consumer has some: a list of more costs more than another round of 16 fingerprints. */
+const listFewMax = 8;
+/** Prefixes that are left to ask. The deepest are asked first, so an honest producer leaves at most 15 of each of a request's at each depth that its rows need. */
+const leftMax = 65_536;
+/** Prefixes of one reconciliation: those of some 5 million rows that all differ. A producer that says without end that something differs is not believed. */
+const askedMax = 4_194_304;
+const wordValues = 2 ** 32;
+
+/** A sum modulo 2^64 of fingerprints, as two words: it is added to for every row. */
+class Fingerprint {
+  #high = 0;
+  #low = 0;
+
+  add(row: Uint8Array): void {
+    const bytes = asBuffer(row);
+    this.#low += bytes.readUInt32BE(4);
+    this.#high += bytes.readUInt32BE(0);
+    if (this.#low >= wordValues) {
+      this.#low -= wordValues;
+      this.#high++;
+    }
+    if (this.#high >= wordValues) this.#high -= wordValues;
+  }
+
+  get bytes(): Uint8Array {
+    const bytes = Buffer.allocUnsafe(fingerprintBytes);
+    bytes.writeUInt32BE(this.#high, 0);
+    bytes.writeUInt32BE(this.#low, 4);
+    return bytes;
+  }
+}
+
+/** Of the live rows of a prefix: all together, and those of each next digit. */
+interface Summary {
+  readonly count: number;
+  readonly whole: Uint8Array;
+  readonly parts: readonly Uint8Array[];
+}
+
+function summarize(reader: Reader, table: TableRows, seed: Uint8Array, prefix: Uint8Array): Summary {
+  let count = 0;
+  const whole = new Fingerprint();
+  const each = Array.from({ length: parts }, () => new Fingerprint());
+  for (const row of rowsBetween(reader, table, boundsOf(prefix))) {
+    count++;
+    const own = rowFingerprint(seed, row);
+    whole.add(own);
+    if (prefix.length < digitsMax) each[digitAt(row.keyHash, prefix.length)]!.add(own);
+  }
+  return { count, whole: whole.bytes, parts: each.map(({ bytes }) => bytes) };
+}
+
+export function answerPrefix(
+  reader: Reader,
+  producer: FeedProducer,
+  seed: Uint8Array,
+  { prefix, fingerprint }: PrefixSummary,
+): PrefixAnswer {
+  const own = summarize(reader, producer, seed, prefix);
+  const isEmpty = fingerprint.length === 0;
+  if (isEmpty ? own.count === 0 : equalBytes(own.whole, fingerprint)) return { kind: 'same' };
+  if (own.count > (isEmpty ? listMax : listFewMax)) return { kind: 'split', parts: own.parts };
+  const items = Array.from(
+    rowsBetween(reader, producer, boundsOf(prefix)),
+    (row): PrefixItem => ({
+      keyHash: row.keyHash,
+      fingerprint: rowFingerprint(seed, row),
+      originRevision: row.originRevision,
+    }),
+  );
+  return { kind: 'list', items };
+}
+
+export class PrefixSearch implements Search {
+  readonly #consumer: FeedConsumer;
+  readonly #seed: Uint8Array;
+  /** The deepest last. */
+  #left: PrefixSummary[];
+  #asked: readonly PrefixSummary[] = [];
+  #askedTotal = 0;
+  /** Of all rows: read once for the first question and for its answer. */
+  #first: Summary | undefined;
+
+  constructor(reader: Reader, consumer: FeedConsumer, seed: Uint8Array) {
+    this.#consumer = consumer;
+    this.#seed = seed;
+    const prefix = new Uint8Array(0);
+    this.#first = summarize(reader, consumer, seed, prefix);
+    this.#left = [summaryOf(prefix, this.#first.count, this.#first.whole)];
+  }
+
+  get isDone(): boolean {
+    return this.#left.length === 0;
+  }
+
+  asks(): { readonly ranges: readonly []; readonly prefixes?: PrefixAsks } {
+    if (this.isDone) return { ranges: [] };
+    this.#asked = this.#left.slice(-rangesPerRequest);
+    this.#askedTotal += this.#asked.length;
+    if (this.#askedTotal > askedMax)
+      throw new BanyanError('Protocol', `a reconciliation of more than ${askedMax} prefixes: it has no end`);
+    return { ranges: [], prefixes: { seed: this.#seed, asked: this.#asked } };
+  }
+
+  take(t: Transaction, { prefixAnswers = [] }: ReconcileReply): Found {
+    for (const [i, one] of prefixAnswers.entries()) {
+      if (!answersPrefix(one, this.#asked[i]!.prefix))
+        throw new BanyanError(
+          'Protocol',
+          `a reconcile reply whose answer ${i} is not about the prefix that was asked for`,
+        );
+    }
+    this.#left = this.#left.slice(0, this.#left.length - this.#asked.length);
+    const found = nothingFound();
+    for (const [i, one] of prefixAnswers.entries()) {
+      const { prefix } = this.#asked[i]!;
+      if (one.kind === 'split') this.#askOn(t, prefix, one.parts);
+      if (one.kind === 'list')
+        compareList(
+          t,
+          this.#consumer,
+          boundsOf(prefix),
+          one.items.map((item) => listed(this.#seed, item)),
+          found,
+        );
+    }
+    if (this.#left.length > leftMax)
+      throw new BanyanError('Protocol', `a reconciliation with ${this.#left.length} prefixes left; at most ${leftMax}`);
+    return found;
+  }
+
+  #askOn(reader: Reader, prefix: Uint8Array, theirs: readonly Uint8Array[]): void {
+    const own = this.#first ?? summarize(reader, this.#consumer, this.#seed, prefix);
+    this.#first = undefined;
+    for (const [digit, part] of own.parts.entries()) {
+      if (equalBytes(part, theirs[digit]!)) continue;
+      this.#left.push(summaryOf(Buffer.of(...prefix, digit), part.some((byte) => byte !== 0) ? 1 : 0, part));
+    }
+  }
+}
+
+function summaryOf(prefix: Uint8Array, count: number, whole: Uint8Array): PrefixSummary {
+  return { prefix, fingerprint: count === 0 ? new Uint8Array(0) : whole };
+}
+
+function listed(seed: Uint8Array, { keyHash, originRevision, fingerprint }: PrefixItem): Listed {
+  return { keyHash, originRevision, isLike: (row) => equalBytes(rowFingerprint(seed, row), fingerprint) };
+}
+
+/** An answer settles a prefix, lists it, or makes it longer by a digit. */
+function answersPrefix(one: PrefixAnswer, prefix: Uint8Array): boolean {
+  switch (one.kind) {
+    case 'same':
+      return true;
+    case 'list':
+      return one.items.every(({ keyHash }) => prefix.every((digit, i) => digitAt(keyHash, i) === digit));
+    case 'split':
+      return prefix.length < digitsMax && one.parts.length === parts;
+  }
+}
+
+/** Throws Protocol for a prefix that lies in another one: each is a scan, and all of them together are to be one of the table at most. */
+export function checkPrefixes(asked: readonly Pick<PrefixSummary, 'prefix'>[]): void {
+  const sorted = asked.map(({ prefix }) => prefix).sort((a, b) => Buffer.compare(a, b));
+  for (const [i, prefix] of sorted.entries()) {
+    const before = sorted[i - 1];
+    if (before && equalBytes(before, prefix.subarray(0, before.length)))
+      throw new BanyanError('Protocol', `a reconcile request whose prefixes overlap at ${digits(prefix)}`);
+  }
+}
+
+/** Of one row: it names key and content. */
+function rowFingerprint(seed: Uint8Array, { keyHash, content }: Row): Uint8Array {
+  const bytes = Buffer.allocUnsafe(seed.length + 2 * hashBytes);
+  bytes.set(seed, 0);
+  bytes.set(keyHash, seed.length);
+  bytes.set(content!.hash, seed.length + hashBytes);
+  return hash128(bytes).subarray(0, fingerprintBytes);
+}
+
+function digitAt(keyHash: Uint8Array, i: number): number {
+  const byte = keyHash[i >> 1]!;
+  return i % 2 === 0 ? byte >> 4 : byte & 15;
+}
+
+/** The key hashes that begin with these digits. */
+function boundsOf(prefix: Uint8Array): Bounds {
+  const from = Buffer.from(digits(prefix).padEnd(digitsMax, '0'), 'hex');
+  const last = Buffer.from(digits(prefix).padEnd(digitsMax, 'f'), 'hex');
+  // One byte more than the last of them has: every hash of them is below it.
+  return { from, to: Buffer.concat([last, Buffer.of(0)]) };
+}
+
+function digits(prefix: Uint8Array): string {
+  return Array.from(prefix, (digit) => digit.toString(16)).join('');
+}
