@@ -1,4 +1,5 @@
-/** A load beside what is measured: a thousand objects of two to ten kilobytes, placed everywhere, written anew pass after pass until it is told to stop. */
+/** A load beside what is measured: a thousand objects of two to ten kilobytes, placed everywhere, written anew pass after pass until it is told to stop: as fast as the node takes them, or at a pace. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient } from '../../center/cli/api-client.ts';
 
 const namespace = 'bulk';
@@ -11,14 +12,17 @@ const writers = 4;
 export class Bulk {
   readonly #api: ApiClient;
   readonly #space: string;
+  /** Between two writes of one writer; undefined: the next one begins when the last one was accepted. */
+  readonly #everyMs: number | undefined;
   #stopped = false;
   #running: Promise<void>[] = [];
   /** Writes that were accepted. */
   written = 0;
 
-  constructor(api: ApiClient, space: string) {
+  constructor(api: ApiClient, space: string, perSecond?: number) {
     this.#api = api;
     this.#space = space;
+    this.#everyMs = perSecond === undefined ? undefined : (writers * 1_000) / perSecond;
   }
 
   async start(): Promise<void> {
@@ -45,7 +49,14 @@ export class Bulk {
   }
 
   async #write(first: number): Promise<void> {
+    // The writers begin one after the other, so that four do not always come at once.
+    let dueMs = performance.now() + ((this.#everyMs ?? 0) * first) / writers;
     for (let i = first; !this.#stopped; i += writers) {
+      if (this.#everyMs !== undefined) {
+        await delay(Math.max(0, dueMs - performance.now()));
+        // What a slow moment has held up is not made good in a burst.
+        dueMs = Math.max(dueMs, performance.now() - this.#everyMs) + this.#everyMs;
+      }
       const name = `object-${i % objects}`;
       const bytes = bytesMin + ((i * 7_919) % (bytesMax - bytesMin));
       await this.#api.apply(this.#space, `/api/v1/namespaces/${namespace}/configmaps/${name}`, {
