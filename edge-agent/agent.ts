@@ -255,8 +255,8 @@ export class Agent {
   #rested(key: string): void {
     this.#observer.rested(key);
     if (!this.#records.get(key)) this.#endLeaving(key);
-    // One that was suspect is watched once work on it has gone well.
-    else if (!this.#crashes.isHeldOff(key)) this.#observer.track(key);
+    // One that was suspect is watched once work on it has gone well, and looked at once more: what the cluster made of it meanwhile, nobody has heard.
+    else if (!this.#crashes.isHeldOff(key) && this.#observer.track(key)) this.#applier.due(key);
   }
 
   /** Watched is what is on record: what this agent may have brought to the cluster. */

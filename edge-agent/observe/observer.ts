@@ -76,8 +76,12 @@ export class Observer {
     this.#watches.clear();
   }
 
-  track(key: string): void {
-    this.#watch(parseKey(key)).keys.add(key);
+  /** False: it was tracked. Otherwise the watch of its resource may have told of the object already, also if it begins only now. */
+  track(key: string): boolean {
+    const { keys } = this.#watch(parseKey(key));
+    const isNew = !keys.has(key);
+    keys.add(key);
+    return isNew;
   }
 
   untrack(key: string): void {

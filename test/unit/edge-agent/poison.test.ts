@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { hash128 } from '../../../core/object/hash.ts';
-import { AgentBench, configMap, namespace, path } from './support/agent-bench.ts';
+import { AgentBench, configMap, deployment, namespace, path } from './support/agent-bench.ts';
 
 const shop = 'center.retail/shop';
 const [good, bad] = ['/configmaps/shop/good', '/configmaps/shop/bad'];
@@ -100,3 +100,25 @@ it('an object that ends the agent is left alone after two ends, while the others
   expect(bench.said(`state/center.retail/${bad}`)?.attributes).toMatchObject({ applied: true });
   expect(bench.said(`node/${path}`)?.attributes.quarantined).toBeUndefined();
 });
+
+it.each([
+  ['the only one of its kind', []],
+  ['one of several', ['other']],
+])(
+  'an object that is brought alone after an end is reported as the cluster made it meanwhile: %s',
+  async (_, others) => {
+    const bench = await started();
+    const web = 'apps/deployments/shop/web';
+    const placed = (name: string, replicas = 2) =>
+      bench.object(`apps/deployments/shop/${name}`, deployment(name, replicas), ['shop']);
+    await bench.receive(...[...others, 'web'].map((name) => placed(name)), bench.target(shop));
+    bench.cluster.hangs = web;
+    bench.receiveUnheard(placed('web', 3));
+    await bench.crash();
+    bench.cluster.hangs = undefined;
+    bench.cluster.onApplied = (key) => bench.cluster.settle(key, 3);
+    await bench.crash();
+    await bench.advance(1_000);
+    expect(bench.said(`state/center.retail/${web}`)?.attributes).toMatchObject({ applied: true, available: true });
+  },
+);

@@ -54,6 +54,15 @@ describe('the observer', () => {
     expect(log).toEqual([`changed ${web}`, `drifted ${web}`]);
   });
 
+  it('says when an object is new to it, of which its watch may have told already', () => {
+    const { cluster, observer } = bench();
+    cluster.write(web, (object) => Object.assign(object, deployment('1', 2)));
+    expect(observer.track(web)).toBe(true);
+    expect(observer.track(web)).toBe(false);
+    observer.untrack(web);
+    expect(observer.track(web)).toBe(true);
+  });
+
   it('reports an object that was not among the first of its watch', () => {
     const { observer, log } = bench();
     observer.track(web);

@@ -38,6 +38,8 @@ export class FakeCluster implements Cluster {
   readonly silent = new Set<string>();
   /** A key about which it never answers, as when the process ends meanwhile. */
   hangs: string | undefined;
+  /** Controllers look at what was applied, once that was answered. */
+  onApplied: (key: string) => void = () => {};
   /** Answers to `get` wait for it. */
   gate: Promise<void> = Promise.resolve();
   readonly #kinds = new Map(Object.entries(resources));
@@ -63,6 +65,7 @@ export class FakeCluster implements Cluster {
       },
     });
     if (object.kind === 'CustomResourceDefinition') this.#serve(object);
+    setImmediate(() => this.onApplied(key));
     return stored;
   }
 
