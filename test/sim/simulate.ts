@@ -117,9 +117,12 @@ async function heal(world: World, performer: Performer, plan: Plan, releases: Re
     host.start();
     if (!host.isGone) performer.perform({ do: 'list', node: host.id });
   }
-  // One that has left stays known for as long as its parent's inventory names it, and silent.
+  // One that has left stays known for as long as its parent's inventory names it, and silent. Of siblings all have to be cut off.
+  const isDead = (path: string) =>
+    [...world.hosts.values()].filter((host) => host.path === path).every(({ id }) => dead.includes(id));
+  const deadPaths = dead.filter(isDead);
   const isCutOff = (path: string) =>
-    world.hosts.get(path)?.isGone === true || dead.some((one) => path === one || path.startsWith(`${one}:`));
+    world.hosts.get(path)?.isGone === true || deadPaths.some((one) => path === one || path.startsWith(`${one}:`));
   const deadlineMs = world.nowMs + convergeWithinMs;
   for (;;) {
     await world.run(world.nowMs + lookEveryMs);

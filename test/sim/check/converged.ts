@@ -1,6 +1,6 @@
 /** Invariants 1, 11 and 12, after healing: every agent holds what the model says, and every placement tells of it. Undefined: all is well. */
 import type { KubeObject } from '../../../core/object/meta.ts';
-import { type Expectation, expectation, heldBy, type ModelPlacement } from '../model/expected.ts';
+import { type Expectation, expectation, heldBy, isBelow, type ModelPlacement } from '../model/expected.ts';
 import type { Releases } from '../model/releases.ts';
 import type { World } from '../world.ts';
 import { prunedWrong } from './pruned.ts';
@@ -14,7 +14,11 @@ export function notConverged(
 ): string | undefined {
   const model = expectation(world, releases);
   if (!model) return 'a node does not serve';
-  return prunedWrong(world, model, isCutOff) ?? objectsWrong(world, model, isCutOff) ?? summariesWrong(model, isCutOff);
+  return (
+    prunedWrong(world, model, isCutOff) ??
+    objectsWrong(world, model, isCutOff) ??
+    summariesWrong(world, model, isCutOff)
+  );
 }
 
 function objectsWrong(world: World, model: Expectation, isCutOff: (path: string) => boolean): string | undefined {
@@ -44,12 +48,14 @@ const waiting = new Set(['Paused', 'RolledBack', 'WaitingForGate']);
 /** Or goes on by itself, each wave 90 s later. */
 const nobodyThere = 'none of its destinations is connected';
 
-function summariesWrong(model: Expectation, isCutOff: (path: string) => boolean): string | undefined {
+function summariesWrong(world: World, model: Expectation, isCutOff: (path: string) => boolean): string | undefined {
+  const cutOff = [...world.hosts.values()].filter(({ isGone, path }) => !isGone && isCutOff(path));
   for (const placement of model.placements) {
+    const isWhole = !cutOff.some(({ path }) => isBelow(path, placement.host.path));
     const isReached = placement.agents.filter((path) => !isCutOff(path));
     if (isCutOff(placement.host.path)) continue;
     const broken = placement.broken.filter((path) => !isCutOff(path));
-    const wrong = summaryWrong(placement, isReached.length, broken.length);
+    const wrong = summaryWrong(placement, { reached: isReached.length, broken: broken.length, isWhole });
     if (wrong) return wrong;
     const told = isReached.length === placement.agents.length ? userSummariesWrong(placement) : undefined;
     if (told) return told;
@@ -69,8 +75,7 @@ function userSummariesWrong({ host, space, object, agents, delivered }: ModelPla
 /** The fold over the leaves: by now each one that is reached has all objects, and all of them are available. */
 function summaryWrong(
   { host, space, object, agents, isUnfinished }: ModelPlacement,
-  reached: number,
-  broken: number,
+  { reached, broken, isWhole }: { readonly reached: number; readonly broken: number; readonly isWhole: boolean },
 ): string | undefined {
   const { observedGeneration, summary = {}, rollout } = (object as KubeObject & { status?: Status }).status ?? {};
   const title = `${host.title}/${space} ${object.metadata.name}`;
@@ -79,8 +84,8 @@ function summaryWrong(
   }
   const { expected = -1, fresh, stale = 0, never = 0, quarantined = 0 } = summary;
   const told = JSON.stringify(summary);
-  // Of a subtree that is cut off, nodes above know what it told last, if anything.
-  if (reached === agents.length && expected !== agents.length)
+  // Of a subtree that is cut off, nodes above know what it told last, if anything: also of agents that were removed there since.
+  if (isWhole && reached === agents.length && expected !== agents.length)
     return `${title} expects ${agents.length} places, told is ${told}`;
   if ((fresh ?? 0) + stale + never + quarantined !== expected) return `${title}: the parts are not the whole: ${told}`;
   if (isUnfinished) {

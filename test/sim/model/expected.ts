@@ -192,6 +192,6 @@ export function contentOf(object: KubeObject): string {
   return stableStringify({ data, image: containers?.[0]?.image, part });
 }
 
-function isBelow(path: string, above: string): boolean {
+export function isBelow(path: string, above: string): boolean {
   return above === '' || path.startsWith(`${above}:`);
 }

@@ -61,7 +61,8 @@ export function planOf(seed: number, mode: Mode): Plan {
     mode,
     nodes: planned,
     steps: steps.sort(byTime),
-    quiet: quiet.sort(byTime),
+    // A line that is dead for good is not mended in the middle either: what people did meanwhile would come by it, and is no fault's doing.
+    quiet: quiet.filter(({ action }) => action.do !== 'mend' || !dead.includes(action.node)).sort(byTime),
     dead,
     forgets: forgets.length > 0,
   };
