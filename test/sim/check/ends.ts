@@ -24,7 +24,8 @@ export function consumerOf(connection: Connection, feed: Feed): FeedEnd {
 
 /**
  * What a consumer that has come to `cursor` lacks, or has too much, given the producer's rows as they are: undefined if nothing. A row up to the
- * cursor must be there, unless the consumer has a newer origin's; what is there must be there, or have been superseded behind the cursor.
+ * cursor must be there, unless the consumer has a newer origin's; what is there must be there, or have been superseded behind the cursor, or be held:
+ * an agent that moved may have more of its former parent than it lets go at once.
  */
 export function gap(producer: FeedEnd, consumer: FeedEnd, held: MemoryStore, cursor: number): string | undefined {
   // What a liar has made it believe is found by the digests, which are compared later.
@@ -50,8 +51,9 @@ export function gap(producer: FeedEnd, consumer: FeedEnd, held: MemoryStore, cur
     return `${nameOf(producer, row)} of revision ${row.revision} is ${own ? 'another' : 'not there'}`;
   }
   if (mayHold) return undefined;
+  const heldBack = Rows.of(held, (rows) => rows.heldHashes(consumer.table));
   for (const [hash, own] of has ?? []) {
-    if (own.content !== undefined && !sent.has(hash))
+    if (own.content !== undefined && !sent.has(hash) && !heldBack.has(hash))
       return `${nameOf(consumer, own)} is there, and its producer has none`;
   }
   return undefined;

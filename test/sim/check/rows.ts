@@ -130,17 +130,22 @@ export class Rows {
     return found && (JSON.parse(found.toString()) as { at: number; sequence: number; gone?: true });
   }
 
-  /** Keys of the entries that a consumer keeps although its producer lacks them, until a person says that they may go. */
+  /** Key hashes, in hex, of what a consumer keeps although its producer lacks it, until a person says that it may go. */
+  heldHashes(table: string): Set<string> {
+    const id = this.table(table);
+    if (id === undefined) return new Set();
+    const from = at('heldRow', id);
+    const keys = Array.from(this.#reader.scan({ from, to: at('heldRow', id + 1) }), ([key]) => key);
+    // The row of the table itself is what is said of all of them.
+    const rows = keys.filter((key) => key.length > from.length);
+    return new Set(rows.map((key) => Buffer.from(key.subarray(from.length)).toString('hex')));
+  }
+
+  /** The keys of those entries. */
   heldKeys(table: string): string[] {
     const id = this.table(table);
-    if (id === undefined) return [];
-    const from = at('heldRow', id);
-    // The row of the table itself is what is said of all of them.
-    const held = Array.from(this.#reader.scan({ from, to: at('heldRow', id + 1) }), ([key]) =>
-      key.subarray(from.length),
-    );
-    return held.flatMap((hash) => {
-      const content = hash.length === 0 ? undefined : this.row(id, hash)?.content;
+    return [...this.heldHashes(table)].flatMap((hash) => {
+      const content = id === undefined ? undefined : this.row(id, Buffer.from(hash, 'hex'))?.content;
       return content === undefined ? [] : [this.keyOf(content)];
     });
   }

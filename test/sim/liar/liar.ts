@@ -219,8 +219,8 @@ export class Liar {
 
 const liesEnd = 'a session ends by a lie, and by nothing else';
 
-/** Reasons that have nothing to do with what was said. */
-const isOther = /newer session|has taken its place|the connection broke|^ended$|^the (parent|child) ends/;
+/** Reasons that have nothing to do with what was said; none at all is given by a line that breaks in order. */
+const isOther = /^$|newer session|has taken its place|the connection broke|^ended$|^the (parent|child) ends/;
 
 /** Where the other side is in the feed that is lied about; what never was there begins somewhere. */
 function placeOf(tuple: ResumeTuple | undefined): Pick<Known, 'epoch' | 'incarnation' | 'cursor'> {
