@@ -3,6 +3,7 @@ import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 import { createAuthority, issueNode, issueUser, type KeyAndCertificate } from '../../core/identity/authority.ts';
+import { splitReplica } from '../../core/identity/replica.ts';
 import { type Clock, systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import type { PeerIdentity } from '../../core/wire/link.ts';
@@ -21,9 +22,10 @@ export class TestTree {
     this.authority = authority;
   }
 
-  /** `clock`: when it is issued. */
-  async credentials(path: string, role: PeerIdentity['role'], clock: Clock = systemClock): Promise<NodeCredentials> {
-    const node = { tree: this.name, path, role, hosts: ['127.0.0.1', 'localhost'] };
+  /** `named`: its path, with the number of a sibling: `eu~1`. `clock`: when it is issued. */
+  async credentials(named: string, role: PeerIdentity['role'], clock: Clock = systemClock): Promise<NodeCredentials> {
+    const { name: path, replica } = splitReplica(named);
+    const node = { tree: this.name, path, role, replica, hosts: ['127.0.0.1', 'localhost'] };
     return this.with(await issueNode(this.authority, node, { clock, random: systemRandom }));
   }
 

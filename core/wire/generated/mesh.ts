@@ -59,7 +59,11 @@ export interface Proof {
   /** 32 random bytes. */
   challenge: Buffer;
   hello: Sealed | undefined;
-  welcome: Sealed | undefined;
+  welcome:
+    | Sealed
+    | undefined;
+  /** Beside a challenge: which of several siblings it comes from, 0 for the first. The child says by it to whom it attaches; the welcome proves it. */
+  replica?: number | undefined;
 }
 
 export interface Sealed {
@@ -649,7 +653,7 @@ export const ResumeTuple: MessageFns<ResumeTuple> = {
 };
 
 function createBaseProof(): Proof {
-  return { challenge: Buffer.alloc(0), hello: undefined, welcome: undefined };
+  return { challenge: Buffer.alloc(0), hello: undefined, welcome: undefined, replica: undefined };
 }
 
 export const Proof: MessageFns<Proof> = {
@@ -662,6 +666,9 @@ export const Proof: MessageFns<Proof> = {
     }
     if (message.welcome !== undefined) {
       Sealed.encode(message.welcome, writer.uint32(26).fork()).join();
+    }
+    if (message.replica !== undefined) {
+      writer.uint32(32).uint32(message.replica);
     }
     return writer;
   },
@@ -701,6 +708,14 @@ export const Proof: MessageFns<Proof> = {
             }
 
             message.welcome = Sealed.decode(reader, reader.uint32());
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.replica = reader.uint32();
             continue;
           }
         }

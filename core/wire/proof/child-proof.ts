@@ -3,12 +3,13 @@
  * Retry is handed on unproven: who terminates TLS could as well cut the line.
  */
 import { expiryOfChains } from '../../identity/expiry.ts';
+import { replicasMax } from '../../identity/replica.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Random } from '../../runtime/random.ts';
 import type { Way } from '../dialer/way.ts';
 import { type Frame, Hello, type Sealed, Welcome } from '../generated/mesh.ts';
-import type { Dialer, Expiry, Link, LinkEvents } from '../link.ts';
+import type { Dialer, Expiry, Link, LinkEvents, PeerIdentity } from '../link.ts';
 import { currentOf, perCredentials } from '../node-credentials.ts';
 import { PassedLink } from './passed-link.ts';
 import { nonceBytes, proofFrame, proven, type SessionNonces, Signer } from './seal.ts';
@@ -36,6 +37,8 @@ class ChildProof implements LinkEvents {
   #state: State = 'challenge';
   #link: Link | undefined;
   #nonces: SessionNonces | undefined;
+  /** Which of several siblings the challenge says that it comes from; a parent of an older version does not say. */
+  #replica: number | undefined;
   #expiry: Expiry | undefined;
   /** Settles the dial. */
   #settle: ((error?: Error) => void) | undefined;
@@ -63,7 +66,7 @@ class ChildProof implements LinkEvents {
     }
     return new PassedLink(
       link,
-      this.#way.parent,
+      this.#peer(),
       (frame) => this.#outgoing(frame),
       () => this.#expiry,
     );
@@ -98,13 +101,24 @@ class ChildProof implements LinkEvents {
     this.#settle?.(error ?? new BanyanError('Unavailable', `${this.#way.shown}: closed before a challenge came`));
   }
 
+  /** To whom the child attaches is in its hello: by what was said. The welcome proves it, or the session ends. */
+  #peer(): PeerIdentity {
+    const { parent } = this.#way;
+    return this.#replica ? { ...parent, replica: this.#replica } : parent;
+  }
+
   #onChallenge({ frame }: Frame): void {
-    const challenge = frame?.$case === 'proof' ? frame.value.challenge : undefined;
+    const { challenge, replica } = frame?.$case === 'proof' ? frame.value : {};
     if (challenge?.length !== nonceBytes) {
       const words = 'the parent sends no challenge: with link.terminatedTls it has to be one that takes such children';
       return this.#fail(new BanyanError('Protocol', `${this.#way.shown}: ${words}`));
     }
+    if (replica !== undefined && replica >= replicasMax) {
+      const words = `the challenge is of sibling ${replica}; there are at most ${replicasMax}`;
+      return this.#fail(new BanyanError('Protocol', `${this.#way.shown}: ${words}`));
+    }
     this.#nonces = { challenge, nonce: this.#nonce };
+    this.#replica = replica;
     this.#state = 'welcome';
     this.#settle?.();
   }
@@ -128,6 +142,11 @@ class ChildProof implements LinkEvents {
     const peer = proven('parent', sealed, this.#nonces!, { caPem, wallMs: this.#clock.wallMs() });
     const refusal = this.#way.notMeant(peer);
     if (refusal) throw refusal;
+    const { replica = 0 } = peer;
+    if (this.#replica !== undefined && this.#replica !== replica) {
+      const words = `sibling ${this.#replica} has sent the challenge, and sibling ${replica} the welcome`;
+      throw new BanyanError('Unauthorized', `${words}: what is between must keep to one of them for a connection`);
+    }
     this.#expiry = expiryOfChains(this.#signer.certificates, sealed.certificates);
     try {
       return Welcome.decode(sealed.body);

@@ -1,5 +1,6 @@
 /** The parent's side: challenges a child that has shown no certificate, and takes nothing of it but a Hello that answers the challenge. */
 import { expiryOfChains } from '../../identity/expiry.ts';
+import { identityOfCertificate } from '../../identity/peer-identity.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Random } from '../../runtime/random.ts';
@@ -45,7 +46,7 @@ class ParentProof implements LinkEvents {
     this.#timer = options.clock.after(helloWithinMs, () => {
       link.abort(new BanyanError('Unavailable', `no hello came within ${helloWithinMs} ms`));
     });
-    link.send(proofFrame({ challenge: this.#challenge }));
+    link.send(proofFrame({ challenge: this.#challenge, replica: replicaOf(signer) }));
   }
 
   onFrame(frame: Frame): void {
@@ -108,6 +109,11 @@ class ParentProof implements LinkEvents {
     const sealed = this.#signer.seal('parent', Welcome.encode(frame.frame.value).finish(), nonces);
     return proofFrame({ welcome: sealed });
   }
+}
+
+/** Without a certificate of the parent a child cannot see to which of several siblings it has come. */
+function replicaOf({ certificates: [own] }: Signer): number {
+  return own ? (identityOfCertificate(own).replica ?? 0) : 0;
 }
 
 function decodeHello(body: Uint8Array): Hello {

@@ -1,4 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { replicasMax } from '../../../../../core/identity/replica.ts';
 import { systemClock } from '../../../../../core/runtime/clock.ts';
 import { systemRandom } from '../../../../../core/runtime/random.ts';
 import { type Frame, Hello, Welcome } from '../../../../../core/wire/generated/mesh.ts';
@@ -56,11 +57,15 @@ function dial(): Promise<Link> {
 const nextTurn = () => new Promise(setImmediate);
 
 /** As far as the hello; the child's nonce. */
-async function greeted(): Promise<Buffer> {
+async function greeted(replica?: number): Promise<Buffer> {
   const dialed = dial();
   await nextTurn();
-  parent.onFrame(proofFrame({ challenge }));
+  parent.onFrame(proofFrame(replica === undefined ? { challenge } : { challenge, replica }));
   (await dialed).send(hello);
+  return nonceSent();
+}
+
+function nonceSent(): Buffer {
   const { frame } = sent.at(-1)!;
   if (frame?.$case !== 'proof') throw new Error('no sealed hello was sent');
   return frame.value.hello!.nonce;
@@ -109,6 +114,39 @@ describe("a child's link where TLS is terminated", () => {
     await nextTurn();
     expect(log.frames).toEqual([]);
     expect(log.closes[0]).toMatchObject({ code: 'Unauthorized', message: expect.stringContaining('without a proof') });
+  });
+
+  it('says to which of several siblings it leads, by what the challenge says, before the hello is made', async () => {
+    const dialed = dial();
+    await nextTurn();
+    parent.onFrame(proofFrame({ challenge, replica: 1 }));
+    const link = await dialed;
+    expect(link.peer).toEqual({ path: 'eu', role: 'relay', replica: 1 });
+    link.send(hello);
+    await answeredBy(await tree.credentials('eu~1', 'relay'), nonceSent());
+    expect(log.frames).toEqual([welcome]);
+  });
+
+  it.each([
+    [1, 'eu', 'sibling 1 has sent the challenge, and sibling 0 the welcome'],
+    [0, 'eu~1', 'sibling 0 has sent the challenge, and sibling 1 the welcome'],
+  ])('ends when the challenge was of sibling %i and the welcome is of %s', async (replica, path, words) => {
+    const nonce = await greeted(replica);
+    await answeredBy(await tree.credentials(path, 'relay'), nonce);
+    expect(log.frames).toEqual([]);
+    expect(log.closes[0]).toMatchObject({ code: 'Unauthorized', message: expect.stringContaining(words) });
+  });
+
+  it('takes the welcome of whichever sibling a parent is that does not say it, as older versions do', async () => {
+    await answeredBy(await tree.credentials('eu~1', 'relay'), await greeted());
+    expect(log.frames).toEqual([welcome]);
+  });
+
+  it('is not made by a sibling that can not be', async () => {
+    const dialed = dial();
+    await nextTurn();
+    parent.onFrame(proofFrame({ challenge, replica: replicasMax }));
+    await expect(dialed).rejects.toMatchObject({ code: 'Protocol', message: expect.stringContaining('sibling 8') });
   });
 
   it('hands on a retry, which proves nothing and grants nothing', async () => {
