@@ -1,6 +1,9 @@
 /**
  * Tries the transports in their order and remembers what worked, which it begins with the next time. A transport has worked when a frame
  * of the parent came over it: a gateway may take a connection and then hold back what it does not understand.
+ *
+ * What worked need not be the best that would: a parent that comes up between two attempts is found over the second choice, and a way may be
+ * mended. So after a while a dial has the order anew. No session is ended for it.
  */
 import type { Clock } from '../runtime/clock.ts';
 import { BanyanError, describeError } from '../runtime/errors.ts';
@@ -25,19 +28,28 @@ export function autoDialer(options: AutoDialerOptions): Dialer {
   return new AutoDialer(options);
 }
 
+/** The first time soon, since a parent that is just starting is the common case; then twice as long each time that it was in vain. */
+export const anewFirstMs = 60_000;
+/** Each costs half of a dial where a firewall is silent: one in an hour is nothing. */
+export const anewMaxMs = 3_600_000;
+
 class AutoDialer implements Dialer {
   readonly #options: AutoDialerOptions;
+  #anewAfterMs = anewFirstMs;
+  #anewAtMs: number;
   /** Went over it, and nothing came: the others are tried before. */
   #silent: string | undefined;
 
   constructor(options: AutoDialerOptions) {
     this.#options = options;
+    this.#anewAtMs = options.clock.monotonicMs() + anewFirstMs;
   }
 
   /** One attempt with each at most, all of them together within the time. */
   async dial(events: LinkEvents, timeoutMs: number): Promise<Link> {
     const { dialers, log, clock } = this.#options;
-    const order = this.#order();
+    const anew = this.#isTimeForAnew();
+    const order = this.#order(anew);
     const untilMs = clock.monotonicMs() + timeoutMs;
     const failures: BanyanError[] = [];
     for (const [i, transport] of order.entries()) {
@@ -49,15 +61,27 @@ class AutoDialer implements Dialer {
       } catch (error) {
         const failure = asBanyanError(error);
         failures.push(failure);
-        if (!otherMayHelp(failure)) break;
+        if (!otherMayHelp(failure) && !anew) break;
         log.debug({ transport, reason: failure.message }, 'a transport did not reach the parent');
       }
     }
     throw together(failures);
   }
 
-  #order(): string[] {
+  /** What is kept is not the first choice, and that was not tried for long. */
+  #isTimeForAnew(): boolean {
+    const { dialers, memory, clock } = this.#options;
+    const [first] = Object.keys(dialers);
+    const kept = memory.read();
+    if (kept === undefined || kept === first || clock.monotonicMs() < this.#anewAtMs) return false;
+    this.#anewAfterMs = Math.min(anewMaxMs, 2 * this.#anewAfterMs);
+    this.#anewAtMs = clock.monotonicMs() + this.#anewAfterMs;
+    return true;
+  }
+
+  #order(anew: boolean): string[] {
     const all = Object.keys(this.#options.dialers);
+    if (anew) return all;
     const kept = this.#options.memory.read();
     const rank = (name: string) => (name === this.#silent ? 2 : name === kept ? 0 : 1);
     return all.sort((a, b) => rank(a) - rank(b));
@@ -86,6 +110,8 @@ class AutoDialer implements Dialer {
     const { memory, log } = this.#options;
     if (this.#silent === transport) this.#silent = undefined;
     if (memory.read() === transport) return;
+    this.#anewAfterMs = anewFirstMs;
+    this.#anewAtMs = this.#options.clock.monotonicMs() + anewFirstMs;
     log.info({ transport }, 'this transport reaches the parent, and is tried first from now on');
     memory.keep(transport);
   }

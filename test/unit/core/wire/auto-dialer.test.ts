@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { BanyanError, type ErrorCode } from '../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
-import { autoDialer, type TransportMemory } from '../../../../core/wire/auto-dialer.ts';
+import { anewFirstMs, anewMaxMs, autoDialer, type TransportMemory } from '../../../../core/wire/auto-dialer.ts';
 import type { Dialer, Link, LinkEvents } from '../../../../core/wire/link.ts';
 import { beat, LinkLog } from '../../../support/link-log.ts';
 
@@ -116,6 +116,53 @@ describe('a dialer that finds its transport', () => {
     tried.length = 0;
     await dialer.dial(new LinkLog(), 10_000);
     expect(tried).toEqual(['grpc']);
+  });
+
+  it('has its order anew after a minute, and keeps the better one if that works', async () => {
+    kept.push('websocket');
+    dialer = make();
+    clock.advance(anewFirstMs - 1);
+    expect((await dialer.dial(new LinkLog(), 10_000)).transport).toBe('websocket');
+    clock.advance(1);
+    expect((await dialer.dial(new LinkLog(), 10_000)).transport).toBe('grpc');
+    grpc.events!.onFrame(beat(1));
+    expect(kept).toEqual(['websocket', 'grpc']);
+    clock.advance(anewMaxMs);
+    tried.length = 0;
+    await dialer.dial(new LinkLog(), 10_000);
+    expect(tried).toEqual(['grpc']);
+  });
+
+  it.each(['Unavailable', 'Unauthorized', 'Forbidden'] as const)(
+    'goes on to what is known to work when the better one fails with %s again, and waits twice as long each time, an hour at most',
+    async (code) => {
+      kept.push('websocket');
+      dialer = make();
+      grpc.fails = code;
+      const waitsMs: number[] = [];
+      let waitedMs = 0;
+      while (waitsMs.length < 9) {
+        clock.advance(anewFirstMs);
+        waitedMs += anewFirstMs;
+        tried.length = 0;
+        expect((await dialer.dial(new LinkLog(), 10_000)).transport).toBe('websocket');
+        websocket.events!.onFrame(beat(1));
+        if (tried[0] !== 'grpc') continue;
+        waitsMs.push(waitedMs);
+        waitedMs = 0;
+      }
+      expect(waitsMs.map((ms) => ms / 60_000)).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
+      expect(kept).toEqual(['websocket']);
+    },
+  );
+
+  it('takes one that connects again and carries nothing for the last choice until the order is anew', async () => {
+    kept.push('websocket');
+    dialer = make();
+    clock.advance(anewFirstMs);
+    expect((await dialer.dial(new LinkLog(), 10_000)).transport).toBe('grpc');
+    grpc.events!.onClose(new BanyanError('Unavailable', 'no welcome came'));
+    expect((await dialer.dial(new LinkLog(), 10_000)).transport).toBe('websocket');
   });
 
   it('does not read what an older version has kept under another name', async () => {
