@@ -3,7 +3,7 @@
  *
  * A session that ends is tried again at the same parent once, since a line that blinks is no reason to move; then at the next, and so on round. A
  * child that lives elsewhere goes home when its session there ends, or when it has lived there for long: sooner, two siblings that come and go would
- * have it move each time.
+ * have it move each time. Of one that is cut off from the root it leaves for the next (root-watch.ts).
  */
 
 export interface Candidates {
@@ -26,9 +26,10 @@ export function notReached({ count, next }: Candidates): Candidates {
   return { count, next: (next + 1) % count };
 }
 
-/** A connection to `next` has ended. `home`: the child itself ended it, to go there. */
-export function ended(state: Candidates, afterMs: number, home = false): Candidates {
+/** A connection to `next` has ended. `goes`: the child itself ended it, to go there. */
+export function ended(state: Candidates, afterMs: number, goes?: 'home' | 'on'): Candidates {
   const { count, next } = state;
-  if (home || (next !== 0 && afterMs >= returnAfterMs)) return { count, next: 0 };
+  if (goes === 'on') return notReached(state);
+  if (goes === 'home' || (next !== 0 && afterMs >= returnAfterMs)) return { count, next: 0 };
   return afterMs >= livedMs ? state : notReached(state);
 }

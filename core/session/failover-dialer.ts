@@ -1,8 +1,11 @@
 /** A dialer for a place with siblings: each dial goes to the one whose turn it is (candidates.ts). With one parent it is that parent's dialer. */
 import type { Clock, Timer } from '../runtime/clock.ts';
+import { BanyanError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
+import type { Frame } from '../wire/generated/mesh.ts';
 import type { Dialer, Link, LinkEvents } from '../wire/link.ts';
 import { type Candidates, candidates, ended, notReached, returnAfterMs } from './candidates.ts';
+import { attachedAnew, heardOfRoot, homewardFactor, rootWatch } from './root-watch.ts';
 
 export interface FailoverPorts {
   readonly clock: Clock;
@@ -13,36 +16,53 @@ export interface FailoverPorts {
 export function failoverDialer({ clock, random }: FailoverPorts, dialers: readonly Dialer[]): Dialer {
   if (dialers.length === 1) return dialers[0]!;
   let state: Candidates = candidates(dialers.length);
+  let watch = rootWatch;
   return {
     async dial(events, timeoutMs) {
       const index = state.next;
       const sinceMs = clock.monotonicMs();
       let goesHome: Timer | undefined;
-      let returning = false;
+      let goes: 'home' | 'on' | undefined;
+      let link: Link | undefined;
+      let left: string | undefined;
+      const listen = ({ frame }: Frame): void => {
+        if (frame?.$case !== 'beat' || goes) return;
+        const heard = { ageMs: frame.value.rootAgeMs, nowMs: clock.monotonicMs(), isHome: index === 0 };
+        const next = heardOfRoot(watch, heard, () => random.fraction());
+        watch = next.watch;
+        if (!next.leaves) return;
+        goes = 'on';
+        left = `the parent has heard nothing of the root for ${Math.round(heard.ageMs / 1000)} s: a sibling of it is tried`;
+        link?.close(left);
+      };
       const watched: LinkEvents = {
-        onFrame: (frame) => events.onFrame(frame),
+        onFrame: (frame) => {
+          events.onFrame(frame);
+          listen(frame);
+        },
         onBytes: (count) => events.onBytes(count),
         onDrain: () => events.onDrain(),
         onClose: (error) => {
           goesHome?.stop();
-          state = ended(state, clock.monotonicMs() - sinceMs, returning);
-          events.onClose(error);
+          state = ended(state, clock.monotonicMs() - sinceMs, goes);
+          events.onClose(left === undefined ? error : new BanyanError('Unavailable', left));
         },
       };
-      let link: Link;
       try {
         link = await dialers[index]!.dial(watched, timeoutMs);
       } catch (error) {
         state = notReached(state);
         throw error;
       }
+      watch = attachedAnew(watch);
+      const made = link;
       if (index !== 0) {
-        goesHome = clock.after(returnAfterMs * (1 + random.fraction()), () => {
-          returning = true;
-          link.close('the child goes back to its home');
+        goesHome = clock.after(returnAfterMs * homewardFactor(watch) * (1 + random.fraction()), () => {
+          goes = 'home';
+          made.close('the child goes back to its home');
         });
       }
-      return link;
+      return made;
     },
   };
 }

@@ -14,6 +14,7 @@ const commands: { readonly [word: string]: (world: SiblingWorld, ...args: string
   swallow: (world, child, sibling, from) => world.swallow(child!, sibling!, from),
   // put SIBLING KEY BODY REVISION
   put: (world, sibling, key, body, revision) => world.put(sibling!, key!, body!, Number(revision)),
+  'cut-off': (world, sibling) => world.cutOff(sibling!),
   reached: (world, sibling, revision) => world.reached(sibling!, Number(revision)),
   show: (world, child) => world.show(child!),
 };

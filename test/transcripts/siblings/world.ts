@@ -31,6 +31,8 @@ interface Sibling {
   marks: Watermarks;
   /** With which the child attached here last. */
   sequence: number;
+  /** Since when it hears nothing from above. */
+  cutOffAtMs: number | undefined;
 }
 
 interface Child {
@@ -115,6 +117,13 @@ export class SiblingWorld {
     const running = this.#siblings.get(sibling)!;
     running.marks = { [source]: revision };
     running.session.watermarksChanged();
+  }
+
+  /** Its own uplink is dead: it hears nothing from above, and nobody there of it. */
+  cutOff(sibling: string): void {
+    const running = this.#siblings.get(sibling)!;
+    running.cutOffAtMs = running.clock.monotonicMs();
+    this.#decide((above) => above.connection(splitReplica(sibling).replica, false));
   }
 
   show(child: string): string[] {
@@ -236,9 +245,20 @@ export class SiblingWorld {
       acknowledged() {},
       connected: () => this.#say(`${name}: kid is connected`),
       disconnected: (_child, reason) => this.#say(`${name}: kid is disconnected: ${reason}`),
-      rootAgeMs: () => 0,
+      rootAgeMs: () => {
+        const sinceMs = this.#siblings.get(name)?.cutOffAtMs;
+        return sinceMs === undefined ? 0 : clock.monotonicMs() - sinceMs;
+      },
     });
-    this.#siblings.set(name, { clock, session, store, marks: {}, sequence: -1, producer: feeds.producer });
+    this.#siblings.set(name, {
+      clock,
+      session,
+      store,
+      marks: {},
+      sequence: -1,
+      producer: feeds.producer,
+      cutOffAtMs: undefined,
+    });
     this.#decide((above) => above.connection(replica, true));
   }
 

@@ -34,7 +34,12 @@ describe('which parent is tried next', () => {
 
   it('is home after a long time elsewhere, and when the child itself ended the session for that', () => {
     expect(ended({ count: 2, next: 1 }, returnAfterMs).next).toBe(0);
-    expect(ended({ count: 2, next: 1 }, livedMs, true).next).toBe(0);
+    expect(ended({ count: 2, next: 1 }, livedMs, 'home').next).toBe(0);
+  });
+
+  it('is the next one when the child itself left one that is cut off, however long it was there', () => {
+    expect(ended({ count: 3, next: 1 }, returnAfterMs, 'on').next).toBe(2);
+    expect(ended({ count: 2, next: 1 }, livedMs, 'on').next).toBe(0);
   });
 });
 

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+import {
+  attachedAnew,
+  fresherByMs,
+  heardOfRoot,
+  homewardFactor,
+  leaveSpreadMs,
+  type RootWatch,
+  rootStaleMs,
+  rootWatch,
+  staysForMs,
+} from '../../../../core/session/root-watch.ts';
+
+const beatMs = 15_000;
+
+/** Beats of a sibling, until the child leaves it or the time is over: when it leaves. */
+function beats(
+  watch: RootWatch,
+  {
+    fromMs,
+    forMs,
+    isHome = true,
+    ageMs,
+  }: { fromMs: number; forMs: number; isHome?: boolean; ageMs: (atMs: number) => number },
+  fraction = 0.5,
+): { watch: RootWatch; leftAtMs: number | undefined } {
+  let now = watch;
+  for (let atMs = fromMs; atMs <= fromMs + forMs; atMs += beatMs) {
+    const { watch: next, leaves } = heardOfRoot(now, { ageMs: ageMs(atMs), nowMs: atMs, isHome }, () => fraction);
+    now = next;
+    if (leaves) return { watch: now, leftAtMs: atMs };
+  }
+  return { watch: now, leftAtMs: undefined };
+}
+/** Of one that has heard of the root at 0 for the last time. */
+const cutOff = (atMs: number) => atMs;
+const day = 86_400_000;
+
+describe('a child of siblings that listens to how old the root is', () => {
+  it('stays where the root is fresh, for good', () => {
+    expect(beats(rootWatch, { fromMs: 0, forMs: day, ageMs: () => rootStaleMs - 1 }).leftAtMs).toBeUndefined();
+  });
+
+  it('leaves one that has heard nothing for three minutes, within a minute that is spread by chance', () => {
+    const leftAt = (fraction: number) => beats(rootWatch, { fromMs: 0, forMs: day, ageMs: cutOff }, fraction).leftAtMs!;
+    expect(leftAt(0)).toBe(rootStaleMs);
+    expect(leftAt(0.5)).toBe(rootStaleMs + leaveSpreadMs / 2);
+    expect(leftAt(0.999)).toBeLessThanOrEqual(rootStaleMs + leaveSpreadMs + beatMs);
+  });
+
+  it('does not leave one that hears of the root again while it waits for its moment', () => {
+    const waiting = beats(rootWatch, { fromMs: 0, forMs: rootStaleMs + beatMs, ageMs: cutOff }, 0.9);
+    expect(waiting.leftAtMs).toBeUndefined();
+    const again = heardOfRoot(waiting.watch, { ageMs: 0, nowMs: rootStaleMs + 2 * beatMs, isHome: true }, () => 0);
+    expect([again.leaves, again.watch.leavesAtMs]).toEqual([false, undefined]);
+  });
+
+  it('stays for ten minutes where it has gone to, and counts it as worth it when the root is fresher there by a margin', () => {
+    const left = beats(rootWatch, { fromMs: 0, forMs: day, ageMs: cutOff });
+    const atMs = left.leftAtMs! + 2_000;
+    const judged = (ageMs: number) => heardOfRoot(left.watch, { ageMs, nowMs: atMs, isHome: false }, () => 0).watch;
+    expect(judged(atMs - fresherByMs)).toMatchObject({ vain: 0, left: undefined, staysUntilMs: atMs + staysForMs });
+    expect(judged(atMs - fresherByMs + 1)).toMatchObject({ vain: 1, staysUntilMs: atMs + 2 * staysForMs });
+  });
+
+  it('tries less than ten times on a day on which all of them are cut off', () => {
+    let [watch, atMs, moves, isHome] = [rootWatch, 0, 0, true];
+    for (;;) {
+      const { watch: next, leftAtMs } = beats(watch, { fromMs: atMs, forMs: day - atMs, isHome, ageMs: cutOff });
+      if (leftAtMs === undefined) break;
+      [watch, atMs, moves, isHome] = [attachedAnew(next), leftAtMs + 2_000, moves + 1, !isHome];
+    }
+    expect(moves).toBeGreaterThan(5);
+    expect(moves).toBeLessThan(10);
+  });
+
+  it('takes longer for its way home each time that home was found cut off, until the root is fresh there', () => {
+    let watch: RootWatch = rootWatch;
+    const factors: number[] = [];
+    for (let round = 0; round < 5; round++) {
+      const atMs = round * day;
+      watch = beats(watch, { fromMs: atMs, forMs: day, ageMs: () => rootStaleMs }).watch;
+      watch = heardOfRoot(watch, { ageMs: 0, nowMs: atMs + rootStaleMs, isHome: false }, () => 0).watch;
+      factors.push(homewardFactor(watch));
+    }
+    expect(factors).toEqual([2, 4, 8, 8, 8]);
+    const fresh = heardOfRoot(watch, { ageMs: 0, nowMs: 9 * day, isHome: true }, () => 0).watch;
+    expect(homewardFactor(fresh)).toBe(1);
+  });
+
+  it('begins to wait for its moment anew in another session', () => {
+    const waiting = beats(rootWatch, { fromMs: 0, forMs: rootStaleMs, ageMs: cutOff }, 0.9).watch;
+    expect(waiting.leavesAtMs).toBeDefined();
+    expect(attachedAnew(waiting).leavesAtMs).toBeUndefined();
+    expect(attachedAnew(rootWatch)).toBe(rootWatch);
+  });
+});
