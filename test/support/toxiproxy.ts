@@ -25,7 +25,12 @@ export type Toxic =
   | { readonly type: 'bandwidth'; readonly attributes: { readonly rate: number } }
   | { readonly type: 'latency'; readonly attributes: { readonly latency: number } }
   | { readonly type: 'limit_data'; readonly attributes: { readonly bytes: number } }
-  | { readonly type: 'timeout'; readonly attributes: { readonly timeout: number } };
+  | { readonly type: 'timeout'; readonly attributes: { readonly timeout: number } }
+  /**
+   * Bites the share `toxicity` of the connections, by ending each after its first bytes. Whichever connection is made while it is there ends in
+   * a reset (RST), also where another toxic ends it: with toxicity 0 it makes those ends resets, and nothing else.
+   */
+  | { readonly type: 'reset_peer'; readonly toxicity: 0; readonly attributes: { readonly timeout: 0 } };
 
 /** Data from the node that is dialed to the one that dials is `downstream`. */
 export type Stream = 'upstream' | 'downstream';
