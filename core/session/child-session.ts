@@ -110,6 +110,7 @@ export class ChildSession {
       if (moved) await store.flushed();
       attempt.hello(link, sequence);
     } catch (error) {
+      this.ends.notReached(error);
       log.info({ reason: describeError(error) }, 'the parent was not reached');
       this.#again(describeError(error));
     }

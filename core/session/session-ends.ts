@@ -58,6 +58,14 @@ export class SessionEnds {
   /** Only what has happened: as many as there are words at most. */
   readonly by = new Map<SessionEnd, number>();
 
+  /** Dials that led to no connection: a proxy or gateway that answers something else, a name that nobody has, a certificate of another tree. */
+  readonly undialed = new Map<SessionEnd, number>();
+
+  notReached(error: unknown): void {
+    const end = endOf(error instanceof Error ? error : new Error(String(error)));
+    this.undialed.set(end, (this.undialed.get(end) ?? 0) + 1);
+  }
+
   refuse(refusal: Refusal): void {
     this.refused.set(refusal, (this.refused.get(refusal) ?? 0) + 1);
   }

@@ -34,6 +34,18 @@ export function measureSessions(registry: Registry, { children, parent, rootAgeM
       for (const [reason, count] of parent?.refused ?? []) this.inc({ peer: 'parent', reason }, count);
     },
   });
+  if (parent) {
+    new Counter({
+      name: 'banyan_dial_failures_total',
+      help: 'Dials of the parent that led to no connection, by the reason; the words are in the log and in the status of the Node.',
+      labelNames: ['reason'],
+      registers: [registry],
+      collect() {
+        this.reset();
+        for (const [reason, count] of parent.undialed) this.inc({ reason }, count);
+      },
+    });
+  }
   if (!rootAgeMs) return;
   new Gauge({
     name: 'banyan_root_age_seconds',

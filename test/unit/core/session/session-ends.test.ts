@@ -26,12 +26,17 @@ describe('the end of a session', () => {
     for (let i = 0; i < 2; i++) children.count(undefined);
     parent.count(new SessionError('CertificateExpired', 'Unauthorized', 'expired'));
     for (const reason of ['clone', 'clone', 'what a later version says']) parent.refuse(refusalOf(reason));
+    parent.notReached(new BanyanError('Protocol', 'the proxy answers with a page'));
+    parent.notReached('words');
+    children.notReached(new Error('nobody dials a child'));
     const lines = (await registry.metrics()).split('\n').filter((line) => line.startsWith('banyan_'));
     expect(lines).toEqual([
       'banyan_session_ends_total{peer="child",reason="InOrder"} 2',
       'banyan_session_ends_total{peer="parent",reason="CertificateExpired"} 1',
       'banyan_session_refusals_total{peer="parent",reason="clone"} 2',
       'banyan_session_refusals_total{peer="parent",reason="other"} 1',
+      'banyan_dial_failures_total{reason="Protocol"} 1',
+      'banyan_dial_failures_total{reason="Other"} 1',
     ]);
   });
 });
