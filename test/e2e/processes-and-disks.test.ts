@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiClient } from '../../center/cli/api-client.ts';
-import type { KubeObject } from '../../core/object/meta.ts';
 import { SmallDisk, withoutSmallDisk } from '../support/small-disk.ts';
+import { Counter } from './counter.ts';
 import { LocalTree, until as untilSync, withoutKubectl } from './local-tree.ts';
 
 const lacking = [withoutSmallDisk, withoutKubectl].filter((reason) => reason !== undefined).join('; ');
@@ -32,41 +32,6 @@ spec:
     - {name: shop, parent: eu, labels: {env: prod}}
     - {name: hq, labels: {env: prod}}
 `;
-
-/** Counts one ConfigMap up as fast as the center takes it, and knows what it was told is stored. */
-class Counter {
-  tried = 0;
-  acknowledged = 0;
-  #ended = false;
-  #done: Promise<void> = Promise.resolve();
-  readonly #write: (value: number) => Promise<KubeObject>;
-
-  constructor(write: (value: number) => Promise<KubeObject>) {
-    this.#write = write;
-  }
-
-  start(): void {
-    this.#ended = false;
-    this.#done = this.#run();
-  }
-
-  async end(): Promise<void> {
-    this.#ended = true;
-    await this.#done;
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#ended) {
-      const value = ++this.tried;
-      try {
-        await this.#write(value);
-        this.acknowledged = value;
-      } catch {
-        return;
-      }
-    }
-  }
-}
 
 describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disks that are full${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-processes-'));

@@ -1,0 +1,137 @@
+/** A relay and an agent that are killed again and again in the middle of their work: what each of them has acknowledged is there when it is back. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ApiClient } from '../../center/cli/api-client.ts';
+import { Counter } from './counter.ts';
+import { LocalTree, until as untilSync, withoutKubectl } from './local-tree.ts';
+
+const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
+/** Of the relay, so that what it acknowledges is acknowledged by nobody else. */
+const space = 'space/eu/ops';
+const cluster = 'cluster/eu:shop';
+const [relayKills, agentKills] = [5, 5];
+const writers = 4;
+
+const topology = `apiVersion: banyan.io/v1alpha1
+kind: Topology
+metadata: {name: kills}
+spec:
+  center: {}
+  relays: [{name: eu, spaces: [{name: ops}]}]
+  clusters: [{name: shop, parent: eu, labels: {env: prod}}]
+`;
+
+interface Mailbox {
+  readonly status?: { readonly head: number; readonly acknowledged: number };
+}
+
+describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, () => {
+  const directory = mkdtempSync(join(tmpdir(), 'banyan-kills-'));
+  let tree: LocalTree;
+  let api: ApiClient;
+  const counters = Array.from({ length: writers }, (_, i) => new Counter((value) => write(`c${i}`, String(value))));
+
+  beforeAll(async () => {
+    const file = join(directory, 'topology.yaml');
+    writeFileSync(file, topology);
+    tree = new LocalTree(file);
+    await tree.up();
+    api = new ApiClient(join(tree.data, 'kubeconfig'));
+    const placement = {
+      apiVersion: 'edge.banyan.io/v1alpha1',
+      kind: 'EdgePlacement',
+      metadata: { name: 'till' },
+      spec: {
+        locationSelectors: [{ matchLabels: { env: 'prod' } }],
+        downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['till'] }],
+      },
+    };
+    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'till' } };
+    const items = [namespace, configMap('word', 'first'), placement];
+    expect(tree.apply(space, { apiVersion: 'v1', kind: 'List', items }).code).toBe(0);
+    await until('it is there', async () => (await text(cluster, 'word')) === 'first');
+  }, 120_000);
+  afterAll(async () => {
+    api?.close();
+    await tree?.[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+  }, 60_000);
+
+  const configMap = (name: string, value: string) => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace: 'till' },
+    data: { text: value },
+  });
+  const path = (name: string) => `/api/v1/namespaces/till/configmaps/${name}`;
+  const write = (name: string, value: string) => api.apply(space, path(name), configMap(name, value));
+  const text = async (context: string, name: string) =>
+    ((await api.get(context, path(name)))?.data as { text?: string } | undefined)?.text;
+  const all = (context: string) =>
+    Promise.all(counters.map(async (_, i) => Number((await text(context, `c${i}`)) ?? 0)));
+  const uid = async () => (await api.get(cluster, path('word')))?.metadata.uid;
+  const mailbox = () => tree.json<Mailbox>('node/eu', 'mailbox', 'shop')?.status;
+
+  /** Writes for a while, to end at any moment: what is random here is where in a write, or in what comes of it, that is. */
+  async function writeOn(): Promise<void> {
+    for (const counter of counters) counter.start();
+    const enough = counters[0]!.acknowledged + 3;
+    await until('writes go on', async () => counters[0]!.acknowledged >= enough);
+    await new Promise((done) => setTimeout(done, Math.random() * 50));
+  }
+
+  it('a relay has all that its API has acknowledged, and its agent gets it', async () => {
+    const before = await uid();
+    for (let round = 0; round < relayKills; round++) {
+      await writeOn();
+      const pid = tree.pid('eu');
+      tree.kill('eu');
+      await Promise.all(counters.map((counter) => counter.end()));
+      await untilSync('the relay is started again', () => tree.pid('eu') !== pid);
+      await until('it answers', async () => (await text(space, 'c0')) !== undefined);
+      const stored = await all(space);
+      for (const [i, { acknowledged, tried }] of counters.entries()) {
+        expect(stored[i], `c${i} after kill ${round}`).toBeGreaterThanOrEqual(acknowledged);
+        expect(stored[i], `c${i} after kill ${round}`).toBeLessThanOrEqual(tried);
+      }
+    }
+    expect(counters.reduce((sum, { acknowledged }) => sum + acknowledged, 0)).toBeGreaterThan(relayKills * writers);
+    const last = await all(space);
+    await until('the agent has the same', async () => String(await all(cluster)) === String(last));
+    expect(await uid()).toBe(before);
+  }, 120_000);
+
+  it('an agent brings all that it has acknowledged to its cluster, also when its parent is silent from that moment on', async () => {
+    const before = await uid();
+    for (let round = 0; round < agentKills; round++) {
+      const { acknowledged = 0 } = mailbox() ?? {};
+      await writeOn();
+      await Promise.all(counters.map((counter) => counter.end()));
+      const last = await all(space);
+      await untilSync('the agent has acknowledged all', () => {
+        const now = mailbox();
+        return now !== undefined && now.acknowledged > acknowledged && now.acknowledged === now.head;
+      });
+      const [relay, agent] = [tree.pid('eu'), tree.pid('eu:shop')];
+      process.kill(relay, 'SIGSTOP');
+      try {
+        tree.kill('eu:shop');
+        await untilSync('the agent is started again', () => tree.pid('eu:shop') !== agent);
+        await until('it has brought it to its cluster', async () => String(await all(cluster)) === String(last));
+      } finally {
+        process.kill(relay, 'SIGCONT');
+      }
+    }
+    expect(await uid()).toBe(before);
+  }, 120_000);
+});
+
+async function until(what: string, holds: () => Promise<boolean>, seconds = 60): Promise<void> {
+  const deadline = performance.now() + seconds * 1000;
+  while (!(await holds().catch(() => false))) {
+    if (performance.now() > deadline) throw new Error(`not within ${seconds} s: ${what}`);
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}
