@@ -1,6 +1,6 @@
 /** Frames that an agent sends and hears, by the numbers of docs/protocol.md, "Frames". */
 import { allIn, bytesIn, type Fields, numberIn, read, textIn, write } from './bytes.ts';
-import type { Range, Row } from './rows.ts';
+import type { Row } from './rows.ts';
 
 export const number = {
   hello: 1,
@@ -18,7 +18,7 @@ export const number = {
 } as const;
 export const down = 1;
 export const up = 2;
-/** A range may be answered as the same, in parts, or as a list of rows. */
+/** A prefix may be answered as the same, in parts, or as a list of rows. */
 export const answers = { same: 1, split: 2, list: 3 } as const;
 
 export interface Tuple {
@@ -56,20 +56,6 @@ export function tupleOf(bytes: Buffer): Tuple {
   };
 }
 
-export function range({ from, to, count, fingerprint }: Range): Buffer {
-  return write([1, from], [2, to], [3, count], [4, fingerprint]);
-}
-
-export function rangeOf(bytes: Buffer): Range {
-  const fields = read(bytes);
-  return {
-    from: bytesIn(fields, 1),
-    to: bytesIn(fields, 2),
-    count: numberIn(fields, 3),
-    fingerprint: bytesIn(fields, 4),
-  };
-}
-
 /** A tombstone has neither key nor contents. */
 export function entryOf(bytes: Buffer): { hash: string; revision: number; row?: Row } {
   const fields = read(bytes);
@@ -95,21 +81,6 @@ export function entry(hash: string, revision: number, row: Row | undefined): Buf
     [6, row.attributes],
     [7, row.body],
   );
-}
-
-export interface Item {
-  readonly keyHash: Buffer;
-  readonly contentHash: Buffer;
-  readonly originRevision: number;
-}
-
-export function answerOf(bytes: Buffer): { kind: number; parts: readonly Buffer[]; items: readonly Item[] } {
-  const fields = read(bytes);
-  const items = allIn(fields, 4).map((item) => {
-    const of = read(item);
-    return { keyHash: bytesIn(of, 1), contentHash: bytesIn(of, 2), originRevision: numberIn(of, 3) };
-  });
-  return { kind: numberIn(fields, 1), parts: allIn(fields, 3), items };
 }
 
 /** Of a beat; undefined when it has none. */

@@ -3,8 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { Call, type Identity } from './call.ts';
 import {
   allIn,
-  answerOf,
-  answers,
   bytesIn,
   digestOf,
   down,
@@ -13,8 +11,6 @@ import {
   frame,
   kindOf,
   numberIn,
-  range,
-  rangeOf,
   type Tuple,
   textIn,
   tuple,
@@ -22,7 +18,8 @@ import {
   up,
   write,
 } from './frames.ts';
-import { contentHash, highest, lowest, type Range, type Row, Rows } from './rows.ts';
+import { answer, compare, prefix, seedBytes } from './prefixes.ts';
+import { type Row, Rows } from './rows.ts';
 
 type Fields = Parameters<typeof numberIn>[0];
 
@@ -76,7 +73,8 @@ export class Outsider {
   #parentReady = false;
   #beats = 0;
   #round = 0;
-  #ranges: Range[] = [];
+  #prefixes: string[] = [];
+  #seed = Buffer.alloc(0);
   #wanted: Buffer[] = [];
   #gone: string[] = [];
   #first: Tuple | undefined;
@@ -103,7 +101,7 @@ export class Outsider {
     const { bootCounter, attachedNonce, tuple: has } = this.#kept;
     const hello = write(
       [1, 1],
-      [2, 2],
+      [2, 3],
       [3, this.#place.path],
       [4, 'agent'],
       [5, bootCounter],
@@ -244,17 +242,20 @@ export class Outsider {
   // ----------------------------------------------------------------------------- reconciliation, as a consumer
 
   #reconcile(): void {
-    this.#ranges = [this.#kept.rows.summarize(lowest, highest)];
+    this.#seed = randomBytes(seedBytes);
+    this.#prefixes = [''];
     this.#ask();
   }
 
   #ask(): void {
-    if (this.#ranges.length === 0 && this.#wanted.length === 0) return this.#finish();
+    if (this.#prefixes.length === 0 && this.#wanted.length === 0) return this.#finish();
+    const { rows } = this.#kept;
     const request = write(
       [1, down],
       [2, ++this.#round],
-      [3, this.#ranges.slice(0, 256).map(range)],
       [4, this.#wanted.slice(0, 256)],
+      [5, this.#seed],
+      [6, this.#prefixes.slice(0, 256).map((digits) => prefix(rows, this.#seed, digits))],
     );
     this.#call.send(frame('request', request));
   }
@@ -266,33 +267,18 @@ export class Outsider {
       cursor: numberIn(fields, 5),
       seenHead: numberIn(fields, 5),
     };
-    const asked = this.#ranges.splice(0, 256);
-    for (const [i, answer] of allIn(fields, 3).entries()) this.#take(asked[i]!, answer);
+    const asked = this.#prefixes.splice(0, 256);
     const came = allIn(fields, 4);
     const hashes = came.map((bytes) => entryOf(bytes).hash);
     this.#wanted = this.#wanted.filter((wanted) => !hashes.includes(wanted.toString('hex')));
+    for (const [i, answer] of allIn(fields, 8).entries()) {
+      const { askOn, wanted, gone } = compare(this.#kept.rows, this.#seed, asked[i]!, answer);
+      this.#prefixes.push(...askOn);
+      this.#wanted.push(...wanted);
+      this.#gone.push(...gone);
+    }
     this.#store(came.filter((bytes) => entryOf(bytes).row !== undefined));
     this.#ask();
-  }
-
-  #take({ from, to }: Range, bytes: Buffer): void {
-    const { kind, parts, items } = answerOf(bytes);
-    const { rows } = this.#kept;
-    if (kind === answers.split) {
-      for (const part of parts.map(rangeOf)) {
-        const own = rows.summarize(part.from, part.to);
-        if (own.count !== part.count || !own.fingerprint.equals(part.fingerprint)) this.#ranges.push(own);
-      }
-    } else if (kind === answers.list) {
-      const theirs = new Map(items.map((item) => [item.keyHash.toString('hex'), item]));
-      for (const [name, row] of rows.between(from, to)) {
-        const item = theirs.get(name);
-        if (!item) this.#gone.push(name);
-        else if (item.contentHash.equals(contentHash(row)) || row.originRevision > item.originRevision)
-          theirs.delete(name);
-      }
-      this.#wanted.push(...[...theirs.values()].map(({ keyHash }) => keyHash));
-    }
   }
 
   #finish(): void {
@@ -308,30 +294,19 @@ export class Outsider {
 
   #answer(fields: Fields): void {
     const { told, revisions, head, epoch } = this.#kept;
-    const ranges = allIn(fields, 3).map(rangeOf);
+    const seed = bytesIn(fields, 5);
     const wanted = allIn(fields, 4).map((bytes) => bytes.toString('hex'));
     const entries = wanted.map((name) => entry(name, revisions.get(name) ?? head, told.get(name)));
     const reply = write(
       [1, up],
       [2, numberIn(fields, 2)],
-      [3, ranges.map((asked) => listed(told, asked))],
       [4, entries],
       [5, head],
       [6, Buffer.from(epoch, 'hex')],
       [7, this.#nonce],
+      [8, allIn(fields, 6).map((asked) => answer(told, seed, asked))],
     );
     this.#sent = head;
     this.#call.send(frame('reply', reply));
   }
-}
-
-/** It has fewer than 64 rows, so that it lists whatever differs. */
-function listed(rows: Rows, asked: Range): Buffer {
-  const own = rows.summarize(asked.from, asked.to);
-  const isSame = own.count === asked.count && own.fingerprint.equals(asked.fingerprint);
-  if (isSame) return write([1, answers.same], [2, range(asked)]);
-  const items = rows
-    .between(asked.from, asked.to)
-    .map(([name, row]) => write([1, Buffer.from(name, 'hex')], [2, contentHash(row)], [3, row.originRevision]));
-  return write([1, answers.list], [2, write([1, asked.from], [2, asked.to], [3, items.length])], [4, items]);
 }

@@ -8,15 +8,6 @@ export interface Row {
   readonly originRevision: number;
 }
 
-export interface Range {
-  readonly from: Buffer;
-  readonly to: Buffer;
-  readonly count: number;
-  readonly fingerprint: Buffer;
-}
-
-export const lowest = Buffer.alloc(16);
-export const highest = Buffer.concat([Buffer.alloc(16, 0xff), Buffer.of(0)]);
 const modulus = 1n << 128n;
 
 export function hash(bytes: Buffer | string): Buffer {
@@ -38,20 +29,6 @@ export class Rows extends Map<string, Row> {
     const name = hash(row.key).toString('hex');
     this.set(name, row);
     return name;
-  }
-
-  between(from: Buffer, to: Buffer): [string, Row][] {
-    const isIn = (name: string) => {
-      const at = Buffer.from(name, 'hex');
-      return Buffer.compare(from, at) <= 0 && Buffer.compare(at, to) < 0;
-    };
-    return [...this].filter(([name]) => isIn(name)).sort(([a], [b]) => (a < b ? -1 : 1));
-  }
-
-  summarize(from: Buffer, to: Buffer): Range {
-    const rows = this.between(from, to);
-    const prints = rows.map(([name, row]) => hash(Buffer.concat([Buffer.from(name, 'hex'), contentHash(row)])));
-    return { from, to, count: rows.length, fingerprint: sum(prints) };
   }
 
   /** As a beat tells it. */

@@ -1,6 +1,6 @@
 /** What either side of a session says when all is right, as bytes that no encoder of the product has made: one frame of each kind, with what comes before it. */
 import { write } from '../protocol/bytes.ts';
-import { contentHash, hash, highest, lowest, type Row } from '../protocol/rows.ts';
+import { contentHash, hash, type Row } from '../protocol/rows.ts';
 import type { OneSide, Side } from './one-side.ts';
 import { rowsOfSide } from './one-side.ts';
 
@@ -17,6 +17,8 @@ export interface Said {
 export const epoch = Buffer.alloc(16, 0xaa);
 const incarnation = Buffer.alloc(16, 0xbb);
 const large = Buffer.alloc(5_000, 0x20);
+const lowest = Buffer.alloc(16);
+const highest = Buffer.concat([Buffer.alloc(16, 0xff), Buffer.of(0)]);
 const whole = (count: number, fingerprint: Buffer) => write([1, lowest], [2, highest], [3, count], [4, fingerprint]);
 
 export function frameOf(number: number, value: Buffer): Buffer {
