@@ -21,6 +21,7 @@ import type { StoreLies } from './disk.ts';
 import type { Host } from './host.ts';
 import { Releases } from './model/releases.ts';
 import { Performer } from './perform/perform.ts';
+import { releaseHeld } from './perform/releases.ts';
 import type { Step } from './plan/action.ts';
 import type { Plan } from './plan/plan.ts';
 import { hasReleases } from './plan/rollouts.ts';
@@ -37,6 +38,8 @@ export interface Outcome {
 
 /** Dead lines are found dead after 60 s, waits grow to 60 s and a refused child comes again after 30 s: all of that twice. */
 const convergeWithinMs = 300_000;
+/** A person looks at what nodes hold when the others have done what they can. */
+const releaseAfterMs = 100_000;
 /** How often it is looked whether all is well. */
 const lookEveryMs = 2_000;
 
@@ -79,11 +82,11 @@ export async function simulate(plan: Plan, lies?: (host: Host) => StoreLies | un
   const performer = new Performer(world);
   for (const host of world.hosts.values()) host.start();
   await perform(world, performer, plan.steps);
-  await heal(world, performer, plan, releases);
+  await heal(world, performer, plan, releases, !plan.forgets);
   if (plan.quiet.length > 0 && world.violations.length === 0) {
     undisturbed.begin();
     await perform(world, performer, plan.quiet);
-    await heal(world, performer, plan, releases);
+    await heal(world, performer, plan, releases, false);
     undisturbed.end();
   }
   running = undefined;
@@ -101,8 +104,17 @@ async function perform(world: World, performer: Performer, steps: readonly Step[
   }
 }
 
-/** Nothing goes wrong any more, but for lines that stay dead; then all that is reached has to come to what it ought to be. */
-async function heal(world: World, performer: Performer, plan: Plan, releases: Releases): Promise<void> {
+/**
+ * Nothing goes wrong any more, but for lines that stay dead; then all that is reached has to come to what it ought to be. What is held goes if a person may
+ * say so: of a run in which an origin has lost something, or in which nobody asks for anything, it stays.
+ */
+async function heal(
+  world: World,
+  performer: Performer,
+  plan: Plan,
+  releases: Releases,
+  mayRelease: boolean,
+): Promise<void> {
   const { dead } = plan;
   if (world.violations.length > 0) return;
   world.note('all is healed');
@@ -123,13 +135,15 @@ async function heal(world: World, performer: Performer, plan: Plan, releases: Re
   const deadPaths = dead.filter(isDead);
   const isCutOff = (path: string) =>
     world.hosts.get(path)?.isGone === true || deadPaths.some((one) => path === one || path.startsWith(`${one}:`));
-  const deadlineMs = world.nowMs + convergeWithinMs;
+  const healedAtMs = world.nowMs;
+  const deadlineMs = healedAtMs + convergeWithinMs;
   for (;;) {
     await world.run(world.nowMs + lookEveryMs);
     if (world.violations.length > 0) return;
     const wrong = wrongNow(world, plan, releases, isCutOff);
     const unfinished = world.talks.unfinished();
     if (wrong === undefined && unfinished === undefined) return;
+    if (mayRelease && world.nowMs >= healedAtMs + releaseAfterMs) releaseHeld(world);
     if (world.nowMs < deadlineMs) continue;
     if (wrong !== undefined) world.violation('after healing, every agent holds what it should', wrong);
     else world.violation('every stream ends, at both ends', unfinished!);

@@ -1,4 +1,5 @@
 /** The two ends of a feed in a world, by the connection and the direction: the producer's rows and the consumer's. */
+import { createHash } from 'node:crypto';
 import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import { Feed } from '../../../core/wire/generated/mesh.ts';
 import type { Host } from '../host.ts';
@@ -25,7 +26,7 @@ export function consumerOf(connection: Connection, feed: Feed): FeedEnd {
 /**
  * What a consumer that has come to `cursor` lacks, or has too much, given the producer's rows as they are: undefined if nothing. A row up to the
  * cursor must be there, unless the consumer has a newer origin's; what is there must be there, or have been superseded behind the cursor, or be held:
- * an agent that moved may have more of its former parent than it lets go at once.
+ * an agent that moved may have more of its former parent than it lets go at once. Or the producer says that it is to be kept.
  */
 export function gap(producer: FeedEnd, consumer: FeedEnd, held: MemoryStore, cursor: number): string | undefined {
   // What a liar has made it believe is found by the digests, which are compared later.
@@ -53,10 +54,16 @@ export function gap(producer: FeedEnd, consumer: FeedEnd, held: MemoryStore, cur
   if (mayHold) return undefined;
   const heldBack = Rows.of(held, (rows) => rows.heldHashes(consumer.table));
   for (const [hash, own] of has ?? []) {
-    if (own.content !== undefined && !sent.has(hash) && !heldBack.has(hash))
-      return `${nameOf(consumer, own)} is there, and its producer has none`;
+    if (own.content === undefined || sent.has(hash) || heldBack.has(hash)) continue;
+    const name = nameOf(consumer, own);
+    if (sent.get(keeperOf(name))?.content === undefined) return `${name} is there, and its producer has none`;
   }
   return undefined;
+}
+
+/** Hash of the key of the entry by which a producer says that the consumer is to keep an object that the producer has no form of. */
+function keeperOf(key: string): string {
+  return createHash('sha256').update(key.replace(/^o/, 'k')).digest('hex').slice(0, 32);
 }
 
 function allOf(rows: Rows, table: string): Map<string, RowSeen> | undefined {

@@ -1,0 +1,28 @@
+/** What nodes keep although their parents lack it waits for the word of a person, who is sure of it here: nobody has lost what he wrote. */
+import type { KubeObject } from '../../../core/object/meta.ts';
+import { nodeResource } from '../../../relay/tree/node-objects.ts';
+import { list } from '../model/expected.ts';
+import type { World } from '../world.ts';
+
+interface Shown {
+  readonly spec?: { readonly release?: string };
+  readonly status?: { readonly held?: { readonly token: string } };
+}
+
+/** Says of each Node object that tells of something held that it may go. */
+export function releaseHeld(world: World): void {
+  for (const host of world.hosts.values()) {
+    const system = host.spaces.get('');
+    if (!system) continue;
+    for (const node of list(system, nodeResource)) {
+      const { spec, status } = node as KubeObject & Shown;
+      const token = status?.held?.token;
+      if (token === undefined || token === spec?.release) continue;
+      world.note(`${host.title}: what ${node.metadata.name} holds may go`);
+      host.life.run(
+        () => void system.update({ ...node, spec: { ...spec, release: token } } as KubeObject),
+        (error) => host.failed(error),
+      );
+    }
+  }
+}
