@@ -6,6 +6,9 @@ import type { Transaction } from '../../../core/store/store.ts';
 import { prefix, rowOf } from '../check/rows.ts';
 import type { Canaries } from './canary.ts';
 
+/** In the index by revision, a key hash with a mark behind it. */
+const tombstoneBytes = 17;
+
 export const feedCanaries: Canaries = {
   'send-before-flush': {
     break() {
@@ -34,8 +37,10 @@ export const feedCanaries: Canaries = {
   'tombstone-purged-early': {
     break() {
       const { acknowledge } = FeedProducer.prototype;
-      FeedProducer.prototype.acknowledge = function (t, _cursor) {
-        return acknowledge.call(this, t, this.head(t));
+      // With what is acknowledged, all go that are there.
+      FeedProducer.prototype.acknowledge = function (t, cursor) {
+        acknowledge.call(this, t, cursor);
+        for (const keyHash of tombstonesOf(t, this.id)) forgetRow(t, this.id, keyHash);
       };
     },
   },
@@ -75,6 +80,18 @@ export const feedCanaries: Canaries = {
 
 function withoutLast(batch: Batch): Batch {
   return { ...batch, entries: batch.entries.slice(0, -1) };
+}
+
+function tombstonesOf(t: Transaction, table: number): Uint8Array[] {
+  const [from, to] = [table, table + 1].map((of) => {
+    const id = Buffer.alloc(4);
+    id.writeUInt32BE(of);
+    return Buffer.concat([prefix('tableRevision'), id]);
+  });
+  const indexed = Array.from(t.scan({ from: from!, to: to! }), ([, value]) => Buffer.from(value));
+  return indexed
+    .filter(({ length }) => length === tombstoneBytes)
+    .map((value) => value.subarray(0, tombstoneBytes - 1));
 }
 
 function forgetRow(t: Transaction, table: number, keyHash: Uint8Array): void {

@@ -1,9 +1,11 @@
 /** Invariants 1, 11 and 12, after healing: every agent holds what the model says, and every placement tells of it. Undefined: all is well. */
 import type { KubeObject } from '../../../core/object/meta.ts';
-import { type Expectation, expectation, heldBy, isBelow, type ModelPlacement } from '../model/expected.ts';
+import type { Host } from '../host.ts';
+import { type Expectation, expectation, heldBy, isBelow, type ModelPlacement, titleOfKey } from '../model/expected.ts';
 import type { Releases } from '../model/releases.ts';
 import type { World } from '../world.ts';
 import { prunedWrong } from './pruned.ts';
+import { Rows } from './rows.ts';
 import { summaryWrong as foldWrong, readSummary, summarizersOf } from './summaries.ts';
 
 /** Agents that are cut off for good are none of it: what they hold is what they held. */
@@ -32,9 +34,17 @@ function objectsWrong(world: World, model: Expectation, isCutOff: (path: string)
       const has = held.get(title);
       if (has !== content) return `${host.title}: ${title} is ${has ?? 'not there'}, expected ${content}`;
     }
-    for (const title of held.keys()) if (!wanted.has(title)) return `${host.title} still has ${title}`;
+    const heldBack = heldBackBy(host);
+    for (const title of held.keys())
+      if (!wanted.has(title) && !heldBack.has(title)) return `${host.title} still has ${title}`;
   }
   return undefined;
+}
+
+/** What an agent that moved has of its former parent stays, if it is more than goes at once, until a person releases it. */
+function heldBackBy(host: Host): Set<string> {
+  const keys = Rows.of(host.rows, (rows) => rows.heldKeys('upstream'));
+  return new Set(keys.filter((key) => key.startsWith('o/')).map(titleOfKey));
 }
 
 interface Status {
