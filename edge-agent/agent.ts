@@ -4,7 +4,7 @@
  */
 import { CrashGuard } from '../core/crash/crash-guard.ts';
 import type { FeedConsumer } from '../core/feed/consumer.ts';
-import type { Held } from '../core/feed/deletions.ts';
+import type { DeletionLimits, Held } from '../core/feed/deletions.ts';
 import type { AppliedChange, Producer, Table } from '../core/feed/feed.ts';
 import { stableStringify } from '../core/object/canonical.ts';
 import { timestamp } from '../core/object/conditions.ts';
@@ -36,6 +36,7 @@ import { readSeen, seenSources } from '../core/wire/seen.ts';
 import { Applier } from './apply/applier.ts';
 import { Leaving } from './apply/leaving.ts';
 import { OwnerRecords } from './apply/owner-records.ts';
+import { type Applied, type Stock, stockOf } from './apply/stock.ts';
 import type { Cluster, ClusterDescription } from './cluster/cluster.ts';
 import { type Delivery, Desired, type DesiredChange } from './desired/desired.ts';
 import { deadlyObjects, Poisoned, type PoisonedChange, poisonedState, withPoisoned } from './desired/poisoned.ts';
@@ -62,6 +63,12 @@ export interface AgentOptions {
   readonly schedule: (turn: () => void) => void;
   /** What the process said as it ended last. */
   readonly lastWords?: string | undefined;
+  /** Nothing is applied, put back or removed before `resume`. */
+  readonly isHeldBack?: boolean | undefined;
+  /** It speaks from now on, of everything. */
+  readonly spoke?: () => void;
+  /** By whose wall time states are told; absent: by `clock`. */
+  readonly toldClock?: Clock | undefined;
   /** The outbox has new rows that are not durable yet. */
   readonly wrote: () => void;
   /** What the agent keeps although its parent lacks it. */
@@ -93,9 +100,12 @@ export class Agent {
   #description: ClusterDescription | undefined;
   #describing: Timer | undefined;
   #stopped = false;
+  /** Of the cluster nothing is known that could be said. */
+  #isQuiet: boolean;
 
   constructor(options: AgentOptions) {
     this.#options = options;
+    this.#isQuiet = options.isHeldBack ?? false;
     const { store, cluster, clock, random, logger } = options;
     this.#crashes = new CrashGuard({ ...options, log: logger, build: options.version });
     this.#desired = new Desired(store, options.downstream);
@@ -103,6 +113,8 @@ export class Agent {
     this.#records = new OwnerRecords(store);
     this.#applier = new Applier(
       {
+        path: options.path,
+        isHeldBack: options.isHeldBack ?? false,
         cluster,
         clock,
         random,
@@ -151,8 +163,15 @@ export class Agent {
         taken: (key) => this.#applier.wantedChanged([key]),
       },
     );
-    const { wrote } = options;
-    this.#outbox = new Outbox({ clock, logger, store, producer: options.outbox, wrote, say: (key) => this.#say(key) });
+    const { wrote, toldClock = clock } = options;
+    this.#outbox = new Outbox({
+      clock: toldClock,
+      logger,
+      store,
+      producer: options.outbox,
+      wrote,
+      say: (key) => this.#say(key),
+    });
     options.quarantine?.onQuarantined(() => this.#touchQuarantined());
     this.#crashes.listen({ due: (key) => this.#applier.due(key), changed: () => this.#touchQuarantined() });
     this.#desired.onChange((change) => this.#desiredChanged(change));
@@ -165,13 +184,44 @@ export class Agent {
     this.#leaving.load(this.#records, (key) => this.#desired.deliveries(key).length > 0);
     this.#applier.start();
     this.#touchEverything();
-    const open = () => {
-      timer.stop();
-      if (!this.#stopped) this.#outbox.open();
-    };
-    const timer = this.#options.clock.after(silentStartMaxMs, open);
-    void this.#applier.idle().then(open);
+    if (this.#isQuiet) this.#outbox.open();
+    else this.#afterFirstWork(() => this.#outbox.open());
     void this.#describe();
+  }
+
+  #afterFirstWork(act: () => void): void {
+    const once = () => {
+      timer.stop();
+      if (!this.#stopped) act();
+    };
+    const timer = this.#options.clock.after(silentStartMaxMs, once);
+    void this.#applier.idle().then(once);
+  }
+
+  /** What is wanted is known: it may be brought about. */
+  resume(): void {
+    this.#applier.resume();
+    this.#afterFirstWork(() => {
+      this.#isQuiet = false;
+      this.#touchEverything();
+      this.#options.spoke?.();
+    });
+  }
+
+  /** What it does not say is meant not to be said. */
+  get speaks(): boolean {
+    return !this.#isQuiet;
+  }
+
+  /** Objects that this agent applied by another store come on record, so that those which are wanted no more can go. */
+  takeStock(found: readonly Applied[], limits: DeletionLimits): Stock {
+    const stock = stockOf(found, this.#records, (key) => this.#desired.deliveries(key).length > 0, limits);
+    for (const [key, record] of stock.records) {
+      this.#records.set(key, record);
+      this.#track(key);
+    }
+    this.#applier.wantedChanged(stock.records.keys());
+    return stock;
   }
 
   /** There is a session with the parent, or what is held is something else now. */
@@ -301,6 +351,7 @@ export class Agent {
 
   #say(key: string): Saying | undefined | 'unsure' {
     const entry = parseEntryKey(key);
+    if (this.#isQuiet && entry?.type !== 'node' && entry?.type !== 'seen') return 'unsure';
     switch (entry?.type) {
       case 'state':
         return this.#sayState(entry.source, formatKey(entry.object));

@@ -6,8 +6,9 @@ import { FeedProducer } from '../core/feed/producer.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
-import { beginBoot } from '../core/session/node-identity.ts';
+import { beginBoot, type Forebear } from '../core/session/node-identity.ts';
 import type { SessionEnds } from '../core/session/session-ends.ts';
+import type { Waiting } from '../core/session/watermark-gate.ts';
 import type { Reader, Store } from '../core/store/store.ts';
 import type { StreamRouter } from '../core/stream/router.ts';
 import { StreamCounts } from '../core/stream/stream-counts.ts';
@@ -17,7 +18,7 @@ import { downFeedJudge } from '../core/wire/entry-shape.ts';
 import { keeping } from '../core/wire/keeping.ts';
 import type { Dialer } from '../core/wire/link.ts';
 import { Agent } from './agent.ts';
-import type { ClusterPorts, OpenCluster } from './cluster/cluster.ts';
+import type { AppliedObject, ClusterPorts, OpenCluster } from './cluster/cluster.ts';
 import { agentStreams } from './streams/streams.ts';
 import { Uplink } from './uplink/uplink.ts';
 
@@ -36,6 +37,20 @@ export interface AgentPorts {
   readonly schedule: (turn: () => void) => void;
   /** What the process said as it ended last. */
   readonly lastWords?: string | undefined;
+  /** Of one that succeeds another with the same identity. */
+  readonly heir?: Heir | undefined;
+  /** A parent has welcomed this start. */
+  attached?(): void;
+  /** All that the parent has to say is stored, and what it lacks is meant to be lacking. */
+  caughtUp?(): void;
+}
+
+export interface Heir {
+  readonly forebear?: Forebear;
+  /** What this store holds may be older than what was applied: why nothing is applied before `resume`. */
+  readonly waiting?: Waiting;
+  /** See lease/succession.ts. */
+  readonly aheadMs: number;
 }
 
 export interface AssembledAgent extends AsyncDisposable {
@@ -51,12 +66,17 @@ export interface AssembledAgent extends AsyncDisposable {
   held(reader: Reader): Held | undefined;
   /** Entries from the parent that are not what their keys say, or end the process. */
   quarantined(): QuarantinedAttributes | undefined;
+  /** What the cluster has of this agent; undefined: nothing that its store does not know of. */
+  applied(): Promise<readonly AppliedObject[]> | undefined;
   start(): void;
+  /** What `heir.waiting` says is over. */
+  resume(): void;
 }
 
 /** Nothing is applied and nobody is dialled before `start`. */
 export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> {
-  const { path, version, store, dialer, clock, random, logger, schedule } = ports;
+  const { path, version, store, dialer, clock, random, logger, schedule, heir } = ports;
+  let waiting = heir?.waiting;
   const { identity, downstream, outbox } = openFeeds(ports);
   // What the first hello and the first batch say must have survived before they are said.
   await store.flushed();
@@ -73,7 +93,10 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     wrote: () => uplink.wake(),
     held: (reader) => downstream.held(reader),
     diverged: () => uplink.diverged,
-    waiting: () => uplink.waiting,
+    waiting: () => waiting ?? uplink.waiting,
+    isHeldBack: waiting !== undefined,
+    toldClock: heir ? aheadBy(clock, heir.aheadMs) : clock,
+    spoke: () => uplink.readyChanged(),
   });
   const streamCounts = new StreamCounts();
   const streams: StreamRouter = agentStreams({
@@ -91,6 +114,9 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     received: (changes) => agent.received(changes),
     streamsOf: (link) => streams.sessionWith('parent', link),
     said: () => agent.said(),
+    ready: () => agent.speaks,
+    attached: () => ports.attached?.(),
+    caughtUp: () => ports.caughtUp?.(),
   });
   return {
     agent,
@@ -101,9 +127,15 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     ...(opened.space ? { space: opened.space } : {}),
     held: (reader) => downstream.held(reader),
     quarantined: () => agent.quarantined(),
+    applied: () => opened.applied?.(path),
     start() {
       agent.start();
       uplink.start();
+    },
+    resume() {
+      waiting = undefined;
+      agent.resume();
+      agent.said();
     },
     async [Symbol.asyncDispose]() {
       uplink.close();
@@ -113,9 +145,18 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
   };
 }
 
-function openFeeds({ store, clock, random, limits }: AgentPorts) {
+/** One whose clock is behind that of its forebear would not be believed. */
+function aheadBy(clock: Clock, ms: number): Clock {
+  return {
+    wallMs: () => clock.wallMs() + ms,
+    monotonicMs: () => clock.monotonicMs(),
+    after: (delayMs, fire) => clock.after(delayMs, fire),
+  };
+}
+
+function openFeeds({ store, clock, random, limits, heir }: AgentPorts) {
   return store.write((t) => {
-    const identity = beginBoot(t, clock, random);
+    const identity = beginBoot(t, clock, random, heir?.forebear);
     return {
       identity,
       downstream: FeedConsumer.open(t, {

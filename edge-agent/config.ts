@@ -7,6 +7,9 @@ import { linkOptionsSchema } from '../core/wire/dialer/link-options.ts';
 import { defaultPace } from './cluster/embedded/pace.ts';
 import { defaultLimits } from './cluster/kubernetes/client-limits.ts';
 
+/** Names of Kubernetes objects: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ */
+const dnsLabel = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
+const dnsName = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
 const milliseconds = z.number().int().min(0);
 
 const agentConfigSchema = z.strictObject({
@@ -56,6 +59,15 @@ const agentConfigSchema = z.strictObject({
         context: z.string().min(1).optional(),
         /** Of the namespace kube-system: which cluster it is; absent: the one that it was at first. */
         uid: z.string().min(1).optional(),
+        /** Several agents have this path and certificate, each with a data directory of its own: the Lease that says which of them is active. */
+        lease: z
+          .strictObject({
+            namespace: z.string().regex(dnsLabel, 'must be the name of a namespace'),
+            name: z.string().regex(dnsName, 'must be the name of a Lease'),
+            /** By which people know this agent among them; absent: the name of its host. */
+            identity: z.string().min(1).optional(),
+          })
+          .optional(),
         /** What its API server is asked at most. */
         limits: z
           .strictObject({

@@ -4,6 +4,7 @@
  */
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import module from 'node:module';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import v8 from 'node:v8';
@@ -14,11 +15,14 @@ import { BanyanError, describeError } from '../core/runtime/errors.ts';
 import { systemRandom } from '../core/runtime/random.ts';
 import { proxiesOf } from '../core/wire/dialer/proxy-choice.ts';
 import { renewedCredentials } from '../core/wire/node-credentials.ts';
-import type { ClusterPorts, OpenCluster } from './cluster/cluster.ts';
+import type { Access, AccessOptions } from './cluster/kubernetes/access.ts';
 import { type AgentConfig, parseAgentConfig } from './config.ts';
-import { startNode } from './node.ts';
+import { bootClock } from './lease/boot-clock.ts';
+import { type LeaseOptions, type NodeOptions, startNode } from './node.ts';
 
 const serviceAccount = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** A supervisor starts it again at once: nothing is wrong with it. */
+const lostLease = 4;
 const usage = 'usage: main.ts --config FILE';
 
 // An agent is one of many things on a small machine: half the memory for a tenth more work.
@@ -38,6 +42,7 @@ try {
 async function run(config: AgentConfig, logger: Pino): Promise<void> {
   const lastWords = join(config.data, 'last-words');
   process.on('uncaughtExceptionMonitor', (error) => leaveLastWords(lastWords, error));
+  let ending = false;
   const node = await startNode({
     config,
     version: packageVersion(),
@@ -58,40 +63,59 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     schedule: setImmediate,
     lastWords: takeLastWords(lastWords),
     openCluster: await clusterOf(config),
+    lease: await leaseOf(config, (why) => {
+      logger.error({ reason: why }, 'this agent is active no more');
+      end(lostLease);
+    }),
     residentBytes: () => process.memoryUsage.rss(),
   });
   if (config.statusFile !== undefined) writeWhole(config.statusFile, { url: node.url, pid: process.pid });
   logger.info({ url: node.url }, 'the agent is running');
   // Not only at an orderly end: an agent that is killed is back sooner. Older versions of node have no such cache.
   module.flushCompileCache?.();
-  let ending = false;
-  const end = (signal: string) => {
+  const endBy = (signal: string) => {
+    logger.info({ signal }, 'the agent is ending');
+    end(0);
+  };
+  process.on('SIGTERM', endBy);
+  process.on('SIGINT', endBy);
+
+  function end(code: number): void {
     if (ending) return;
     ending = true;
-    logger.info({ signal }, 'the agent is ending');
     node[Symbol.asyncDispose]().then(
-      () => process.exit(0),
+      () => process.exit(code),
       (error: unknown) => {
         logger.error({ error: describeError(error) }, 'the agent did not end in order');
         process.exit(1);
       },
     );
-  };
-  process.on('SIGTERM', end);
-  process.on('SIGINT', end);
+  }
 }
 
 /** The Kubernetes client is a large program: agents of embedded clusters do without. */
-async function clusterOf({ cluster }: AgentConfig): Promise<(ports: ClusterPorts) => OpenCluster> {
+async function clusterOf({ cluster }: AgentConfig): Promise<NodeOptions['openCluster']> {
   if ('embedded' in cluster) {
     const { assembleCluster } = await import('./cluster/embedded/assemble.ts');
     return (ports) => assembleCluster({ ...ports, pace: cluster.embedded });
   }
   const { openKubernetes } = await import('./cluster/kubernetes/open.ts');
+  const access = await accessTo(cluster.kubernetes);
+  return (ports, guard) => openKubernetes(ports, { ...cluster.kubernetes, access }, guard);
+}
+
+async function leaseOf({ cluster }: AgentConfig, lost: (why: string) => void): Promise<LeaseOptions | undefined> {
+  if ('embedded' in cluster || !cluster.kubernetes.lease) return undefined;
+  const { identity = hostname(), ...lease } = cluster.kubernetes.lease;
+  const { openLease } = await import('./cluster/kubernetes/open.ts');
+  const clock = bootClock(systemClock);
+  return { port: openLease(clock, await accessTo(cluster.kubernetes), lease), clock, identity, lost };
+}
+
+async function accessTo(options: AccessOptions): Promise<Access> {
   const { accessOf } = await import('./cluster/kubernetes/access.ts');
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
-  const access = await accessOf(cluster.kubernetes, { host, port, directory: serviceAccount });
-  return (ports) => openKubernetes(ports, { ...cluster.kubernetes, access });
+  return accessOf(options, { host, port, directory: serviceAccount });
 }
 
 function readConfig(): AgentConfig {

@@ -5,7 +5,14 @@ import { measureSessions } from '../core/session/session-metrics.ts';
 import type { StreamCounts } from '../core/stream/stream-counts.ts';
 import { measureStreams } from '../core/stream/stream-metrics.ts';
 
-export interface Measured {
+export interface StandbyMeasured {
+  storeBytes(): number;
+  residentBytes(): number;
+}
+
+export interface Measured extends StandbyMeasured {
+  /** It may change its cluster. */
+  isActive(): boolean;
   desiredObjects(): number;
   placements(): number;
   appliedObjects(): number;
@@ -15,21 +22,18 @@ export interface Measured {
   readonly streams: StreamCounts;
   readonly sessionEnds: SessionEnds;
   rootAgeMs(): number;
-  storeBytes(): number;
-  residentBytes(): number;
+}
+
+/** Of one that waits to become active. */
+export function standbyMetricsOf(measured: StandbyMeasured): () => Promise<string> {
+  const registry = new Registry();
+  measureProcess(gaugesIn(registry), { ...measured, isActive: () => false });
+  return () => registry.metrics();
 }
 
 export function metricsOf(measured: Measured): () => Promise<string> {
   const registry = new Registry();
-  const gauge = (name: string, help: string, value: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.set(value());
-      },
-    });
+  const gauge = gaugesIn(registry);
   gauge('banyan_agent_desired_objects', 'Objects that this cluster is to hold.', measured.desiredObjects);
   gauge('banyan_agent_placements', 'Placements that want objects here.', measured.placements);
   gauge('banyan_agent_applied_objects', 'Objects that this agent has on record as applied.', measured.appliedObjects);
@@ -44,9 +48,31 @@ export function metricsOf(measured: Measured): () => Promise<string> {
     measured.quarantinedEntries,
   );
   gauge('banyan_agent_attached', '1 while there is a session with the parent.', () => Number(measured.isAttached()));
-  gauge('banyan_store_used_bytes', 'Bytes of the store on disk.', measured.storeBytes);
   measureStreams(registry, measured.streams);
   measureSessions(registry, { parent: measured.sessionEnds, rootAgeMs: measured.rootAgeMs });
-  gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', measured.residentBytes);
+  measureProcess(gauge, measured);
   return () => registry.metrics();
+}
+
+type MakeGauge = (name: string, help: string, value: () => number) => void;
+
+function gaugesIn(registry: Registry): MakeGauge {
+  return (name, help, value) => {
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(value());
+      },
+    });
+  };
+}
+
+function measureProcess(gauge: MakeGauge, measured: StandbyMeasured & Pick<Measured, 'isActive'>): void {
+  gauge('banyan_agent_active', '1 while this agent may change its cluster; of several with one identity one may.', () =>
+    Number(measured.isActive()),
+  );
+  gauge('banyan_store_used_bytes', 'Bytes of the store on disk.', measured.storeBytes);
+  gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', measured.residentBytes);
 }

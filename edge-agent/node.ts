@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { ApiServer } from '../core/apiserver/http/api-server.ts';
 import type { UserInfo } from '../core/apiserver/space.ts';
+import { deletionLimits } from '../core/feed/deletions.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import { BanyanError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
@@ -15,10 +16,14 @@ import type { EnvironmentProxies } from '../core/wire/dialer/proxy-choice.ts';
 import { type NodeCredentials, perCredentials } from '../core/wire/node-credentials.ts';
 import { dialerTo } from '../core/wire/tls-network.ts';
 import { storedTransport } from '../core/wire/transport-memory.ts';
-import { assembleAgent } from './assembly.ts';
-import type { ClusterPorts, OpenCluster } from './cluster/cluster.ts';
+import { type AgentPorts, type AssembledAgent, assembleAgent } from './assembly.ts';
+import type { ClusterPorts, OpenCluster, WriteGuard } from './cluster/cluster.ts';
 import type { AgentConfig } from './config.ts';
-import { metricsOf } from './metrics.ts';
+import { Leadership } from './lease/leadership.ts';
+import type { LeasePort } from './lease/lease.ts';
+import { noteInLeaseMemory, openLeaseMemory } from './lease/lease-memory.ts';
+import { metricsOf, standbyMetricsOf } from './metrics.ts';
+import { type StockTakingPorts, takeStock } from './stock-taking.ts';
 
 export interface NodeOptions {
   readonly config: AgentConfig;
@@ -33,10 +38,23 @@ export interface NodeOptions {
   readonly logger: Logger;
   /** Has `turn` called soon, after the commit that runs now. */
   readonly schedule: (turn: () => void) => void;
-  openCluster(ports: ClusterPorts): OpenCluster;
+  openCluster(ports: ClusterPorts, guard?: WriteGuard): OpenCluster;
+  /** Absent: no other agent has its identity. */
+  readonly lease?: LeaseOptions | undefined;
   residentBytes(): number;
   /** What the process said as it ended last. */
   readonly lastWords?: string | undefined;
+}
+
+/** Of several agents with one identity, one is active. */
+export interface LeaseOptions {
+  readonly port: LeasePort;
+  /** See lease/boot-clock.ts. */
+  readonly clock: Clock;
+  /** By which people know this one among them. */
+  readonly identity: string;
+  /** Another one is active: the process is to end. */
+  lost(why: string): void;
 }
 
 export interface RunningNode extends AsyncDisposable {
@@ -48,9 +66,53 @@ export interface RunningNode extends AsyncDisposable {
 const masters = 'system:masters';
 
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
+  const store = LmdbStore.open({ directory: join(options.config.data, 'store') }, options.logger);
+  const answers: { present: Answers } = { present: standingBy(options, store) };
+  const api = apiServer(options, () => answers.present);
+  const begun = (assembled: AssembledAgent, isActive: () => boolean) => {
+    answers.present = answersOf(options, store, assembled, isActive);
+    if (assembled.space) api.mount('', assembled.space);
+  };
+  const { lease } = options;
+  if (lease) {
+    const leadership = leadershipOf(options, lease, store, begun);
+    answers.present = standingBy(options, store, leadership);
+    const url = await api.listen();
+    leadership.start();
+    return running(url, [api, leadership, store]);
+  }
+  const assembled: AssembledAgent = await assembleAgent({
+    ...agentPorts(options, store),
+    caughtUp: once(() => tookStock(options, store, assembled)),
+  });
+  begun(assembled, () => true);
+  const url = await api.listen();
+  assembled.start();
+  return running(url, [api, assembled, store]);
+}
+
+/** Ends them one after the other. */
+function running(url: string, parts: readonly AsyncDisposable[]): RunningNode {
+  return {
+    url,
+    async [Symbol.asyncDispose]() {
+      for (const part of parts) await part[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function once(act: () => Promise<unknown> | undefined): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    void act();
+  };
+}
+
+function agentPorts(options: NodeOptions, store: LmdbStore): AgentPorts {
   const { config, clock, random, logger, version, schedule } = options;
-  const store = LmdbStore.open({ directory: join(config.data, 'store') }, logger);
-  const assembled = await assembleAgent({
+  return {
     path: config.path,
     version,
     openCluster: options.openCluster,
@@ -70,14 +132,84 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     logger,
     schedule,
     lastWords: options.lastWords,
+  };
+}
+
+function leadershipOf(
+  options: NodeOptions,
+  lease: LeaseOptions,
+  store: LmdbStore,
+  begun: (assembled: AssembledAgent, isActive: () => boolean) => void,
+): Leadership {
+  const { config, random, logger } = options;
+  const leadership: Leadership = new Leadership({
+    lease: lease.port,
+    clock: lease.clock,
+    // Another process on the same host is another one, however soon it comes.
+    me: `${lease.identity}_${Buffer.from(random.bytes(4)).toString('hex')}`,
+    log: logger,
+    random,
+    store,
+    path: config.path,
+    lost: lease.lost,
+    takeStock: (agent, isOver) => takeStock(agent, stockPorts(options), isOver),
+    assemble: async ({ heir, attached, caughtUp }) => {
+      const ports = agentPorts(options, store);
+      const assembled = await assembleAgent({
+        ...ports,
+        heir,
+        attached,
+        caughtUp,
+        dialer: leadership.dialer(ports.dialer),
+        openCluster: (cluster) => options.openCluster(cluster, () => leadership.refusal()),
+      });
+      begun(assembled, () => leadership.refusal() === undefined);
+      return assembled;
+    },
   });
+  return leadership;
+}
+
+/** What was applied before this store was emptied comes on record; undefined: that was done, or there can be nothing. */
+function tookStock(options: NodeOptions, store: LmdbStore, assembled: AssembledAgent): Promise<void> | undefined {
+  const { random } = options;
+  if (openLeaseMemory(store, random).tookStock) return undefined;
+  return takeStock(assembled, stockPorts(options), () => false).then((isDone) => {
+    if (isDone) noteInLeaseMemory(store, random, { tookStock: true });
+  });
+}
+
+function stockPorts({ clock, logger, config }: NodeOptions): StockTakingPorts {
+  return { clock, log: logger, limits: config.limits?.deletions ?? deletionLimits };
+}
+
+interface Answers {
+  notReady(): string | undefined;
+  readyAs(): string;
+  metrics(): Promise<string>;
+}
+
+/** A standby is ready: for becoming active. */
+function standingBy({ residentBytes }: NodeOptions, store: LmdbStore, leadership?: Leadership): Answers {
+  const metrics = standbyMetricsOf({ storeBytes: () => store.size().usedBytes, residentBytes });
+  return { notReady: () => undefined, readyAs: () => leadership?.standing ?? 'ok', metrics };
+}
+
+function answersOf(
+  options: NodeOptions,
+  store: LmdbStore,
+  assembled: AssembledAgent,
+  isActive: () => boolean,
+): Answers {
   const { agent, uplink } = assembled;
-  const api = apiServer(options, {
+  return {
     notReady: () => {
       const why = uplink.unreached === undefined ? '' : `: ${uplink.unreached}`;
       return uplink.joined ? undefined : `not attached to the parent yet${why}`;
     },
+    readyAs: () => 'ok',
     metrics: metricsOf({
+      isActive,
       desiredObjects: () => agent.counts().desired,
       placements: () => agent.counts().placements,
       appliedObjects: () => agent.counts().applied,
@@ -90,27 +222,15 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
       storeBytes: () => store.size().usedBytes,
       residentBytes: () => options.residentBytes(),
     }),
-  });
-  if (assembled.space) api.mount('', assembled.space);
-  const url = await api.listen();
-  assembled.start();
-  return {
-    url,
-    async [Symbol.asyncDispose]() {
-      await api[Symbol.asyncDispose]();
-      await assembled[Symbol.asyncDispose]();
-      await store[Symbol.asyncDispose]();
-    },
   };
 }
 
-function apiServer(
-  { config, credentials, clock, logger }: NodeOptions,
-  answers: { notReady(): string | undefined; metrics(): Promise<string> },
-): ApiServer {
+function apiServer({ config, credentials, clock, logger }: NodeOptions, present: () => Answers): ApiServer {
   return new ApiServer({
     ...config.api,
-    ...answers,
+    notReady: () => present().notReady(),
+    readyAs: () => present().readyAs(),
+    metrics: () => present().metrics(),
     tls: perCredentials(credentials, ({ caPem, certPem, keyPem }) => ({ ca: caPem, cert: certPem, key: keyPem })),
     clock,
     log: logger,

@@ -20,13 +20,22 @@ export interface NodeIdentity {
   readonly attachedNonce?: string;
 }
 
-export function beginBoot(t: Transaction, clock: Clock, random: Random): NodeIdentity {
+/** What the last process with this identity, which had another store, was to the parent; its lawful successor is to be taken for it. */
+export interface Forebear {
+  readonly bootCounter: number;
+  readonly attachedNonce?: string;
+}
+
+export function beginBoot(t: Transaction, clock: Clock, random: Random, forebear?: Forebear): NodeIdentity {
   const before = readNodeIdentity(t);
+  const own = before?.bootCounter ?? 0;
+  const theirs = forebear && forebear.bootCounter < bootCounterMax ? forebear.bootCounter : 0;
+  const attachedNonce = theirs > own ? (forebear?.attachedNonce ?? before?.attachedNonce) : before?.attachedNonce;
   const identity: NodeIdentity = {
-    bootCounter: Math.max((before?.bootCounter ?? 0) + 1, Math.floor(clock.wallMs() / 1000)),
+    bootCounter: Math.max(own + 1, theirs + 1, Math.floor(clock.wallMs() / 1000)),
     bootNonce: Buffer.from(random.bytes(16)).toString('hex'),
     caughtUp: before?.caughtUp ?? false,
-    ...(before?.attachedNonce === undefined ? {} : { attachedNonce: before.attachedNonce }),
+    ...(attachedNonce === undefined ? {} : { attachedNonce }),
   };
   t.put(prefixOf('node'), text(JSON.stringify(identity)));
   return identity;

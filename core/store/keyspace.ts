@@ -103,6 +103,8 @@ export const keyspace = {
   clusterIdentity: 102,
   /** … child -> JSON: the label summary of a relay that counts beside the one that it tells since it lost its store (see relay/guard/narrowing.ts) */
   heldLabels: 103,
+  /** -> JSON LeaseMemory: what an agent's store knows of itself where several have one identity (see edge-agent/lease/lease-memory.ts) */
+  leaseMemory: 104,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

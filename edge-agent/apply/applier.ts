@@ -32,6 +32,10 @@ export type Step =
   | { readonly phase: 'yielded'; readonly reason: string; readonly message: string };
 
 export interface ApplierPorts {
+  /** Of the agent. */
+  readonly path: string;
+  /** Nothing is applied or removed before `resume`. */
+  readonly isHeldBack?: boolean;
   readonly cluster: Cluster;
   readonly desired: Desired;
   readonly records: OwnerRecords;
@@ -86,6 +90,7 @@ export class Applier {
       random,
       concurrency,
       priority,
+      isHeldBack: ports.isHeldBack ?? false,
       isAlone: (key) => ports.crashes.isSuspect(key),
       work: (key) => this.#guarded(key),
       ended: (key) => events.rested(key),
@@ -96,6 +101,10 @@ export class Applier {
   start(): void {
     for (const key of this.#ports.desired.objects()) this.#queue.add(key);
     for (const key of this.#ports.records.keys()) this.#queue.add(key);
+  }
+
+  resume(): void {
+    this.#queue.resume();
   }
 
   /** What is wanted has changed. */

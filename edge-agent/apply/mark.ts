@@ -8,6 +8,10 @@ const managedLabel = 'banyan.io/managed';
 export const markSelector = `${managedLabel}=true`;
 /** Names the source that delivers the object: `center.retail`. */
 const sourceAnnotation = 'banyan.io/source';
+/** Names the agent, by its path: two of different trees may have one cluster. */
+const agentAnnotation = 'banyan.io/agent';
+/** On what goes with others' objects when it goes: that it came with this agent. Another store of the agent has no record of it. */
+const createdAnnotation = 'banyan.io/created';
 
 /** The object as it is applied: as delivered, with the mark. */
 export function marked(object: KubeObject, source: string): KubeObject {
@@ -20,6 +24,31 @@ export function marked(object: KubeObject, source: string): KubeObject {
       annotations: { ...annotations, [sourceAnnotation]: source },
     },
   };
+}
+
+/** As it is sent: with what another store of the same agent has to know of it. */
+export function signed(object: KubeObject, agent: string, isCreatedContainer: boolean): KubeObject {
+  const { annotations } = object.metadata;
+  const signature = { [agentAnnotation]: agent, ...(isCreatedContainer ? { [createdAnnotation]: 'true' } : {}) };
+  return { ...object, metadata: { ...object.metadata, annotations: { ...annotations, ...signature } } };
+}
+
+export interface Signature {
+  readonly agent: string;
+  readonly source: string;
+  readonly created: boolean;
+}
+
+/**
+ * Who applied the object; undefined: no agent, whatever its labels are. Controllers copy labels of an object to others that they make for it, so that the
+ * label alone says nothing.
+ */
+export function signatureOf({ metadata }: KubeObject): Signature | undefined {
+  const { annotations = {}, managedFields = [] } = metadata;
+  const { [agentAnnotation]: agent, [sourceAnnotation]: source, [createdAnnotation]: created } = annotations;
+  const isApplied = managedFields.some(({ manager, operation }) => manager === fieldManager && operation === 'Apply');
+  if (!isApplied || agent === undefined || source === undefined) return undefined;
+  return { agent, source, created: created === 'true' };
 }
 
 export function isMarked(live: KubeObject): boolean {

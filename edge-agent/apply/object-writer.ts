@@ -11,12 +11,14 @@ import type { Delivery } from '../desired/desired.ts';
 import type { Wanted } from './decide.ts';
 import { driftWords } from './drift.ts';
 import { withLiveFields, withoutFields } from './ignored-fields.ts';
-import { isMarked, marked } from './mark.ts';
+import { isMarked, marked, signed } from './mark.ts';
 import { isDefinition, isNamespace } from './order.ts';
 import type { OwnerRecord, OwnerRecords } from './owner-records.ts';
 import { fingerprint } from './projection.ts';
 
 export interface WriterPorts {
+  /** Of the agent. */
+  readonly path: string;
   readonly cluster: Cluster;
   readonly records: OwnerRecords;
   /** Resolves when everything written so far is durable. */
@@ -47,7 +49,8 @@ export class ObjectWriter {
       await this.#ports.flushed();
     }
     const object = marked(wanted.object, source);
-    const answer = await this.#ports.cluster.apply(withLiveFields(object, live, rules.ignored));
+    const sent = signed(object, this.#ports.path, created && (isNamespace(key) || isDefinition(key)));
+    const answer = await this.#ports.cluster.apply(withLiveFields(sent, live, rules.ignored));
     this.#ports.records.set(key, {
       source,
       bodyHash: wanted.bodyHash,

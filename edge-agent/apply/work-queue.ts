@@ -17,6 +17,8 @@ export interface WorkQueueOptions {
   readonly work: (key: string) => Promise<'done' | 'retry'>;
   /** Such a key is worked on when no other is, after all others that wait. Absent: there are none. */
   readonly isAlone?: (key: string) => boolean;
+  /** Nothing is worked on before `resume`. */
+  readonly isHeldBack?: boolean;
   /** The work on a key has ended. */
   readonly ended?: (key: string) => void;
 }
@@ -44,10 +46,12 @@ export class WorkQueue {
   readonly #delayed = new Map<string, Timer>();
   #idle: (() => void)[] = [];
   #scheduled = false;
+  #isHeldBack: boolean;
   #stopped = false;
 
   constructor(options: WorkQueueOptions) {
     this.#options = options;
+    this.#isHeldBack = options.isHeldBack ?? false;
   }
 
   /** Work on the key soon. With `fresh`, past failures count no more: what is wanted has changed. */
@@ -59,6 +63,12 @@ export class WorkQueue {
     const running = this.#running.get(key);
     if (running) running.again = true;
     else this.#wait(key);
+    this.#schedule();
+  }
+
+  /** Work may begin. */
+  resume(): void {
+    this.#isHeldBack = false;
     this.#schedule();
   }
 
@@ -105,7 +115,12 @@ export class WorkQueue {
   }
 
   #start(): void {
-    while (!this.#stopped && this.#running.size < this.#options.concurrency && this.#waitingAt.size > 0) {
+    while (
+      !this.#stopped &&
+      !this.#isHeldBack &&
+      this.#running.size < this.#options.concurrency &&
+      this.#waitingAt.size > 0
+    ) {
       const key = this.#takeFirst();
       if (key === undefined) break;
       const running = { again: false, alone: this.#isAlone(key) };

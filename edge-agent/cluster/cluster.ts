@@ -7,6 +7,7 @@ import type { Space } from '../../core/apiserver/space.ts';
 import type { GroupResource, ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import type { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Store } from '../../core/store/store.ts';
@@ -57,7 +58,21 @@ export interface ClusterPorts {
   readonly schedule: (turn: () => void) => void;
 }
 
+/** An object that carries the mark of the agent of `path`. */
+export interface AppliedObject {
+  readonly key: ObjectKey;
+  readonly uid: string;
+  readonly source: string;
+  /** Of what goes with others' objects: it came with the agent. */
+  readonly created: boolean;
+}
+
+/** Why nothing may be changed now; undefined: it may. Asked at the moment of sending, after all waiting. */
+export type WriteGuard = () => BanyanError | undefined;
+
 export interface OpenCluster extends AsyncDisposable {
+  /** Everything there that the agent has applied, by whatever store; absent: the cluster lives and dies with the store. */
+  applied?(path: string): Promise<readonly AppliedObject[]>;
   readonly cluster: Cluster;
   /** Its API, where it is served by this process. */
   readonly space?: Space;

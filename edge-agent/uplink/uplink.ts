@@ -35,6 +35,12 @@ export interface UplinkOptions {
   streamsOf?(link: Link): SessionStreams;
   /** There is a session with the parent, or what the agent holds is something else now. */
   said?(): void;
+  /** What the outbox lacks is meant to be lacking; absent: always. */
+  ready?(): boolean;
+  /** A parent has welcomed this start. */
+  attached?(): void;
+  /** All that the parent has to say is stored, and what it lacks is meant to be lacking. */
+  caughtUp?(): void;
 }
 
 export class Uplink {
@@ -62,11 +68,12 @@ export class Uplink {
       committed: (changes) => options.received(changes),
       connected: () => {
         this.#joined = true;
+        this.#options.attached?.();
         this.#options.said?.();
       },
       disconnected() {},
-      caughtUp() {},
-      ready: () => true,
+      caughtUp: () => this.#options.caughtUp?.(),
+      ready: () => this.#options.ready?.() ?? true,
       alarmChanged: () => this.#options.said?.(),
       ...(options.streamsOf ? { streamsOf: options.streamsOf } : {}),
     });
@@ -111,6 +118,10 @@ export class Uplink {
 
   start(): void {
     this.#session.start();
+  }
+
+  readyChanged(): void {
+    this.#session.readyChanged();
   }
 
   /** The outbox has new rows: they are sent when they are durable. */

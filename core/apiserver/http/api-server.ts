@@ -37,6 +37,8 @@ export interface ApiServerOptions {
   authenticate(certificate: { subject: Record<string, unknown> } | undefined): UserInfo | undefined;
   /** What stands in the way of being ready; undefined: nothing. Answered to anybody, as health is. */
   notReady(): string | undefined;
+  /** As what it is ready, where that is to be said; absent: `ok`. */
+  readyAs?(): string;
   metrics(): Promise<string>;
   /** Requests to `/tree/...`, which concern other nodes; absent: there are none. */
   tree?(request: ApiRequest): Promise<ApiResponse>;
@@ -177,7 +179,7 @@ export class ApiServer implements AsyncDisposable {
     const wrong = path === '/readyz' ? this.#options.notReady() : undefined;
     this.#answer(response, {
       status: wrong ? 503 : 200,
-      body: Buffer.from(wrong ?? 'ok'),
+      body: Buffer.from(wrong ?? this.#options.readyAs?.() ?? 'ok'),
       headers: { 'content-type': 'text/plain' },
     });
     return true;

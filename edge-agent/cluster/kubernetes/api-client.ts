@@ -2,12 +2,14 @@
  * Requests to one API server over connections that are kept. Errors are the server's own words; one that asks to wait (429, 503 with Retry-After) is
  * obeyed a few times before it is an error.
  */
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent, type RequestOptions, request } from 'node:https';
+import type { Socket } from 'node:net';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import { TokenBucket } from '../../../core/runtime/token-bucket.ts';
+import type { WriteGuard } from '../cluster.ts';
 import type { Access, Credentials } from './access.ts';
 import { type ClientLimits, defaultLimits } from './client-limits.ts';
 import { errorOfStatus } from './status-error.ts';
@@ -38,6 +40,7 @@ export class ApiClient {
   readonly #limits: ClientLimits;
   readonly #bucket: TokenBucket;
   readonly #unreachable: () => void;
+  readonly #guard: WriteGuard;
   readonly #waiting: (() => void)[] = [];
   #inFlight = 0;
   #credentials: Promise<Credentials> | undefined;
@@ -47,11 +50,18 @@ export class ApiClient {
   #agentCredentials: Credentials | undefined;
 
   /** `unreachable` is called when a connection failed: who answers next may be somebody else. */
-  constructor(access: Access, clock: Clock, limits: ClientLimits = defaultLimits, unreachable: () => void = () => {}) {
+  constructor(
+    access: Access,
+    clock: Clock,
+    limits: ClientLimits = defaultLimits,
+    unreachable: () => void = () => {},
+    guard: WriteGuard = () => undefined,
+  ) {
     this.#access = access;
     this.#clock = clock;
     this.#limits = limits;
     this.#unreachable = unreachable;
+    this.#guard = guard;
     this.#bucket = new TokenBucket(limits.requestsPerSecond, 1_000 / limits.requestsPerSecond, clock.monotonicMs());
   }
 
@@ -116,7 +126,10 @@ export class ApiClient {
         ...(body ? { 'content-type': asked.contentType ?? 'application/json', 'content-length': body.length } : {}),
       },
     };
+    const isWrite = options.method !== 'GET';
     return new Promise((resolve, reject) => {
+      const refusal = isWrite ? this.#guard() : undefined;
+      if (refusal) return reject(refusal);
       const begun = (response: IncomingMessage) => {
         // Also what breaks off in the middle, as a watch does.
         response.on('error', () => this.#unreachable());
@@ -125,10 +138,24 @@ export class ApiClient {
       const sent = server.protocol === 'https:' ? request(options, begun) : plainRequest(options, begun);
       sent.on('timeout', () => sent.destroy(new Error(`no answer within ${idleMs / 1_000} s`)));
       sent.on('error', (error) => {
-        this.#unreachable();
+        if (!(error instanceof BanyanError)) this.#unreachable();
         reject(unreachable(this.server, error));
       });
-      sent.end(body);
+      if (isWrite) this.#sendGuarded(sent, body);
+      else sent.end(body);
+    });
+  }
+
+  /** Nothing of it leaves before there is a connection, which may take long: it may be sent no more by then. */
+  #sendGuarded(sent: ClientRequest, body: Buffer | undefined): void {
+    sent.once('socket', (socket: Socket) => {
+      const send = () => {
+        const refusal = this.#guard();
+        if (refusal) sent.destroy(refusal);
+        else sent.end(body);
+      };
+      if (!socket.connecting) return send();
+      socket.once(this.#access.server.protocol === 'https:' ? 'secureConnect' : 'connect', send);
     });
   }
 

@@ -2,12 +2,19 @@
 import type { GroupResource, ObjectKey } from '../../../core/object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../../core/object/meta.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
-import { BanyanError } from '../../../core/runtime/errors.ts';
+import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import type { Random } from '../../../core/runtime/random.ts';
 import type { Store } from '../../../core/store/store.ts';
-import { fieldManager, markSelector } from '../../apply/mark.ts';
-import type { Cluster, ClusterDescription, ServedResource, WatchEvents } from '../cluster.ts';
+import { fieldManager, markSelector, signatureOf } from '../../apply/mark.ts';
+import type {
+  AppliedObject,
+  Cluster,
+  ClusterDescription,
+  ServedResource,
+  WatchEvents,
+  WriteGuard,
+} from '../cluster.ts';
 import type { Access } from './access.ts';
 import { ApiClient } from './api-client.ts';
 import type { ClientLimits } from './client-limits.ts';
@@ -25,9 +32,20 @@ export interface KubernetesClusterOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly limits?: ClientLimits;
+  /** Absent: it may always write. */
+  readonly guard?: WriteGuard | undefined;
 }
 
 const definitions = 'customresourcedefinitions';
+const metadataOnly = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
+/** As of watches: see resource-watch.ts. */
+const pageSize = 500;
+
+interface MetadataPage {
+  readonly metadata?: { readonly continue?: string };
+  readonly items?: readonly KubeObject[];
+}
+
 const nodes: GroupResource = { group: '', resource: 'nodes' };
 
 export class KubernetesCluster implements Cluster {
@@ -41,8 +59,8 @@ export class KubernetesCluster implements Cluster {
 
   constructor(options: KubernetesClusterOptions) {
     this.#options = options;
-    const { access, clock, limits, store, uid } = options;
-    this.#client = new ApiClient(access, clock, limits, () => this.#wasAway());
+    const { access, clock, limits, store, uid, guard } = options;
+    this.#client = new ApiClient(access, clock, limits, () => this.#wasAway(), guard);
     this.#discovery = new Discovery(this.#client, clock);
     this.#identity = new ClusterIdentity({ store, server: this.#client.server, expected: uid, ask: () => this.#uid() });
     this.#nodes = new NodeSums(clock, (events) => this.watch(nodes, events));
@@ -137,6 +155,50 @@ export class KubernetesCluster implements Cluster {
     await this.#identity.check();
     this.#version ??= ((await this.#client.json({ path: '/version' })) as { gitVersion?: string }).gitVersion;
     return { kubernetesVersion: this.#version ?? 'unknown', ...(await this.#nodes.described()) };
+  }
+
+  /** By the mark; of kinds that this agent may not list, nothing. */
+  async applied(path: string): Promise<readonly AppliedObject[]> {
+    await this.#identity.check();
+    const served = await this.#discovery.all();
+    return (await Promise.all(served.map((resource) => this.#appliedOf(resource, path)))).flat();
+  }
+
+  async #appliedOf(served: ServedResource, path: string): Promise<AppliedObject[]> {
+    const { group, resource } = served;
+    const found: AppliedObject[] = [];
+    let next: string | undefined;
+    do {
+      const page = await this.#page(served, next);
+      for (const item of page.items ?? []) {
+        const { agent, source, created } = signatureOf(item) ?? {};
+        const { namespace = '', name = '', uid = '' } = item.metadata;
+        if (agent !== path || source === undefined) continue;
+        found.push({ key: { group, resource, namespace, name }, uid, source, created: created ?? false });
+      }
+      next = page.metadata?.continue;
+    } while (next);
+    return found;
+  }
+
+  async #page(served: ServedResource, next: string | undefined): Promise<MetadataPage> {
+    const { group, resource } = served;
+    try {
+      return (await this.#client.json({
+        path: pathOf(served, served.versions[0]!),
+        query: { labelSelector: markSelector, limit: String(pageSize), ...(next ? { continue: next } : {}) },
+        accept: metadataOnly,
+      })) as MetadataPage;
+    } catch (error) {
+      const isNothingOfOurs =
+        error instanceof BanyanError && ['Forbidden', 'NotFound', 'MethodNotAllowed'].includes(error.code);
+      if (!isNothingOfOurs) throw error;
+      this.#options.logger.warn(
+        { group, resource, error: describeError(error) },
+        'what was applied of a resource by an earlier store is not known',
+      );
+      return {};
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

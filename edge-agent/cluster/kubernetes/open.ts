@@ -1,6 +1,10 @@
 /** A real cluster as the agent opens it. */
-import type { ClusterPorts, OpenCluster } from '../cluster.ts';
+import type { Clock } from '../../../core/runtime/clock.ts';
+import { KubernetesLease } from '../../lease/kubernetes-lease.ts';
+import type { LeasePort } from '../../lease/lease.ts';
+import type { ClusterPorts, OpenCluster, WriteGuard } from '../cluster.ts';
 import type { Access } from './access.ts';
+import { ApiClient } from './api-client.ts';
 import type { ClientLimits } from './client-limits.ts';
 import { KubernetesCluster } from './kubernetes-cluster.ts';
 
@@ -8,8 +12,23 @@ import { KubernetesCluster } from './kubernetes-cluster.ts';
 export function openKubernetes(
   ports: ClusterPorts,
   options: { readonly access: Access; readonly uid?: string | undefined; readonly limits: ClientLimits },
+  guard?: WriteGuard,
 ): OpenCluster {
   const { access, uid, limits } = options;
-  const cluster = new KubernetesCluster({ ...ports, access, uid, limits });
-  return { cluster, [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose]() };
+  const cluster = new KubernetesCluster({ ...ports, access, uid, limits, guard });
+  return {
+    cluster,
+    applied: (path) => cluster.applied(path),
+    [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+  };
+}
+
+/** Over connections of its own: what the agent asks of the cluster holds up no renewal. */
+export function openLease(
+  clock: Clock,
+  access: Access,
+  lease: { readonly namespace: string; readonly name: string },
+): LeasePort {
+  const client = new ApiClient(access, clock);
+  return new KubernetesLease({ ...lease, json: (asked) => client.json(asked), wallMs: () => clock.wallMs() });
 }

@@ -28,6 +28,7 @@ export interface Audited {
   readonly verb: string;
   readonly requestURI: string;
   readonly userAgent?: string;
+  readonly user: { readonly username: string };
   readonly objectRef?: {
     readonly resource?: string;
     readonly namespace?: string;
@@ -118,7 +119,8 @@ export class ControlPlane implements AsyncDisposable {
   /** Of all requests since the first start, in the order of their answers. */
   audited(): Audited[] {
     const lines = readFileSync(this.#file('audit.log'), 'utf8').split('\n');
-    return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as Audited);
+    // The last one may be half written.
+    return lines.slice(0, -1).map((line) => JSON.parse(line) as Audited);
   }
 
   async startComponents(...names: readonly Component[]): Promise<void> {

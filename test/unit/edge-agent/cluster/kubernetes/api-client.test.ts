@@ -1,7 +1,9 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { systemClock } from '../../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../../core/runtime/errors.ts';
+import type { WriteGuard } from '../../../../../edge-agent/cluster/cluster.ts';
 import { ApiClient } from '../../../../../edge-agent/cluster/kubernetes/api-client.ts';
 import { defaultLimits } from '../../../../../edge-agent/cluster/kubernetes/client-limits.ts';
 
@@ -11,7 +13,10 @@ afterEach(() => {
   server?.close();
 });
 
-async function clientOf(answer: RequestListener): Promise<{ client: ApiClient; away: () => number }> {
+async function clientOf(
+  answer: RequestListener,
+  guard?: WriteGuard,
+): Promise<{ client: ApiClient; away: () => number }> {
   const made = createServer(answer);
   server = made;
   await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve));
@@ -20,7 +25,7 @@ async function clientOf(answer: RequestListener): Promise<{ client: ApiClient; a
     server: new URL(`http://127.0.0.1:${(made.address() as AddressInfo).port}`),
     credentials: async () => ({ headers: { authorization: 'Bearer t' } }),
   };
-  const client = new ApiClient(access, systemClock, defaultLimits, () => away++);
+  const client = new ApiClient(access, systemClock, defaultLimits, () => away++, guard);
   return { client, away: () => away };
 }
 
@@ -55,5 +60,65 @@ test('a request that the server puts off is made again, and what it refuses is s
   });
   expect(await client.json({ path: '/busy' })).toEqual({ asked: 2 });
   await expect(client.json({ path: '/other' })).rejects.toMatchObject({ code: 'Forbidden', message: 'you may not' });
+  client.close();
+});
+
+test('nothing that changes anything is sent while it must not be, and what only reads is', async () => {
+  const asked: string[] = [];
+  let refusal: BanyanError | undefined;
+  const { client, away } = await clientOf(
+    (request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      response.end('{}');
+    },
+    () => refusal,
+  );
+  await client.json({ method: 'PATCH', path: '/one', body: {} });
+  refusal = new BanyanError('Unavailable', 'not now');
+  for (const method of ['PATCH', 'PUT', 'POST', 'DELETE'] as const) {
+    await expect(client.json({ method, path: '/two', body: {} })).rejects.toThrow('not now');
+  }
+  await client.json({ path: '/three' });
+  expect(asked).toEqual(['PATCH /one', 'GET /three']);
+  expect(away()).toBe(0);
+  client.close();
+});
+
+test('whether it may be sent is asked once more when there is a connection, before anything of it is sent', async () => {
+  const asked: string[] = [];
+  let questions = 0;
+  const { client, away } = await clientOf(
+    (request, response) => {
+      asked.push(`${request.method} ${request.url}`);
+      response.end('{}');
+    },
+    () => (++questions === 2 ? new BanyanError('Unavailable', 'no more') : undefined),
+  );
+  await expect(client.json({ method: 'DELETE', path: '/late' })).rejects.toThrow('no more');
+  await client.json({ method: 'DELETE', path: '/again' });
+  expect([asked, away()]).toEqual([['DELETE /again'], 0]);
+  client.close();
+});
+
+test('whether it may be sent is asked after it has waited for its turn', async () => {
+  let mayWrite = true;
+  const slow: ServerResponse[] = [];
+  let allThere = () => {};
+  const there = new Promise<void>((resolve) => {
+    allThere = resolve;
+  });
+  const { client } = await clientOf(
+    (_request, response) => {
+      if (slow.push(response) === defaultLimits.inFlight) allThere();
+    },
+    () => (mayWrite ? undefined : new BanyanError('Unavailable', 'not now')),
+  );
+  const reads = Array.from({ length: defaultLimits.inFlight }, () => client.json({ path: '/slow' }));
+  const waits = expect(client.json({ method: 'PATCH', path: '/waits', body: {} })).rejects.toThrow('not now');
+  await there;
+  mayWrite = false;
+  for (const response of slow) response.end('{}');
+  await Promise.all(reads);
+  await waits;
   client.close();
 });

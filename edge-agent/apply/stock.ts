@@ -1,0 +1,53 @@
+/**
+ * What a store has no record of and its agent has applied all the same: by another store of the same identity, or by this one before it was emptied. The mark
+ * on the object is what there is to go by. It comes on record, so that what is wanted no more can go; more than the budget of deletions stays as it is.
+ */
+import { type DeletionLimits, judge } from '../../core/feed/deletions.ts';
+import { formatKey } from '../../core/object/key.ts';
+import type { AppliedObject } from '../cluster/cluster.ts';
+import type { OwnerRecord } from './owner-records.ts';
+
+export type Applied = AppliedObject;
+
+export interface Stock {
+  /** To be written, by object key. */
+  readonly records: ReadonlyMap<string, OwnerRecord>;
+  /** Keys of objects that nobody wants and that are left alone, since they are too many at once. */
+  readonly kept: readonly string[];
+}
+
+export function stockOf(
+  found: readonly Applied[],
+  records: { get(key: string): OwnerRecord | undefined },
+  isWanted: (key: string) => boolean,
+  limits: DeletionLimits,
+): Stock {
+  const unknown = onceByUid(found, (key) => isWanted(key) || records.get(key) !== undefined).filter(
+    ([key, { uid }]) => records.get(key)?.uid !== uid,
+  );
+  const unwanted = unknown.filter(([key]) => !isWanted(key)).map(([key]) => key);
+  const total = new Set(found.map(({ uid }) => uid)).size;
+  const verdict = judge({ gone: unwanted.length, lost: 0, held: 0, total }, limits);
+  const kept = new Set(verdict === 'all' ? unwanted : []);
+  const taken = unknown.filter(([key]) => !kept.has(key));
+  return {
+    records: new Map(taken.map(([key, one]) => [key, recordOf(one, records.get(key))])),
+    kept: [...kept],
+  };
+}
+
+/** Accepted by the cluster is nothing that this store knows of: what is wanted is applied anew. */
+function recordOf({ uid, source, created }: Applied, before: OwnerRecord | undefined): OwnerRecord {
+  return { placements: [], ...before, source, uid, created, bodyHash: '', fingerprint: '' };
+}
+
+/** A cluster may serve one object under several groups (`events`, `ingresses`): it is the one by which it is known here. */
+function onceByUid(found: readonly Applied[], isKnown: (key: string) => boolean): [string, Applied][] {
+  const byUid = new Map<string, [string, Applied]>();
+  for (const one of found) {
+    const key = formatKey(one.key);
+    const before = byUid.get(one.uid);
+    if (!before || (!isKnown(before[0]) && isKnown(key))) byUid.set(one.uid, [key, one]);
+  }
+  return [...byUid.values()];
+}

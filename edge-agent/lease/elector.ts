@@ -1,0 +1,185 @@
+/** Carries out what the election decides: questions to the cluster, with a bound on each, and who is told of what came out. */
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import {
+  candidate,
+  type ElectionEffect,
+  type ElectionInput,
+  type ElectionState,
+  holds,
+  isOfAnother,
+  nextTickMs,
+  saysAll,
+  step,
+} from './election.ts';
+import type { LeasePort, LeaseRecord, LeaseWords } from './lease.ts';
+
+/** An answer that takes longer is none: of the 8 s that a holder has, two questions are to find room. */
+export const answerMs = 3_000;
+/** An end in order waits so long for the word that nobody holds it; then the others find out by themselves. */
+const endMsMax = 3_000;
+
+export interface ElectorPorts {
+  readonly lease: LeasePort;
+  /** Its monotonic time goes on while the machine sleeps, where that can be had. */
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Of this process alone. */
+  readonly me: string;
+  readonly path: string;
+  /** Wall time by which states are told to the parent: renewed with every word. */
+  told(): number | undefined;
+}
+
+export interface ElectorEvents {
+  /** Held for the first time; the record as those before have left it. */
+  won(left: LeaseRecord, seenMs: number): void;
+  /** Another one has it, or may have it. */
+  lost(why: string): void;
+}
+
+export class Elector {
+  readonly #ports: ElectorPorts;
+  readonly #events: ElectorEvents;
+  #state: ElectionState;
+  #timer: Timer | undefined;
+  /** Counts questions: an answer to one that was given up is passed over. */
+  #question = 0;
+  #hasWon = false;
+  #trouble: string | undefined;
+  readonly #waiting = new Set<() => void>();
+
+  constructor(ports: ElectorPorts, events: ElectorEvents) {
+    this.#ports = ports;
+    this.#events = events;
+    this.#state = candidate(ports.me, ports.path, ports.clock.monotonicMs());
+  }
+
+  start(): void {
+    this.#input({ type: 'tick' });
+  }
+
+  /** At this very moment. */
+  get holds(): boolean {
+    return holds(this.#state, this.#ports.clock.monotonicMs());
+  }
+
+  /** In words, for people: who has it, or why it can't be had. */
+  get standing(): string {
+    const { role, seen } = this.#state;
+    if (this.holds) return 'active';
+    if (role === 'lost' || role === 'released') return 'ending: another agent is active, or may be';
+    const another = isOfAnother(this.#state);
+    if (another !== undefined)
+      return `standby: the Lease is that of agent ${another}; name another one by cluster.kubernetes.lease.name`;
+    if (this.#trouble !== undefined) return `standby: the Lease can't be had: ${this.#trouble}`;
+    return seen?.record?.holder ? `standby: ${seen.record.holder} is active` : 'standby';
+  }
+
+  /** Resolves when the Lease says so; throws when it can't be had any more. */
+  async say(words: LeaseWords): Promise<void> {
+    this.#input({ type: 'say', words });
+    const isSaid = () => saysAll(this.#state.seen?.record?.words ?? {}, words) && this.holds;
+    while (!isSaid()) {
+      if (this.#state.role !== 'holder') throw new BanyanError('Conflict', 'the Lease is held no more');
+      await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    }
+  }
+
+  /** The Lease says that nobody holds it, as far as it could be told. */
+  async end(): Promise<void> {
+    let isLate = false;
+    const late = this.#ports.clock.after(endMsMax, () => {
+      isLate = true;
+      this.#wake();
+    });
+    this.#input({ type: 'end' });
+    while (!isLate && this.#state.role === 'holder') await new Promise<void>((resolve) => this.#waiting.add(resolve));
+    late.stop();
+    this.#timer?.stop();
+    this.#question++;
+  }
+
+  #input(input: ElectionInput): void {
+    const { clock } = this.#ports;
+    const before = this.#state;
+    const { state, effect } = step(before, input, clock.monotonicMs());
+    this.#state = state;
+    if (effect) void this.#ask(effect);
+    this.#tickLater();
+    this.#tell(before);
+    this.#wake();
+  }
+
+  #tell(before: ElectionState): void {
+    const { role, seen } = this.#state;
+    const { log, clock } = this.#ports;
+    const another = isOfAnother(this.#state);
+    if (another !== undefined && another !== isOfAnother(before)) log.error({ agent: another }, this.standing);
+    if (role === 'holder' && !this.#hasWon && seen?.record) {
+      this.#hasWon = true;
+      const sinceMs = before.seen?.sinceMs ?? clock.monotonicMs();
+      this.#events.won(before.seen?.record ?? seen.record, sinceMs);
+    }
+    if (role === 'lost' && before.role !== 'lost') {
+      const holder = seen?.record?.holder;
+      this.#events.lost(holder ? `${holder} holds the Lease` : 'the Lease was taken away');
+    }
+  }
+
+  #tickLater(): void {
+    this.#timer?.stop();
+    const { clock } = this.#ports;
+    const dueMs = nextTickMs(this.#state);
+    if (dueMs === undefined) return;
+    this.#timer = clock.after(Math.max(0, dueMs - clock.monotonicMs()), () => this.#input({ type: 'tick' }));
+  }
+
+  async #ask(effect: ElectionEffect): Promise<void> {
+    const { clock } = this.#ports;
+    const question = ++this.#question;
+    const late = clock.after(answerMs, () => this.#answered(question, failed(`no answer within ${answerMs} ms`)));
+    try {
+      this.#answered(question, await this.#answerTo(effect));
+    } catch (error) {
+      this.#answered(question, failed(describeError(error)));
+    } finally {
+      late.stop();
+    }
+  }
+
+  async #answerTo(effect: ElectionEffect): Promise<Answer> {
+    const { lease, told } = this.#ports;
+    if (effect.type === 'read') return { input: { type: 'read', record: await lease.read() } };
+    const { over, holder, durationMs, transitions } = effect;
+    const toldMs = holder === '' ? undefined : told();
+    const words = { ...effect.words, ...(toldMs === undefined ? {} : { toldMs }) };
+    const record = await lease.write({ over, holder, durationMs, transitions, words });
+    return { input: record === 'refused' ? { type: 'refused' } : { type: 'written', record } };
+  }
+
+  #answered(question: number, { input, trouble }: Answer): void {
+    if (question !== this.#question) return;
+    this.#question++;
+    if (trouble !== undefined && trouble !== this.#trouble)
+      this.#ports.log.warn({ error: trouble }, "the Lease can't be asked");
+    this.#trouble = trouble;
+    this.#input(input);
+  }
+
+  #wake(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const wake of waiting) wake();
+  }
+}
+
+interface Answer {
+  readonly input: ElectionInput;
+  readonly trouble?: string;
+}
+
+function failed(trouble: string): Answer {
+  return { input: { type: 'failed' }, trouble };
+}

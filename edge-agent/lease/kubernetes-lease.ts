@@ -1,0 +1,134 @@
+/** A Lease of coordination.k8s.io/v1 in the cluster. What it says of time is for people: nobody compares it with a clock. */
+import { BanyanError } from '../../core/runtime/errors.ts';
+import type { ApiRequest } from '../cluster/kubernetes/api-client.ts';
+import type { LeasePort, LeaseRecord, LeaseWords, LeaseWrite } from './lease.ts';
+
+export interface KubernetesLeaseOptions {
+  readonly namespace: string;
+  readonly name: string;
+  json(asked: ApiRequest): Promise<unknown>;
+  /** For people. */
+  wallMs(): number;
+}
+
+interface LeaseObject {
+  readonly metadata?: {
+    readonly resourceVersion?: string;
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly [field: string]: unknown;
+  };
+  readonly spec?: {
+    readonly holderIdentity?: string;
+    readonly leaseDurationSeconds?: number;
+    readonly acquireTime?: string;
+    readonly leaseTransitions?: number;
+    readonly [field: string]: unknown;
+  };
+}
+
+const texts = { path: 'banyan.io/path', store: 'banyan.io/store', attachedNonce: 'banyan.io/attached-nonce' } as const;
+const numbers = { bootCounter: 'banyan.io/boot-counter', toldMs: 'banyan.io/told-at' } as const;
+
+export class KubernetesLease implements LeasePort {
+  readonly #options: KubernetesLeaseOptions;
+  /** As it was read last: what others have written into it stays. */
+  #last: LeaseObject | undefined;
+
+  constructor(options: KubernetesLeaseOptions) {
+    this.#options = options;
+  }
+
+  async read(): Promise<LeaseRecord | undefined> {
+    try {
+      this.#last = (await this.#options.json({ path: this.#path })) as LeaseObject;
+      return recordOf(this.#last);
+    } catch (error) {
+      // The namespace may be missing as well: then it can't be made, and that is said.
+      if (error instanceof BanyanError && error.code === 'NotFound') return undefined;
+      throw error;
+    }
+  }
+
+  async write(write: LeaseWrite): Promise<LeaseRecord | 'refused'> {
+    const body = this.#object(write);
+    try {
+      const answer = write.over
+        ? await this.#options.json({ method: 'PUT', path: this.#path, body })
+        : await this.#options.json({ method: 'POST', path: this.#collection, body });
+      this.#last = answer as LeaseObject;
+      return recordOf(this.#last);
+    } catch (error) {
+      const codes = write.over ? ['Conflict', 'NotFound'] : ['AlreadyExists', 'Conflict'];
+      if (error instanceof BanyanError && codes.includes(error.code)) return 'refused';
+      throw error;
+    }
+  }
+
+  #object({ over, holder, durationMs, transitions, words }: LeaseWrite): object {
+    const { namespace, name, wallMs } = this.#options;
+    // Microseconds, as the kind has it.
+    const now = new Date(wallMs()).toISOString().replace('Z', '000Z');
+    const before = over && this.#last?.metadata?.resourceVersion === over.version ? this.#last : undefined;
+    const isSame = before?.spec?.holderIdentity === holder;
+    return {
+      apiVersion: 'coordination.k8s.io/v1',
+      kind: 'Lease',
+      metadata: {
+        ...before?.metadata,
+        namespace,
+        name,
+        ...(over ? { resourceVersion: over.version } : {}),
+        annotations: { ...before?.metadata?.annotations, ...annotationsOf(words) },
+      },
+      spec: {
+        ...before?.spec,
+        holderIdentity: holder,
+        leaseDurationSeconds: durationMs / 1_000,
+        acquireTime: (isSame ? before?.spec?.acquireTime : undefined) ?? now,
+        renewTime: now,
+        leaseTransitions: transitions,
+      },
+    };
+  }
+
+  get #collection(): string {
+    return `/apis/coordination.k8s.io/v1/namespaces/${encodeURIComponent(this.#options.namespace)}/leases`;
+  }
+
+  get #path(): string {
+    return `${this.#collection}/${encodeURIComponent(this.#options.name)}`;
+  }
+}
+
+function recordOf({ metadata, spec }: LeaseObject): LeaseRecord {
+  return {
+    version: metadata?.resourceVersion ?? '',
+    holder: spec?.holderIdentity ?? '',
+    durationMs: (spec?.leaseDurationSeconds ?? 0) * 1_000,
+    transitions: spec?.leaseTransitions ?? 0,
+    words: wordsOf(metadata?.annotations ?? {}),
+  };
+}
+
+/** What is not what it should be counts as not said: others may write there too. */
+function wordsOf(annotations: Readonly<Record<string, string>>): LeaseWords {
+  const [path, store, attachedNonce] = [texts.path, texts.store, texts.attachedNonce].map((name) => annotations[name]);
+  const [bootCounter, toldMs] = [numbers.bootCounter, numbers.toldMs].map((name) => {
+    const value = Number(annotations[name] ?? '-1');
+    return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
+  });
+  return {
+    ...(path === undefined ? {} : { path }),
+    ...(store === undefined ? {} : { store }),
+    ...(attachedNonce !== undefined && /^[0-9a-f]{32}$/.test(attachedNonce) ? { attachedNonce } : {}),
+    ...(bootCounter === undefined ? {} : { bootCounter }),
+    ...(toldMs === undefined ? {} : { toldMs }),
+  };
+}
+
+function annotationsOf(words: LeaseWords): Record<string, string> {
+  const names: Readonly<Record<keyof LeaseWords, string>> = { ...texts, ...numbers };
+  return Object.fromEntries(
+    Object.entries(words).map(([word, value]) => [names[word as keyof LeaseWords], String(value)]),
+  );
+}

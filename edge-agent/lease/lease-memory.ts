@@ -1,0 +1,30 @@
+/** What an agent's store knows of itself, where several stores belong to one identity. */
+import type { Random } from '../../core/runtime/random.ts';
+import { asText, text } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import type { Store } from '../../core/store/store.ts';
+
+export interface LeaseMemory {
+  /** Made once for the store. */
+  readonly store: string;
+  /** It was active by a Lease. */
+  readonly leased: boolean;
+  /** What the agent had applied by other stores is on record here. */
+  readonly tookStock: boolean;
+}
+
+/** Durable after the store's next flush. */
+export function openLeaseMemory(store: Store, random: Random): LeaseMemory {
+  return store.write((t) => {
+    const bytes = t.get(prefixOf('leaseMemory'));
+    if (bytes) return JSON.parse(asText(bytes)) as LeaseMemory;
+    const made = { store: Buffer.from(random.bytes(8)).toString('hex'), leased: false, tookStock: false };
+    t.put(prefixOf('leaseMemory'), text(JSON.stringify(made)));
+    return made;
+  });
+}
+
+export function noteInLeaseMemory(store: Store, random: Random, note: Partial<LeaseMemory>): void {
+  const known = openLeaseMemory(store, random);
+  store.write((t) => t.put(prefixOf('leaseMemory'), text(JSON.stringify({ ...known, ...note }))));
+}

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import type { OwnerRecord } from '../../../../edge-agent/apply/owner-records.ts';
+import { type Applied, stockOf } from '../../../../edge-agent/apply/stock.ts';
+
+const limits = { entries: 2, fraction: 0.2 };
+const found = (name: string, more: Partial<Applied> = {}): Applied => ({
+  key: { group: '', resource: 'configmaps', namespace: 'shop', name },
+  uid: `uid-${name}`,
+  source: 'center.retail',
+  created: false,
+  ...more,
+});
+const keyOf = (name: string) => `/configmaps/shop/${name}`;
+const record = (uid: string): OwnerRecord => ({
+  source: 'center.retail',
+  bodyHash: 'b',
+  uid,
+  fingerprint: 'f',
+  created: true,
+  deletion: 'Orphan',
+});
+const none = new Map<string, OwnerRecord>();
+
+describe('taking stock of what the agent has applied by another store', () => {
+  test('puts on record what is there and was not, wanted or not', () => {
+    const { records, kept } = stockOf([found('a'), found('b')], none, (key) => key === keyOf('a'), limits);
+    expect([...records.keys()]).toEqual([keyOf('a'), keyOf('b')]);
+    expect(records.get(keyOf('b'))).toEqual({
+      placements: [],
+      source: 'center.retail',
+      uid: 'uid-b',
+      created: false,
+      bodyHash: '',
+      fingerprint: '',
+    });
+    expect(kept).toEqual([]);
+  });
+
+  test('leaves a record of the same object as it is, and renews one of an object that was made anew', () => {
+    const known = new Map([
+      [keyOf('a'), record('uid-a')],
+      [keyOf('b'), record('before')],
+    ]);
+    const { records } = stockOf([found('a'), found('b')], known, () => true, limits);
+    expect([...records]).toEqual([
+      [keyOf('b'), { ...record('uid-b'), created: false, placements: [], bodyHash: '', fingerprint: '' }],
+    ]);
+  });
+
+  test('remembers of a container that it came with the agent', () => {
+    const namespace = found('shop', { created: true });
+    const { records } = stockOf([namespace], none, () => false, limits);
+    expect(records.get(keyOf('shop'))?.created).toBe(true);
+  });
+
+  test('leaves alone what nobody wants when it is more than the budget, and takes the rest', () => {
+    const many = ['a', 'b', 'c', 'd'].map((name) => found(name));
+    const { records, kept } = stockOf(many, none, (key) => key === keyOf('a'), limits);
+    expect([...records.keys()]).toEqual([keyOf('a')]);
+    expect(kept).toEqual([keyOf('b'), keyOf('c'), keyOf('d')]);
+  });
+
+  test('takes an object that is served under two groups for one: the one that is known', () => {
+    const other = found('a', { key: { group: 'extensions', resource: 'configmaps', namespace: 'shop', name: 'a' } });
+    for (const both of [
+      [found('a'), other],
+      [other, found('a')],
+    ]) {
+      const { records } = stockOf(both, none, (key) => key === keyOf('a'), limits);
+      expect([...records.keys()]).toEqual([keyOf('a')]);
+    }
+  });
+});

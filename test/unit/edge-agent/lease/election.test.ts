@@ -1,0 +1,200 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import {
+  candidate,
+  durationMs,
+  type ElectionState,
+  giveUpMs,
+  holds,
+  isOfAnother,
+  nextTickMs,
+  releasedMs,
+  renewMs,
+  step,
+} from '../../../../edge-agent/lease/election.ts';
+import type { LeaseRecord } from '../../../../edge-agent/lease/lease.ts';
+import { Candidate, LeaseWorld } from './lease-world.ts';
+
+const released = { holder: '', durationMs: releasedMs };
+
+const recordOf = (over: Partial<LeaseRecord>): LeaseRecord => ({
+  version: '1',
+  holder: 'b',
+  durationMs,
+  transitions: 3,
+  words: { path: 'eu:shop' },
+  ...over,
+});
+
+/** One that was asked and answered at the same moment. */
+function reading(record: LeaseRecord | undefined, nowMs = 0): ElectionState {
+  const asked = step(candidate('a', 'eu:shop', nowMs), { type: 'tick' }, nowMs);
+  return step(asked.state, { type: 'read', record }, nowMs).state;
+}
+
+/** One that has asked for the Lease at 0 and was granted it at `answeredMs`. */
+function holder(answeredMs: number): ElectionState {
+  const free = reading(recordOf(released));
+  return step(free, { type: 'written', record: recordOf({ version: '2', holder: 'a' }) }, answeredMs).state;
+}
+
+describe('a candidate', () => {
+  test('takes at once what its holder has released, and keeps what was left in it', () => {
+    const asked = step(candidate('a', 'eu:shop', 0), { type: 'tick' }, 0);
+    const left = recordOf({ ...released, words: { path: 'eu:shop', store: 's1', toldMs: 5 } });
+    expect(step(asked.state, { type: 'read', record: left }, 0).effect).toEqual({
+      type: 'write',
+      over: left,
+      holder: 'a',
+      durationMs,
+      transitions: 4,
+      words: { path: 'eu:shop', store: 's1' },
+    });
+  });
+
+  test('takes what has not changed for its duration, counted from when it was told of it', () => {
+    const state = reading(recordOf({}), 500);
+    expect(step(state, { type: 'tick' }, 500 + durationMs - 1).effect).toEqual({ type: 'read' });
+    expect(step(state, { type: 'tick' }, 500 + durationMs).effect).toMatchObject({ type: 'write', holder: 'a' });
+  });
+
+  test('counts anew from each change, and by the longer of its own duration and the one of the record', () => {
+    let state = reading(recordOf({ durationMs: 20_000 }));
+    expect(step(state, { type: 'tick' }, durationMs).effect).toEqual({ type: 'read' });
+    state = step(state, { type: 'read', record: recordOf({ version: '2' }) }, 9_000).state;
+    expect(step(state, { type: 'tick' }, 9_000 + durationMs - 1).effect).toEqual({ type: 'read' });
+    expect(step(state, { type: 'tick' }, 9_000 + durationMs).effect).toMatchObject({ type: 'write' });
+  });
+
+  test('makes one where there is none, held by nobody, and waits as long before it takes it', () => {
+    const asked = step(candidate('a', 'eu:shop', 0), { type: 'tick' }, 0);
+    const made = step(asked.state, { type: 'read', record: undefined }, 0);
+    expect(made.effect).toMatchObject({ type: 'write', over: undefined, holder: '', durationMs });
+    const { state } = step(made.state, { type: 'written', record: recordOf({ holder: '' }) }, renewMs);
+    expect(step(state, { type: 'tick' }, renewMs + durationMs - 1).effect).toEqual({ type: 'read' });
+    expect(step(state, { type: 'tick' }, renewMs + durationMs).effect).toMatchObject({ type: 'write', holder: 'a' });
+  });
+
+  test('takes what somebody has cleared for no word of its holder', () => {
+    const state = reading(recordOf({ holder: '' }));
+    expect(step(state, { type: 'tick' }, durationMs - 1).effect).toEqual({ type: 'read' });
+  });
+
+  test('never takes what is the Lease of another agent', () => {
+    const state = reading(recordOf({ ...released, words: { path: 'eu:other' } }));
+    expect(isOfAnother(state)).toBe('eu:other');
+    expect(step(state, { type: 'tick' }, 10 * durationMs).effect).toEqual({ type: 'read' });
+  });
+
+  test('that was granted it without having heard of it asks again before it holds it', () => {
+    const asked = step(reading(recordOf({})), { type: 'tick' }, durationMs);
+    const unheard = step(asked.state, { type: 'failed' }, durationMs + 3_000).state;
+    const tried = step(unheard, { type: 'tick' }, durationMs + 3_000 + renewMs);
+    const looks = step(tried.state, { type: 'refused' }, 15_500);
+    const mine = recordOf({ version: '2', holder: 'a' });
+    const found = step(looks.state, { type: 'read', record: mine }, 16_000);
+    expect(holds(found.state, 16_000)).toBe(false);
+    expect(found.effect).toMatchObject({ type: 'write', holder: 'a' });
+  });
+});
+
+describe('a holder', () => {
+  test('holds it from before it asked, and gives up a fifth before anybody else may take it', () => {
+    const state = holder(1_500);
+    expect(holds(state, giveUpMs - 1)).toBe(true);
+    expect(holds(state, giveUpMs)).toBe(false);
+    expect(holds(holder(giveUpMs + 1), giveUpMs + 1)).toBe(false);
+  });
+
+  test('renews what it has, over what it wrote last', () => {
+    const state = holder(10);
+    expect(nextTickMs(state)).toBe(renewMs);
+    expect(step(state, { type: 'tick' }, renewMs).effect).toMatchObject({ over: { version: '2' }, transitions: 3 });
+  });
+
+  test('goes on after the API server was away for long, if nobody has written it meanwhile', () => {
+    const late = 60_000;
+    const asked = step(holder(10), { type: 'tick' }, late);
+    expect(holds(asked.state, late)).toBe(false);
+    const state = step(asked.state, { type: 'written', record: recordOf({ version: '3', holder: 'a' }) }, late).state;
+    expect(holds(state, late)).toBe(true);
+  });
+
+  test('that finds another one in it has lost it for good', () => {
+    const asked = step(holder(10), { type: 'tick' }, 30_000);
+    const looks = step(asked.state, { type: 'refused' }, 30_001);
+    expect(looks.effect).toEqual({ type: 'read' });
+    const { state } = step(looks.state, { type: 'read', record: recordOf({ version: '9' }) }, 30_002);
+    expect([state.role, step(state, { type: 'tick' }, 99_999).effect]).toEqual(['lost', undefined]);
+  });
+
+  test('has lost it when it was deleted under it', () => {
+    const asked = step(holder(10), { type: 'tick' }, renewMs);
+    const looks = step(asked.state, { type: 'refused' }, renewMs);
+    expect(step(looks.state, { type: 'read', record: undefined }, renewMs).state.role).toBe('lost');
+  });
+
+  test('that ends holds nothing from then on, and says so', () => {
+    const ending = step(holder(10), { type: 'end' }, 100);
+    expect(ending.effect).toMatchObject({ type: 'write', holder: '', over: { version: '2' } });
+    expect(holds(ending.state, 100)).toBe(false);
+  });
+
+  test('that ends while a renewal is under way says so after it', () => {
+    const renewing = step(holder(10), { type: 'tick' }, renewMs);
+    const ending = step(renewing.state, { type: 'end' }, renewMs + 1);
+    expect(ending.effect).toBeUndefined();
+    const renewed = recordOf({ version: '3', holder: 'a' });
+    expect(step(ending.state, { type: 'written', record: renewed }, renewMs + 2).effect).toMatchObject({ holder: '' });
+  });
+
+  test('writes what it is to say at once, and again if it was said while it wrote', () => {
+    const said = step(holder(10), { type: 'say', words: { store: 's2' } }, 100);
+    expect(said.effect).toMatchObject({ words: { store: 's2' } });
+    const more = step(said.state, { type: 'say', words: { bootCounter: 7 } }, 101);
+    expect(more.effect).toBeUndefined();
+    const record = recordOf({ version: '3', holder: 'a', words: { path: 'eu:shop', store: 's2' } });
+    const again = step(more.state, { type: 'written', record }, 102);
+    expect(again.effect).toMatchObject({ words: { store: 's2', bootCounter: 7 } });
+  });
+});
+
+describe('whatever happens to two or three candidates', () => {
+  const seeds = fc.record({ seed: fc.nat(), count: fc.integer({ min: 2, max: 3 }) });
+
+  test('no two hold it at one instant, and one does within 15 s once requests are answered', () => {
+    fc.assert(
+      fc.property(seeds, ({ seed, count }) => {
+        const world = new LeaseWorld(new SeededRandom(seed));
+        for (let number = 0; number < count; number++) new Candidate(world, number);
+        const pick = (below: number) => Math.floor(world.random.fraction() * below);
+        for (let round = 0; round < 40; round++) {
+          world.advance(pick(6_000));
+          const number = pick(count);
+          const one = world.candidates[number]!;
+          const what = world.random.fraction();
+          if (what < 0.3) one.standStill(pick(30_000));
+          else if (what < 0.4) one.restart(number);
+          else if (what < 0.45) one.input({ type: 'end' });
+          else if (what < 0.5) world.record = undefined;
+          for (const [index, { state }] of world.candidates.entries()) {
+            if (state.role === 'lost' || state.role === 'released') world.candidates[index]!.restart(index);
+          }
+        }
+        expect(world.doubles).toEqual([]);
+        world.isTroubled = false;
+        world.advance(60_000);
+        for (const [index, { state }] of world.candidates.entries()) {
+          if (state.role === 'lost' || state.role === 'released') world.candidates[index]!.restart(index);
+        }
+        world.advance(15_000);
+        expect(world.holders()).toHaveLength(1);
+        world.candidates[world.candidates.findIndex((one) => one.holds())]!.restart(9);
+        world.advance(15_000);
+        expect([world.holders().length, world.doubles]).toEqual([1, []]);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
