@@ -140,9 +140,9 @@ function leadershipOf(
   lease: LeaseOptions,
   store: LmdbStore,
   begun: (assembled: AssembledAgent, isActive: () => boolean) => void,
-): Leadership {
+): Leadership<AssembledAgent> {
   const { config, random, logger } = options;
-  const leadership: Leadership = new Leadership({
+  const leadership: Leadership<AssembledAgent> = new Leadership({
     lease: lease.port,
     clock: lease.clock,
     // Another process on the same host is another one, however soon it comes.
@@ -190,7 +190,11 @@ interface Answers {
 }
 
 /** A standby is ready: for becoming active. */
-function standingBy({ residentBytes }: NodeOptions, store: LmdbStore, leadership?: Leadership): Answers {
+function standingBy(
+  { residentBytes }: NodeOptions,
+  store: LmdbStore,
+  leadership?: Leadership<AssembledAgent>,
+): Answers {
   const metrics = standbyMetricsOf({ storeBytes: () => store.size().usedBytes, residentBytes });
   return { notReady: () => undefined, readyAs: () => leadership?.standing ?? 'ok', metrics };
 }

@@ -88,9 +88,9 @@ export class WorkQueue {
     );
   }
 
-  /** Resolves when nothing waits and nothing runs; retries and delays may be pending. */
+  /** Resolves when nothing waits that may be worked on and nothing runs; retries and delays may be pending. */
   idle(): Promise<void> {
-    if (this.#waitingAt.size === 0 && this.#running.size === 0) return Promise.resolve();
+    if (this.#isIdle()) return Promise.resolve();
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
@@ -135,9 +135,13 @@ export class WorkQueue {
         },
       );
     }
-    if (this.#waitingAt.size === 0 && this.#running.size === 0) {
+    if (this.#isIdle()) {
       for (const resolve of this.#idle.splice(0)) resolve();
     }
+  }
+
+  #isIdle(): boolean {
+    return (this.#waitingAt.size === 0 || this.#isHeldBack) && this.#running.size === 0;
   }
 
   #ended(key: string, again: boolean, result: 'done' | 'retry'): void {

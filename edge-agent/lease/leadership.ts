@@ -9,7 +9,7 @@ import type { Random } from '../../core/runtime/random.ts';
 import { readNodeIdentity } from '../../core/session/node-identity.ts';
 import type { Store } from '../../core/store/store.ts';
 import type { Dialer } from '../../core/wire/link.ts';
-import type { AssembledAgent, Heir } from '../assembly.ts';
+import type { Heir } from '../assembly.ts';
 import { Elector } from './elector.ts';
 import type { LeasePort, LeaseRecord } from './lease.ts';
 import { noteInLeaseMemory, openLeaseMemory } from './lease-memory.ts';
@@ -21,7 +21,12 @@ export interface AgentHooks {
   caughtUp(): void;
 }
 
-export interface LeadershipPorts {
+export interface LedAgent extends AsyncDisposable {
+  start(): void;
+  resume(): void;
+}
+
+export interface LeadershipPorts<Led extends LedAgent> {
   readonly lease: LeasePort;
   /** See boot-clock.ts. */
   readonly clock: Clock;
@@ -31,22 +36,22 @@ export interface LeadershipPorts {
   readonly me: string;
   readonly path: string;
   /** Once at most. Not started. */
-  assemble(hooks: AgentHooks): Promise<AssembledAgent>;
+  assemble(hooks: AgentHooks): Promise<Led>;
   /** What the agent has applied by other stores is on record, if that is true. */
-  takeStock(agent: AssembledAgent, isOver: () => boolean): Promise<boolean>;
+  takeStock(agent: Led, isOver: () => boolean): Promise<boolean>;
   /** Another one is active: this process is to end, and to come back as a standby. */
   lost(why: string): void;
 }
 
-export class Leadership implements AsyncDisposable {
-  readonly #ports: LeadershipPorts;
+export class Leadership<Led extends LedAgent> implements AsyncDisposable {
+  readonly #ports: LeadershipPorts<Led>;
   readonly #elector: Elector;
   #aheadMs: number | undefined;
-  #beginning: Promise<AssembledAgent | undefined> | undefined;
+  #beginning: Promise<Led | undefined> | undefined;
   #catchingUp = false;
   #isOver = false;
 
-  constructor(ports: LeadershipPorts) {
+  constructor(ports: LeadershipPorts<Led>) {
     this.#ports = ports;
     const { lease, clock, log, me, path } = ports;
     this.#elector = new Elector(
@@ -113,7 +118,7 @@ export class Leadership implements AsyncDisposable {
     this.#ports.lost(why);
   }
 
-  async #begin(left: LeaseRecord, seenMs: number): Promise<AssembledAgent | undefined> {
+  async #begin(left: LeaseRecord, seenMs: number): Promise<Led | undefined> {
     const { store, random, clock, log } = this.#ports;
     const memory = openLeaseMemory(store, random);
     const sinceSeenMs = clock.monotonicMs() - seenMs;
@@ -122,7 +127,7 @@ export class Leadership implements AsyncDisposable {
     log.info({ catchUp, takeStock: succession.takeStock }, 'this agent is active now');
     if (!memory.leased) noteInLeaseMemory(store, random, { leased: true });
     const waitsFor = catchUp && `${catchUp}; nothing is applied before the parent has said what is wanted`;
-    const agent: AssembledAgent = await this.#ports.assemble({
+    const agent: Led = await this.#ports.assemble({
       heir: {
         aheadMs,
         ...(forebear ? { forebear } : {}),
@@ -148,7 +153,7 @@ export class Leadership implements AsyncDisposable {
   }
 
   /** Told at every attachment; the first one counts. */
-  async #caughtUp(agent: AssembledAgent, succession: Succession, ownStore: string): Promise<void> {
+  async #caughtUp(agent: Led, succession: Succession, ownStore: string): Promise<void> {
     if (!succession.takeStock || this.#catchingUp) return;
     this.#catchingUp = true;
     const { store, random, log } = this.#ports;

@@ -140,6 +140,25 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
     await until('b applies the change', () => price().out === '100', 15);
     expect((performance.now() - ended) / 1_000).toBeLessThan(8);
   }, 60_000);
+
+  it('take away what another store applied and nobody wants any more, and nothing else', async () => {
+    site('create', 'cm', 'of-the-site', '-n', 'default');
+    site('label', 'cm', 'of-the-site', '-n', 'default', 'banyan.io/managed=true');
+    b().kill('SIGTERM');
+    await until('b has ended', () => b().exitCode !== undefined);
+    center('delete', 'cm', 'prices');
+    b().loseStore();
+    b().start();
+    await until('it is gone', () => kubectlBy(plane.kubeconfig, ['get', 'cm', 'prices', '-n', 'shop']).code !== 0);
+    await until(
+      'the rest is on record',
+      () => kubectlBy(plane.kubeconfig, ['get', 'deploy', 'till', '-n', 'shop']).code === 0,
+    );
+    tree.ok('space/center/retail', 'delete', 'epl', 'shop');
+    // Also the Namespace, which came with an agent of another store.
+    await until('the shop is gone', () => kubectlBy(plane.kubeconfig, ['get', 'namespace', 'shop']).code !== 0);
+    expect(site('get', 'cm', 'of-the-site', '-n', 'default', '-o', 'name').trim()).toBe('configmap/of-the-site');
+  }, 60_000);
 });
 
 const uidsOf = 'jsonpath={range .items[*]}{.metadata.name}={.metadata.uid} {end}';
@@ -203,6 +222,10 @@ class Replica {
     this.#standing = undefined;
     const args = [fixture('edge-agent/main.ts'), '--config', this.#config];
     this.#process = spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+  }
+
+  loseStore(): void {
+    rmSync(join(this.#directory, 'data'), { recursive: true });
   }
 
   kill(signal: NodeJS.Signals): void {

@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
-import { beginBoot, passBootCounter, readNodeIdentity } from '../../../../core/session/node-identity.ts';
+import {
+  beginBoot,
+  type Forebear,
+  markAttached,
+  passBootCounter,
+  readNodeIdentity,
+} from '../../../../core/session/node-identity.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 
 function passed(known: (own: number) => number): number {
@@ -10,6 +16,29 @@ function passed(known: (own: number) => number): number {
   store.write((t) => passBootCounter(t, known(bootCounter)));
   return store.read((reader) => readNodeIdentity(reader))!.bootCounter - bootCounter;
 }
+
+describe('what the last process with this identity was', () => {
+  const known = { bootCounter: 2 ** 32, attachedNonce: 'ab'.repeat(16) };
+
+  it('is taken up by a successor with another store: a higher counter, and the nonce that the parent welcomed', () => {
+    const store = new MemoryStore();
+    const clock = new VirtualClock();
+    const boot = (forebear?: Forebear) => store.write((t) => beginBoot(t, clock, new SeededRandom(1), forebear));
+    expect(boot(known)).toMatchObject({ bootCounter: 2 ** 32 + 1, attachedNonce: known.attachedNonce });
+    store.write((t) => markAttached(t));
+    const { bootNonce } = store.read((reader) => readNodeIdentity(reader))!;
+    // Now the store itself was welcomed last, whatever is still said of the one before.
+    expect(boot(known)).toMatchObject({ bootCounter: 2 ** 32 + 2, attachedNonce: bootNonce });
+  });
+
+  it('is not believed beyond what any clock says', () => {
+    const store = new MemoryStore();
+    const clock = new VirtualClock();
+    const liar = { ...known, bootCounter: 2 ** 47 };
+    const { bootCounter, attachedNonce } = store.write((t) => beginBoot(t, clock, new SeededRandom(1), liar));
+    expect([bootCounter, attachedNonce]).toEqual([Math.floor(clock.wallMs() / 1000), undefined]);
+  });
+});
 
 describe('the boot counter that a parent knows', () => {
   it('is passed by one when it is not below the own one', () => {

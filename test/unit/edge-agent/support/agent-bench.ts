@@ -26,6 +26,8 @@ export class AgentBench {
   consumer!: FeedConsumer;
   producer!: FeedProducer;
   agent: Agent;
+  /** The next process is one that may know less than was applied. */
+  isHeldBack = false;
   #revision = 10;
   #boots = 0;
 
@@ -174,6 +176,7 @@ export class AgentBench {
       random,
       logger: silentLogger,
       schedule: setImmediate,
+      isHeldBack: this.isHeldBack,
       wrote: () => {},
     });
   }

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import type { AppliedObject } from '../../../edge-agent/cluster/cluster.ts';
+import { AgentBench, configMap, namespace } from './support/agent-bench.ts';
+
+const shop = 'center.retail/shop';
+const limits = { entries: 50, fraction: 0.2 };
+
+/** One whose store has a placement of two objects, and was not active last. */
+async function heldBack(): Promise<AgentBench> {
+  const bench = new AgentBench();
+  bench.isHeldBack = true;
+  bench.receiveUnheard(
+    bench.object('/namespaces//shop', namespace('shop'), ['shop']),
+    bench.object('/configmaps/shop/prices', configMap('prices'), ['shop']),
+    bench.target(shop),
+  );
+  await bench.restart();
+  return bench;
+}
+
+/** As the cluster tells it of an object that another store of this agent applied. */
+function appliedBefore(bench: AgentBench, key: AppliedObject['key'], created = false): AppliedObject {
+  const name = `${key.group}/${key.resource}/${key.namespace}/${key.name}`;
+  const uid = bench.cluster.objects.get(name)?.metadata.uid ?? '';
+  return { key, uid, source: 'center.retail', created };
+}
+
+describe('an agent that may know less than was applied', () => {
+  test('applies, puts back and removes nothing, and tells of nothing but itself', async () => {
+    const bench = await heldBack();
+    await bench.advance(60_000);
+    expect(bench.cluster.log).toEqual([]);
+    expect(bench.saidKeys('')).toEqual(['node/eu:paris:store-17']);
+    expect(bench.agent.speaks).toBe(false);
+  });
+
+  test('does what is wanted by then when it is let go, and tells of it', async () => {
+    const bench = await heldBack();
+    await bench.receive(bench.gone('o/center.retail//configmaps/shop/prices'));
+    bench.agent.resume();
+    await bench.settle();
+    await bench.advance(1_000);
+    expect(bench.cluster.log).toEqual(['apply /namespaces//shop']);
+    expect([bench.agent.speaks, bench.counts(shop)?.applied]).toEqual([true, 1]);
+  });
+
+  test('does not answer that a placement has gone before it knows what is there', async () => {
+    const bench = await heldBack();
+    await bench.receive(bench.gone(`t/${shop}`));
+    await bench.advance(20_000);
+    expect(bench.saidKeys('gone/')).toEqual([]);
+  });
+
+  test('removes what it has on record by taking stock and what nobody wants', async () => {
+    const bench = await heldBack();
+    const before = { resource: 'configmaps', group: '', namespace: 'shop', name: 'old' };
+    await bench.cluster.apply(namespace('shop'));
+    await bench.cluster.apply({
+      ...configMap('old'),
+      metadata: { name: 'old', namespace: 'shop', labels: { 'banyan.io/managed': 'true' } },
+    });
+    bench.agent.takeStock([appliedBefore(bench, before)], limits);
+    await bench.settle();
+    expect(bench.cluster.log).toEqual(['apply /namespaces//shop', 'apply /configmaps/shop/old']);
+    bench.agent.resume();
+    await bench.settle();
+    expect(bench.cluster.log).toContain('remove /configmaps/shop/old');
+  });
+
+  test('signs a Namespace that came with it, so that another store of it may take it away', async () => {
+    const bench = await heldBack();
+    bench.agent.resume();
+    await bench.settle();
+    const { annotations } = bench.cluster.objects.get('/namespaces//shop')!.metadata;
+    expect(annotations).toMatchObject({ 'banyan.io/created': 'true', 'banyan.io/agent': 'eu:paris:store-17' });
+    expect(bench.cluster.objects.get('/configmaps/shop/prices')!.metadata.annotations).not.toHaveProperty([
+      'banyan.io/created',
+    ]);
+  });
+});

@@ -1,0 +1,161 @@
+import { describe, expect, test } from 'vitest';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { beginBoot, markAttached, readNodeIdentity } from '../../../../core/session/node-identity.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import type { Heir } from '../../../../edge-agent/assembly.ts';
+import { giveUpMs, releasedMs, renewMs } from '../../../../edge-agent/lease/election.ts';
+import { type AgentHooks, Leadership, type LedAgent } from '../../../../edge-agent/lease/leadership.ts';
+import type { LeaseWords } from '../../../../edge-agent/lease/lease.ts';
+import { openLeaseMemory } from '../../../../edge-agent/lease/lease-memory.ts';
+import { MemoryLease, settle } from './memory-lease.ts';
+
+/** An agent in name alone: what is asked of it is written down. */
+class Bench {
+  readonly clock = new VirtualClock();
+  readonly random = new SeededRandom(1);
+  readonly store = new MemoryStore();
+  readonly lease = new MemoryLease();
+  readonly log: string[] = [];
+  heir: Heir | undefined;
+  hooks: AgentHooks | undefined;
+  hasStock = true;
+  readonly leadership: Leadership<LedAgent>;
+
+  constructor() {
+    const { clock, random, store, lease, log } = this;
+    this.leadership = new Leadership({
+      lease,
+      clock,
+      random,
+      store,
+      log: silentLogger,
+      me: 'a_1',
+      path: 'eu:shop',
+      assemble: (hooks) => {
+        this.hooks = hooks;
+        this.heir = hooks.heir;
+        store.write((t) => beginBoot(t, clock, random, hooks.heir.forebear));
+        log.push('assemble');
+        return Promise.resolve({
+          start: () => log.push('start'),
+          resume: () => log.push('resume'),
+          [Symbol.asyncDispose]: () => {
+            log.push('end');
+            return Promise.resolve();
+          },
+        });
+      },
+      takeStock: () => {
+        log.push('takeStock');
+        return Promise.resolve(this.hasStock);
+      },
+      lost: (why) => log.push(`lost: ${why}`),
+    });
+  }
+
+  /** The id of its store. */
+  get own(): string {
+    return openLeaseMemory(this.store, this.random).store;
+  }
+
+  async begin(words: LeaseWords = {}): Promise<this> {
+    this.lease.put({ durationMs: releasedMs, words });
+    this.leadership.start();
+    await settle();
+    return this;
+  }
+
+  async advance(ms: number): Promise<void> {
+    for (let passed = 0; passed < ms; passed += 500) {
+      this.clock.advance(500);
+      await settle();
+    }
+  }
+}
+
+describe('an agent by a Lease', () => {
+  test('begins when it is held, after the Lease says by what the parent is to know it', async () => {
+    const bench = await new Bench().begin({ path: 'eu:shop', bootCounter: 2 ** 32, attachedNonce: 'ab'.repeat(16) });
+    expect(bench.log).toEqual(['assemble', 'start']);
+    const { bootCounter, attachedNonce } = bench.store.read((reader) => readNodeIdentity(reader))!;
+    expect([bootCounter, attachedNonce]).toEqual([2 ** 32 + 1, 'ab'.repeat(16)]);
+    expect(bench.lease.record?.words).toMatchObject({ bootCounter, store: bench.own });
+  });
+
+  test('begins not at all while another one is active, and may write nothing', async () => {
+    const bench = new Bench();
+    bench.lease.put({ holder: 'b_1' });
+    bench.leadership.start();
+    await settle();
+    expect(bench.log).toEqual([]);
+    expect(bench.leadership.refusal()?.message).toMatch(/standby: b_1 is active/);
+  });
+
+  test('says after a welcome by which nonce its parent knows it', async () => {
+    const bench = await new Bench().begin();
+    bench.store.write((t) => markAttached(t));
+    bench.hooks!.attached();
+    await settle();
+    const { bootNonce } = bench.store.read((reader) => readNodeIdentity(reader))!;
+    expect(bench.lease.record?.words.attachedNonce).toBe(bootNonce);
+  });
+
+  test('whose store was active last waits for nothing, and takes stock once', async () => {
+    const bench = await new Bench().begin();
+    expect(bench.heir?.waiting).toBeUndefined();
+    bench.hooks!.caughtUp();
+    bench.hooks!.caughtUp();
+    await settle();
+    expect(bench.log).toEqual(['assemble', 'start', 'takeStock']);
+  });
+
+  test('whose store was not active last applies when it has caught up and taken stock, and is named only then', async () => {
+    const bench = await new Bench().begin({ store: 'another' });
+    expect(bench.heir?.waiting?.for).toMatch(/was active last.*parent has said what is wanted/);
+    expect(bench.log).toEqual(['assemble', 'start']);
+    expect(bench.lease.record?.words.store).toBe('another');
+    bench.hooks!.caughtUp();
+    await settle();
+    expect(bench.log).toEqual(['assemble', 'start', 'takeStock', 'resume']);
+    expect(bench.lease.record?.words.store).toBe(bench.own);
+  });
+
+  test('applies nothing before the Lease could be told that its store is up to date', async () => {
+    const bench = await new Bench().begin({ store: 'another' });
+    bench.lease.isAway = true;
+    bench.hooks!.caughtUp();
+    await bench.advance(giveUpMs);
+    expect(bench.log).not.toContain('resume');
+    bench.lease.isAway = false;
+    await bench.advance(1_000);
+    expect(bench.log.at(-1)).toBe('resume');
+  });
+
+  test('dials nobody while it may not write', async () => {
+    const bench = await new Bench().begin();
+    const dialer = bench.leadership.dialer({ dial: () => Promise.reject(new Error('dialled')) });
+    const events = { onFrame() {}, onBytes() {}, onDrain() {}, onClose() {} };
+    await expect(dialer.dial(events, 1)).rejects.toThrow('dialled');
+    bench.lease.isAway = true;
+    await bench.advance(giveUpMs);
+    await expect(dialer.dial(events, 1)).rejects.toThrow('does not hold its Lease');
+  });
+
+  test('is over when another one is active, and does not come to life again', async () => {
+    const bench = await new Bench().begin({ store: 'another' });
+    bench.lease.put({ holder: 'b_1' });
+    await bench.advance(renewMs);
+    expect(bench.log.at(-1)).toBe('lost: b_1 holds the Lease');
+    bench.hooks!.caughtUp();
+    await settle();
+    expect(bench.log).not.toContain('resume');
+  });
+
+  test('ends before it says that nobody is active', async () => {
+    const bench = await new Bench().begin();
+    await bench.leadership[Symbol.asyncDispose]();
+    expect([bench.log.at(-1), bench.lease.record?.holder]).toEqual(['end', '']);
+  });
+});

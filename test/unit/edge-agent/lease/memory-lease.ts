@@ -1,0 +1,50 @@
+/** A Lease in memory, whose answers may be kept back. */
+import { BanyanError } from '../../../../core/runtime/errors.ts';
+import type { LeasePort, LeaseRecord, LeaseWrite } from '../../../../edge-agent/lease/lease.ts';
+
+export class MemoryLease implements LeasePort {
+  record: LeaseRecord | undefined;
+  /** What was written, in order. */
+  readonly writes: LeaseWrite[] = [];
+  /** It can't be reached. */
+  isAway = false;
+  /** Answers wait for it. */
+  gate: Promise<void> = Promise.resolve();
+  #version = 0;
+
+  /** As if somebody else had written it. */
+  put(over: Partial<LeaseRecord>): void {
+    const blank = { holder: '', durationMs: 10_000, transitions: 0, words: {} };
+    this.record = { ...blank, ...this.record, ...over, version: String(++this.#version) };
+  }
+
+  async read(): Promise<LeaseRecord | undefined> {
+    const { record } = this;
+    await this.#answer();
+    return record;
+  }
+
+  async write(write: LeaseWrite): Promise<LeaseRecord | 'refused'> {
+    if (this.isAway || this.record?.version !== write.over?.version) {
+      await this.#answer();
+      return 'refused';
+    }
+    this.writes.push(write);
+    const { holder, durationMs, transitions, words } = write;
+    // As annotations are: what is not written anew stays.
+    this.put({ holder, durationMs, transitions, words: { ...this.record?.words, ...words } });
+    const record = this.record!;
+    await this.#answer();
+    return record;
+  }
+
+  async #answer(): Promise<void> {
+    await this.gate;
+    if (this.isAway) throw new BanyanError('Unavailable', 'the API server is away');
+  }
+}
+
+/** Everything that can happen without time passing. */
+export async function settle(): Promise<void> {
+  for (let round = 0; round < 5; round++) await new Promise((resolve) => setImmediate(resolve));
+}
