@@ -69,6 +69,8 @@ export interface AssembledAgent extends AsyncDisposable {
   /** What the cluster has of this agent; undefined: nothing that its store does not know of. */
   applied(): Promise<readonly AppliedObject[]> | undefined;
   start(): void;
+  /** Why what `heir.waiting` says goes on. */
+  hindered(why: string): void;
   /** What `heir.waiting` says is over. */
   resume(): void;
 }
@@ -131,6 +133,11 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     start() {
       agent.start();
       uplink.start();
+    },
+    hindered(why) {
+      if (!waiting || !heir?.waiting) return;
+      waiting = { ...waiting, for: `${heir.waiting.for}; what is applied is not known: ${why}` };
+      agent.said();
     },
     resume() {
       waiting = undefined;

@@ -21,6 +21,8 @@ import { bootClock } from './lease/boot-clock.ts';
 import { type LeaseOptions, type NodeOptions, startNode } from './node.ts';
 
 const serviceAccount = '/var/run/secrets/kubernetes.io/serviceaccount';
+/** What is under way to a cluster that does not answer is waited for no longer: none of it is sent any more. */
+const lostEndMsMax = 5_000;
 /** A supervisor starts it again at once: nothing is wrong with it. */
 const lostLease = 4;
 const usage = 'usage: main.ts --config FILE';
@@ -66,6 +68,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     lease: await leaseOf(config, (why) => {
       logger.error({ reason: why }, 'this agent is active no more');
       end(lostLease);
+      setTimeout(() => process.exit(lostLease), lostEndMsMax);
     }),
     residentBytes: () => process.memoryUsage.rss(),
   });

@@ -21,7 +21,7 @@ import type { ClusterPorts, OpenCluster, WriteGuard } from './cluster/cluster.ts
 import type { AgentConfig } from './config.ts';
 import { Leadership } from './lease/leadership.ts';
 import type { LeasePort } from './lease/lease.ts';
-import { noteInLeaseMemory, openLeaseMemory } from './lease/lease-memory.ts';
+import { openLeaseMemory } from './lease/lease-memory.ts';
 import { metricsOf, standbyMetricsOf } from './metrics.ts';
 import { type StockTakingPorts, takeStock } from './stock-taking.ts';
 
@@ -152,7 +152,7 @@ function leadershipOf(
     store,
     path: config.path,
     lost: lease.lost,
-    takeStock: (agent, isOver) => takeStock(agent, stockPorts(options), isOver),
+    takeStock: (agent, isOver) => takeStock(agent, stockPorts(options, store), isOver),
     assemble: async ({ heir, attached, caughtUp }) => {
       const ports = agentPorts(options, store);
       const assembled = await assembleAgent({
@@ -172,15 +172,12 @@ function leadershipOf(
 
 /** What was applied before this store was emptied comes on record; undefined: that was done, or there can be nothing. */
 function tookStock(options: NodeOptions, store: LmdbStore, assembled: AssembledAgent): Promise<void> | undefined {
-  const { random } = options;
-  if (openLeaseMemory(store, random).tookStock) return undefined;
-  return takeStock(assembled, stockPorts(options), () => false).then((isDone) => {
-    if (isDone) noteInLeaseMemory(store, random, { tookStock: true });
-  });
+  if (openLeaseMemory(store, options.random).tookStock) return undefined;
+  return takeStock(assembled, stockPorts(options, store), () => false);
 }
 
-function stockPorts({ clock, logger, config }: NodeOptions): StockTakingPorts {
-  return { clock, log: logger, limits: config.limits?.deletions ?? deletionLimits };
+function stockPorts({ clock, random, logger, config }: NodeOptions, store: LmdbStore): StockTakingPorts {
+  return { store, clock, random, log: logger, limits: config.limits?.deletions ?? deletionLimits };
 }
 
 interface Answers {

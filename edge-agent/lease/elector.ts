@@ -47,6 +47,7 @@ export class Elector {
   /** Counts questions: an answer to one that was given up is passed over. */
   #question = 0;
   #hasWon = false;
+  #isAbandoned = false;
   #trouble: string | undefined;
   readonly #waiting = new Set<() => void>();
 
@@ -82,9 +83,16 @@ export class Elector {
     this.#input({ type: 'say', words });
     const isSaid = () => saysAll(this.#state.seen?.record?.words ?? {}, words) && this.holds;
     while (!isSaid()) {
+      if (this.#isAbandoned) throw new BanyanError('Unavailable', 'the process ends');
       if (this.#state.role !== 'holder') throw new BanyanError('Conflict', 'the Lease is held no more');
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
+  }
+
+  /** Nobody waits any more for what is to be said: the process ends. */
+  abandon(): void {
+    this.#isAbandoned = true;
+    this.#wake();
   }
 
   /** The Lease says that nobody holds it, as far as it could be told. */

@@ -37,8 +37,8 @@ export interface LeadershipPorts<Led extends LedAgent> {
   readonly path: string;
   /** Once at most. Not started. */
   assemble(hooks: AgentHooks): Promise<Led>;
-  /** What the agent has applied by other stores is on record, if that is true. */
-  takeStock(agent: Led, isOver: () => boolean): Promise<boolean>;
+  /** Resolves when what the agent has applied by other stores is on record, or `isOver`. */
+  takeStock(agent: Led, isOver: () => boolean): Promise<void>;
   /** Another one is active: this process is to end, and to come back as a standby. */
   lost(why: string): void;
 }
@@ -107,6 +107,7 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
   /** Ends the agent, and then says that nobody is active. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isOver = true;
+    this.#elector.abandon();
     const agent = await this.#beginning;
     await agent?.[Symbol.asyncDispose]();
     await this.#elector.end();
@@ -156,11 +157,10 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
   async #caughtUp(agent: Led, succession: Succession, ownStore: string): Promise<void> {
     if (!succession.takeStock || this.#catchingUp) return;
     this.#catchingUp = true;
-    const { store, random, log } = this.#ports;
-    if (!(await this.#ports.takeStock(agent, () => this.#isOver))) return;
-    noteInLeaseMemory(store, random, { tookStock: true });
-    if (succession.catchUp === undefined) return;
+    const { store, log, takeStock } = this.#ports;
     try {
+      await takeStock(agent, () => this.#isOver);
+      if (this.#isOver || succession.catchUp === undefined) return;
       await store.flushed();
       await this.#elector.say({ store: ownStore });
       if (this.#isOver) return;

@@ -20,7 +20,6 @@ class Bench {
   readonly log: string[] = [];
   heir: Heir | undefined;
   hooks: AgentHooks | undefined;
-  hasStock = true;
   readonly leadership: Leadership<LedAgent>;
 
   constructor() {
@@ -49,7 +48,7 @@ class Bench {
       },
       takeStock: () => {
         log.push('takeStock');
-        return Promise.resolve(this.hasStock);
+        return Promise.resolve();
       },
       lost: (why) => log.push(`lost: ${why}`),
     });
@@ -151,6 +150,19 @@ describe('an agent by a Lease', () => {
     bench.hooks!.caughtUp();
     await settle();
     expect(bench.log).not.toContain('resume');
+  });
+
+  test('ends also while it waits for a word to be said that nobody takes', async () => {
+    const bench = new Bench();
+    bench.lease.put({ durationMs: releasedMs });
+    bench.leadership.start();
+    await Promise.resolve();
+    bench.lease.isAway = true;
+    await settle();
+    const ended = bench.leadership[Symbol.asyncDispose]();
+    await bench.advance(5_000);
+    await ended;
+    expect(bench.log).not.toContain('start');
   });
 
   test('ends before it says that nobody is active', async () => {
