@@ -36,6 +36,8 @@ export interface ElectionState {
   /** What it asks for now, and since when. One question at a time. */
   readonly asking: { readonly type: 'read' | 'write'; readonly sentMs: number } | undefined;
   readonly dueMs: number;
+  /** One that was not answered asks nothing before, whatever there is to ask. */
+  readonly restsUntilMs: number;
   /** A holder goes by what it read, before it writes. */
   readonly looks: boolean;
   /** What its record is to say. */
@@ -81,6 +83,7 @@ export function candidate(me: string, path: string, nowMs: number): ElectionStat
     heldUntilMs: Number.NEGATIVE_INFINITY,
     asking: undefined,
     dueMs: nowMs,
+    restsUntilMs: nowMs,
     looks: false,
     words: {},
     ending: false,
@@ -102,7 +105,7 @@ export function isOfAnother({ seen, path }: ElectionState): string | undefined {
 export function nextTickMs(state: ElectionState): number | undefined {
   if (state.asking || isOver(state)) return undefined;
   const expiryMs = state.role === 'candidate' ? expiryOf(state) : Number.POSITIVE_INFINITY;
-  return Math.min(state.dueMs, expiryMs);
+  return Math.max(state.restsUntilMs, Math.min(state.dueMs, expiryMs));
 }
 
 export function step(state: ElectionState, input: ElectionInput, nowMs: number): ElectionStep {
@@ -118,8 +121,8 @@ export function step(state: ElectionState, input: ElectionInput, nowMs: number):
     case 'refused':
       return go({ ...state, asking: undefined, dueMs: nowMs, looks: true }, nowMs);
     case 'failed': {
-      const waitMs = state.role === 'holder' ? againMs : renewMs;
-      return go({ ...state, asking: undefined, dueMs: nowMs + waitMs }, nowMs);
+      const againAtMs = nowMs + (state.role === 'holder' ? againMs : renewMs);
+      return go({ ...state, asking: undefined, dueMs: againAtMs, restsUntilMs: againAtMs }, nowMs);
     }
     case 'read':
       return go(read({ ...state, asking: undefined, looks: false }, input.record, nowMs), nowMs);
@@ -151,6 +154,7 @@ function go(state: ElectionState, nowMs: number): ElectionStep {
   if (state.asking || isOver(state)) return { state };
   const { me, role, seen, looks, ending } = state;
   if (ending && role === 'candidate') return { state: { ...state, role: 'released' } };
+  if (nowMs < state.restsUntilMs) return { state };
   const isDue = nowMs >= state.dueMs;
   if (role === 'candidate') {
     if (!seen || looks) return ask({ ...state, looks: false }, { type: 'read' }, nowMs);

@@ -81,6 +81,15 @@ describe('a candidate', () => {
     expect(step(state, { type: 'tick' }, durationMs - 1).effect).toEqual({ type: 'read' });
   });
 
+  test('that is not answered asks nothing for two seconds, although it may take what it has seen', () => {
+    const asked = step(reading(recordOf({})), { type: 'tick' }, durationMs);
+    expect(asked.effect).toMatchObject({ type: 'write' });
+    const unheard = step(asked.state, { type: 'failed' }, durationMs + 1);
+    expect([unheard.effect, nextTickMs(unheard.state)]).toEqual([undefined, durationMs + 1 + renewMs]);
+    expect(step(unheard.state, { type: 'tick' }, durationMs + 2).effect).toBeUndefined();
+    expect(step(unheard.state, { type: 'tick' }, durationMs + 1 + renewMs).effect).toMatchObject({ type: 'write' });
+  });
+
   test('never takes what is the Lease of another agent', () => {
     const state = reading(recordOf({ ...released, words: { path: 'eu:other' } }));
     expect(isOfAnother(state)).toBe('eu:other');
