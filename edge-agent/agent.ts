@@ -36,7 +36,7 @@ import { readSeen, seenSources } from '../core/wire/seen.ts';
 import { Applier } from './apply/applier.ts';
 import { Leaving } from './apply/leaving.ts';
 import { OwnerRecords } from './apply/owner-records.ts';
-import { type Applied, type Stock, stockOf } from './apply/stock.ts';
+import { type Applied, heldOf, type Stock, stockOf } from './apply/stock.ts';
 import type { Cluster, ClusterDescription } from './cluster/cluster.ts';
 import { type Delivery, Desired, type DesiredChange } from './desired/desired.ts';
 import { deadlyObjects, Poisoned, type PoisonedChange, poisonedState, withPoisoned } from './desired/poisoned.ts';
@@ -100,6 +100,8 @@ export class Agent {
   #description: ClusterDescription | undefined;
   #describing: Timer | undefined;
   #stopped = false;
+  /** What taking stock has found and nobody wants: too much to go without a person's word. */
+  #kept: { readonly held: Held; readonly records: Stock['kept'] } | undefined;
   /** Of the cluster nothing is known that could be said. */
   #isQuiet: boolean;
 
@@ -216,12 +218,30 @@ export class Agent {
   /** Objects that this agent applied by another store come on record, so that those which are wanted no more can go. */
   takeStock(found: readonly Applied[], limits: DeletionLimits): Stock {
     const stock = stockOf(found, this.#records, (key) => this.#desired.deliveries(key).length > 0, limits);
-    for (const [key, record] of stock.records) {
+    this.#record(stock.records);
+    this.#keep(stock.kept);
+    return stock;
+  }
+
+  /** What taking stock has left alone may go, if that is still what the token was given for. */
+  releaseStock(token: string): void {
+    if (this.#kept?.held.token !== token) return;
+    this.#record(this.#kept.records);
+    this.#keep(new Map());
+  }
+
+  #record(records: Stock['records']): void {
+    for (const [key, record] of records) {
       this.#records.set(key, record);
       this.#track(key);
     }
-    this.#applier.wantedChanged(stock.records.keys());
-    return stock;
+    this.#applier.wantedChanged(records.keys());
+  }
+
+  #keep(records: Stock['kept']): void {
+    const held = heldOf(records, this.#options.clock.wallMs());
+    this.#kept = held && { held, records };
+    this.#outbox.touch(nodeKey(this.#options.path));
   }
 
   /** There is a session with the parent, or what is held is something else now. */
@@ -424,7 +444,7 @@ export class Agent {
   #sayNode(): Saying {
     const { version, store, held } = this.#options;
     const cluster = this.#description ?? {};
-    const kept = heldAttributes(store.read((reader) => held?.(reader)));
+    const kept = heldAttributes(store.read((reader) => held?.(reader)) ?? this.#kept?.held);
     const quarantined = this.quarantined();
     const diverged = this.#options.diverged?.();
     const waiting = this.#options.waiting?.();

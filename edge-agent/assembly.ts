@@ -116,6 +116,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     received: (changes) => agent.received(changes),
     streamsOf: (link) => streams.sessionWith('parent', link),
     said: () => agent.said(),
+    released: (token) => agent.releaseStock(token),
     ready: () => agent.speaks,
     attached: () => ports.attached?.(),
     caughtUp: () => ports.caughtUp?.(),

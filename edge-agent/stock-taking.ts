@@ -39,7 +39,7 @@ export async function takeStock(of: Stocked, ports: StockTakingPorts, isOver: ()
       if (isOver()) return;
       const { records, kept } = of.agent.takeStock(found, limits);
       if (records.size > 0) log.info({ objects: records.size }, 'what was applied by another store is on record now');
-      if (kept.length > 0) log.error({ objects: kept.length, sample: kept.slice(0, 5) }, tooMany);
+      if (kept.size > 0) log.error({ objects: kept.size, sample: [...kept.keys()].slice(0, 5) }, tooMany);
       else noteInLeaseMemory(store, random, { tookStock: true });
       return;
     } catch (error) {
@@ -52,4 +52,4 @@ export async function takeStock(of: Stocked, ports: StockTakingPorts, isOver: ()
 }
 
 const tooMany =
-  'nobody wants these objects that this agent has applied, and they are too many to be taken away at once: they stay; delete them by hand, or raise limits.deletions and start the agent again';
+  'nobody wants these objects that this agent has applied, and they are too many to be taken away at once: they stay until they are released (`banyan release PATH`)';

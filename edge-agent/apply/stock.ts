@@ -2,18 +2,22 @@
  * What a store has no record of and its agent has applied all the same: by another store of the same identity, or by this one before it was emptied. The mark
  * on the object is what there is to go by. It comes on record, so that what is wanted no more can go; more than the budget of deletions stays as it is.
  */
-import { type DeletionLimits, judge } from '../../core/feed/deletions.ts';
+import { type DeletionLimits, type Held, judge } from '../../core/feed/deletions.ts';
+import { hash128 } from '../../core/object/hash.ts';
 import { formatKey } from '../../core/object/key.ts';
 import type { AppliedObject } from '../cluster/cluster.ts';
 import type { OwnerRecord } from './owner-records.ts';
+
+/** A line or two for a person. */
+const sampleMax = 5;
 
 export type Applied = AppliedObject;
 
 export interface Stock {
   /** To be written, by object key. */
   readonly records: ReadonlyMap<string, OwnerRecord>;
-  /** Keys of objects that nobody wants and that are left alone, since they are too many at once. */
-  readonly kept: readonly string[];
+  /** Of objects that nobody wants and that are left alone, since they are too many at once: not to be written before a person has said so. */
+  readonly kept: ReadonlyMap<string, OwnerRecord>;
 }
 
 export function stockOf(
@@ -28,12 +32,24 @@ export function stockOf(
   const unwanted = unknown.filter(([key]) => !isWanted(key)).map(([key]) => key);
   const total = new Set(found.map(({ uid }) => uid)).size;
   const verdict = judge({ gone: unwanted.length, lost: 0, held: 0, total }, limits);
-  const kept = new Set(verdict === 'all' ? unwanted : []);
-  const taken = unknown.filter(([key]) => !kept.has(key));
-  return {
-    records: new Map(taken.map(([key, one]) => [key, recordOf(one, records.get(key))])),
-    kept: [...kept],
-  };
+  const tooMany = new Set(verdict === 'all' ? unwanted : []);
+  const recordsOf = (isKept: boolean) =>
+    new Map(
+      unknown
+        .filter(([key]) => tooMany.has(key) === isKept)
+        .map(([key, one]) => [key, recordOf(one, records.get(key))] as const),
+    );
+  return { records: recordsOf(false), kept: recordsOf(true) };
+}
+
+/** What is left alone, as the node tells of it: until it is released by the token, or deleted by hand. */
+export function heldOf(kept: Stock['kept'], sinceMs: number): Held | undefined {
+  if (kept.size === 0) return undefined;
+  const keys = [...kept.keys()].sort();
+  const token = Buffer.from(hash128(keys.join(' ')))
+    .toString('hex')
+    .slice(0, 12);
+  return { token, sinceMs, entries: keys.length, sample: keys.slice(0, sampleMax) };
 }
 
 /** Accepted by the cluster is nothing that this store knows of: what is wanted is applied anew. */

@@ -35,6 +35,8 @@ export interface UplinkOptions {
   streamsOf?(link: Link): SessionStreams;
   /** There is a session with the parent, or what the agent holds is something else now. */
   said?(): void;
+  /** A person has released what is held under this token, and in the feed there is nothing of it. */
+  released?(token: string): void;
   /** What the outbox lacks is meant to be lacking; absent: always. */
   ready?(): boolean;
   /** A parent has welcomed this start. */
@@ -135,13 +137,14 @@ export class Uplink {
   }
 
   #applied(t: Transaction, changes: readonly AppliedChange[]): void {
-    const { path, downstream, outbox, received } = this.#options;
+    const { path, downstream, outbox, received, released } = this.#options;
     noteSeen(t, changes);
     if (sayHanded(t, outbox, changes)) t.afterCommit(() => this.wake());
     for (const { key, after } of changes) {
       if (key !== releaseHeldKey(path) || !after) continue;
-      const released = downstream.release(t, attributesOf<ReleaseHeldAttributes>(after).token);
-      if (released.length > 0) t.afterCommit(() => received(released));
+      const { token } = attributesOf<ReleaseHeldAttributes>(after);
+      const changed = downstream.release(t, token);
+      t.afterCommit(() => (changed.length > 0 ? received(changed) : released?.(token)));
     }
   }
 }

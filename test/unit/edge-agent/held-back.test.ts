@@ -67,6 +67,32 @@ describe('an agent that may know less than was applied', () => {
     expect(bench.cluster.log).toContain('remove /configmaps/shop/old');
   });
 
+  test('keeps what nobody wants and is too much to go at once, says so, and takes it away when that is released', async () => {
+    const bench = await heldBack();
+    await bench.cluster.apply(namespace('shop'));
+    const names = ['a', 'b', 'c'];
+    const metadata = { namespace: 'shop', labels: { 'banyan.io/managed': 'true' } };
+    for (const name of names) await bench.cluster.apply({ ...configMap(name), metadata: { ...metadata, name } });
+    const found = names.map((name) =>
+      appliedBefore(bench, { resource: 'configmaps', group: '', namespace: 'shop', name }),
+    );
+    bench.agent.takeStock(found, { entries: 2, fraction: 0.2 });
+    bench.agent.resume();
+    await bench.settle();
+    await bench.advance(1_000);
+    const { held } = bench.said('node/eu:paris:store-17')!.attributes as { held: { entries: number; token: string } };
+    expect(held.entries).toBe(3);
+    const removed = () => bench.cluster.log.filter((line) => line.startsWith('remove'));
+    bench.agent.releaseStock('another');
+    await bench.settle();
+    expect(removed()).toEqual([]);
+    bench.agent.releaseStock(held.token);
+    await bench.settle();
+    await bench.advance(1_000);
+    expect(removed()).toEqual(names.map((name) => `remove /configmaps/shop/${name}`));
+    expect(bench.said('node/eu:paris:store-17')!.attributes).not.toHaveProperty('held');
+  });
+
   test('signs a Namespace that came with it, so that another store of it may take it away', async () => {
     const bench = await heldBack();
     bench.agent.resume();

@@ -8,7 +8,7 @@ import { openLeaseMemory } from '../../../edge-agent/lease/lease-memory.ts';
 import { takeStock } from '../../../edge-agent/stock-taking.ts';
 import { settle } from './lease/memory-lease.ts';
 
-const nothing: Stock = { records: new Map(), kept: [] };
+const nothing: Stock = { records: new Map(), kept: new Map() };
 
 class Bench {
   readonly clock = new VirtualClock();
@@ -81,7 +81,8 @@ describe('taking stock', () => {
 
   test('is done again at the next start where it left too much', async () => {
     const bench = new Bench();
-    bench.stock = { ...nothing, kept: ['/configmaps/shop/a'] };
+    const record = { source: 'center.retail', bodyHash: '', uid: 'u', fingerprint: '', created: false };
+    bench.stock = { ...nothing, kept: new Map([['/configmaps/shop/a', record]]) };
     await bench.take();
     expect([bench.taken, bench.tookStock]).toEqual([1, false]);
   });
