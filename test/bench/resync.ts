@@ -88,12 +88,13 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   many.change(1);
   const stormMs = await timed(() => many.comeBack());
   await many.leave();
-  const turnsMs = ((storm.children - helloBurst) * 1_000) / helloPerSecond;
+  // A child that was told when its turn is comes up to half a second after it (core/session/backoff.ts).
+  const turnsMs = ((storm.children - helloBurst) * 1_000) / helloPerSecond + 500;
   figures.push({
     name: `until ${storm.children} have it who came at once`,
     value: stormMs / 1_000,
     unit: 's',
-    baseline: { name: 'their turns at the parent', value: turnsMs / 1_000 },
+    baseline: { name: 'their turns, and how they come', value: turnsMs / 1_000 },
     goal: { of: 'ratio', is: '≤', bound: 1.5 },
   });
   return figures;
