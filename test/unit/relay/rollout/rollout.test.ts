@@ -361,6 +361,25 @@ describe('a last hop that has lost its store', () => {
   });
 });
 
+describe('a last hop that ends between a release row and the first word of its placement', () => {
+  it('hands out what was promoted when it has heard of the placement', () => {
+    const bench = new RolloutBench(['eu', 'us'], 10);
+    bench.connect('us', false);
+    bench.write('greeting', 'one');
+    bench.place(progressive);
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    bench.order = (keys) => keys.toSorted((a, b) => Number(b.startsWith('r/')) - Number(a.startsWith('r/')));
+    bench.stored = (key, hop) => {
+      if (!key.startsWith('r/')) return;
+      hop.work();
+      hop.restart();
+    };
+    bench.connect('us', true);
+    for (let i = 0; i < 3; i++) bench.turn();
+    expect(bench.having('greeting', 'one')).toHaveLength(20);
+  });
+});
+
 describe('a last hop that ends between a release row and the work of it', () => {
   it('takes back what was taken back', () => {
     const waves = [{ name: 'canary', count: 2, gates: [{ rolloutGate: 'go' }] }];
