@@ -20,6 +20,7 @@ import {
   type Row,
   type WireEntry,
 } from './feed.ts';
+import { piecedBytesMax } from './pieces.ts';
 import type { SharedContents } from './shared-contents.ts';
 import { checkCollision, openTable, referTo, removeRow, TableRows, tableKey, writeRow } from './table.ts';
 
@@ -104,6 +105,7 @@ export class FeedProducer extends TableRows implements Producer {
     const record = recordOf(content);
     if (isKept(before, record.hash, originRevision)) return false;
     checkCollision(t, before, content.key);
+    checkSize(record.record, content.key);
     this.#replace(t, before, { keyHash, originRevision, content: referTo(t, record) });
     return true;
   }
@@ -318,4 +320,13 @@ function readState(reader: Reader, id: number): ProducerState | undefined {
 
 function writeState(t: Transaction, id: number, state: ProducerState): void {
   t.put(stateKey(id), text(JSON.stringify(state)));
+}
+
+/** Sent, it would end each session, and all behind it would wait for good: whoever makes entries that large leaves out what makes them so. */
+function checkSize({ length }: Uint8Array, key: string): void {
+  if (length <= piecedBytesMax) return;
+  throw new BanyanError(
+    'TooLarge',
+    `the entry "${key}" has ${length} bytes, and no consumer takes more than ${piecedBytesMax}`,
+  );
 }

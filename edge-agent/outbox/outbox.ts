@@ -6,6 +6,7 @@
  * Bounds: one waiting key per entry; at most `entriesPerWrite` in one transaction.
  */
 import type { Producer } from '../../core/feed/feed.ts';
+import { piecedBytesMax } from '../../core/feed/pieces.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { describeError } from '../../core/runtime/errors.ts';
@@ -38,6 +39,8 @@ const intervalMs = 1_000;
 const gatherMs = 20;
 /** A full disk does not become free at once, and nothing is lost by waiting. */
 const writeRetryMs = 5_000;
+/** Of an object that a real cluster has, which knows no such bound. With room for the key and what stands around it. */
+const sayingBytesMax = piecedBytesMax - 4_096;
 /** Keeps a transaction to some milliseconds, so that the up feed does not hold up the down feed's writes. */
 const entriesPerWrite = 500;
 
@@ -47,6 +50,8 @@ export class Outbox {
   readonly #buckets = new Map<string, TokenBucket>();
   /** Keys that have used up their rate, touched again when the timer fires. */
   readonly #resting = new Map<string, Timer>();
+  /** Of which more would have to be said than an entry may hold: told once in the log. */
+  readonly #tooLarge = new Set<string>();
   #open = false;
   #timer: Timer | undefined;
 
@@ -122,7 +127,7 @@ export class Outbox {
     for (const key of keys) {
       const saying = this.#ports.say(key);
       if (saying === 'unsure') this.#touched.delete(key);
-      else sayings.push([key, saying]);
+      else sayings.push([key, this.#fitting(key, saying)]);
     }
     return store.read((reader) =>
       sayings.filter(([key, saying]) => {
@@ -133,6 +138,21 @@ export class Outbox {
         return !same;
       }),
     );
+  }
+
+  /** Of what is too large: of the state of an object all but its status, of another object nothing. */
+  #fitting(key: string, saying: Saying | undefined): Saying | undefined {
+    const bytes = saying ? saying.attributes.length + saying.body.length : 0;
+    if (bytes <= sayingBytesMax) {
+      this.#tooLarge.delete(key);
+      return saying;
+    }
+    if (!this.#tooLarge.has(key)) {
+      this.#tooLarge.add(key);
+      const remedy = 'make the object smaller on its cluster';
+      this.#ports.logger.warn({ key, bytes, bytesMax: sayingBytesMax, remedy }, 'too large to be reported as a whole');
+    }
+    return saying && key.startsWith('state/') ? { ...saying, body: new Uint8Array(0) } : undefined;
   }
 
   /** Objects before the placements that sum them up. */

@@ -59,6 +59,8 @@ const commands: Commands<World> = {
   fill: (world, name, key, count, bytes) => {
     for (let i = 1; i <= Number(count); i++) world.put(name!, `${key}${i}`, 'x'.repeat(Number(bytes)));
   },
+  // put-large NAME KEY BODY_BYTES
+  'put-large': (world, name, key, bytes) => world.put(name!, key!, 'x'.repeat(Number(bytes))),
   remove: (world, name, key) => world.remove(name!, key!),
   'lose-row': (world, name, key) => world.loseRow(name!, key!),
   ready: (world, name, word) => world.setReady(name!, word === 'yes'),

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
+import { piecedBytesMax } from '../../../../core/feed/pieces.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { answer, Reconciliation } from '../../../../core/feed/reconcile.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
@@ -13,6 +15,8 @@ function bench(store = new MemoryStore(), clock = new VirtualClock(), bootNonce 
   const random = new SeededRandom(1);
   const producer = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
   const facts = new Map<string, string>();
+  /** Bytes of the body of what is said. */
+  const large = new Map<string, number>();
   let wrote = 0;
   const outbox = new Outbox({
     clock,
@@ -21,7 +25,7 @@ function bench(store = new MemoryStore(), clock = new VirtualClock(), bootNonce 
     producer,
     say: (key) => {
       const fact = facts.get(key);
-      return fact === undefined ? undefined : { attributes: text(fact), body: new Uint8Array(0) };
+      return fact === undefined ? undefined : { attributes: text(fact), body: new Uint8Array(large.get(key) ?? 0) };
     },
     wrote: () => wrote++,
   });
@@ -36,8 +40,13 @@ function bench(store = new MemoryStore(), clock = new VirtualClock(), bootNonce 
       const rows = [...producer.rows(reader)].sort((a, b) => a.revision - b.revision);
       return rows.map((row) => producer.content(reader, row.content!).key);
     });
+  const body = (key: string) =>
+    store.read((reader) => {
+      const row = producer.get(reader, hash128(key));
+      return row?.content && producer.content(reader, row.content).body;
+    });
   const writes = () => store.read((reader) => producer.head(reader));
-  return { store, clock, producer, outbox, facts, set, sent, writes, wrote: () => wrote };
+  return { store, clock, producer, outbox, facts, large, body, set, sent, writes, wrote: () => wrote };
 }
 
 describe('the outbox', () => {
@@ -50,6 +59,29 @@ describe('the outbox', () => {
     clock.advance(20);
     expect(sent()).toEqual(['state/b', 'partial/a']);
     expect(wrote()).toBe(1);
+  });
+
+  it('leaves the status out of a state that is too large for an entry, and another object as a whole, and says all when they fit again', () => {
+    const { clock, outbox, large, set, sent, body } = bench();
+    outbox.open();
+    for (const key of ['state/a', 'assoc/b', 'state/c']) set(key, '1');
+    clock.advance(20);
+    const sizes = () => ['state/a', 'assoc/b', 'state/c'].map((key) => body(key)?.length);
+    expect(sizes()).toEqual([0, 0, 0]);
+    for (const key of ['state/a', 'assoc/b']) {
+      large.set(key, piecedBytesMax);
+      outbox.touch(key);
+    }
+    set('state/c', '2');
+    clock.advance(20);
+    expect(sizes()).toEqual([0, undefined, 0]);
+    expect(sent()).toContain('state/c');
+    for (const key of ['state/a', 'assoc/b']) {
+      large.set(key, 100);
+      outbox.touch(key);
+    }
+    clock.advance(20);
+    expect(sizes()).toEqual([100, 100, 0]);
   });
 
   it('says nothing before it is opened, and then the latest', () => {
