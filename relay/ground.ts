@@ -70,6 +70,8 @@ export interface Lookups {
 }
 
 export class Ground {
+  /** Hops to the root. */
+  readonly depth: number;
   readonly identity: NodeIdentity;
   readonly upstream: FeedConsumer;
   readonly outbox: FeedProducer;
@@ -87,6 +89,7 @@ export class Ground {
   constructor(config: NodeConfig, ports: NodePorts, events: NodeEvents) {
     const { store, clock, random, log, soon } = ports;
     const { path } = config;
+    this.depth = path === '' ? 0 : path.split(':').length;
     this.identity = store.write((t) => beginBoot(t, clock, random));
     const { bootNonce } = this.identity;
     const guard = deletionGuard(clock, config.limits);

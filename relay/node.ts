@@ -57,7 +57,8 @@ export class Node implements AsyncDisposable {
     this.#ports = ports;
     const events = this.#events();
     this.#ground = new Ground(config, ports, events);
-    this.#down = new WayDown(ports, this.#ground, events, () => this.#up);
+    const rootAgeMs = () => this.#uplink?.rootAgeMs() ?? 0;
+    this.#down = new WayDown(ports, this.#ground, events, () => this.#up, rootAgeMs);
     this.#up = new WayUp(config, ports, this.#ground, events, this.#down);
     this.#loop = this.#makeLoop(events);
     this.#readiness = new Readiness(

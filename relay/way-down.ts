@@ -1,5 +1,6 @@
 /** The rooms of the way down: what each child gets, and when. */
 import type { AppliedChange } from '../core/feed/feed.ts';
+import { wordAgeMs } from '../core/rollout/authority.ts';
 import type { Reader, Transaction } from '../core/store/store.ts';
 import { parseEntryKey } from '../core/wire/entries.ts';
 import { Customization } from './customize/customization.ts';
@@ -23,8 +24,8 @@ export class WayDown {
   readonly mover: Mover;
   readonly scheduler: Scheduler;
 
-  /** `up` is asked only once both ways are there. */
-  constructor(ports: NodePorts, ground: Ground, events: NodeEvents, up: () => WayUp) {
+  /** `up` and `rootAgeMs` are asked only once both ways are there, and the node. */
+  constructor(ports: NodePorts, ground: Ground, events: NodeEvents, up: () => WayUp, rootAgeMs: () => number) {
     const { store, clock, log, soon } = ports;
     const { lookups } = ground;
     this.customization = new Customization({
@@ -36,6 +37,7 @@ export class WayDown {
       store,
       clock,
       soon,
+      wordAgeMs: (source) => wordAgeMs(source, ground.depth, rootAgeMs()),
       admitted: (id, children) => events.admitted(id, children),
       handed: new HandedReleases({ ...lookups, hasSiblings: ground.place.hasSiblings }),
     });

@@ -48,6 +48,8 @@ export interface ExposurePorts {
   pathOf(child: string): string;
   /** What agents carry from one sibling of this node to another. */
   readonly handed: HandedReleases;
+  /** How old what comes from this source can be when it comes (core/rollout/authority.ts). */
+  wordAgeMs(source: string): number;
   /** Calls back soon, after what waits already. */
   soon(run: () => void): void;
   /** These agents have the candidate from now on; their mailboxes have yet to follow. */
@@ -56,7 +58,7 @@ export interface ExposurePorts {
 
 interface Known {
   release: ReleaseAttributes;
-  /** Monotonic; undefined: nothing has renewed the authorisation since the start of this process. */
+  /** Monotonic, less what the row was old by then; undefined: nothing has renewed the authorisation since the start of this process. */
   renewedAtMs: number | undefined;
   /** Release that was handed to each child. */
   readonly exposed: Map<string, number>;
@@ -105,7 +107,7 @@ export class Exposures implements OutgoingStage {
     const { id } = entry;
     if (entry.type !== 'release') return false;
     const before = this.#known.get(id);
-    const after = this.#learn(t, id, this.#ports.clock.monotonicMs());
+    const after = this.#learn(t, id, this.#ports.clock.monotonicMs() - this.#ports.wordAgeMs(entry.source));
     const table = this.#ports.tableOf(entry.source);
     if (after && table) ensureDigests(t, table, id);
     else forgetDigests(t, id);

@@ -45,6 +45,8 @@ class BenchNode {
   readonly known = new Map<string, Child>();
   readonly offline = new Set<string>();
   readonly turns = new Turns();
+  /** How old is what comes. */
+  wordAgeMs = 0;
   admitted: (children: number) => void = () => undefined;
   readonly #clock: VirtualClock;
   readonly #reported = new Map<string, LocalTable>();
@@ -82,6 +84,7 @@ class BenchNode {
       clock: this.#clock,
       placements: this.placements,
       tableOf: () => this.table,
+      wordAgeMs: () => this.wordAgeMs,
       soon: this.turns.schedule,
       admitted: (of, children) => {
         this.admitted(children.length);

@@ -296,6 +296,25 @@ describe('restarts', () => {
     bench.until('it is promoted', () => phase(bench) === 'Promoted');
   });
 
+  it('of the way to a last hop give it no authorisation by a word that was old when it came', () => {
+    const bench = promoted({ ...progressive, maxUnavailable: 1, ratePerMinute: 20 });
+    bench.write('greeting', 'two');
+    bench.until('some are under way', () => bench.having('greeting', 'two').length > 1);
+    const { authorizationSeconds = 60 } = progressive as { authorizationSeconds?: number };
+    // From here on each renewal has lain for so long with a node above that was cut off itself.
+    for (const hop of bench.hops.values()) hop.wordAgeMs = authorizationSeconds * 1_000;
+    for (const hop of bench.hops.keys()) bench.connect(hop, false);
+    bench.clock.advance(2 * authorizationSeconds * 1_000);
+    for (const hop of bench.hops.keys()) bench.connect(hop, true);
+    bench.turn();
+    const before = bench.having('greeting', 'two');
+    expect(before.length).toBeLessThan(20);
+    for (let i = 0; i < 60; i++) bench.turn();
+    expect(bench.having('greeting', 'two')).toEqual(before);
+    for (const hop of bench.hops.values()) hop.wordAgeMs = 0;
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+  });
+
   it('of a last hop that has heard of a release, and not yet that the placement is staged, forget nothing', () => {
     const bench = promoted({ strategy: 'All' });
     bench.order = (keys) => keys.toSorted((a, b) => Number(b.startsWith('r/')) - Number(a.startsWith('r/')));
