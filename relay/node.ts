@@ -422,7 +422,10 @@ export class Node implements AsyncDisposable {
         markDirty(t, 'child', child);
         this.#ground.book.widen(t, child);
       },
-      childChanged: (child) => this.#reports.poke(child),
+      childChanged: (child) => {
+        this.#reports.poke(child);
+        this.#up.refusedChanged(child);
+      },
       changed: () => this.#reports.poke(),
     });
   }

@@ -39,6 +39,8 @@ export class WayUp {
     this.gather = new Gather({
       ...lookups,
       connection: (child) => events.connection(child),
+      isRefused: (reader, child, keyHash) =>
+        ground.mailboxes.get(child)?.consumer.get(reader, keyHash)?.poisoned === true,
       moves: down.moves,
       counting: ground.counting,
       heldBack: (id, child) => down.customization.failures(id, child),
@@ -155,6 +157,17 @@ export class WayUp {
     this.summaries.reportedChanged(child, changes);
     this.views.reportedChanged(child, changes);
     return ids;
+  }
+
+  /** Other entries of the child are quarantined now. Of one that is so no more, its good form is told as any change. */
+  refusedChanged(child: string): void {
+    const consumer = this.#ground.mailboxes.get(child)?.consumer;
+    const refused = consumer ? this.#ports.store.read((reader) => consumer.quarantined(reader)) : [];
+    const ids = refused.flatMap(({ key }) => {
+      const entry = parseEntryKey(key);
+      return entry?.type === 'partial' ? [entry.id] : [];
+    });
+    this.childrenChanged(ids.map((id) => ({ id, child })));
   }
 
   /** Tells of these placements: to the parent, in their own status, and to who looks at them. */

@@ -14,6 +14,8 @@ export interface ChildView {
   readonly expected: number | undefined;
   /** It has reported nothing here, and was attached to a sibling of this node: what it said there is not known. */
   readonly wasAttached?: boolean;
+  /** Destinations of which nothing is known, since what the child says of them is not what its key says (reported-check.ts); instead of `reported`. */
+  readonly refused?: number;
   /** Of an agent: objects that this node could not make for it, so that it has an older form of them, or none. */
   readonly heldBack?: readonly Failure[];
 }
@@ -39,6 +41,12 @@ function withHeldBack(partial: Partial, heldBack: readonly Failure[]): Partial {
 function reportedBy(wanted: Wanted, child: ChildView): Partial {
   const { reported } = child;
   const base = emptyPartial(wanted.generation, wanted.target);
+  if (child.refused !== undefined) {
+    const { refused: expected, connected, silentMs } = child;
+    return connected
+      ? counted(base, { expected, quarantined: expected })
+      : aged(counted(base, { expected, stale: expected }), silentMs);
+  }
   if (!reported) {
     const expected = child.expected ?? 0;
     return counted(

@@ -24,6 +24,8 @@ export interface GatherPorts {
   readonly children: ReadonlyMap<string, Child>;
   /** What a child reported: the consumer's table of its up feed. */
   reportedOf(child: string): Table | undefined;
+  /** What the child says under this key is not what it is to be. Absent: nothing ever is. */
+  isRefused?(reader: Reader, child: string, keyHash: Uint8Array): boolean;
   connection(child: string): { connected: boolean; silentMs: number };
   /** What of the placement's objects this node could not make for an agent. */
   heldBack(id: PlacementId, child: string): readonly Failure[];
@@ -125,11 +127,15 @@ export class Gather {
       this.#drop(tree, placement.id, name);
       return;
     }
-    const reported = this.#reported(reader, name, placement.id);
+    const last = this.#reported(reader, name, placement.id);
+    const isRefused = this.#ports.isRefused?.(reader, name, hash128(partialKey(placement.id))) ?? false;
+    const expected = child ? matchChild(placement, child).expected : 0;
+    const reported = isRefused ? undefined : last;
     const view = {
       ...this.#ports.connection(name),
-      expected: child ? matchChild(placement, child).expected : 0,
+      expected,
       ...(reported ? { reported } : { wasAttached: this.#counting.wasAttached(name) }),
+      ...(isRefused ? { refused: expected ?? last?.counts.expected ?? 0 } : {}),
       heldBack: child?.role === 'agent' ? this.#ports.heldBack(placement.id, name) : [],
     };
     // What is not attached, or known no more, has no part in a release.
@@ -139,8 +145,8 @@ export class Gather {
     const { role } = child ?? { role: 'agent' as const };
     const moving = { role, path: this.#ports.pathOf(name), row, reported, connected: view.connected };
     const mailbox = placement.move && role === 'agent' ? this.#ports.mailboxOf(name) : undefined;
-    const last = mailbox && view.heldBack.length === 0 ? handed(reader, mailbox, placement) : undefined;
-    tree.set(name, withMove(placement, { ...moving, handed: last }, counted));
+    const given = mailbox && view.heldBack.length === 0 ? handed(reader, mailbox, placement) : undefined;
+    tree.set(name, withMove(placement, { ...moving, handed: given }, counted));
   }
 
   #drop(tree: SegmentTree<Partial>, id: PlacementId, child: string): void {

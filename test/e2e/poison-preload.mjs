@@ -1,29 +1,42 @@
 // Loaded into every process of a tree by NODE_OPTIONS. The product has no switches for what this does: the source of two modules is changed as it is loaded.
 // An object named "deadly" whose data say so is the death of the agent that applies it, some moments later and of nobody's catching; of one named "garbled"
-// whose data say so the agent tells what is no JSON.
+// whose data say so the agent tells what is no JSON, and with one named "mangled" it tells no partial that anybody can read.
 import { registerHooks } from 'node:module';
 
 const changes = {
   '/edge-agent/apply/mark.ts': [
-    'export function marked(object: KubeObject, source: string): KubeObject {',
-    `$&
+    [
+      'export function marked(object: KubeObject, source: string): KubeObject {',
+      `$&
   if (object.metadata.name === 'deadly' && object.data?.dies === 'yes') setTimeout(() => { throw new Error('the cluster died of it'); });
-  if (object.metadata.name === 'garbled') globalThis.garbles = object.data?.garbles === 'yes';`,
+  if (object.metadata.name === 'garbled') globalThis.garbles = object.data?.garbles === 'yes';
+  if (object.metadata.name === 'mangled') globalThis.mangles = object.data?.mangles === 'yes';`,
+    ],
   ],
   '/edge-agent/agent.ts': [
-    '  #sayState(source: string, key: string): Saying | undefined {',
-    `$&
+    [
+      '  #sayState(source: string, key: string): Saying | undefined {',
+      `$&
     if (globalThis.garbles && key.endsWith('/garbled')) return { attributes: text('{"desired'), body: new Uint8Array(0) };`,
+    ],
+    [
+      '  #sayPartial(id: PlacementId): Saying | undefined {',
+      `$&
+    if (globalThis.mangles) return { attributes: new Uint8Array(0), body: text('{"generation') };`,
+    ],
   ],
 };
 
 registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context);
-    const [, change] = Object.entries(changes).find(([file]) => url.endsWith(file)) ?? [];
-    if (!change) return loaded;
-    const source = loaded.source.toString();
-    if (!source.includes(change[0])) throw new Error(`${url} is not what poison-preload.mjs takes it for`);
-    return { ...loaded, source: source.replace(change[0], change[1]) };
+    const [, changed] = Object.entries(changes).find(([file]) => url.endsWith(file)) ?? [];
+    if (!changed) return loaded;
+    let source = loaded.source.toString();
+    for (const [before, after] of changed) {
+      if (!source.includes(before)) throw new Error(`${url} is not what poison-preload.mjs takes it for`);
+      source = source.replace(before, after);
+    }
+    return { ...loaded, source };
   },
 });

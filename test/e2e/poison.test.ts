@@ -98,4 +98,13 @@ describe.skipIf(withoutKubectl)(`a tree of which an agent dies of an object${why
     await until('nothing is refused', () => node()?.refused === undefined);
     expect(node()?.session).toEqual({ ...node()?.session, state: 'Connected', since });
   }, 60_000);
+
+  it('counts destinations as quarantined whose agents tell of a placement what nobody can read, until it can be read', async () => {
+    tree.apply('space/center/retail', map('mangled', { mangles: 'yes' }));
+    await until('both are quarantined', () => summary().quarantined === 2 && summary().expected === 2);
+    expect(summary()).toMatchObject({ fresh: 0, available: 0 });
+    expect(held(agent, 'mangled')).toEqual({ mangles: 'yes' });
+    tree.apply('space/center/retail', map('mangled', { mangles: 'no' }));
+    await until('both are counted', () => summary().available === 2 && summary().quarantined === 0);
+  }, 60_000);
 });

@@ -31,6 +31,14 @@ describe('what a child adds to a summary', () => {
     expect(contribution(wanted, { connected: false, silentMs: 9, expected: 4 })).toEqual(none);
   });
 
+  it('is quarantined as a whole while what it says can not be read, and stale when it is silent then', () => {
+    const refused = { expected: undefined, refused: 4 };
+    const told = contribution(wanted, { ...refused, connected: true, silentMs: 0 });
+    expect(told).toEqual({ ...emptyPartial(3, 70), counts: counts({ expected: 4, quarantined: 4 }) });
+    const { counts: away, oldestAgeMs } = contribution(wanted, { ...refused, connected: false, silentMs: 9_000 });
+    expect([away, oldestAgeMs]).toEqual([counts({ expected: 4, stale: 4 }), 9_000]);
+  });
+
   it('is nothing if it has not reported and what is below it is not known exactly', () => {
     expect(contribution(wanted, connected(undefined, undefined))).toEqual(emptyPartial(3, 70));
   });

@@ -19,10 +19,13 @@ class Bench {
   readonly children = new Map<string, Child>();
   readonly #tables = new Map<string, LocalTable>();
   readonly away = new Set<string>();
+  /** Whose word can't be read; the table has its last good form. */
+  readonly refused = new Set<string>();
   readonly gather = new Gather({
     placements: this.placements,
     children: this.children,
     reportedOf: (child) => this.#tables.get(child),
+    isRefused: (_reader, child) => this.refused.has(child),
     connection: (child) => ({ connected: !this.away.has(child), silentMs: this.away.has(child) ? 5_000 : 0 }),
     heldBack: () => [],
     rollouts: {
@@ -62,6 +65,10 @@ class Bench {
     });
   }
 
+  look(child: string): void {
+    this.store.read((reader) => this.gather.childChanged(reader, id, child));
+  }
+
   total() {
     return this.store.read((reader) => this.gather.total(reader, id));
   }
@@ -73,6 +80,19 @@ describe('what a node gathers of a placement', () => {
   beforeEach(() => {
     bench = new Bench();
     for (const name of ['a', 'b', 'c']) bench.child(name);
+  });
+
+  it('counts a child as quarantined whose word can not be read, and not what it said before', () => {
+    bench.place('a', 'b', 'c');
+    bench.total();
+    for (const name of ['a', 'b', 'c']) bench.say(name, { available: 1 });
+    expect(bench.total()?.counts).toMatchObject({ expected: 3, fresh: 3, available: 3, quarantined: 0 });
+    bench.refused.add('b');
+    bench.look('b');
+    expect(bench.total()?.counts).toMatchObject({ expected: 3, fresh: 2, available: 2, quarantined: 1 });
+    bench.refused.delete('b');
+    bench.say('b', { available: 1 });
+    expect(bench.total()?.counts).toMatchObject({ expected: 3, fresh: 3, available: 3, quarantined: 0 });
   });
 
   it('is nothing of a placement that it does not know', () => {
