@@ -1,23 +1,20 @@
 /** A parent and processes of children, as the commands of a transcript move them: the real sessions on memory stores and virtual time. */
-import { FeedConsumer } from '../../core/feed/consumer.ts';
+import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { AppliedChange } from '../../core/feed/feed.ts';
-import { FeedProducer } from '../../core/feed/producer.ts';
+import type { FeedProducer } from '../../core/feed/producer.ts';
 import type { Judge } from '../../core/feed/quarantine.ts';
 import type { TableRows } from '../../core/feed/table.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import { VirtualClock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import { SeededRandom } from '../../core/runtime/random.ts';
 import { ChildSession } from '../../core/session/child-session.ts';
-import { beginBoot } from '../../core/session/node-identity.ts';
 import { ParentSessions } from '../../core/session/parent-sessions.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import type { Reader } from '../../core/store/store.ts';
 import { content } from '../support/session-pair.ts';
-import { FrameWords } from './frame-words.ts';
 import { lieOf } from './lies.ts';
 import { Line, type Side } from './line.ts';
-import { onClock, ProcessClock, tellingLogger } from './process.ts';
+import { onClock, type ProcessClock } from './process.ts';
+import { bootChild, bootParent, VirtualNodes } from './virtual-nodes.ts';
 
 interface Running<Session> {
   readonly clock: ProcessClock;
@@ -32,39 +29,18 @@ interface ChildProcess {
   running: Running<ChildSession> | undefined;
 }
 
-const startMs = 1_700_000_000_000;
 const parentPath = 'eu';
 /** In transcripts, what has this body is not what its key says. */
 const judge: Judge = ({ body }) => (Buffer.from(body).toString() === 'poison' ? { reason: 'it is poison' } : undefined);
 
-export class World {
-  readonly #clock = new VirtualClock(startMs);
-  readonly #keys = new Map<string, string>();
-  readonly #words = new FrameWords(this.#keys);
-  readonly #stores = new Map<string, MemoryStore>();
+export class World extends VirtualNodes {
   readonly #children = new Map<string, ChildProcess>();
   readonly #wallOffsetMs = new Map<string, number>();
   readonly #ready = new Map<string, boolean>();
   readonly #aside = new Set<string>();
   #parent: Running<ParentSessions> | undefined;
-  #lines: string[] = [];
-  #seed = 1;
   /** Beats are told; a script that is not about them may leave them out. */
   beats = true;
-
-  /** What happened since it was asked last. */
-  told(): string[] {
-    const lines = this.#lines;
-    this.#lines = [];
-    return lines;
-  }
-
-  async run(ms: number): Promise<void> {
-    for (let done = 0; done < ms; done++) {
-      this.#clock.advance(1);
-      for (let i = 0; i < 5; i++) await Promise.resolve();
-    }
-  }
 
   // ------------------------------------------------------------------------------------------------- processes
 
@@ -102,18 +78,12 @@ export class World {
 
   // ----------------------------------------------------------------------------------------------------- stores
 
-  store(name: string): MemoryStore {
-    const store = this.#stores.get(name) ?? new MemoryStore({ manualFlush: this.#aside.has(name) });
-    this.#stores.set(name, store);
-    return store;
+  protected override newStore(name: string): MemoryStore {
+    return new MemoryStore({ manualFlush: this.#aside.has(name) });
   }
 
   empty(name: string): void {
-    this.#stores.delete(name);
-  }
-
-  copy(from: string, to: string): void {
-    this.#stores.set(to, this.store(from).copy());
+    this.stores.delete(name);
   }
 
   /** From now on, of a store that is made later. */
@@ -128,7 +98,7 @@ export class World {
   // ------------------------------------------------------------------------------------------------------ rows
 
   put(name: string, key: string, body: string): void {
-    this.#keys.set(Buffer.from(hash128(key)).toString('hex'), key);
+    this.keys.set(Buffer.from(hash128(key)).toString('hex'), key);
     const { producer } = this.#running(name);
     this.store(name).write((t) => producer.put(t, content(key, body), 0));
     this.#wake(name);
@@ -198,11 +168,6 @@ export class World {
     return rows.length > 12 ? `[${rows.length} rows]` : `[${rows.sort().join(' ')}]`;
   }
 
-  #say(line: string): void {
-    const atMs = Math.round(this.#clock.monotonicMs() - startMs);
-    this.#lines.push(`${String(atMs).padStart(7)}  ${line}`);
-  }
-
   #wake(name: string): void {
     if (name === 'parent') this.#parent?.session.wake('kid');
     else this.#children.get(name)?.running?.session.wake();
@@ -218,7 +183,7 @@ export class World {
     let child = this.#children.get(name);
     if (!child) {
       const line = new Line({
-        clock: this.#clock,
+        clock: this.clock,
         child: { path: `${parentPath}:kid`, role: 'agent' },
         parent: { path: parentPath, role: 'relay' },
         accept: (link) => {
@@ -228,7 +193,7 @@ export class World {
         },
         sent: (from, frame) => {
           if (!this.beats && frame.frame?.$case === 'beat') return;
-          this.#say(`${from === 'child' ? `${name} > parent` : `parent > ${name}`}  ${this.#words.of(frame)}`);
+          this.note(`${from === 'child' ? `${name} > parent` : `parent > ${name}`}  ${this.words.of(frame)}`);
         },
       });
       child = { name, line, running: undefined };
@@ -243,10 +208,7 @@ export class World {
   }
 
   #base(name: string) {
-    const random = new SeededRandom(this.#seed++);
-    const clock = new ProcessClock(this.#clock, () => this.#wallOffsetMs.get(name) ?? 0);
-    const log = tellingLogger((line) => this.#say(`${name}: ${line}`));
-    return { random, clock, log, store: this.store(name) };
+    return this.base(name, () => this.#wallOffsetMs.get(name) ?? 0);
   }
 
   #stored(name: string, changes: readonly AppliedChange[]): void {
@@ -255,18 +217,12 @@ export class World {
       return body === undefined ? `-${key}` : `${key}=${body.length > 12 ? `<${body.length} bytes>` : body}`;
     });
     if (changes.length > 4) words.push(`and ${changes.length - 4} more`);
-    this.#say(`${name}: stored [${words.join(' ')}]`);
+    this.note(`${name}: stored [${words.join(' ')}]`);
   }
 
   #startParent(): void {
     const { random, clock, log, store } = this.#base('parent');
-    const feeds = store.write((t) => {
-      const { bootNonce } = beginBoot(t, clock, random);
-      return {
-        producer: FeedProducer.open(t, { name: 'mailbox/kid', bootNonce, random }),
-        consumer: FeedConsumer.open(t, { name: 'reported/kid' }),
-      };
-    });
+    const feeds = bootParent({ store, clock, random });
     const session: ParentSessions = new ParentSessions({
       soon: queueMicrotask,
       store,
@@ -280,8 +236,8 @@ export class World {
       applied: () => {},
       committed: (_child, changes) => this.#stored('parent', changes),
       acknowledged: () => {},
-      connected: () => this.#say('parent: kid is connected'),
-      disconnected: (_child, reason) => this.#say(`parent: kid is disconnected: ${reason}`),
+      connected: () => this.note('parent: kid is connected'),
+      disconnected: (_child, reason) => this.note(`parent: kid is disconnected: ${reason}`),
       rootAgeMs: () => 0,
     });
     this.#parent = { clock, session, ...feeds };
@@ -290,14 +246,7 @@ export class World {
   #startChild(name: string): void {
     const { random, clock, log, store } = this.#base(name);
     const { line } = this.#child(name);
-    const { identity, producer, consumer } = store.write((t) => {
-      const boot = beginBoot(t, clock, random);
-      return {
-        identity: boot,
-        producer: FeedProducer.open(t, { name: 'outbox', bootNonce: boot.bootNonce, random }),
-        consumer: FeedConsumer.open(t, { name: 'upstream', judge }),
-      };
-    });
+    const { identity, producer, consumer } = bootChild({ store, clock, random }, judge);
     const session = new ChildSession({
       store,
       clock,
@@ -312,9 +261,9 @@ export class World {
       consumer,
       applied: () => {},
       committed: (changes) => this.#stored(name, changes),
-      connected: () => this.#say(`${name}: connected`),
-      disconnected: (reason) => this.#say(`${name}: disconnected: ${reason}`),
-      caughtUp: () => this.#say(`${name}: caught up`),
+      connected: () => this.note(`${name}: connected`),
+      disconnected: (reason) => this.note(`${name}: disconnected: ${reason}`),
+      caughtUp: () => this.note(`${name}: caught up`),
       ready: () => this.#ready.get(name) ?? true,
     });
     this.#child(name).running = { clock, session, producer, consumer };

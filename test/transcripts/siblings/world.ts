@@ -2,26 +2,23 @@
  * Two siblings `eu` and `eu~1`, a child of theirs, and what is above the siblings: the real sessions and the real decisions of ownership on memory stores and
  * virtual time. Words between the siblings and above take a millisecond.
  */
-import { FeedConsumer } from '../../../core/feed/consumer.ts';
+import type { FeedConsumer } from '../../../core/feed/consumer.ts';
 import type { AppliedChange } from '../../../core/feed/feed.ts';
-import { FeedProducer } from '../../../core/feed/producer.ts';
+import type { FeedProducer } from '../../../core/feed/producer.ts';
 import { splitReplica } from '../../../core/identity/replica.ts';
 import { hash128 } from '../../../core/object/hash.ts';
-import { VirtualClock } from '../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
-import { SeededRandom } from '../../../core/runtime/random.ts';
 import { ChildSession } from '../../../core/session/child-session.ts';
 import { failoverDialer } from '../../../core/session/failover-dialer.ts';
-import { beginBoot } from '../../../core/session/node-identity.ts';
 import { ParentSessions } from '../../../core/session/parent-sessions.ts';
 import type { Watermarks } from '../../../core/session/watermark.ts';
-import { MemoryStore } from '../../../core/store/memory/memory-store.ts';
+import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import type { Dialer } from '../../../core/wire/link.ts';
 import { Ownership } from '../../../relay/tree/ownership.ts';
 import { content } from '../../support/session-pair.ts';
-import { FrameWords } from '../frame-words.ts';
 import { Line, type Side } from '../line.ts';
-import { onClock, ProcessClock, tellingLogger } from '../process.ts';
+import { onClock, type ProcessClock } from '../process.ts';
+import { bootChild, bootParent, startMs, VirtualNodes } from '../virtual-nodes.ts';
 
 interface Sibling {
   readonly clock: ProcessClock;
@@ -41,34 +38,14 @@ interface Child {
   readonly consumer: FeedConsumer;
 }
 
-const startMs = 1_700_000_000_000;
 const siblings = ['eu', 'eu~1'];
 const source = 'center.retail';
 
-export class SiblingWorld {
-  readonly #clock = new VirtualClock(startMs);
-  readonly #keys = new Map<string, string>();
-  readonly #words = new FrameWords(this.#keys);
+export class SiblingWorld extends VirtualNodes {
   readonly #siblings = new Map<string, Sibling>();
   readonly #children = new Map<string, Child>();
-  readonly #stores = new Map<string, MemoryStore>();
   readonly #lines = new Map<string, Line>();
   readonly #above = new Ownership();
-  #told: string[] = [];
-  #seed = 1;
-
-  told(): string[] {
-    const lines = this.#told;
-    this.#told = [];
-    return lines;
-  }
-
-  async run(ms: number): Promise<void> {
-    for (let done = 0; done < ms; done++) {
-      this.#clock.advance(1);
-      for (let i = 0; i < 5; i++) await Promise.resolve();
-    }
-  }
 
   start(name: string): void {
     if (siblings.includes(name)) this.#startSibling(name);
@@ -80,13 +57,9 @@ export class SiblingWorld {
     running.clock.kill();
     this.#siblings.delete(name);
     this.#children.delete(name);
-    this.#store(name).crash();
+    this.store(name).crash();
     for (const [at, line] of this.#lines) if (at.split(' ').includes(name)) line.break();
     if (siblings.includes(name)) this.#decide((above) => above.connection(splitReplica(name).replica, false));
-  }
-
-  copy(from: string, to: string): void {
-    this.#stores.set(to, this.#store(from).copy());
   }
 
   /** The line between a child and a sibling: nobody answers, and connections break. */
@@ -106,7 +79,7 @@ export class SiblingWorld {
 
   put(sibling: string, key: string, body: string, revision: number): void {
     const of = `o/${source}/core/configmaps/ns/${key}`;
-    this.#keys.set(Buffer.from(hash128(of)).toString('hex'), key);
+    this.keys.set(Buffer.from(hash128(of)).toString('hex'), key);
     const { store, producer, session } = this.#siblings.get(sibling)!;
     store.write((t) => producer.put(t, content(of, body), revision));
     session.wake('kid');
@@ -128,7 +101,7 @@ export class SiblingWorld {
 
   show(child: string): string[] {
     const { consumer, session } = this.#children.get(child)!;
-    const rows = this.#store(child).read((reader) =>
+    const rows = this.store(child).read((reader) =>
       [...consumer.rows(reader)].map((row) => {
         const { key, body } = consumer.content(reader, row.content!);
         return `${key.split('/').at(-1)}=${Buffer.from(body).toString()}`;
@@ -140,29 +113,12 @@ export class SiblingWorld {
 
   // ---------------------------------------------------------------------------------------------------- helpers
 
-  #say(line: string): void {
-    const atMs = Math.round(this.#clock.monotonicMs() - startMs);
-    this.#told.push(`${String(atMs).padStart(7)}  ${line}`);
-  }
-
-  #store(name: string): MemoryStore {
-    const store = this.#stores.get(name) ?? new MemoryStore();
-    this.#stores.set(name, store);
-    return store;
-  }
-
-  #base(name: string) {
-    const clock = new ProcessClock(this.#clock, () => 0);
-    const log = tellingLogger((line) => this.#say(`${name}: ${line}`));
-    return { clock, log, random: new SeededRandom(this.#seed++), store: this.#store(name) };
-  }
-
   #line(child: string, sibling: string): Line {
     const known = this.#lines.get(`${child} ${sibling}`);
     if (known) return known;
     const { name: path, replica } = splitReplica(sibling);
     const line = new Line({
-      clock: this.#clock,
+      clock: this.clock,
       child: { path: `${path}:kid`, role: 'agent' },
       parent: { path, role: 'relay', ...(replica === 0 ? {} : { replica }) },
       accept: (link) => {
@@ -175,7 +131,7 @@ export class SiblingWorld {
         if (kind === 'beat' || kind === 'ack' || kind === 'resume') return;
         const way = from === 'child' ? `${child} > ${sibling}` : `${sibling} > ${child}`;
         const sequence = kind === 'hello' ? `, attach sequence +${frame.frame!.value.attachSequence - startMs}` : '';
-        this.#say(`${way}  ${this.#words.of(frame)}${sequence}`);
+        this.note(`${way}  ${this.words.of(frame)}${sequence}`);
       },
     });
     this.#lines.set(`${child} ${sibling}`, line);
@@ -184,14 +140,14 @@ export class SiblingWorld {
 
   /** Above the siblings, a millisecond after the word that it is about; and what they do, another one later. */
   #decide(act: (above: Ownership) => void): void {
-    this.#clock.after(1, () => {
+    this.clock.after(1, () => {
       act(this.#above);
       for (const child of this.#above.takeChanged()) {
         const { owner, granted, from, term } = this.#above.children.get(child)!;
         const waits = granted ? '' : `, once ${siblings[from!]} has said term ${term}`;
-        this.#say(`above: ${child} is counted at ${siblings[owner]}${waits}`);
+        this.note(`above: ${child} is counted at ${siblings[owner]}${waits}`);
       }
-      this.#clock.after(1, () => this.#heard());
+      this.clock.after(1, () => this.#heard());
     });
   }
 
@@ -208,15 +164,9 @@ export class SiblingWorld {
   }
 
   #startSibling(name: string): void {
-    const { clock, log, random, store } = this.#base(name);
+    const { clock, log, random, store } = this.base(name);
     const { replica } = splitReplica(name);
-    const feeds = store.write((t) => {
-      const { bootNonce } = beginBoot(t, clock, random);
-      return {
-        producer: FeedProducer.open(t, { name: 'mailbox/kid', bootNonce, random }),
-        consumer: FeedConsumer.open(t, { name: 'reported/kid' }),
-      };
-    });
+    const feeds = bootParent({ store, clock, random });
     const session: ParentSessions = new ParentSessions({
       soon: queueMicrotask,
       store,
@@ -243,8 +193,8 @@ export class SiblingWorld {
       applied() {},
       committed() {},
       acknowledged() {},
-      connected: () => this.#say(`${name}: kid is connected`),
-      disconnected: (_child, reason) => this.#say(`${name}: kid is disconnected: ${reason}`),
+      connected: () => this.note(`${name}: kid is connected`),
+      disconnected: (_child, reason) => this.note(`${name}: kid is disconnected: ${reason}`),
       rootAgeMs: () => {
         const sinceMs = this.#siblings.get(name)?.cutOffAtMs;
         return sinceMs === undefined ? 0 : clock.monotonicMs() - sinceMs;
@@ -263,15 +213,8 @@ export class SiblingWorld {
   }
 
   #startChild(name: string): void {
-    const { clock, log, random, store } = this.#base(name);
-    const { identity, producer, consumer } = store.write((t) => {
-      const boot = beginBoot(t, clock, random);
-      return {
-        identity: boot,
-        producer: FeedProducer.open(t, { name: 'outbox', bootNonce: boot.bootNonce, random }),
-        consumer: FeedConsumer.open(t, { name: 'upstream' }),
-      };
-    });
+    const { clock, log, random, store } = this.base(name);
+    const { identity, producer, consumer } = bootChild({ store, clock, random });
     const session = new ChildSession({
       store,
       clock,
@@ -292,9 +235,9 @@ export class SiblingWorld {
       consumer,
       applied() {},
       committed: (changes) => this.#stored(name, changes),
-      connected: () => this.#say(`${name}: connected`),
-      disconnected: (reason) => this.#say(`${name}: disconnected: ${reason}`),
-      caughtUp: () => this.#say(`${name}: caught up`),
+      connected: () => this.note(`${name}: connected`),
+      disconnected: (reason) => this.note(`${name}: disconnected: ${reason}`),
+      caughtUp: () => this.note(`${name}: caught up`),
       ready: () => true,
     });
     this.#children.set(name, { clock, session, consumer });
@@ -306,6 +249,6 @@ export class SiblingWorld {
       const last = key.split('/').at(-1);
       return after ? `${last}=${Buffer.from(after.body).toString()}` : `-${last}`;
     });
-    this.#say(`${name}: stored [${words.join(' ')}]`);
+    this.note(`${name}: stored [${words.join(' ')}]`);
   }
 }
