@@ -7,10 +7,12 @@
  */
 
 import type { Table } from '../../core/feed/feed.ts';
-import { stableStringify } from '../../core/object/canonical.ts';
+import { parseBody, stableStringify } from '../../core/object/canonical.ts';
+import { hash128 } from '../../core/object/hash.ts';
 import { LocalRelease } from '../../core/rollout/local.ts';
 import { emptyPart, notHeard, type RolloutPart, silentPart } from '../../core/rollout/part.ts';
 import { isPromoted, type ReleaseAttributes } from '../../core/rollout/release.ts';
+import { isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { asText, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
@@ -21,6 +23,7 @@ import {
   type EntryKey,
   type PlacementId,
   placementId,
+  placementKey,
   releaseKey,
   splitPlacementId,
   targetKey,
@@ -228,13 +231,14 @@ export class Exposures implements OutgoingStage {
   // ------------------------------------------------------------------------------------------------- what is shipped
 
   outgoing(t: Transaction, shipment: Shipment, what: Outgoing): Outgoing {
-    if (what.type === 'keep' || what.type === 'later' || this.#ports.placements.staged().size === 0) return what;
+    if (what.type === 'keep' || what.type === 'later') return what;
     const { child, source, keyHash, changed } = shipment;
     const { placements, tableOf } = this.#ports;
     const wanting = refsOf(what).map((name) => placementId(source, name));
+    if (placements.staged().size === 0 && !wanting.some((id) => this.#isStaged(t, id))) return what;
     const reaching = (id: PlacementId) => placements.get(id)?.children.has(child.name) ?? false;
     // Whoever brings it there without stages brings it as it is.
-    if (wanting.some((id) => reaching(id) && !placements.get(id)?.staged)) return what;
+    if (wanting.some((id) => reaching(id) && !this.#isStaged(t, id))) return what;
     const table = tableOf(source);
     if (!table) return what;
     // An object that has just gone may be one whose promoted content has yet to come.
@@ -245,7 +249,7 @@ export class Exposures implements OutgoingStage {
     const unknown: PlacementId[] = [];
     // In order of name, so that of two that hold back the same object one is chosen, the same each time.
     for (const id of [...new Set([...wanting, ...gone, ...holders(t, keyHash)])].sort()) {
-      if (!placements.get(id)?.staged || !reaching(id)) continue;
+      if (!this.#isStaged(t, id) || !reaching(id)) continue;
       const promoted = promotedOf(t, table, id, keyHash);
       const wants = wanting.includes(id);
       const wanted = wants || promoted?.content !== undefined;
@@ -309,6 +313,17 @@ export class Exposures implements OutgoingStage {
   /** The last release was taken back, and nothing has been changed since. */
   isRolledBack(id: PlacementId): boolean {
     return this.#ports.placements.get(id)?.staged === true && this.#known.get(id)?.release.rolledBack === true;
+  }
+
+  /** Objects are looked at before placements: one whose own row has just come may be staged by it. */
+  #isStaged(reader: Reader, id: PlacementId): boolean {
+    const known = this.#ports.placements.get(id);
+    if (known?.staged || !isDirty(reader, 'placement', id)) return known?.staged === true;
+    const table = this.#ports.tableOf(splitPlacementId(id).source);
+    const row = table?.get(reader, hash128(placementKey(id)));
+    if (!table || !row?.content) return false;
+    const { spec } = parseBody(table.content(reader, row.content).body);
+    return isStaged((spec as { readonly rollout?: RolloutSpec } | undefined)?.rollout);
   }
 
   /** All rows that the release row speaks of are here, and no others. */

@@ -210,6 +210,8 @@ export class RolloutBench {
   order: (keys: string[]) => string[] = (keys) => keys;
   /** How many agents one last hop has handed a release to at once. */
   admitted: (children: number) => void = () => undefined;
+  /** All rows come in one batch, and not each in one of its own. */
+  isBatched = false;
   /** After each row that a hop has stored, before it does anything of it. */
   stored: (key: string, hop: BenchNode) => void = () => undefined;
   /** After each row that a hop has taken. */
@@ -472,7 +474,7 @@ export class RolloutBench {
         return true;
       });
       if (isNews) this.stored(key, node);
-      // As if each came in a batch of its own.
+      if (this.isBatched) continue;
       node.work();
       this.watch();
     }

@@ -329,6 +329,27 @@ describe('restarts', () => {
   });
 });
 
+describe('a last hop that was away', () => {
+  it('hands nobody a release that came in one batch with the word that the placement is staged', () => {
+    const bench = promoted({ strategy: 'All' }, ['eu'], 2);
+    bench.connect('eu', false);
+    bench.place(progressive);
+    bench.turn();
+    bench.write('greeting', 'two');
+    bench.turn();
+    bench.isBatched = true;
+    // The release itself is yet to come.
+    bench.order = (keys) => keys.filter((key) => !key.startsWith('r/'));
+    bench.connect('eu', true);
+    bench.settle();
+    expect(bench.having('greeting', 'one')).toHaveLength(2);
+    bench.order = (keys) => keys;
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    bench.settle();
+    expect(bench.having('greeting', 'two')).toHaveLength(2);
+  });
+});
+
 describe('a last hop that has lost its store', () => {
   const types = ['p/', 'q/', 'r/', 'o/', 't/'];
   const orders = types.flatMap((last) => [types.filter((type) => type !== last).concat(last), [last, ...types]]);
