@@ -31,6 +31,24 @@ describe.each(stores)('$name', ({ open }) => {
       expect(get('a')).toBeUndefined();
     });
 
+    it('is read as it was put, whatever its size and whatever is read or written after it', () => {
+      const sizes = [0, 1, 22, 63, 64, 65, 1_000, 4_096, 40_000, 300_000, 3, 70_000];
+      const value = (size: number, i: number) => Buffer.alloc(size, i + 1);
+      store.write((t) => {
+        for (const [i, size] of sizes.entries()) t.put(text(`k${i}`), value(size, i));
+      });
+      const all = (reader: Reader) => sizes.map((_, i) => reader.get(text(`k${i}`))!);
+      const inside = store.write((t) => {
+        const found = all(t);
+        t.put(text('k0'), Buffer.alloc(400_000, 9));
+        return found;
+      });
+      const behind = store.read((reader) => all(reader)).slice(1);
+      put('k1', 'another');
+      for (const found of [inside, [inside[0]!, ...behind]])
+        expect(found.map((bytes, i) => Buffer.compare(bytes, value(sizes[i]!, i)))).toEqual(sizes.map(() => 0));
+    });
+
     it('returns what its function returns', () => {
       expect(store.write(() => 7)).toBe(7);
     });
