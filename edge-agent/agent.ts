@@ -65,10 +65,8 @@ export interface AgentOptions {
   readonly lastWords?: string | undefined;
   /** Nothing is applied, put back or removed before `resume`. */
   readonly isHeldBack?: boolean | undefined;
-  /** It speaks from now on, of everything. */
+  /** What `isHeardOut` says is another answer now. */
   readonly spoke?: () => void;
-  /** By whose wall time states are told; absent: by `clock`. */
-  readonly toldClock?: Clock | undefined;
   /** The outbox has new rows that are not durable yet. */
   readonly wrote: () => void;
   /** What the agent keeps although its parent lacks it. */
@@ -104,6 +102,7 @@ export class Agent {
   #kept: { readonly held: Held; readonly records: Stock['kept'] } | undefined;
   /** Of the cluster nothing is known that could be said. */
   #isQuiet: boolean;
+  #isPatient = true;
 
   constructor(options: AgentOptions) {
     this.#options = options;
@@ -165,15 +164,8 @@ export class Agent {
         taken: (key) => this.#applier.wantedChanged([key]),
       },
     );
-    const { wrote, toldClock = clock } = options;
-    this.#outbox = new Outbox({
-      clock: toldClock,
-      logger,
-      store,
-      producer: options.outbox,
-      wrote,
-      say: (key) => this.#say(key),
-    });
+    const { wrote } = options;
+    this.#outbox = new Outbox({ clock, logger, store, producer: options.outbox, wrote, say: (key) => this.#say(key) });
     options.quarantine?.onQuarantined(() => this.#touchQuarantined());
     this.#crashes.listen({ due: (key) => this.#applier.due(key), changed: () => this.#touchQuarantined() });
     this.#desired.onChange((change) => this.#desiredChanged(change));
@@ -186,9 +178,19 @@ export class Agent {
     this.#leaving.load(this.#records, (key) => this.#desired.deliveries(key).length > 0);
     this.#applier.start();
     this.#touchEverything();
-    if (this.#isQuiet) this.#outbox.open();
+    if (this.#isQuiet) this.#beginQuietly();
     else this.#afterFirstWork(() => this.#outbox.open());
     void this.#describe();
+  }
+
+  /** What it says of itself has to be heard when it takes long, although the parent then drops what it has of the cluster. */
+  #beginQuietly(): void {
+    this.#outbox.open();
+    this.#options.clock.after(silentStartMaxMs, () => {
+      if (this.#stopped) return;
+      this.#isPatient = false;
+      this.#options.spoke?.();
+    });
   }
 
   #afterFirstWork(act: () => void): void {
@@ -210,9 +212,9 @@ export class Agent {
     });
   }
 
-  /** What it does not say is meant not to be said. */
-  get speaks(): boolean {
-    return !this.#isQuiet;
+  /** What it does not say is meant not to be said, or takes too long to come. */
+  get isHeardOut(): boolean {
+    return !this.#isQuiet || !this.#isPatient;
   }
 
   /** Objects that this agent applied by another store come on record, so that those which are wanted no more can go. */

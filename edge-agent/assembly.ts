@@ -6,6 +6,7 @@ import { FeedProducer } from '../core/feed/producer.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
+import { forgetAttachment } from '../core/session/attach.ts';
 import { beginBoot, type Forebear } from '../core/session/node-identity.ts';
 import type { SessionEnds } from '../core/session/session-ends.ts';
 import type { Waiting } from '../core/session/watermark-gate.ts';
@@ -49,8 +50,6 @@ export interface Heir {
   readonly forebear?: Forebear;
   /** What this store holds may be older than what was applied: why nothing is applied before `resume`. */
   readonly waiting?: Waiting;
-  /** See lease/succession.ts. */
-  readonly aheadMs: number;
 }
 
 export interface AssembledAgent extends AsyncDisposable {
@@ -97,7 +96,6 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     diverged: () => uplink.diverged,
     waiting: () => waiting ?? uplink.waiting,
     isHeldBack: waiting !== undefined,
-    toldClock: heir ? aheadBy(clock, heir.aheadMs) : clock,
     spoke: () => uplink.readyChanged(),
   });
   const streamCounts = new StreamCounts();
@@ -117,7 +115,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     streamsOf: (link) => streams.sessionWith('parent', link),
     said: () => agent.said(),
     released: (token) => agent.releaseStock(token),
-    ready: () => agent.speaks,
+    ready: () => agent.isHeardOut,
     attached: () => ports.attached?.(),
     caughtUp: () => ports.caughtUp?.(),
   });
@@ -153,18 +151,10 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
   };
 }
 
-/** One whose clock is behind that of its forebear would not be believed. */
-function aheadBy(clock: Clock, ms: number): Clock {
-  return {
-    wallMs: () => clock.wallMs() + ms,
-    monotonicMs: () => clock.monotonicMs(),
-    after: (delayMs, fire) => clock.after(delayMs, fire),
-  };
-}
-
 function openFeeds({ store, clock, random, limits, heir }: AgentPorts) {
   return store.write((t) => {
     const identity = beginBoot(t, clock, random, heir?.forebear);
+    if (heir?.waiting) forgetAttachment(t);
     return {
       identity,
       downstream: FeedConsumer.open(t, {

@@ -33,6 +33,11 @@ export function beginAttach(t: Transaction, peer: PeerIdentity, clock: Clock): {
   return { sequence: now.sequence, moved: before !== undefined && now !== before };
 }
 
+/** Another process with this identity may have attached since, to whatever parent: the next attachment is a later one. */
+export function forgetAttachment(t: Transaction): void {
+  t.remove(prefixOf('attachment'));
+}
+
 export function readAttachment(reader: Reader): Attachment | undefined {
   const bytes = reader.get(prefixOf('attachment'));
   return bytes && (JSON.parse(asText(bytes)) as Attachment);

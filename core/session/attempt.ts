@@ -195,7 +195,7 @@ export class Attempt {
       {
         head: Math.max(head, resumes ? up.cursor : 0),
         sentFrom: resumes ? up.cursor : undefined,
-        ready: this.#ports.ready(),
+        ready: this.#ports.ready(welcome.hasSiblings),
         creditBytes: welcome.upCreditBytes,
         held: heldFromWire(welcome.held),
         cursor,

@@ -32,7 +32,7 @@ export interface ChildSessionPorts {
   /** All that a ready parent had when it was asked is stored here. */
   caughtUp(): void;
   /** What is missing in the up feed is meant to be missing. */
-  ready(): boolean;
+  ready(parentHasSiblings?: boolean): boolean;
   /** How far this node has come with the sources above is more than before. */
   watermarksReached?(): void;
   /** `unreached` is another. */

@@ -159,7 +159,7 @@ function go(state: ElectionState, nowMs: number): ElectionStep {
   if (role === 'candidate') {
     if (!seen || looks) return ask({ ...state, looks: false }, { type: 'read' }, nowMs);
     if (!seen.record) return isDue ? write(state, '', nowMs) : { state };
-    if (mayTake(state, nowMs)) return write({ ...state, words: heirOf(state) }, me, nowMs);
+    if (mayTake(state, nowMs)) return write({ ...state, words: { ...seen.record.words, path: state.path } }, me, nowMs);
     return isDue ? ask(state, { type: 'read' }, nowMs) : { state };
   }
   if (!isDue) return { state };
@@ -191,12 +191,6 @@ function write(state: ElectionState, holder: string, nowMs: number): ElectionSte
 
 function ask(state: ElectionState, effect: ElectionEffect, nowMs: number): ElectionStep {
   return { state: { ...state, asking: { type: effect.type, sentMs: nowMs } }, effect };
-}
-
-/** What those before have left stands until there is something else to say; what is said anew with every write is not among it. */
-function heirOf({ seen, path }: ElectionState): LeaseWords {
-  const { toldMs: _toldMs, ...left } = seen?.record?.words ?? {};
-  return { ...left, path };
 }
 
 function isOver({ role }: ElectionState): boolean {

@@ -28,13 +28,11 @@ export interface ElectorPorts {
   /** Of this process alone. */
   readonly me: string;
   readonly path: string;
-  /** Wall time by which states are told to the parent: renewed with every word. */
-  told(): number | undefined;
 }
 
 export interface ElectorEvents {
   /** Held for the first time; the record as those before have left it. */
-  won(left: LeaseRecord, seenMs: number): void;
+  won(left: LeaseRecord): void;
   /** Another one has it, or may have it. */
   lost(why: string): void;
 }
@@ -122,13 +120,12 @@ export class Elector {
 
   #tell(before: ElectionState): void {
     const { role, seen } = this.#state;
-    const { log, clock } = this.#ports;
+    const { log } = this.#ports;
     const another = isOfAnother(this.#state);
     if (another !== undefined && another !== isOfAnother(before)) log.error({ agent: another }, this.standing);
     if (role === 'holder' && !this.#hasWon && seen?.record) {
       this.#hasWon = true;
-      const sinceMs = before.seen?.sinceMs ?? clock.monotonicMs();
-      this.#events.won(before.seen?.record ?? seen.record, sinceMs);
+      this.#events.won(before.seen?.record ?? seen.record);
     }
     if (role === 'lost' && before.role !== 'lost') {
       const holder = seen?.record?.holder;
@@ -158,12 +155,10 @@ export class Elector {
   }
 
   async #answerTo(effect: ElectionEffect): Promise<Answer> {
-    const { lease, told } = this.#ports;
+    const { lease } = this.#ports;
     if (effect.type === 'read') return { input: { type: 'read', record: await lease.read() } };
-    const { over, holder, durationMs, transitions } = effect;
-    const toldMs = holder === '' ? undefined : told();
-    const words = { ...effect.words, ...(toldMs === undefined ? {} : { toldMs }) };
-    const record = await lease.write({ over, holder, durationMs, transitions, words });
+    const { type: _type, ...write } = effect;
+    const record = await lease.write(write);
     return { input: record === 'refused' ? { type: 'refused' } : { type: 'written', record } };
   }
 

@@ -27,7 +27,7 @@ interface LeaseObject {
 }
 
 const texts = { path: 'banyan.io/path', store: 'banyan.io/store', attachedNonce: 'banyan.io/attached-nonce' } as const;
-const numbers = { bootCounter: 'banyan.io/boot-counter', toldMs: 'banyan.io/told-at' } as const;
+const numbers = { bootCounter: 'banyan.io/boot-counter' } as const;
 
 export class KubernetesLease implements LeasePort {
   readonly #options: KubernetesLeaseOptions;
@@ -113,16 +113,12 @@ function recordOf({ metadata, spec }: LeaseObject): LeaseRecord {
 /** What is not what it should be counts as not said: others may write there too. */
 function wordsOf(annotations: Readonly<Record<string, string>>): LeaseWords {
   const [path, store, attachedNonce] = [texts.path, texts.store, texts.attachedNonce].map((name) => annotations[name]);
-  const [bootCounter, toldMs] = [numbers.bootCounter, numbers.toldMs].map((name) => {
-    const value = Number(annotations[name] ?? '-1');
-    return Number.isSafeInteger(value) && value >= 0 ? value : undefined;
-  });
+  const bootCounter = Number(annotations[numbers.bootCounter] ?? '-1');
   return {
     ...(path === undefined ? {} : { path }),
     ...(store === undefined ? {} : { store }),
     ...(attachedNonce !== undefined && /^[0-9a-f]{32}$/.test(attachedNonce) ? { attachedNonce } : {}),
-    ...(bootCounter === undefined ? {} : { bootCounter }),
-    ...(toldMs === undefined ? {} : { toldMs }),
+    ...(Number.isSafeInteger(bootCounter) && bootCounter >= 0 ? { bootCounter } : {}),
   };
 }
 

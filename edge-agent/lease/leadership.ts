@@ -46,7 +46,6 @@ export interface LeadershipPorts<Led extends LedAgent> {
 export class Leadership<Led extends LedAgent> implements AsyncDisposable {
   readonly #ports: LeadershipPorts<Led>;
   readonly #elector: Elector;
-  #aheadMs: number | undefined;
   #beginning: Promise<Led | undefined> | undefined;
   #catchingUp = false;
   #isOver = false;
@@ -55,17 +54,10 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
     this.#ports = ports;
     const { lease, clock, log, me, path } = ports;
     this.#elector = new Elector(
+      { lease, clock, log, me, path },
       {
-        lease,
-        clock,
-        log,
-        me,
-        path,
-        told: () => (this.#aheadMs === undefined ? undefined : clock.wallMs() + this.#aheadMs),
-      },
-      {
-        won: (left, seenMs) => {
-          this.#beginning = this.#begin(left, seenMs).catch((error: unknown) => {
+        won: (left) => {
+          this.#beginning = this.#begin(left).catch((error: unknown) => {
             // Without an agent there is nothing to hold the Lease for.
             this.#lose(`the agent could not begin: ${describeError(error)}`);
             return undefined;
@@ -119,25 +111,22 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
     this.#ports.lost(why);
   }
 
-  async #begin(left: LeaseRecord, seenMs: number): Promise<Led | undefined> {
+  async #begin(left: LeaseRecord): Promise<Led | undefined> {
     const { store, random, clock, log } = this.#ports;
     const memory = openLeaseMemory(store, random);
-    const sinceSeenMs = clock.monotonicMs() - seenMs;
-    const succession = successionOf(left.words, memory, { wallMs: clock.wallMs(), sinceSeenMs });
-    const { forebear, catchUp, aheadMs } = succession;
+    const succession = successionOf(left.words, memory);
+    const { forebear, catchUp } = succession;
     log.info({ catchUp, takeStock: succession.takeStock }, 'this agent is active now');
     if (!memory.leased) noteInLeaseMemory(store, random, { leased: true });
     const waitsFor = catchUp && `${catchUp}; nothing is applied before the parent has said what is wanted`;
     const agent: Led = await this.#ports.assemble({
       heir: {
-        aheadMs,
         ...(forebear ? { forebear } : {}),
         ...(waitsFor === undefined ? {} : { waiting: { sinceMs: clock.wallMs(), for: waitsFor } }),
       },
       attached: () => this.#attached(),
       caughtUp: () => void this.#caughtUp(agent, succession, memory.store),
     });
-    this.#aheadMs = aheadMs;
     // What the parent is to know it by, and which store its objects come from, stand there before anything is done.
     const { bootCounter } = this.#identity();
     await this.#elector.say({ bootCounter, ...(catchUp === undefined ? { store: memory.store } : {}) });

@@ -26,8 +26,6 @@ export interface LeaseWords {
   readonly bootCounter?: number;
   /** The boot nonce that a parent welcomed last: without it the parent would take its successor for a copy. */
   readonly attachedNonce?: string;
-  /** Wall time by which the parent was told of states last, in ms: one whose clock is behind would not be believed. */
-  readonly toldMs?: number;
 }
 
 /** What is to stand in it instead of `over`; absent: it is made. */

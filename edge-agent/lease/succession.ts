@@ -10,28 +10,16 @@ export interface Succession {
   readonly catchUp?: string;
   /** What was applied by other stores has to come on record. */
   readonly takeStock: boolean;
-  /** Ms by which states are told ahead of the own wall clock, so that the parent does not take them for older than those of before. */
-  readonly aheadMs: number;
 }
 
-/** The former one may have told of states for so long after the Lease said by which time it does. */
-const toldSinceMs = 5_000;
-
-export function successionOf(
-  left: LeaseWords,
-  memory: LeaseMemory,
-  now: { readonly wallMs: number; readonly sinceSeenMs: number },
-): Succession {
-  const { bootCounter, attachedNonce, toldMs } = left;
+export function successionOf(left: LeaseWords, memory: LeaseMemory): Succession {
+  const { bootCounter, attachedNonce } = left;
   const catchUp = reasonToCatchUp(left, memory);
-  const toldByNowMs = toldMs === undefined ? 0 : toldMs + now.sinceSeenMs + toldSinceMs;
+  const nonce = attachedNonce === undefined ? {} : { attachedNonce };
   return {
-    ...(bootCounter === undefined
-      ? {}
-      : { forebear: { bootCounter, ...(attachedNonce === undefined ? {} : { attachedNonce }) } }),
+    ...(bootCounter === undefined ? {} : { forebear: { bootCounter, ...nonce } }),
     ...(catchUp === undefined ? {} : { catchUp }),
     takeStock: catchUp !== undefined || !memory.tookStock,
-    aheadMs: Math.max(0, toldByNowMs - now.wallMs),
   };
 }
 

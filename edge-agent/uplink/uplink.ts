@@ -75,7 +75,8 @@ export class Uplink {
       },
       disconnected() {},
       caughtUp: () => this.#options.caughtUp?.(),
-      ready: () => this.#options.ready?.() ?? true,
+      // One of several siblings tells nothing before it has heard what there is to say.
+      ready: (parentHasSiblings) => parentHasSiblings === true || (this.#options.ready?.() ?? true),
       alarmChanged: () => this.#options.said?.(),
       ...(options.streamsOf ? { streamsOf: options.streamsOf } : {}),
     });

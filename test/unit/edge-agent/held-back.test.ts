@@ -31,7 +31,6 @@ describe('an agent that may know less than was applied', () => {
     await bench.advance(60_000);
     expect(bench.cluster.log).toEqual([]);
     expect(bench.saidKeys('')).toEqual(['node/eu:paris:store-17']);
-    expect(bench.agent.speaks).toBe(false);
   });
 
   test('does what is wanted by then when it is let go, and tells of it', async () => {
@@ -41,7 +40,14 @@ describe('an agent that may know less than was applied', () => {
     await bench.settle();
     await bench.advance(1_000);
     expect(bench.cluster.log).toEqual(['apply /namespaces//shop']);
-    expect([bench.agent.speaks, bench.counts(shop)?.applied]).toEqual([true, 1]);
+    expect([bench.agent.isHeardOut, bench.counts(shop)?.applied]).toEqual([true, 1]);
+  });
+
+  test('asks its parent to keep what it has of it, for ten seconds: then that it waits is to be seen', async () => {
+    const bench = await heldBack();
+    expect(bench.agent.isHeardOut).toBe(false);
+    await bench.advance(10_000);
+    expect(bench.agent.isHeardOut).toBe(true);
   });
 
   test('does not answer that a placement has gone before it knows what is there', async () => {

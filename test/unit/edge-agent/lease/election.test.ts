@@ -42,7 +42,7 @@ function holder(answeredMs: number): ElectionState {
 describe('a candidate', () => {
   test('takes at once what its holder has released, and keeps what was left in it', () => {
     const asked = step(candidate('a', 'eu:shop', 0), { type: 'tick' }, 0);
-    const left = recordOf({ ...released, words: { path: 'eu:shop', store: 's1', toldMs: 5 } });
+    const left = recordOf({ ...released, words: { path: 'eu:shop', store: 's1' } });
     expect(step(asked.state, { type: 'read', record: left }, 0).effect).toEqual({
       type: 'write',
       over: left,

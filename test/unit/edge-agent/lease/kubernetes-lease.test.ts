@@ -82,7 +82,6 @@ describe('a Lease of the cluster', () => {
   test('says nothing by annotations that are not what they should be', async () => {
     const annotations = {
       'banyan.io/boot-counter': '-3',
-      'banyan.io/told-at': 'soon',
       'banyan.io/attached-nonce': 'xyz',
     };
     const { lease } = leaseOf(() => ({ metadata: { annotations } }));

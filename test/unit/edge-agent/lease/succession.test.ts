@@ -2,35 +2,28 @@ import { describe, expect, test } from 'vitest';
 import { successionOf } from '../../../../edge-agent/lease/succession.ts';
 
 const memory = { store: 's1', leased: true, tookStock: true };
-const now = { wallMs: 1_000_000, sinceSeenMs: 10_000 };
 
 describe('one that has become active', () => {
   test('goes on at once if its own store was active last', () => {
-    expect(successionOf({ store: 's1' }, memory, now)).toEqual({ takeStock: false, aheadMs: 0 });
+    expect(successionOf({ store: 's1' }, memory)).toEqual({ takeStock: false });
   });
 
   test('catches up with the parent and takes stock if another store was', () => {
-    const { catchUp, takeStock } = successionOf({ store: 's2' }, memory, now);
+    const { catchUp, takeStock } = successionOf({ store: 's2' }, memory);
     expect([catchUp, takeStock]).toEqual(['another of the agents of this identity was active last', true]);
   });
 
   test('catches up if the Lease was made anew, since another store may have been active by the one before', () => {
-    expect(successionOf({}, memory, now).catchUp).toMatch(/made anew/);
+    expect(successionOf({}, memory).catchUp).toMatch(/made anew/);
   });
 
   test('that never had a Lease goes on at once by a new one', () => {
-    const { catchUp, takeStock } = successionOf({}, { ...memory, leased: false, tookStock: false }, now);
+    const { catchUp, takeStock } = successionOf({}, { ...memory, leased: false, tookStock: false });
     expect([catchUp, takeStock]).toEqual([undefined, true]);
   });
 
   test('is to the parent what the one before was', () => {
     const left = { store: 's2', bootCounter: 7, attachedNonce: 'ab' };
-    expect(successionOf(left, memory, now).forebear).toEqual({ bootCounter: 7, attachedNonce: 'ab' });
-  });
-
-  test('tells of states by a time that is later than any by which the one before told, whatever its own clock says', () => {
-    const toldMs = now.wallMs + 3_600_000;
-    expect(successionOf({ store: 's1', toldMs }, memory, now).aheadMs).toBe(3_600_000 + 10_000 + 5_000);
-    expect(successionOf({ store: 's1', toldMs: 1 }, memory, now).aheadMs).toBe(0);
+    expect(successionOf(left, memory).forebear).toEqual({ bootCounter: 7, attachedNonce: 'ab' });
   });
 });
