@@ -26,4 +26,16 @@ describe('the configuration of an agent', () => {
     expect(() => parseAgentConfig(good.replace('path: eu:paris:store-17\n', ''), 'agent.yaml')).toThrow(/path/);
     expect(() => parseAgentConfig('a: [', 'agent.yaml')).toThrow(/agent\.yaml: not YAML/);
   });
+
+  it('takes a Lease for several agents with one identity, and refuses a name that no Lease can have', () => {
+    const withLease = (lease: string) =>
+      parseAgentConfig(good.replace('{embedded: {}}', `{kubernetes: {lease: ${lease}}}`), 'agent.yaml');
+    expect(withLease('{namespace: banyan, name: agent.eu}')).toMatchObject({
+      cluster: { kubernetes: { lease: { namespace: 'banyan', name: 'agent.eu' } } },
+    });
+    expect(() => withLease('{namespace: banyan, name: "eu:shop"}')).toThrow(
+      /agent\.yaml: .*must be the name of a Lease/,
+    );
+    expect(() => withLease('{name: agent}')).toThrow(/agent\.yaml/);
+  });
 });
