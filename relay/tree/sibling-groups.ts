@@ -14,7 +14,7 @@ import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
-import { attributesOf, ownerKey, parseEntryKey, siblingsKey } from '../../core/wire/entries.ts';
+import { attachKey, attributesOf, ownerKey, parseEntryKey, siblingsKey } from '../../core/wire/entries.ts';
 import type {
   AttachAttributes,
   OwnerAttributes,
@@ -119,11 +119,25 @@ export class SiblingGroups {
       if (!after) continue;
       if (entry?.type === 'attach') {
         const { sequence, role } = attributesOf<AttachAttributes>(after);
-        this.#decide(t, name, (ownership) => ownership.attached(replica, entry.child, sequence, role));
+        this.#decide(t, name, (ownership) => {
+          if (!ownership.children.has(entry.child)) this.#recall(t, child, entry.child, ownership);
+          ownership.attached(replica, entry.child, sequence, role);
+        });
       } else if (entry?.type === 'siblings') {
         const { term } = attributesOf<SaidAttributes>(after);
         this.#decide(t, name, (ownership) => ownership.said(replica, term));
       }
+    }
+  }
+
+  /** Of a child of which nothing is held, others than `sibling` may have said a higher sequence: who speaks now may have been put back. */
+  #recall(reader: Reader, sibling: string, child: string, ownership: Ownership): void {
+    for (const member of this.#ports.mailboxes.siblingsOf(sibling)) {
+      const said = this.#ports.mailboxes.get(member)?.consumer.sound;
+      const row = member === sibling ? undefined : said?.get(reader, hash128(attachKey(child)));
+      if (!said || !row?.content) continue;
+      const { sequence, role } = attributesOf<AttachAttributes>(said.content(reader, row.content));
+      ownership.attached(splitReplica(member).replica, child, sequence, role);
     }
   }
 

@@ -13,6 +13,7 @@ class Parent {
   readonly #store = new MemoryStore();
   readonly #mailboxes = new Mailboxes(this.#store, new SeededRandom(1), 'boot');
   #groups = this.#made();
+  #revision = 0;
 
   constructor() {
     this.#store.write((t) => {
@@ -34,7 +35,11 @@ class Parent {
   says(sibling: string, key: string, said: object | undefined): void {
     const after = said && { key, attributes: text(JSON.stringify(said)), body: new Uint8Array(0) };
     const change = { key, keyHash: hash128(key), originRevision: 0, ...(after ? { after } : {}) };
-    this.#store.write((t) => this.#groups.pass(t, sibling, [change]));
+    this.#store.write((t) => {
+      const entry = { keyHash: change.keyHash, revision: ++this.#revision, originRevision: 0 };
+      this.#mailboxes.get(sibling)!.consumer.applyEntries(t, [after ? { ...entry, content: after } : entry]);
+      this.#groups.pass(t, sibling, [change]);
+    });
   }
 
   restart(): void {
@@ -61,6 +66,18 @@ class Parent {
 }
 
 describe('what the parent of siblings tells them', () => {
+  it('is the highest word of any of them, also when the one that had said it lost its store and comes with an older one', () => {
+    const parent = new Parent();
+    parent.says('eu~1', attachKey('till'), { sequence: 5, role: 'agent' });
+    parent.says('eu', 'siblings', { term: 1 });
+    parent.says('eu', attachKey('till'), { sequence: 7, role: 'agent' });
+    parent.says('eu~1', 'siblings', { term: 2 });
+    parent.says('eu', attachKey('till'), undefined);
+    parent.says('eu', attachKey('till'), { sequence: 2, role: 'agent' });
+    const [told] = parent.told('till');
+    expect(told).toMatchObject({ owner: 1, sequence: 5 });
+  });
+
   it('is to whom a child belongs, and nothing more once it is known no more where it attached last', () => {
     const parent = new Parent();
     parent.says('eu~1', attachKey('till'), { sequence: 5, role: 'agent' });
