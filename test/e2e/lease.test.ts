@@ -141,6 +141,20 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
     expect((performance.now() - ended) / 1_000).toBeLessThan(8);
   }, 60_000);
 
+  it('enforce what they know without a parent, if they were active last', async () => {
+    b().kill('SIGTERM');
+    await until('b has ended', () => b().exitCode !== undefined);
+    const parent = tree.pid('eu');
+    process.kill(parent, 'SIGSTOP');
+    try {
+      site('delete', 'cm', 'prices', '-n', 'shop');
+      b().start();
+      await until('it is there again', () => price().out === '100');
+    } finally {
+      process.kill(parent, 'SIGCONT');
+    }
+  }, 60_000);
+
   it('take away what another store applied and nobody wants any more, and nothing else', async () => {
     site('create', 'cm', 'of-the-site', '-n', 'default');
     site('label', 'cm', 'of-the-site', '-n', 'default', 'banyan.io/managed=true');
