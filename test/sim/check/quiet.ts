@@ -2,7 +2,7 @@
  * Invariant 7, as a tree sees it: a producer that is not ready deletes nothing by absence. While nobody asks for anything, faults alone, of any
  * kind, take no delivered object from an agent: neither its row nor what its cluster has.
  */
-import { isStagedObject } from '../model/releases.ts';
+import { isStagedNamespace, isStagedObject } from '../model/releases.ts';
 import type { Check, World } from '../world.ts';
 import { isIn, Rows, rowOf, tableIdOf } from './rows.ts';
 
@@ -27,8 +27,9 @@ export function quiet(world: World): Check & { begin(): void; end(): void } {
           const content = was && rowOf(was).content;
           if (content === undefined) continue;
           const entry = rows.keyOf(content);
-          // A release may come to its end by itself, and be taken back.
-          if (entry.startsWith('o/') && !isStagedObject(entry)) world.violation(name, `${host.title} loses ${entry}`);
+          // A release may come to its end by itself, and be taken back, with the namespace that came for its objects.
+          if (entry.startsWith('o/') && !isStagedObject(entry) && !isStagedNamespace(entry))
+            world.violation(name, `${host.title} loses ${entry}`);
         }
       });
     },

@@ -153,6 +153,12 @@ export function isStagedObject(key: string): boolean {
   return type === 'o' && namespace === stagedNamespace(source);
 }
 
+/** The one that comes and goes with staged objects. */
+export function isStagedNamespace(key: string): boolean {
+  const [type, source = '', , resource, , name] = key.split('/');
+  return type === 'o' && resource === 'namespaces' && name === stagedNamespace(source);
+}
+
 /** What a row's object says; absent without a body, or where no placement refers to it any more. */
 export function versionOf(body: Buffer | undefined, attributes?: Buffer): string {
   if (!body) return absent;
