@@ -55,6 +55,10 @@ const benches: Readonly<Record<string, Entry>> = {
     line: 'what a link fills of 100 Mbit/s at a round trip of 200 ms, each way, by gRPC and by WebSocket',
     load: () => import('./windows.ts'),
   },
+  edge: {
+    line: 'a write at the center until a real cluster has it and its status is back, over the same straight to the cluster',
+    load: () => import('./edge.ts'),
+  },
   customize: {
     line: 'one object customized for 1,000 agents with three distinct values, and one Location changed',
     load: () => import('./customize.ts'),
