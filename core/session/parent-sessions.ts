@@ -60,6 +60,8 @@ const refusedAfterMs = 30_000;
 const vacantAfterMs = 120_000;
 /** What such a one is asked to wait. */
 const comesAgainAfterMs = 1_000;
+const takenOver = 'a newer session of this child took over';
+
 export class ParentSessions {
   readonly #ports: ParentSessionsPorts;
   readonly #attached = new Map<string, Attached>();
@@ -213,6 +215,8 @@ export class ParentSessions {
           if (this.#ports.store.read((reader) => opened.producer.isDropped(reader))) {
             const message = `"${child}" was removed from the inventory while it attached`;
             this.#refuse(link, { afterMs: refusedAfterMs, reason: 'unknown_child', message });
+          } else if (!this.#isNewest(link, opened.record)) {
+            this.#hangUp(link, 'other', takenOver);
           } else {
             begun(this.#begin(link, child, hello, opened));
           }
@@ -224,6 +228,11 @@ export class ParentSessions {
       const reason = error.retry === 'backoff' ? 'busy' : 'unknown_child';
       this.#refuse(link, { afterMs: refusedAfterMs, reason, message: describeError(error) });
     }
+  }
+
+  /** Flushes may be done in another order than they were asked for: who came later may have been welcomed by now, or is about to be. */
+  #isNewest(link: Link, { sessionSequence }: SessionRecord): boolean {
+    return this.#ports.store.read((reader) => readSession(reader, recordOf(link))?.sessionSequence) === sessionSequence;
   }
 
   #open(link: Link, child: string, hello: Hello): Opened | undefined {
@@ -266,9 +275,7 @@ export class ParentSessions {
   #begin(link: Link, child: string, hello: Hello, opened: Opened): SessionRunner {
     const { store, clock, log } = this.#ports;
     const { producer, consumer, record, head, ready } = opened;
-    this.#attached
-      .get(child)
-      ?.runner.end(new SessionError('TakenOver', 'Conflict', 'a newer session of this child took over'));
+    this.#attached.get(child)?.runner.end(new SessionError('TakenOver', 'Conflict', takenOver));
     const tuple = tupleFromWire(hello.down);
     const { resumes, up, held } = store.read((reader) => ({
       resumes: producer.resumable(reader, tuple),

@@ -59,7 +59,11 @@ export class MailboxWriter {
 
   share(t: Transaction, child: string, mailbox: Producer, source: string, keyHash: Uint8Array): void {
     const row = this.#ports.tableOf(source)?.get(t, keyHash);
-    if (!row?.content || !mailbox.putReference(t, keyHash, row.content, row.originRevision)) return;
+    if (!row?.content) return;
+    // The row is there after a newer deletion only if its space was put back. Whether the child has heard of that deletion must not decide what it gets.
+    const before = mailbox.get(t, keyHash);
+    const originRevision = Math.max(row.originRevision, before && !before.content ? before.originRevision : 0);
+    if (!mailbox.putReference(t, keyHash, row.content, originRevision)) return;
     // Only rows that change count: work that begins anew in the next step passes over what it has done.
     this.wrote(child);
   }

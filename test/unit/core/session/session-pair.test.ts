@@ -3,10 +3,17 @@ import { dropTable } from '../../../../core/feed/table.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { acknowledgedWithinMs } from '../../../../core/session/acknowledgements.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { Hello } from '../../../../core/wire/generated/mesh.ts';
+import { ReplayLink } from '../../../support/recorded-frames.ts';
 import { content, SessionPair } from '../../../support/session-pair.ts';
 
 const kinds = (pair: SessionPair, from: 'child' | 'parent') =>
   pair.frames.filter((f) => f.from === from).map((f) => f.frame.frame?.$case);
+
+const helloOf = (path: string) => {
+  const said = { versionMin: 1, versionMax: 3, path, role: 'agent', bootCounter: 1, bootNonce: Buffer.alloc(16, 7) };
+  return { frame: { $case: 'hello' as const, value: { ...Hello.decode(new Uint8Array(0)), ...said } } };
+};
 
 describe('a child and its parent', () => {
   it('exchange hello and welcome, then what the parent has', async () => {
@@ -74,6 +81,28 @@ describe('a child and its parent', () => {
     await pair.run(10);
     expect(kinds(pair, 'parent')).toEqual(['retry']);
     expect(pair.parent.sessions.status('kid').connected).toBe(false);
+  });
+
+  it('keep the newest session when the flush for an older one is done later', async () => {
+    const flushes: (() => void)[] = [];
+    const store = new MemoryStore();
+    store.flushed = () => new Promise((resolve) => flushes.push(resolve));
+    const pair = new SessionPair(store);
+    const links = [0, 1].map(() => {
+      const link = new ReplayLink({ path: 'eu:kid', role: 'agent' });
+      pair.parent.sessions.accept(link).onFrame(helloOf('eu:kid'));
+      return link;
+    });
+    expect(flushes).toHaveLength(2);
+    for (const flush of flushes.reverse()) {
+      flush();
+      await pair.run(5);
+    }
+    const [older, newer] = links;
+    expect([older!.sent, older!.closed]).toEqual([[], expect.stringContaining('a newer session')]);
+    expect(newer!.sent[0]?.frame).toMatchObject({ $case: 'welcome', value: { sessionSequence: 2 } });
+    expect(newer!.closed).toBeUndefined();
+    expect(pair.said).toEqual(['parent: connected']);
   });
 
   it('go on where they were after the line broke', async () => {

@@ -203,6 +203,26 @@ describe('a scheduler', () => {
     expect(bench.mailbox('paris')).toEqual(['o/a', 't/p']);
   });
 
+  it('gives again what was deleted and is there again as of an older write, though a child has not heard of the deletion yet', () => {
+    const write = () => {
+      bench.object('a', ['p']);
+      bench.rules('p', 'x');
+      bench.placement('p', selecting('paris', 'tokyo'));
+      bench.settle();
+      return ['asia', 'paris'].map((child) => bench.mailbox(child).sort());
+    };
+    const before = write();
+    bench.removeObject('a');
+    bench.rules('p', undefined);
+    bench.removePlacement('p');
+    bench.settle();
+    expect([bench.mailbox('asia'), bench.mailbox('paris')]).toEqual([[], []]);
+    const deleted = bench.originRevision('asia', mapKey('a'))!;
+    bench.putBack();
+    expect(write()).toEqual(before);
+    expect(bench.originRevision('asia', mapKey('a'))).toBeGreaterThanOrEqual(deleted);
+  });
+
   it('takes what leaves the scope of a child for no older than what the child has', () => {
     bench.object('a', ['p']);
     bench.placement('p', selecting('paris'));

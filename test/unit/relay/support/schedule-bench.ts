@@ -201,6 +201,11 @@ export class ScheduleBench {
     });
   }
 
+  /** What is written from now on is older than all that was: an older copy of the space has taken its place. */
+  putBack(): void {
+    this.#revision = 0;
+  }
+
   // ------------------------------------------------------------------------------------------------------- steps
 
   /** Placements looked at for children that changed, since the last start. */
