@@ -255,6 +255,7 @@ export class Node implements AsyncDisposable {
       book.widen(t, child);
     }
     this.#ground.groups.pass(t, child, changes);
+    if (changes.length === 0) return;
     this.#reports.pass(t, child, changes);
     this.#guard.fromBelow(t, changes);
     this.#down.fromBelow(t, child, changes);

@@ -161,6 +161,7 @@ export class Attempt {
           if (this.#over) throw new BanyanError('Conflict', 'the session is over');
         },
         applied: (t, changes) => {
+          if (changes.length === 0) return;
           for (const change of changes) checkFromAbove(this.#ports.path, change);
           gate.applied(t, changes);
           this.#ports.applied(t, changes);

@@ -32,7 +32,7 @@ export interface RunnerPorts {
   readonly streams?: SessionStreams | undefined;
   /** Throws when another session has taken over: checked inside every commit on behalf of this one. */
   fence(t: Transaction): void;
-  /** Inside the commit that applies changes: what it writes commits with the cursor. */
+  /** Inside the commit that applies changes: what it writes commits with the cursor. Also when that alone has moved, without changes. */
   applied(t: Transaction, changes: readonly AppliedChange[]): void;
   /** After that commit. */
   committed(changes: readonly AppliedChange[]): void;

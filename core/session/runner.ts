@@ -364,7 +364,7 @@ export class SessionRunner {
     const changes = store.write((t) => {
       fence(t);
       const done = work(t);
-      if (done.length > 0) applied(t, done);
+      applied(t, done);
       return done;
     });
     if (changes.length > 0) committed(changes);

@@ -5,7 +5,7 @@
  * A child is counted by its owner alone. It gets another one in two steps: the present owner is told, leaves the child out of all that it tells, and
  * says so by the term of the change; then the new one is told that it may count. In between nobody counts the child, and never two do. An owner
  * that is away can't answer: then all that it told is left out, its other children go to the sibling that leads, and when it comes back it counts again
- * only after it has said the term of that.
+ * only after it has said the term of that. So does one that says a lower term than before: it was put back to an older copy.
  */
 
 /** Where a child belongs. */
@@ -37,6 +37,8 @@ export interface GroupState {
   /** Owner of the children that nobody has heard of. */
   readonly lead: number;
   readonly wanted: readonly number[];
+  /** Absent: nobody has said anything. */
+  readonly said?: readonly number[];
 }
 
 export const newGroup: GroupState = { term: 0, lead: 0, wanted: [] };
@@ -56,21 +58,30 @@ export class Ownership {
     this.children = new Map(children);
     this.#term = state.term;
     this.#lead = state.lead;
-    for (const [replica, wanted] of state.wanted.entries()) this.#member(replica, { wanted });
+    for (const [replica, wanted] of state.wanted.entries()) {
+      this.#member(replica, { wanted, said: state.said?.[replica] ?? 0 });
+    }
     for (const [name, held] of children) this.#index(name, held);
   }
 
   get state(): GroupState {
-    const wanted = Array.from({ length: Math.max(-1, ...this.#members.keys()) + 1 }, (_, replica) => {
-      return this.#members.get(replica)?.wanted ?? 0;
+    const members = Array.from({ length: Math.max(-1, ...this.#members.keys()) + 1 }, (_, replica) => {
+      return this.#members.get(replica);
     });
-    return { term: this.#term, lead: this.#lead, wanted };
+    const wanted = members.map((member) => member?.wanted ?? 0);
+    const said = members.map((member) => member?.said ?? 0);
+    return { term: this.#term, lead: this.#lead, wanted, said };
   }
 
   /** What it told is part of the sums. */
   counts(replica: number): boolean {
     const member = this.#members.get(replica);
     return member !== undefined && member.said >= member.wanted;
+  }
+
+  /** The term that was taken as said. */
+  saidBy(replica: number): number {
+    return this.#members.get(replica)?.said ?? 0;
   }
 
   /** Nobody is about to take a child over, and all that are there have said what was decided. */
@@ -118,9 +129,14 @@ export class Ownership {
     this.#settle(counting);
   }
 
-  /** A sibling has left out what it does not own by this term, in all that it told before. */
-  said(replica: number, term: number): void {
-    this.#member(replica, { said: term });
+  /**
+   * A sibling has left out what it does not own by this term, in all that it told before. `isWhole`: of that nothing is on its way any more; otherwise its
+   * word is heard again when that is so.
+   */
+  said(replica: number, term: number, isWhole = true): void {
+    // Put back to an older copy, it may count what others were given since.
+    if (term < this.saidBy(replica)) this.#member(replica, { said: 0, wanted: this.#term });
+    if (isWhole) this.#member(replica, { said: term });
     this.#settleAll();
     this.#handBack(replica);
   }

@@ -2,6 +2,9 @@
  * The parent's side of siblings: it hears from each of them which children attach to it, decides by ownership.ts to whom each belongs, and tells all of
  * them in their mailboxes. A group begins with the first word of one of its members; children without siblings are in none.
  *
+ * A feed has the latest form of each row: what a sibling told before its term, and rewrote since, comes behind the term. So a term is taken as said when
+ * the feed has come to its head, where it is what the sibling itself has.
+ *
  * While a group changes, what its members add to sums here stays as it was, for a bounded time: the old owner leaves a child out before the new one takes
  * it in, and a sum between the two would be of too few.
  */
@@ -67,9 +70,6 @@ export class SiblingGroups {
         JSON.parse(asText(held)) as Held,
       ]);
       const ownership = new Ownership(JSON.parse(asText(value)) as GroupState, new Map(children));
-      for (const member of this.#ports.mailboxes.siblingsOf(name)) {
-        ownership.said(splitReplica(member).replica, this.#saidBy(reader, member));
-      }
       this.#groups.set(name, { name, ownership, frozenSinceMs: undefined, thaw: undefined });
     }
   }
@@ -108,7 +108,7 @@ export class SiblingGroups {
 
   // -------------------------------------------------------------------------------------------------------- inputs
 
-  /** In the transaction that applies what a child said. */
+  /** In the transaction that applies what a child said, or moves the cursor of its feed. */
   pass(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     const { name, replica } = splitReplica(child);
     for (const { key, after } of changes) {
@@ -125,9 +125,22 @@ export class SiblingGroups {
         });
       } else if (entry?.type === 'siblings') {
         const { term } = attributesOf<SaidAttributes>(after);
-        this.#decide(t, name, (ownership) => ownership.said(replica, term));
+        this.#decide(t, name, (ownership) => ownership.said(replica, term, false));
       }
     }
+    this.#hearTerm(t, child);
+  }
+
+  #hearTerm(t: Transaction, child: string): void {
+    const { name, replica } = splitReplica(child);
+    const ownership = this.#groups.get(name)?.ownership;
+    const feed = this.#ports.mailboxes.get(child)?.consumer;
+    if (!ownership || !feed) return;
+    const { incarnation, cursor, seenHead } = feed.resume(t);
+    // Without an incarnation its rows are of two histories.
+    if (incarnation === '' || cursor < seenHead) return;
+    const term = this.#saidBy(t, child);
+    if (term !== ownership.saidBy(replica)) this.#decide(t, name, (group) => group.said(replica, term));
   }
 
   /** Of a child of which nothing is held, others than `sibling` may have said a higher sequence: who speaks now may have been put back. */

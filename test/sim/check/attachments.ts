@@ -125,12 +125,11 @@ function placesOf(world: World, path: string): number {
   return [...world.hosts.values()].filter((host) => host.role === 'agent' && isAtOrBelow(host.path, path)).length;
 }
 
-/** The ancestor has the sibling's word for all that it has to have heard of. */
+/** The ancestor has taken the sibling's word for all that it has to have heard of. */
 function isCounted(ancestor: Host, sibling: Host): boolean {
   return Rows.of(ancestor.rows, (rows) => {
     const group = rows.siblings(sibling.planned.path.slice(sibling.planned.path.lastIndexOf(':') + 1));
-    const said = rows.attributes<{ term: number }>(`reported/${sibling.name}`, 'siblings')?.term ?? 0;
-    return said >= (group?.wanted[sibling.replica] ?? 0);
+    return (group?.said?.[sibling.replica] ?? 0) >= (group?.wanted[sibling.replica] ?? 0);
   });
 }
 

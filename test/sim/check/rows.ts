@@ -119,9 +119,11 @@ export class Rows {
   }
 
   /** What a parent has decided of the siblings that share a name. */
-  siblings(name: string): { wanted: readonly number[] } | undefined {
+  siblings(name: string): { wanted: readonly number[]; said?: readonly number[] } | undefined {
     const found = this.#reader.get(Buffer.concat([prefix('siblings'), Buffer.from(name)]));
-    return found && (JSON.parse(Buffer.from(found).toString()) as { wanted: readonly number[] });
+    return (
+      found && (JSON.parse(Buffer.from(found).toString()) as { wanted: readonly number[]; said?: readonly number[] })
+    );
   }
 
   /** To which of them a child of theirs belongs. */

@@ -118,7 +118,33 @@ describe('ownership of the children of siblings', () => {
     expect(ownership.counts(0)).toBe(true);
   });
 
-  it('goes on after a restart where it was', () => {
+  it('leaves out what a sibling tells that says a lower term than before, until it has heard what was decided', () => {
+    const ownership = settled(0, 1);
+    ownership.attached(1, 'till', 5, 'agent');
+    ownership.said(0, 1);
+    ownership.said(0, 0);
+    expect(ownership.counts(0)).toBe(false);
+    ownership.said(0, 1);
+    expect(ownership.counts(0)).toBe(true);
+  });
+
+  it('takes no term as said of which something that was told before is on its way, but leaves out who says a lower one', () => {
+    const ownership = settled(0, 1);
+    ownership.attached(1, 'till', 5, 'agent');
+    ownership.said(0, 1, false);
+    expect([ownership.saidBy(0), ownership.children.get('till')?.granted]).toEqual([0, false]);
+    ownership.said(0, 1);
+    expect([ownership.saidBy(0), ownership.children.get('till')?.granted]).toEqual([1, true]);
+    ownership.said(0, 0, false);
+    expect(ownership.counts(0)).toBe(false);
+  });
+
+  it('goes on after a restart where it was, also with what was said', () => {
+    const said = settled(0, 1);
+    said.attached(1, 'till', 5, 'agent');
+    said.said(0, 1);
+    expect(new Ownership(said.state, said.children).saidBy(0)).toBe(1);
+
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
     const again = new Ownership(ownership.state, ownership.children);
@@ -186,6 +212,7 @@ const step = fc.oneof(
     arbitrary: fc.record({ type: fc.constantFrom('cut' as const, 'join' as const, 'join' as const), replica }),
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('restart' as const), replica }) },
+  { weight: 3, arbitrary: fc.record({ type: fc.constant('putBack' as const), replica }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
@@ -207,6 +234,8 @@ class Sibling {
   /** Taken from the inventory, which is the same at all siblings. */
   readonly gone = new Set<string>();
   decided: Decided = { children: new Map(), term: 0, lead: 0 };
+  /** All that it knew at some time: an older copy of it has one of these. */
+  readonly known: Decided[] = [this.decided];
   connected = false;
   readonly down: Decided[] = [];
   readonly up: Word[] = [];
@@ -214,6 +243,20 @@ class Sibling {
   constructor(own: number) {
     this.#replica = own;
     this.tell();
+  }
+
+  learn(decided: Decided): void {
+    this.decided = decided;
+    this.known.push(decided);
+    this.tell();
+  }
+
+  /** Who attached is in the sessions that begin then; what it told is on its way no more, and it gets all anew that was decided. */
+  putBack(latest: Decided): void {
+    const said = this.up.filter(({ type }) => type !== 'told');
+    this.up.splice(0, this.up.length, ...said);
+    this.down.splice(0, this.down.length, latest);
+    this.learn(this.known.at(-3) ?? this.known[0]!);
   }
 
   tell(): void {
@@ -272,8 +315,7 @@ class Mesh {
         return;
       case 'down': {
         const decided = sibling.connected ? sibling.down.shift() : undefined;
-        if (decided) sibling.decided = decided;
-        if (decided) sibling.tell();
+        if (decided) sibling.learn(decided);
         return;
       }
       case 'up': {
@@ -286,6 +328,8 @@ class Mesh {
         sibling.connected = one.type === 'join';
         this.parent.connection(one.replica, sibling.connected);
         return this.#publish();
+      case 'putBack':
+        return sibling.putBack(this.#decided());
       case 'restart':
         // Of the parent: it has what is durable, and nobody is connected.
         this.parent = new Ownership(this.parent.state, this.parent.children);
@@ -310,8 +354,12 @@ class Mesh {
 
   #publish(): void {
     if (this.parent.takeChanged().length === 0) return;
+    for (const { down } of this.#siblings) down.push(this.#decided());
+  }
+
+  #decided(): Decided {
     const { term, lead } = this.parent.state;
-    for (const { down } of this.#siblings) down.push({ children: new Map(this.parent.children), term, lead });
+    return { children: new Map(this.parent.children), term, lead };
   }
 
   heal(present: readonly number[] = replicas): void {

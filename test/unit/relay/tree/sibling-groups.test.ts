@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { WireEntry } from '../../../../core/feed/feed.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
@@ -13,7 +14,7 @@ class Parent {
   readonly #store = new MemoryStore();
   readonly #mailboxes = new Mailboxes(this.#store, new SeededRandom(1), 'boot');
   #groups = this.#made();
-  #revision = 0;
+  readonly #cursors = new Map<string, number>();
 
   constructor() {
     this.#store.write((t) => {
@@ -32,13 +33,25 @@ class Parent {
     });
   }
 
-  says(sibling: string, key: string, said: object | undefined): void {
+  /** `behind`: rows that the sibling has written since, and that are yet to come. */
+  says(sibling: string, key: string, said: object | undefined, behind = 0): void {
     const after = said && { key, attributes: text(JSON.stringify(said)), body: new Uint8Array(0) };
-    const change = { key, keyHash: hash128(key), originRevision: 0, ...(after ? { after } : {}) };
+    const entry = { keyHash: hash128(key), originRevision: 0 };
+    this.#hear(sibling, behind, (revision) => [{ ...entry, revision, ...(after ? { content: after } : {}) }]);
+  }
+
+  /** What comes is what the parent has already. */
+  saysNothingNew(sibling: string): void {
+    this.#hear(sibling, 0, () => []);
+  }
+
+  #hear(sibling: string, behind: number, entries: (revision: number) => WireEntry[]): void {
+    const from = this.#cursors.get(sibling) ?? 0;
+    const to = from + 1;
+    this.#cursors.set(sibling, to);
+    const batch = { from, to, head: to + behind, entries: entries(to), epoch: 'e0', incarnation: 'i0' };
     this.#store.write((t) => {
-      const entry = { keyHash: change.keyHash, revision: ++this.#revision, originRevision: 0 };
-      this.#mailboxes.get(sibling)!.consumer.applyEntries(t, [after ? { ...entry, content: after } : entry]);
-      this.#groups.pass(t, sibling, [change]);
+      this.#groups.pass(t, sibling, this.#mailboxes.get(sibling)!.consumer.apply(t, batch));
     });
   }
 
@@ -91,6 +104,20 @@ describe('what the parent of siblings tells them', () => {
     expect(parent.told('till')).toEqual([undefined, undefined]);
     parent.restart();
     expect(parent.nearest('till')).toEqual(['eu', 'eu~1']);
+  });
+
+  it('is that a child is granted once all has come that its former owner had told and rewritten before it said the term', () => {
+    const parent = new Parent();
+    parent.says('eu~1', attachKey('till'), { sequence: 5, role: 'agent' });
+    parent.says('eu', 'siblings', { term: 1 }, 1);
+    const moving = { owner: 1, granted: false, sequence: 5 };
+    expect(parent.told('till')).toEqual([moving, moving]);
+    parent.restart();
+    parent.saysNothingNew('eu~1');
+    expect(parent.told('till')).toEqual([moving, moving]);
+    parent.saysNothingNew('eu');
+    const granted = { ...moving, granted: true };
+    expect(parent.told('till')).toEqual([granted, granted]);
   });
 
   it('has the sibling first, of those that a stream may take, to which the next node is attached', () => {
