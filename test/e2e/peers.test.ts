@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAuthority, issueNode, type KeyAndCertificate } from '../../core/identity/authority.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
+import { versionMax, versionMin } from '../../core/session/handshake.ts';
 import { type Frame, Hello } from '../../core/wire/generated/mesh.ts';
 import { grpcDialer } from '../../core/wire/grpc/grpc-dialer.ts';
 import type { Link } from '../../core/wire/link.ts';
@@ -146,7 +147,9 @@ describe('a peer that is not what it should be', () => {
     stranger.link.send(hello('till', 'agent', { versionMin: 98, versionMax: 99 }));
     const { reason, message } = await refusal(stranger);
     expect(reason).toBe('version');
-    expect(message).toBe('the child speaks versions 98 to 99, this parent 1 to 2: upgrade the older one');
+    expect(message).toBe(
+      `the child speaks versions 98 to 99, this parent ${versionMin} to ${versionMax}: upgrade the older one`,
+    );
   });
 
   it('that sends what is out of place after the handshake ends its own session and nothing else', async () => {
