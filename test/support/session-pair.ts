@@ -18,6 +18,8 @@ export class SessionPair {
   readonly frames: { from: 'child' | 'parent'; frame: Frame; atMs: number }[] = [];
   readonly down: AppliedChange[] = [];
   readonly up: AppliedChange[] = [];
+  /** The parent's cursor each time that it was told of something applied. */
+  readonly upCursors: number[] = [];
   readonly said: string[] = [];
   parentReady = true;
   childReady = true;
@@ -52,7 +54,10 @@ export class SessionPair {
       software: 'test',
       feedsOf: () => feeds,
       ready: () => this.parentReady,
-      applied: (_t, _child, changes) => this.up.push(...changes),
+      applied: (t, _child, changes) => {
+        this.up.push(...changes);
+        this.upCursors.push(feeds.consumer.resume(t).cursor);
+      },
       committed: () => {},
       acknowledged: () => {},
       connected: () => this.said.push('parent: connected'),

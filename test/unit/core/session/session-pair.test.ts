@@ -40,6 +40,23 @@ describe('a child and its parent', () => {
     expect(pair.parent.store.read((r) => pair.parent.producer.acknowledged(r))).toBe(3);
   });
 
+  it('tell the parent in the transaction that moves its cursor, also when nothing has changed', async () => {
+    const pair = new SessionPair();
+    pair.child.session.start();
+    await pair.run(50);
+    const put = (...values: string[]) => {
+      for (const value of values)
+        pair.child.store.write((t) => pair.child.producer.put(t, content('partial/a', value), 0));
+      pair.child.session.wake();
+    };
+    put('1');
+    await pair.run(20);
+    put('2', '1');
+    await pair.run(20);
+    expect(pair.up).toHaveLength(1);
+    expect(pair.upCursors).toEqual([1, 3]);
+  });
+
   it('tell why there is no session, once for each reason, until there is one', async () => {
     const pair = new SessionPair();
     pair.cut = true;
