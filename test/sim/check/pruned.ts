@@ -40,14 +40,21 @@ function isSibling({ planned }: Host): boolean {
   return planned.replicas !== undefined;
 }
 
-/** From node to node; of siblings the first, since each of them has all that is needed below. */
+/** From node to node; of siblings the first that hears from above, since each of those has all that is needed below. */
 function hops(world: World, from: Host, path: string): [Host, Host][] {
   const names = path.split(':');
   const way = names
     .map((_, index) => names.slice(0, index + 1).join(':'))
     .filter((one) => one.length > from.path.length);
-  const nodes = [from, ...way.map((one) => world.hosts.get(one)!)];
+  const nodes = [from, ...way.map((one) => hearing(world, one))];
   return nodes.slice(1).map((node, index) => [nodes[index]!, node]);
+}
+
+/** A sibling whose line stays dead knows only what was before, and its agents are at another one. */
+function hearing(world: World, path: string): Host {
+  const siblings = [...world.hosts.values()].filter((host) => host.path === path);
+  const hears = (host: Host) => world.parentsOf(host).some((parent) => !world.network.line(host, parent).cut);
+  return siblings.find(hears) ?? world.hosts.get(path)!;
 }
 
 function has(host: Host, table: string, key: string): boolean {

@@ -29,6 +29,19 @@ it('finds nothing where every node on the way has the placement, and tells of th
   expect(wrong({ keys: { env: {} } }, 'r', 'a')).toBeUndefined();
 });
 
+it('asks of siblings one that hears from above', () => {
+  const written = new WrittenWorld(nodes.map((node) => (node.path === 'r' ? { ...node, replicas: 2 } : node)));
+  const place = { path: 'r:a', labels: {}, annotations: {}, properties: {} };
+  const of = { host: written.host(''), space: 'retail', object, agents: ['r:a'], broken: [], isUnfinished: false };
+  const model = { objects: new Map(), placements: [{ ...of, delivered: [{ place, object }] }] };
+  written.put('r', 'mailbox/a');
+  written.put('r~1', 'mailbox/a', placement);
+  const now = () => prunedWrong(written.world, model, () => false);
+  expect(now()).toBe('r does not send center.retail/shop towards r:a');
+  written.world.network.line(written.host('r'), written.host('')).cut = true;
+  expect(now()).toBeUndefined();
+});
+
 it('bites when a node on the way has pruned what matches, or a relay does not tell of a label', () => {
   const told = { sets: [{ labels: { env: 'prod' }, leaves: 1 }] };
   expect(wrong(told, 'a')).toBe('center does not send center.retail/shop towards r:a');
