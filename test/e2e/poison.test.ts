@@ -72,8 +72,11 @@ describe.skipIf(withoutKubectl)(`a tree of which an agent dies of an object${why
     expect(running).toBeLessThanOrEqual(4);
     await until('the node says so', () => node()?.quarantined !== undefined);
     expect(node()?.quarantined?.sample[0]).toMatch(/deadly: .*ended 2 times.*the cluster died of it/);
-    const { failures = [] } = tree.json<Placement>('space/center/retail', 'edgeplacement', namespace)?.status ?? {};
-    expect(JSON.stringify(failures)).toMatch(/deadly.*Poisoned/);
+    // Counts and words come up by ways of their own.
+    await until('its author reads why', () => {
+      const { failures = [] } = tree.json<Placement>('space/center/retail', 'edgeplacement', namespace)?.status ?? {};
+      return /deadly.*Poisoned/.test(JSON.stringify(failures));
+    });
     const mailbox = tree.json<{ status?: { quarantinedEntries?: number } }>('node/eu', 'mailbox', 'shop');
     expect(mailbox?.status?.quarantinedEntries).toBe(1);
     expect(banyan('tree', '--data', tree.data).out).toMatch(/shop .*EntriesQuarantined/);
