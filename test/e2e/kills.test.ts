@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiClient } from '../../center/cli/api-client.ts';
 import { Counter } from './counter.ts';
 import { LocalTree, until as untilSync, withoutKubectl } from './local-tree.ts';
+import { Till, tillAtFirst } from './till.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 /** Of the relay, so that what it acknowledges is acknowledged by nobody else. */
@@ -31,7 +32,11 @@ describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, ()
   const directory = mkdtempSync(join(tmpdir(), 'banyan-kills-'));
   let tree: LocalTree;
   let api: ApiClient;
-  const counters = Array.from({ length: writers }, (_, i) => new Counter((value) => write(`c${i}`, String(value))));
+  let till: Till;
+  const counters = Array.from(
+    { length: writers },
+    (_, i) => new Counter((value) => till.write(`c${i}`, String(value))),
+  );
 
   beforeAll(async () => {
     const file = join(directory, 'topology.yaml');
@@ -39,18 +44,8 @@ describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, ()
     tree = new LocalTree(file);
     await tree.up();
     api = new ApiClient(join(tree.data, 'kubeconfig'));
-    const placement = {
-      apiVersion: 'edge.banyan.io/v1alpha1',
-      kind: 'EdgePlacement',
-      metadata: { name: 'till' },
-      spec: {
-        locationSelectors: [{ matchLabels: { env: 'prod' } }],
-        downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['till'] }],
-      },
-    };
-    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'till' } };
-    const items = [namespace, configMap('word', 'first'), placement];
-    expect(tree.apply(space, { apiVersion: 'v1', kind: 'List', items }).code).toBe(0);
+    till = new Till(api, space);
+    expect(tree.apply(space, tillAtFirst()).code).toBe(0);
     await until('it is there', async () => (await text(cluster, 'word')) === 'first');
   }, 120_000);
   afterAll(async () => {
@@ -59,19 +54,10 @@ describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, ()
     rmSync(directory, { recursive: true, force: true });
   }, 60_000);
 
-  const configMap = (name: string, value: string) => ({
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name, namespace: 'till' },
-    data: { text: value },
-  });
-  const path = (name: string) => `/api/v1/namespaces/till/configmaps/${name}`;
-  const write = (name: string, value: string) => api.apply(space, path(name), configMap(name, value));
-  const text = async (context: string, name: string) =>
-    ((await api.get(context, path(name)))?.data as { text?: string } | undefined)?.text;
+  const text = (context: string, name: string) => till.text(context, name);
   const all = (context: string) =>
     Promise.all(counters.map(async (_, i) => Number((await text(context, `c${i}`)) ?? 0)));
-  const uid = async () => (await api.get(cluster, path('word')))?.metadata.uid;
+  const uid = () => till.uid(cluster, 'word');
   const mailbox = () => tree.json<Mailbox>('node/eu', 'mailbox', 'shop')?.status;
 
   /** Writes for a while, to end at any moment: what is random here is where in a write, or in what comes of it, that is. */

@@ -10,6 +10,7 @@ import { ApiClient } from '../../center/cli/api-client.ts';
 import { SmallDisk, withoutSmallDisk } from '../support/small-disk.ts';
 import { Counter } from './counter.ts';
 import { LocalTree, until as untilSync, withoutKubectl } from './local-tree.ts';
+import { Till, tillAtFirst } from './till.ts';
 
 const lacking = [withoutSmallDisk, withoutKubectl].filter((reason) => reason !== undefined).join('; ');
 const why = lacking === '' ? '' : ` [not run: ${lacking}]`;
@@ -38,6 +39,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
   const disks = new Map<string, SmallDisk>();
   let tree: LocalTree;
   let api: ApiClient;
+  let till: Till;
   let stoppedAtMs = 0;
   let before: (string | undefined)[] = [];
 
@@ -50,18 +52,8 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     }
     await tree.up();
     api = new ApiClient(join(tree.data, 'kubeconfig'));
-    const placement = {
-      apiVersion: 'edge.banyan.io/v1alpha1',
-      kind: 'EdgePlacement',
-      metadata: { name: 'till' },
-      spec: {
-        locationSelectors: [{ matchLabels: { env: 'prod' } }],
-        downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['till'] }],
-      },
-    };
-    const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'till' } };
-    const items = [namespace, configMap('word', 'first'), placement];
-    expect(tree.apply(space, { apiVersion: 'v1', kind: 'List', items }).code).toBe(0);
+    till = new Till(api, space);
+    expect(tree.apply(space, tillAtFirst()).code).toBe(0);
     await until('it is everywhere', () => everywhere('word', 'first'));
     before = await uids();
     process.kill(tree.pid('eu'), 'SIGSTOP');
@@ -76,25 +68,18 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     rmSync(directory, { recursive: true, force: true });
   }, 60_000);
 
-  const configMap = (name: string, text: string) => ({
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { name, namespace: 'till' },
-    data: { text },
-  });
-  const path = (name: string) => `/api/v1/namespaces/till/configmaps/${name}`;
-  const write = (name: string, text: string) => api.apply(space, path(name), configMap(name, text));
-  const text = async (context: string, name: string) =>
-    ((await api.get(context, path(name)))?.data as { text?: string } | undefined)?.text;
+  const text = (context: string, name: string) => till.text(context, name);
   const everywhere = async (name: string, expected: string) => {
     const texts = await Promise.all(clusters.map((cluster) => text(`cluster/${cluster}`, name)));
     return texts.every((one) => one === expected);
   };
-  const uids = () =>
-    Promise.all(clusters.map(async (cluster) => (await api.get(`cluster/${cluster}`, path('word')))?.metadata.uid));
+  const uids = () => Promise.all(clusters.map((cluster) => till.uid(`cluster/${cluster}`, 'word')));
 
   it('a center that is killed in the middle of its writes has all that it has acknowledged', async () => {
-    const counters = Array.from({ length: writers }, (_, i) => new Counter((value) => write(`c${i}`, String(value))));
+    const counters = Array.from(
+      { length: writers },
+      (_, i) => new Counter((value) => till.write(`c${i}`, String(value))),
+    );
     for (let round = 0; round < kills; round++) {
       for (const counter of counters) counter.start();
       const enough = counters[0]!.acknowledged + 3;
@@ -123,21 +108,21 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
   it('a center on a full disk takes no write, says why, shows what it has, and goes on when there is room', async () => {
     disks.get('center')!.fill(leftBytes);
     await until('a write is refused', () =>
-      write('word', 'too much').then(
+      till.write('word', 'too much').then(
         () => false,
         (error: Error) => /free|full|space/i.test(error.message),
       ),
     );
     expect(await text(space, 'word')).toBe('first');
     disks.get('center')!.free();
-    await until('a write is taken', () => write('word', 'second').then(() => true));
+    await until('a write is taken', () => till.write('word', 'second').then(() => true));
     await until('it has come', async () => (await text('cluster/hq', 'word')) === 'second');
   }, 90_000);
 
   it('an agent on a full disk keeps what it has, and takes what came meanwhile when there is room', async () => {
     disks.get('hq')!.fill(leftBytes);
-    await write('word', 'third');
-    await write('more', 'x'.repeat(100_000));
+    await till.write('word', 'third');
+    await till.write('more', 'x'.repeat(100_000));
     expect(await text('cluster/hq', 'word')).toBe('second');
     disks.get('hq')!.free();
     await until('it has come', async () => (await text('cluster/hq', 'word')) === 'third');
@@ -156,7 +141,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
 
   it('a relay on a full disk hands on what it could not take when there is room', async () => {
     disks.get('eu')!.fill(leftBytes);
-    await write('word', 'fourth');
+    await till.write('word', 'fourth');
     await until('the other branch has it', async () => (await text('cluster/hq', 'word')) === 'fourth');
     expect(await text('cluster/eu:shop', 'word')).toBe('third');
     disks.get('eu')!.free();

@@ -1,0 +1,55 @@
+/** ConfigMaps in one namespace that a placement sends to every cluster of `env: prod`: written into one space, read by path at any context. */
+import type { ApiClient } from '../../center/cli/api-client.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+
+const namespace = 'till';
+
+/** As one List to begin with: the namespace, a ConfigMap `word` that says `first`, and the placement. */
+export function tillAtFirst(): object {
+  const placement = {
+    apiVersion: 'edge.banyan.io/v1alpha1',
+    kind: 'EdgePlacement',
+    metadata: { name: namespace },
+    spec: {
+      locationSelectors: [{ matchLabels: { env: 'prod' } }],
+      downsync: [{ apiGroup: '*', resources: ['*'], namespaces: [namespace] }],
+    },
+  };
+  const items = [
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
+    configMap('word', 'first'),
+    placement,
+  ];
+  return { apiVersion: 'v1', kind: 'List', items };
+}
+
+export class Till {
+  readonly #api: ApiClient;
+  readonly #space: string;
+
+  constructor(api: ApiClient, space: string) {
+    this.#api = api;
+    this.#space = space;
+  }
+
+  write(name: string, text: string): Promise<KubeObject> {
+    return this.#api.apply(this.#space, pathOf(name), configMap(name, text));
+  }
+
+  async text(context: string, name: string): Promise<string | undefined> {
+    const found = await this.#api.get(context, pathOf(name));
+    return (found?.data as { text?: string } | undefined)?.text;
+  }
+
+  async uid(context: string, name: string): Promise<string | undefined> {
+    return (await this.#api.get(context, pathOf(name)))?.metadata.uid;
+  }
+}
+
+function pathOf(name: string): string {
+  return `/api/v1/namespaces/${namespace}/configmaps/${name}`;
+}
+
+function configMap(name: string, text: string): KubeObject {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data: { text } };
+}
