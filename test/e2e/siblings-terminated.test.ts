@@ -111,7 +111,7 @@ server { listen 127.0.0.1:${webSocket} ssl; ssl_certificate ${cert}; ssl_certifi
     tree.ok(space, 'annotate', '--overwrite', 'cm', 'greeting', '-n', 'guestbook', 'note=one-left');
     await until('all have the change', () => clusters.every((one) => greeting(one)?.annotations?.note === 'one-left'));
     await untilWhole();
-    expect(at(stays!)).toEqual(stores);
+    await until('all are shown at the other one', () => at(stays!).join() === stores.join());
     expect(uids()).toEqual(before);
   }, 90_000);
 });
