@@ -27,7 +27,7 @@ const lostEndMsMax = 5_000;
 const lostLease = 4;
 const usage = 'usage: main.ts --config FILE';
 
-// An agent is one of many things on a small machine: half the memory for a tenth more work.
+// An agent is one of many things on a small machine: with this it held half the memory (docs/benchmarks.md).
 v8.setFlagsFromString('--optimize-for-size');
 let logger: Pino | undefined;
 try {

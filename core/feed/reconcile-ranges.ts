@@ -4,7 +4,7 @@
  */
 import { hash128, hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
-import { asBuffer, concat, equalBytes } from '../store/bytes.ts';
+import { concat, equalBytes, hex } from '../store/bytes.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { FeedConsumer } from './consumer.ts';
 import type { Listed, RangeAnswer, RangeSummary, ReconcileReply } from './feed.ts';
@@ -167,8 +167,4 @@ function isSame(a: RangeSummary, b: RangeSummary): boolean {
 
 function number(bytes: Uint8Array): bigint {
   return BigInt(`0x${hex(bytes)}`);
-}
-
-function hex(bytes: Uint8Array): string {
-  return asBuffer(bytes).toString('hex');
 }

@@ -1,5 +1,5 @@
 /** What both forms of a reconciliation share: the rows that are compared, and how much is said at once. */
-import { asBuffer } from '../store/bytes.ts';
+import { hex } from '../store/bytes.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { FeedConsumer } from './consumer.ts';
 import type { Listed, Row } from './feed.ts';
@@ -60,8 +60,4 @@ export function compareList(
   for (const { keyHash } of again) theirs.delete(hex(keyHash));
   found.wanted.push(...[...theirs.values()].map(({ keyHash }) => keyHash));
   found.again ||= again.length > 0;
-}
-
-function hex(bytes: Uint8Array): string {
-  return asBuffer(bytes).toString('hex');
 }

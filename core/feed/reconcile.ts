@@ -6,7 +6,7 @@
  * The idea is that of range-based set reconciliation (Meyer, https://arxiv.org/abs/2212.13567).
  */
 import { BanyanError } from '../runtime/errors.ts';
-import { asBuffer } from '../store/bytes.ts';
+import { hex } from '../store/bytes.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { FeedConsumer } from './consumer.ts';
 import { contentHash } from './content.ts';
@@ -176,8 +176,4 @@ function checkReply(
 
 function bad(what: string): BanyanError {
   return new BanyanError('Protocol', `a reconcile reply ${what}`);
-}
-
-function hex(bytes: Uint8Array): string {
-  return asBuffer(bytes).toString('hex');
 }

@@ -16,6 +16,7 @@ import { checkRanges } from '../feed/reconcile-ranges.ts';
 import { listMax, parts, rangesPerRequest } from '../feed/reconcile-rows.ts';
 import { hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
+import { hex } from '../store/bytes.ts';
 import type * as wire from '../wire/generated/mesh.ts';
 import {
   type Entry,
@@ -284,10 +285,6 @@ function producerToWire({ epoch, incarnation }: { epoch: string; incarnation: st
 
 function bytesOf(hexText: string): Buffer {
   return Buffer.from(hexText, 'hex');
-}
-
-function hex(value: Uint8Array): string {
-  return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('hex');
 }
 
 function buffer(value: Uint8Array | undefined): Buffer {

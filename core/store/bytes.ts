@@ -50,6 +50,10 @@ export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
+export function hex(bytes: Uint8Array): string {
+  return asBuffer(bytes).toString('hex');
+}
+
 /** The range of all keys that begin with `prefix`. The prefix must not be all 0xff. */
 export function prefixRange(prefix: Uint8Array): { from: Uint8Array; to: Uint8Array } {
   const to = Buffer.from(prefix);

@@ -15,7 +15,7 @@ import type { Cluster } from '../cluster/cluster.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
 import { decide, decideRemoval, isApplied, type Wanted } from './decide.ts';
 import { isAboutImmutable, ObjectWriter } from './object-writer.ts';
-import { definitionKeyOf, isDefinition, isNamespace, namespaceKeyOf, phaseOf } from './order.ts';
+import { definitionKeyOf, isContainer, isDefinition, isNamespace, namespaceKeyOf, phaseOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -319,7 +319,7 @@ export class Applier {
     if (!record) return 'done';
     if (isNamespace(key) && this.#holdsOwned(parseKey(key).name)) return 'done';
     const live = await cluster.get(parseKey(key));
-    const decision = decideRemoval(record, live, isNamespace(key) || isDefinition(key));
+    const decision = decideRemoval(record, live, isContainer(key));
     if (decision.do === 'wait') return 'retry';
     if (decision.do === 'remove') {
       await cluster.remove(parseKey(key), record.deletion ?? 'Background', decision.uid);

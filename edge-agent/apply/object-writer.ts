@@ -12,7 +12,7 @@ import type { Wanted } from './decide.ts';
 import { driftWords } from './drift.ts';
 import { withLiveFields, withoutFields } from './ignored-fields.ts';
 import { isMarked, marked, signed } from './mark.ts';
-import { isDefinition, isNamespace } from './order.ts';
+import { isContainer } from './order.ts';
 import type { OwnerRecord, OwnerRecords } from './owner-records.ts';
 import { fingerprint } from './projection.ts';
 
@@ -49,7 +49,7 @@ export class ObjectWriter {
       await this.#ports.flushed();
     }
     const object = marked(wanted.object, source);
-    const sent = signed(object, this.#ports.path, created && (isNamespace(key) || isDefinition(key)));
+    const sent = signed(object, this.#ports.path, created && isContainer(key));
     const answer = await this.#ports.cluster.apply(withLiveFields(sent, live, rules.ignored));
     this.#ports.records.set(key, {
       source,
@@ -137,5 +137,5 @@ export function isAboutImmutable(refusal: unknown): boolean {
 
 /** What others' objects or data go with is never removed for a change of itself. */
 function mayBeReplaced(key: string): boolean {
-  return !isNamespace(key) && !isDefinition(key) && !/^\/persistentvolume(claim)?s\//.test(key);
+  return !isContainer(key) && !/^\/persistentvolume(claim)?s\//.test(key);
 }

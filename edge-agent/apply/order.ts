@@ -60,3 +60,8 @@ export function isNamespace(key: string): boolean {
 export function isDefinition(key: string): boolean {
   return key.startsWith(`${definitions}/`);
 }
+
+/** Others' objects go with it when it goes. */
+export function isContainer(key: string): boolean {
+  return isNamespace(key) || isDefinition(key);
+}

@@ -9,7 +9,7 @@
 import { contentHash } from '../../core/feed/content.ts';
 import type { AppliedChange, Content, Table } from '../../core/feed/feed.ts';
 import { hashBytes } from '../../core/object/hash.ts';
-import { concat, text } from '../../core/store/bytes.ts';
+import { concat, hex, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { type EntryKey, type PlacementId, parseEntryKey } from '../../core/wire/entries.ts';
@@ -87,8 +87,4 @@ function digestKey(name: Name, id: PlacementId): Uint8Array {
 
 function xor(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(a, (byte, index) => byte ^ b[index]!);
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('hex');
 }

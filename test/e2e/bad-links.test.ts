@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiClient } from '../../center/cli/api-client.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { Toxiproxy, withoutToxiproxy } from '../support/toxiproxy.ts';
-import { LocalTree, withoutKubectl } from './local-tree.ts';
+import { LocalTree, untilAnswered, withoutKubectl } from './local-tree.ts';
 
 const lacking = [withoutToxiproxy, withoutKubectl].filter((reason) => reason !== undefined).join('; ');
 const why = lacking === '' ? '' : ` [not run: ${lacking}]`;
@@ -194,10 +194,6 @@ describe.skipIf(lacking !== '')(`a tree on bad lines${why}`, () => {
   }, 90_000);
 });
 
-async function until(what: string, holds: () => Promise<boolean>, seconds = 80): Promise<void> {
-  const deadline = performance.now() + seconds * 1000;
-  while (!(await holds().catch(() => false))) {
-    if (performance.now() > deadline) throw new Error(`not within ${seconds} s: ${what}`);
-    await new Promise((done) => setTimeout(done, 250));
-  }
+function until(what: string, holds: () => Promise<boolean>, seconds = 80): Promise<void> {
+  return untilAnswered(what, holds, seconds);
 }

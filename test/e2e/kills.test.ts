@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiClient } from '../../center/cli/api-client.ts';
 import { Counter } from './counter.ts';
-import { LocalTree, until as untilSync, withoutKubectl } from './local-tree.ts';
+import { LocalTree, until, untilAnswered, withoutKubectl } from './local-tree.ts';
 import { Till, tillAtFirst } from './till.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
@@ -46,7 +46,7 @@ describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, ()
     api = new ApiClient(join(tree.data, 'kubeconfig'));
     till = new Till(api, space);
     expect(tree.apply(space, tillAtFirst()).code).toBe(0);
-    await until('it is there', async () => (await text(cluster, 'word')) === 'first');
+    await untilAnswered('it is there', async () => (await text(cluster, 'word')) === 'first');
   }, 120_000);
   afterAll(async () => {
     api?.close();
@@ -64,7 +64,7 @@ describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, ()
   async function writeOn(): Promise<void> {
     for (const counter of counters) counter.start();
     const enough = counters[0]!.acknowledged + 3;
-    await until('writes go on', async () => counters[0]!.acknowledged >= enough);
+    await untilAnswered('writes go on', async () => counters[0]!.acknowledged >= enough);
     await new Promise((done) => setTimeout(done, Math.random() * 50));
   }
 
@@ -75,8 +75,8 @@ describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, ()
       const pid = tree.pid('eu');
       tree.kill('eu');
       await Promise.all(counters.map((counter) => counter.end()));
-      await untilSync('the relay is started again', () => tree.pid('eu') !== pid);
-      await until('it answers', async () => (await text(space, 'c0')) !== undefined);
+      await until('the relay is started again', () => tree.pid('eu') !== pid);
+      await untilAnswered('it answers', async () => (await text(space, 'c0')) !== undefined);
       const stored = await all(space);
       for (const [i, { acknowledged, tried }] of counters.entries()) {
         expect(stored[i], `c${i} after kill ${round}`).toBeGreaterThanOrEqual(acknowledged);
@@ -85,7 +85,7 @@ describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, ()
     }
     expect(counters.reduce((sum, { acknowledged }) => sum + acknowledged, 0)).toBeGreaterThan(relayKills * writers);
     const last = await all(space);
-    await until('the agent has the same', async () => String(await all(cluster)) === String(last));
+    await untilAnswered('the agent has the same', async () => String(await all(cluster)) === String(last));
     expect(await uid()).toBe(before);
   }, 120_000);
 
@@ -96,7 +96,7 @@ describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, ()
       await writeOn();
       await Promise.all(counters.map((counter) => counter.end()));
       const last = await all(space);
-      await untilSync('the agent has acknowledged all', () => {
+      await until('the agent has acknowledged all', () => {
         const now = mailbox();
         return now !== undefined && now.acknowledged > acknowledged && now.acknowledged === now.head;
       });
@@ -104,8 +104,11 @@ describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, ()
       process.kill(relay, 'SIGSTOP');
       try {
         tree.kill('eu:shop');
-        await untilSync('the agent is started again', () => tree.pid('eu:shop') !== agent);
-        await until('it has brought it to its cluster', async () => String(await all(cluster)) === String(last));
+        await until('the agent is started again', () => tree.pid('eu:shop') !== agent);
+        await untilAnswered(
+          'it has brought it to its cluster',
+          async () => String(await all(cluster)) === String(last),
+        );
       } finally {
         process.kill(relay, 'SIGCONT');
       }
@@ -113,11 +116,3 @@ describe.skipIf(withoutKubectl)(`a relay and an agent that are killed${why}`, ()
     expect(await uid()).toBe(before);
   }, 120_000);
 });
-
-async function until(what: string, holds: () => Promise<boolean>, seconds = 60): Promise<void> {
-  const deadline = performance.now() + seconds * 1000;
-  while (!(await holds().catch(() => false))) {
-    if (performance.now() > deadline) throw new Error(`not within ${seconds} s: ${what}`);
-    await new Promise((done) => setTimeout(done, 100));
-  }
-}

@@ -148,6 +148,15 @@ export async function until(what: string, holds: () => boolean, seconds = 60): P
   }
 }
 
+/** As `until`, of what is asked for: a question that fails is no answer yet. */
+export async function untilAnswered(what: string, holds: () => Promise<boolean>, seconds = 60): Promise<void> {
+  const deadline = performance.now() + seconds * 1000;
+  while (!(await holds().catch(() => false))) {
+    if (performance.now() > deadline) throw new Error(`not within ${seconds} s: ${what}`);
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}
+
 export function fixture(file: string): string {
   return join(root, file);
 }

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiClient } from '../../center/cli/api-client.ts';
 import { SmallDisk, withoutSmallDisk } from '../support/small-disk.ts';
 import { Counter } from './counter.ts';
-import { LocalTree, until as untilSync, withoutKubectl } from './local-tree.ts';
+import { LocalTree, until, untilAnswered, withoutKubectl } from './local-tree.ts';
 import { Till, tillAtFirst } from './till.ts';
 
 const lacking = [withoutSmallDisk, withoutKubectl].filter((reason) => reason !== undefined).join('; ');
@@ -54,7 +54,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     api = new ApiClient(join(tree.data, 'kubeconfig'));
     till = new Till(api, space);
     expect(tree.apply(space, tillAtFirst()).code).toBe(0);
-    await until('it is everywhere', () => everywhere('word', 'first'));
+    await untilAnswered('it is everywhere', () => everywhere('word', 'first'));
     before = await uids();
     process.kill(tree.pid('eu'), 'SIGSTOP');
     stoppedAtMs = performance.now();
@@ -83,14 +83,14 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     for (let round = 0; round < kills; round++) {
       for (const counter of counters) counter.start();
       const enough = counters[0]!.acknowledged + 3;
-      await until('writes go on', async () => counters[0]!.acknowledged >= enough);
+      await untilAnswered('writes go on', async () => counters[0]!.acknowledged >= enough);
       // At any moment of a write: what is random here is where in it the signal comes.
       await new Promise((done) => setTimeout(done, Math.random() * 50));
       const pid = tree.pid('center');
       tree.kill('center');
       await Promise.all(counters.map((counter) => counter.end()));
-      await untilSync('the center is started again', () => tree.pid('center') !== pid);
-      await until('it answers', async () => (await text(space, 'c0')) !== undefined);
+      await until('the center is started again', () => tree.pid('center') !== pid);
+      await untilAnswered('it answers', async () => (await text(space, 'c0')) !== undefined);
       for (const [i, { acknowledged, tried }] of counters.entries()) {
         const stored = Number((await text(space, `c${i}`)) ?? 0);
         expect(stored, `c${i} after kill ${round}`).toBeGreaterThanOrEqual(acknowledged);
@@ -99,7 +99,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     }
     expect(counters.reduce((sum, { acknowledged }) => sum + acknowledged, 0)).toBeGreaterThan(kills * writers);
     const last = await Promise.all(counters.map((_, i) => text(space, `c${i}`)));
-    await until('the agent beside it has the same', async () => {
+    await untilAnswered('the agent beside it has the same', async () => {
       const there = await Promise.all(last.map((_, i) => text('cluster/hq', `c${i}`)));
       return there.every((one, i) => one === last[i]);
     });
@@ -107,7 +107,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
 
   it('a center on a full disk takes no write, says why, shows what it has, and goes on when there is room', async () => {
     disks.get('center')!.fill(leftBytes);
-    await until('a write is refused', () =>
+    await untilAnswered('a write is refused', () =>
       till.write('word', 'too much').then(
         () => false,
         (error: Error) => /free|full|space/i.test(error.message),
@@ -115,8 +115,8 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     );
     expect(await text(space, 'word')).toBe('first');
     disks.get('center')!.free();
-    await until('a write is taken', () => till.write('word', 'second').then(() => true));
-    await until('it has come', async () => (await text('cluster/hq', 'word')) === 'second');
+    await untilAnswered('a write is taken', () => till.write('word', 'second').then(() => true));
+    await untilAnswered('it has come', async () => (await text('cluster/hq', 'word')) === 'second');
   }, 90_000);
 
   it('an agent on a full disk keeps what it has, and takes what came meanwhile when there is room', async () => {
@@ -125,35 +125,31 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     await till.write('more', 'x'.repeat(100_000));
     expect(await text('cluster/hq', 'word')).toBe('second');
     disks.get('hq')!.free();
-    await until('it has come', async () => (await text('cluster/hq', 'word')) === 'third');
+    await untilAnswered('it has come', async () => (await text('cluster/hq', 'word')) === 'third');
     expect((await uids())[1]).toBe(before[1]);
   }, 120_000);
 
   it('a relay that stood still for two minutes comes back with its children, and nothing was deleted', async () => {
     const shop = async () => tree.ok('cluster/eu:shop', 'get', '--raw', '/metrics');
-    await until('its agent has given it up', async () => (await shop()).includes('banyan_agent_attached 0'), 120);
+    await untilAnswered(
+      'its agent has given it up',
+      async () => (await shop()).includes('banyan_agent_attached 0'),
+      120,
+    );
     expect(await text('cluster/eu:shop', 'word')).toBe('first');
     await new Promise((done) => setTimeout(done, Math.max(0, stoppedAtMs + standsStillMs - performance.now())));
     process.kill(tree.pid('eu'), 'SIGCONT');
-    await until('all is everywhere', () => everywhere('word', 'third'), 90);
+    await untilAnswered('all is everywhere', () => everywhere('word', 'third'), 90);
     expect(await uids()).toEqual(before);
   }, 300_000);
 
   it('a relay on a full disk hands on what it could not take when there is room', async () => {
     disks.get('eu')!.fill(leftBytes);
     await till.write('word', 'fourth');
-    await until('the other branch has it', async () => (await text('cluster/hq', 'word')) === 'fourth');
+    await untilAnswered('the other branch has it', async () => (await text('cluster/hq', 'word')) === 'fourth');
     expect(await text('cluster/eu:shop', 'word')).toBe('third');
     disks.get('eu')!.free();
-    await until('it is everywhere', () => everywhere('word', 'fourth'), 90);
+    await untilAnswered('it is everywhere', () => everywhere('word', 'fourth'), 90);
     expect(await uids()).toEqual(before);
   }, 120_000);
 });
-
-async function until(what: string, holds: () => Promise<boolean>, seconds = 60): Promise<void> {
-  const deadline = performance.now() + seconds * 1000;
-  while (!(await holds().catch(() => false))) {
-    if (performance.now() > deadline) throw new Error(`not within ${seconds} s: ${what}`);
-    await new Promise((done) => setTimeout(done, 100));
-  }
-}

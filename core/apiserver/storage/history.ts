@@ -1,7 +1,8 @@
 /**
  * Which revisions a space knows nothing of. A space that is told the time begins, at each start, at the milliseconds since 1970 or where it was, whichever
  * is more: so one that was put back to an older copy, or emptied, gives only revisions that nobody has seen, and what is written from then on is newer
- * than anything of the life that it lost. (A space would have to be written more than a thousand times a second, always, to outrun the clock.)
+ * than anything of the life that it lost. (A space would have to be written more than a thousand times a second, always, to outrun the clock; and two lives that
+ * follow one copy begin alike if both begin within 100 s, embedded.ts's step of a ceiling, of the start that the copy is of.)
  *
  * The revisions between are a gap: a row below that has one of them was written in a life that the space does not know.
  */

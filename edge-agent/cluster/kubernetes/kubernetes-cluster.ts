@@ -21,7 +21,7 @@ import type { ClientLimits } from './client-limits.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { Discovery, pathOf } from './discovery.ts';
 import { NodeSums } from './node-sums.ts';
-import { ResourceWatch } from './resource-watch.ts';
+import { pageSize, ResourceWatch } from './resource-watch.ts';
 
 export interface KubernetesClusterOptions {
   readonly store: Store;
@@ -38,8 +38,6 @@ export interface KubernetesClusterOptions {
 
 const definitions = 'customresourcedefinitions';
 const metadataOnly = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
-/** As of watches: see resource-watch.ts. */
-const pageSize = 500;
 
 interface MetadataPage {
   readonly metadata?: { readonly continue?: string };

@@ -26,7 +26,7 @@ export interface WatchPorts {
 }
 
 /** What client-go takes: a page of ordinary objects is a few megabytes. */
-const pageSize = 500;
+export const pageSize = 500;
 /** The server ends a watch after this, spread so that all do not end at once. */
 const watchSecondsMin = 300;
 /** Bookmarks come once a minute: a watch that hears nothing for longer hangs on a connection that is gone. */
