@@ -165,7 +165,15 @@ export class Agent {
       },
     );
     const { wrote } = options;
-    this.#outbox = new Outbox({ clock, logger, store, producer: options.outbox, wrote, say: (key) => this.#say(key) });
+    this.#outbox = new Outbox({
+      clock,
+      logger,
+      store,
+      producer: options.outbox,
+      wrote,
+      say: (key) => this.#say(key),
+      isFollowed: (key) => this.#isFollowed(key),
+    });
     options.quarantine?.onQuarantined(() => this.#touchQuarantined());
     this.#crashes.listen({ due: (key) => this.#applier.due(key), changed: () => this.#touchQuarantined() });
     this.#desired.onChange((change) => this.#desiredChanged(change));
@@ -393,6 +401,14 @@ export class Agent {
       default:
         return undefined;
     }
+  }
+
+  /** The status of an object of a placement that wants it exact. */
+  #isFollowed(key: string): boolean {
+    const entry = parseEntryKey(key);
+    if (entry?.type !== 'state') return false;
+    const delivery = this.#deliveryOf(entry.source, formatKey(entry.object));
+    return delivery?.placements.some((id) => this.#desired.placement(id)?.target.singleton) ?? false;
   }
 
   #sayState(source: string, key: string): Saying | undefined {

@@ -1,12 +1,13 @@
 /** The rooms of the way up: what the children report becomes what this node says of its subtree. */
 import type { AppliedChange } from '../core/feed/feed.ts';
+import { formatKey, type ObjectKey, parseKey } from '../core/object/key.ts';
 import type { Reader, Transaction } from '../core/store/store.ts';
 import { type EntryKey, type PlacementId, parseEntryKey, splitPlacementId } from '../core/wire/entries.ts';
 import type { NodeConfig } from './config.ts';
 import { ExactStatuses } from './gather/exact-statuses.ts';
 import { FailingExpressions } from './gather/failing-expressions.ts';
 import { Gather } from './gather/gather.ts';
-import { Reporter } from './gather/reporter.ts';
+import { exactRate, Reporter } from './gather/reporter.ts';
 import { Slices } from './gather/slices.ts';
 import { StatusWriter } from './gather/status-writer.ts';
 import { SubtreeSlices } from './gather/subtree-slices.ts';
@@ -25,6 +26,8 @@ export class WayUp {
   readonly exact: ExactStatuses;
   readonly statuses: StatusWriter;
   readonly reporter: Reporter;
+  /** Keys are a placement, a space and an object of it. */
+  readonly #exactReporter: Reporter;
   readonly slices: Slices;
   readonly summaries: SummaryRoom;
   readonly views: Views;
@@ -78,6 +81,15 @@ export class WayUp {
       rolloutBelow: (reader, id) => down.exposures.below(reader, id),
     });
     this.reporter = new Reporter({ clock, soon, report: (ids) => events.report(ids) });
+    const tellExact = (keys: readonly string[]) => {
+      try {
+        this.#tellExact(keys);
+        events.told();
+      } catch (error) {
+        events.failed(error);
+      }
+    };
+    this.#exactReporter = new Reporter({ clock, soon, rate: exactRate, report: tellExact });
     this.summaries = this.#makeSummaries(config.path, events, down);
     const sliced = {
       ...lookups,
@@ -96,6 +108,7 @@ export class WayUp {
 
   stop(): void {
     this.reporter.stop();
+    this.#exactReporter.stop();
     this.rollouts.stop();
     this.slices.stop();
     this.summaries.stop();
@@ -150,7 +163,7 @@ export class WayUp {
     return { ...lookups, outbox, counting, isOwn: (source) => this.#ground.isOrigin(source) };
   }
 
-  /** After it; the placements concerned. */
+  /** After it; the placements whose sums are concerned. */
   reported(child: string, changes: readonly AppliedChange[]): ReadonlySet<PlacementId> {
     const ids = this.#ports.store.read((reader) => this.#concerned(reader, changes));
     this.childrenChanged([...ids].map((id) => ({ id, child })));
@@ -178,6 +191,19 @@ export class WayUp {
     for (const id of told) this.views.placementChanged(splitPlacementId(id));
   }
 
+  #tellExact(keys: readonly string[]): void {
+    const objects = new Map<PlacementId, ObjectKey[]>();
+    for (const key of keys) {
+      const space = key.indexOf(' ');
+      const id = key.slice(0, space);
+      const known = objects.get(id);
+      const object = parseKey(key.slice(space + 1));
+      if (known) known.push(object);
+      else objects.set(id, [object]);
+    }
+    for (const [id, changed] of objects) this.exact.objectsChanged(id, changed);
+  }
+
   #mark(id: PlacementId): void {
     this.reporter.mark(id);
     this.slices.mark(id);
@@ -187,11 +213,16 @@ export class WayUp {
     const ids = new Set<PlacementId>();
     for (const { key } of changes) {
       const entry: EntryKey | undefined = parseEntryKey(key);
-      if (entry?.type === 'partial' || entry?.type === 'status') ids.add(entry.id);
+      if (entry?.type === 'partial') ids.add(entry.id);
+      if (entry?.type === 'status') this.#markExact(entry.id, entry.object);
       if (entry?.type !== 'state') continue;
-      for (const id of this.exact.askingFor(reader, entry.source, entry.object)) ids.add(id);
+      for (const id of this.exact.askingFor(reader, entry.source, entry.object)) this.#markExact(id, entry.object);
     }
     return ids;
+  }
+
+  #markExact(id: PlacementId, object: ObjectKey): void {
+    this.#exactReporter.mark(`${id} ${formatKey(object)}`);
   }
 
   // ------------------------------------------------------------------------------------------------------- rooms

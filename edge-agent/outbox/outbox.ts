@@ -1,7 +1,7 @@
 /**
  * What this agent says goes into the producer's end of its up feed. A key is touched when what is said of it may have changed;
  * what is said is asked for when it is written, so that ten changes are one entry, and what is said already is not written. A key
- * that changes now and then is written at once, one that changes all the time once a second.
+ * that changes now and then is written at once, one that changes all the time once a second, or more often where somebody has asked to follow it.
  *
  * Bounds: one waiting key per entry; at most `entriesPerWrite` in one transaction.
  */
@@ -27,6 +27,8 @@ export interface OutboxPorts {
   readonly producer: Producer;
   /** What is said of the key now; undefined: nothing any more; 'unsure': it is not known yet, and what was said stays. */
   say(key: string): Saying | undefined | 'unsure';
+  /** It is of an object that somebody wants to know exactly. Absent: nobody does. */
+  isFollowed?(key: string): boolean;
   /** Rows have been written; they are not durable yet. */
   wrote(): void;
 }
@@ -35,6 +37,8 @@ export interface OutboxPorts {
 const burst = 4;
 /** At most one a second per key from then on. */
 const intervalMs = 1_000;
+/** … but of what somebody follows: as the relays above hand it on (relay/gather/reporter.ts). */
+const followedIntervalMs = 50;
 /** What one batch of the down feed or one answer of the cluster sets off is over by then, and is told as one thing. */
 const gatherMs = 20;
 /** A full disk does not become free at once, and nothing is lost by waiting. */
@@ -99,7 +103,7 @@ export class Outbox {
     const nowMs = this.#ports.clock.monotonicMs();
     const due: [key: string, saying: Saying | undefined][] = [];
     for (const [key, saying] of this.#unsaid()) {
-      const bucket = this.#buckets.get(key) ?? new TokenBucket(burst, intervalMs, nowMs);
+      const bucket = this.#buckets.get(key) ?? this.#newBucket(key, nowMs);
       this.#buckets.set(key, bucket);
       this.#touched.delete(key);
       const delayMs = bucket.take(nowMs);
@@ -109,6 +113,11 @@ export class Outbox {
     for (const [key, bucket] of this.#buckets) if (bucket.isIdle(nowMs)) this.#buckets.delete(key);
     if (due.length > 0) this.#write(due);
     this.#schedule();
+  }
+
+  #newBucket(key: string, nowMs: number): TokenBucket {
+    const isFollowed = this.#ports.isFollowed?.(key) ?? false;
+    return new TokenBucket(burst, isFollowed ? followedIntervalMs : intervalMs, nowMs);
   }
 
   #rest(key: string, delayMs: number): void {

@@ -26,7 +26,7 @@ import {
 } from '../../core/wire/entries.ts';
 import type { RefsAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
-import { objectsWithStatus, type SingletonPorts, singletonStatus } from './singleton.ts';
+import { mayHaveStatus, objectsWithStatus, type SingletonPorts, singletonStatus } from './singleton.ts';
 import { updateStatus } from './update-status.ts';
 
 export interface ExactStatusesPorts extends SingletonPorts {
@@ -43,8 +43,8 @@ export class ExactStatuses {
   readonly #ports: ExactStatusesPorts;
   /** Placements that are single now or were when last written, with the keys of the objects that have a status by it. */
   readonly #told = new Map<PlacementId, ReadonlySet<string>>();
-  /** Those of them that are single now. */
-  readonly #single = new Set<PlacementId>();
+  /** Those of them that are single now, with what was true of them when all of their objects were written last. */
+  readonly #single = new Map<PlacementId, string>();
 
   constructor(ports: ExactStatusesPorts) {
     this.#ports = ports;
@@ -60,9 +60,14 @@ export class ExactStatuses {
   write(id: PlacementId, placement: Placement | undefined, expected: number): void {
     const single = placement?.target?.singleton === true && expected === 1 ? placement : undefined;
     if (!single && !this.#told.has(id) && !this.#single.has(id)) return;
-    if (single) this.#single.add(id);
-    else this.#single.delete(id);
     const { store } = this.#ports;
+    if (single) {
+      const now = this.#writtenFor(single);
+      if (this.#single.get(id) === now) return;
+      this.#single.set(id, now);
+    } else {
+      this.#single.delete(id);
+    }
     const before = this.#told.get(id) ?? new Set<string>();
     const now = single ? store.read((reader) => objectsWithStatus(reader, this.#ports, single)) : [];
     const objects = new Map([...before].map((key) => [key, parseKey(key)]));
@@ -73,8 +78,33 @@ export class ExactStatuses {
       this.#writeOwn(own, id, before, objects);
       return;
     }
-    this.#keep(id, this.#handOn(id, single, objects));
+    this.#keepOf(id, objects.keys(), new Set(this.#handOn(id, single, objects)));
     this.#ports.changed(source, [...objects.values()]);
+  }
+
+  /** What the destination says of these objects has changed, or is about other ones than before: work that grows with them alone. */
+  objectsChanged(id: PlacementId, changed: readonly ObjectKey[]): void {
+    const placement = this.#ports.placements.get(id);
+    if (!placement || !this.#single.has(id)) return;
+    const { source, name } = splitPlacementId(id);
+    const selected = this.#ports.store.read((reader) =>
+      changed.filter((object) => mayHaveStatus(object) && this.#refs(reader, source, object).includes(name)),
+    );
+    const objects = new Map(selected.map((object) => [formatKey(object), object]));
+    const before = this.#told.get(id) ?? new Set<string>();
+    const own = this.#ports.ownSpace(source);
+    if (own) {
+      this.#writeOwn(own, id, before, objects);
+      return;
+    }
+    this.#keepOf(id, objects.keys(), new Set(this.#handOn(id, placement, objects)));
+    this.#ports.changed(source, selected);
+  }
+
+  /** While this is the same, and the placement single, what is to be told changes with what the destination says of an object and with nothing else. */
+  #writtenFor({ id, children, target }: Placement): string {
+    const child = [...children].find((name) => this.#ports.expected(id, name) === 1);
+    return JSON.stringify([child, target?.target, target?.generation]);
   }
 
   /** Of an object of any source; undefined while it is not exact. Of several placements that could tell it, the first by name does. */
@@ -109,14 +139,15 @@ export class ExactStatuses {
       }
     });
     // On record before it is written: what is written is to be taken back whatever happens in between.
-    this.#keep(id, [...new Set([...before, ...statuses.keys()])]);
+    this.#keepOf(id, statuses.keys(), statuses);
     for (const [key, object] of objects) {
       const status = statuses.get(key);
       if (!status && !before.has(key)) continue;
       const current = space.get(object);
       if (current) updateStatus(space, current, status && (JSON.parse(asText(status)) as object), log);
     }
-    this.#keep(id, this.#single.has(id) ? [...statuses.keys()] : []);
+    if (this.#single.has(id)) this.#keepOf(id, objects.keys(), statuses);
+    else this.#keep(id, []);
   }
 
   #handOn(id: PlacementId, single: Placement | undefined, objects: ReadonlyMap<string, ObjectKey>): string[] {
@@ -138,9 +169,21 @@ export class ExactStatuses {
     return told;
   }
 
+  /** Of these objects those that are told; work that grows with all of them only when one came or went. */
+  #keepOf(id: PlacementId, of: Iterable<string>, told: { has(key: string): boolean }): void {
+    const before = this.#told.get(id) ?? new Set<string>();
+    const changed = [...of].filter((key) => before.has(key) !== told.has(key));
+    if (changed.length === 0) return;
+    const now = new Set(before);
+    for (const key of changed) {
+      if (told.has(key)) now.add(key);
+      else now.delete(key);
+    }
+    this.#keep(id, [...now]);
+  }
+
   #keep(id: PlacementId, keys: readonly string[]): void {
     const before = this.#told.get(id);
-    if (before && before.size === keys.length && keys.every((key) => before.has(key))) return;
     const at = concat(prefixOf('exact'), text(id));
     if (keys.length > 0) this.#told.set(id, new Set(keys));
     else this.#told.delete(id);

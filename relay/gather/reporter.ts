@@ -1,27 +1,41 @@
 /**
  * Tells the node's own partial of each placement: up to the parent, into the status of an own EdgePlacement, and to
- * the read-only views. A placement that changes all the time is told at most once a second after a short burst; one that changes now and then at once.
+ * the read-only views. A placement that changes all the time is told at most once a second after a short burst; one that changes now and then at once. The
+ * same for other keys, and for exact statuses at a rate of their own.
  */
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { TokenBucket } from '../../core/runtime/token-bucket.ts';
 import { Turn } from '../../core/runtime/turn.ts';
 import type { PlacementId } from '../../core/wire/entries.ts';
 
-/** Enough that the stages of one change (stored, applied, available) pass without waiting. */
-const burst = 6;
-/** The brief's "at most one a second per key". */
-const intervalMs = 1_000;
+/** How often one key is told of. */
+export interface ReportRate {
+  /** Enough that the stages of one change (stored, applied, available) pass without waiting. */
+  readonly burst: number;
+  /** Once in this time, while it goes on changing. */
+  readonly intervalMs: number;
+}
+
+/** Of a sum: it changes with each destination, and nobody follows each of its values. */
+const sumRate: ReportRate = { burst: 6, intervalMs: 1_000 };
+/** Of one object at one destination, which somebody has asked to follow: a tree of five levels adds a quarter of a second while it changes all the time. */
+export const exactRate: ReportRate = { burst: 6, intervalMs: 50 };
 
 export interface ReporterPorts {
   readonly clock: Clock;
+  readonly rate?: ReportRate;
   /** Calls back soon, after what waits already. */
   soon(run: () => void): void;
   /** Tells all of these in one transaction. */
   report(ids: readonly PlacementId[]): void;
 }
 
+/** A bucket is full again after some of these. */
+const sweepMs = 1_000;
+
 export class Reporter {
   readonly #ports: ReporterPorts;
+  readonly #rate: ReportRate;
   readonly #dirty = new Set<PlacementId>();
   /** Those that have changed again too early: nobody looks at them before the timer. */
   readonly #waiting = new Set<PlacementId>();
@@ -33,6 +47,7 @@ export class Reporter {
 
   constructor(ports: ReporterPorts) {
     this.#ports = ports;
+    this.#rate = ports.rate ?? sumRate;
     this.#turn = new Turn(
       (run) => ports.soon(run),
       () => this.#run(),
@@ -52,6 +67,7 @@ export class Reporter {
 
   #run(): void {
     const nowMs = this.#ports.clock.monotonicMs();
+    const { burst, intervalMs } = this.#rate;
     const due: PlacementId[] = [];
     let waitMs = Number.POSITIVE_INFINITY;
     for (const id of this.#dirty) {
@@ -71,9 +87,9 @@ export class Reporter {
     if (Number.isFinite(waitMs)) this.#await(nowMs + waitMs);
   }
 
-  /** Of the buckets that nobody needs any more: at most once an interval, for there is one for each placement that was told of lately. */
+  /** Of the buckets that nobody needs any more: now and then, for there is one for each placement that was told of lately. */
   #sweep(nowMs: number): void {
-    if (nowMs - this.#sweptAtMs < intervalMs) return;
+    if (nowMs - this.#sweptAtMs < sweepMs) return;
     this.#sweptAtMs = nowMs;
     for (const [id, bucket] of this.#buckets) {
       if (!this.#waiting.has(id) && bucket.isIdle(nowMs)) this.#buckets.delete(id);

@@ -32,10 +32,13 @@ export function objectsWithStatus(reader: Reader, ports: SingletonPorts, placeme
     const row = table?.get(reader, keyHash);
     const entry = row?.content && table && parseEntryKey(table.content(reader, row.content).key);
     if (entry?.type !== 'object') continue;
-    const { group, resource } = entry.object;
-    if (!resourcesWithOwnStatus.has(`${group}/${resource}`)) objects.push(entry.object);
+    if (mayHaveStatus(entry.object)) objects.push(entry.object);
   }
   return objects;
+}
+
+export function mayHaveStatus({ group, resource }: ObjectKey): boolean {
+  return !resourcesWithOwnStatus.has(`${group}/${resource}`);
 }
 
 /** Undefined: it is not known (any more). */

@@ -27,6 +27,7 @@ function bench(store = new MemoryStore(), clock = new VirtualClock(), bootNonce 
       const fact = facts.get(key);
       return fact === undefined ? undefined : { attributes: text(fact), body: new Uint8Array(large.get(key) ?? 0) };
     },
+    isFollowed: (key) => key === 'followed',
     wrote: () => wrote++,
   });
   const set = (key: string, fact: string | undefined) => {
@@ -121,6 +122,18 @@ describe('the outbox', () => {
       [...producer.rows(reader)].map((row) => producer.content(reader, row.content!)),
     );
     expect(Buffer.from(said[0]!.attributes).toString()).toBe('99');
+  });
+
+  it('says of what is followed twenty times a second what it is, however often it changes', () => {
+    const { clock, outbox, set, writes } = bench();
+    outbox.open();
+    for (let i = 0; i < 200; i++) {
+      set('followed', `${i}`);
+      clock.advance(10);
+    }
+    const said = writes();
+    expect(said).toBeGreaterThan(30);
+    expect(said).toBeLessThanOrEqual(4 + 40);
   });
 
   it('lets a busy key delay no other', () => {

@@ -178,9 +178,43 @@ describe('the exact status of a placement with one destination', () => {
     bench.say('shop', state, observed(2), { generation: 7, local: 2 });
     bench.exact.write(id, placement, 1);
     expect(bench.status()).toEqual(observed(7));
-    bench.say('shop', state, observed(2), { generation: 8, local: 3 });
+    bench.say('shop', state, observed(3), { generation: 9, local: 4 });
+    bench.exact.objectsChanged(id, [web]);
+    expect(bench.status()).toEqual(observed(8));
+  });
+
+  it('follows one object without looking at the others', () => {
+    const till = { ...web, name: 'till' };
+    bench.space.apply(
+      { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'till', namespace: 'shop' }, spec: spec(1) },
+      { fieldManager: 'test' },
+    );
+    const stateOfTill = `state/${source}/${formatKey(till)}`;
+    bench.say('shop', state, { replicas: 2 });
+    const placement = bench.placement(true, web, till);
     bench.exact.write(id, placement, 1);
-    expect(bench.status()).toEqual(observed(7));
+    bench.say('shop', state, { replicas: 3 });
+    bench.say('shop', stateOfTill, { replicas: 4 });
+    bench.exact.write(id, placement, 1);
+    bench.exact.objectsChanged(id, [till, namespace]);
+    expect([bench.status(), bench.status(till)]).toEqual([{ replicas: 2 }, { replicas: 4 }]);
+    bench.exact.objectsChanged(id, [web]);
+    expect(bench.status()).toEqual({ replicas: 3 });
+    bench.restart();
+    bench.exact.write(id, placement, 2);
+    expect([bench.status(), bench.status(till)]).toEqual([undefined, undefined]);
+  });
+
+  it('follows no object while it is not exact, or of a placement that has it no more', () => {
+    bench.say('shop', state, { replicas: 2 });
+    const placement = bench.placement(true, web);
+    bench.exact.objectsChanged(id, [web]);
+    bench.exact.write(id, placement, 2);
+    bench.exact.objectsChanged(id, [web]);
+    expect(bench.status()).toBeUndefined();
+    bench.exact.write(id, placement, 1);
+    bench.exact.objectsChanged(id, [{ ...web, name: 'other' }]);
+    expect(bench.status()).toEqual({ replicas: 2 });
   });
 
   it('comes from the child that has the destination, whichever others may have one', () => {
@@ -200,6 +234,9 @@ describe('the exact status of a placement with one destination', () => {
     expect(bench.handedOn()).toEqual({ [statusKey(id, web)]: { replicas: 2 } });
     expect(JSON.parse(Buffer.from(shown()!).toString())).toEqual({ replicas: 2 });
     expect(bench.changed).toEqual([formatKey(web)]);
+    bench.say('shop', state, { replicas: 3 });
+    bench.exact.objectsChanged(id, [web]);
+    expect(bench.handedOn()).toEqual({ [statusKey(id, web)]: { replicas: 3 } });
     bench.exact.write(id, placement, 2);
     expect(bench.handedOn()).toEqual({});
     expect(shown()).toBeUndefined();

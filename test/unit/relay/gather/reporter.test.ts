@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
-import { Reporter } from '../../../../relay/gather/reporter.ts';
+import { exactRate, Reporter } from '../../../../relay/gather/reporter.ts';
 import { Turns } from '../../core/apiserver/lifecycle/turns.ts';
 
 describe('a reporter', () => {
@@ -40,6 +40,18 @@ describe('a reporter', () => {
     clock.advance(60_000);
     turns.settle();
     expect(told.length).toBe(burst + 5);
+  });
+
+  it('tells of one object that changes all the time twenty times a second where that is its rate', () => {
+    reporter = new Reporter({ clock, soon: turns.schedule, rate: exactRate, report: (ids) => told.push([...ids]) });
+    for (let i = 0; i < 100; i++) change('s/a');
+    told.length = 0;
+    for (let ms = 0; ms < 1_000; ms += 10) {
+      change('s/a');
+      clock.advance(10);
+      turns.settle();
+    }
+    expect(told).toHaveLength(20);
   });
 
   it('does not let one that changes all the time hold up another', () => {
