@@ -11,7 +11,7 @@ import { timestamp } from '../core/object/conditions.ts';
 import { hash128 } from '../core/object/hash.ts';
 import { formatKey, parseKey } from '../core/object/key.ts';
 import type { Clock, Timer } from '../core/runtime/clock.ts';
-import { describeError } from '../core/runtime/errors.ts';
+import { BanyanError, describeError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import type { Divergence } from '../core/session/feed-alarm.ts';
@@ -37,7 +37,7 @@ import { Applier } from './apply/applier.ts';
 import { Leaving } from './apply/leaving.ts';
 import { OwnerRecords } from './apply/owner-records.ts';
 import { type Applied, heldOf, type Stock, stockOf } from './apply/stock.ts';
-import type { Cluster, ClusterDescription } from './cluster/cluster.ts';
+import type { Cluster, ClusterDescription, ClusterTrouble } from './cluster/cluster.ts';
 import { type Delivery, Desired, type DesiredChange } from './desired/desired.ts';
 import { deadlyObjects, Poisoned, type PoisonedChange, poisonedState, withPoisoned } from './desired/poisoned.ts';
 import { EdgeReports } from './edge-reports.ts';
@@ -81,6 +81,8 @@ export interface AgentOptions {
 const silentStartMaxMs = 10_000;
 /** Node counts and capacities change rarely, and nobody waits for them. */
 const describeEveryMs = 60_000;
+/** Somebody mends it and waits to see that it works. */
+const describeAgainMs = 10_000;
 /** Below this a disk is nearly full: four times of what the store needs to write at all (store/lmdb/lmdb-store.ts). */
 const diskLowBytes = 64 * 2 ** 20;
 
@@ -96,6 +98,8 @@ export class Agent {
   readonly #poisoned = new Poisoned();
   readonly #crashes: CrashGuard;
   #description: ClusterDescription | undefined;
+  /** Why the cluster could not be asked last. */
+  #trouble: ClusterTrouble | undefined;
   #describing: Timer | undefined;
   #stopped = false;
   /** What taking stock has found and nobody wants: too much to go without a person's word. */
@@ -470,6 +474,7 @@ export class Agent {
       role: 'agent',
       version,
       ...cluster,
+      ...(this.#trouble ? { trouble: this.#trouble } : {}),
       ...kept,
       ...(quarantined ? { quarantined } : {}),
       ...(diverged ? { diverged: { at: timestamp(diverged.atMs), what: diverged.what } } : {}),
@@ -497,10 +502,15 @@ export class Agent {
   async #describe(): Promise<void> {
     try {
       this.#description = await this.#options.cluster.describe();
-      this.#outbox.touch(nodeKey(this.#options.path));
+      this.#trouble = undefined;
     } catch (error) {
+      const reason = error instanceof BanyanError ? error.code : 'Internal';
+      this.#trouble = { reason, message: describeError(error) };
       this.#options.logger.warn({ error: describeError(error) }, 'the cluster does not describe itself');
     }
-    if (!this.#stopped) this.#describing = this.#options.clock.after(describeEveryMs, () => void this.#describe());
+    if (this.#stopped) return;
+    this.#outbox.touch(nodeKey(this.#options.path));
+    const againMs = this.#trouble ? describeAgainMs : describeEveryMs;
+    this.#describing = this.#options.clock.after(againMs, () => void this.#describe());
   }
 }

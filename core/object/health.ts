@@ -5,6 +5,7 @@
  * An object whose controller has not seen its newest generation is never Current.
  */
 import { type KubeObject, parseApiVersion } from './meta.ts';
+import { terminating, terminatingWords } from './terminating.ts';
 
 export interface Health {
   readonly state: 'Current' | 'InProgress' | 'Failed' | 'Terminating';
@@ -14,7 +15,7 @@ export interface Health {
 
 export function health(object: KubeObject): Health {
   if (object.metadata.deletionTimestamp !== undefined) {
-    return { state: 'Terminating', reason: 'Terminating', message: 'the object is being deleted' };
+    return { state: 'Terminating', reason: terminating, message: terminatingWords(object) };
   }
   const { group } = parseApiVersion(object.apiVersion);
   const status = recordOf(object.status);

@@ -229,6 +229,12 @@ export interface WaitsAttributes {
 }
 
 /** What a node tells of itself in `node/PATH`; its parent adds session and lag when it hands a relay's entry on. */
+export interface TroubleAttributes {
+  /** CamelCase. */
+  readonly reason: string;
+  readonly message: string;
+}
+
 export interface NodeAttributes {
   readonly role: 'relay' | 'agent';
   readonly version: string;
@@ -253,6 +259,8 @@ export interface NodeAttributes {
   readonly refused?: QuarantinedAttributes;
   /** Of an agent: how its cluster describes itself. */
   readonly kubernetesVersion?: string;
+  /** … and why it can't be used, or not as it should be. */
+  readonly trouble?: TroubleAttributes;
   readonly nodes?: number;
   readonly capacity?: Readonly<Record<string, string>>;
   readonly allocatable?: Readonly<Record<string, string>>;

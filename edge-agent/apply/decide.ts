@@ -1,5 +1,6 @@
 /** What to do about one object that is wanted: a function of what is wanted, what was done before and what the cluster holds. */
 import type { KubeObject } from '../../core/object/meta.ts';
+import { terminating, terminatingWords } from '../../core/object/terminating.ts';
 import type { AdoptRule, ApplyRules } from '../../core/wire/apply-rules.ts';
 import { withoutFields } from './ignored-fields.ts';
 import { foreignOwner, isMarked, marked } from './mark.ts';
@@ -26,11 +27,7 @@ export type Decision =
 export function decide(wanted: Wanted, record: OwnerRecord | undefined, live: KubeObject | undefined): Decision {
   if (!live) return { do: 'apply', created: true };
   if (live.metadata.deletionTimestamp !== undefined) {
-    return {
-      do: 'wait',
-      reason: 'Terminating',
-      message: 'the object is being deleted; it is applied again when it is gone',
-    };
+    return { do: 'wait', reason: terminating, message: terminatingWords(live) };
   }
   if (wanted.createOnly) return { do: 'keep' };
   const ours = isMarked(live) || (record !== undefined && record.uid === live.metadata.uid);

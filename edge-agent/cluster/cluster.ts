@@ -78,7 +78,14 @@ export interface OpenCluster extends AsyncDisposable {
   readonly space?: Space;
 }
 
+/** Why a cluster can't be used, or not as it should be, in words for whoever looks after it. */
+export interface ClusterTrouble {
+  readonly reason: string;
+  readonly message: string;
+}
+
 export interface ClusterDescription {
+  readonly trouble?: ClusterTrouble;
   readonly kubernetesVersion: string;
   readonly nodes: number;
   readonly capacity: Record<string, string>;

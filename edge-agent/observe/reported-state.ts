@@ -1,5 +1,6 @@
 /** What is said of an object and of a placement at this destination: functions of what is wanted, done and seen. */
 import { parseKey } from '../../core/object/key.ts';
+import { terminating } from '../../core/object/terminating.ts';
 import { emptyPartial, type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
 import type { StateAttributes, TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Progress } from '../apply/applier.ts';
@@ -38,6 +39,9 @@ export function objectState(
   return { ...base, applied: true, failed: state === 'Failed', reason, message };
 }
 
+/** Nothing wrong by itself, and what somebody has to know who wonders. */
+const told: ReadonlySet<string> = new Set(['Drifted', terminating]);
+
 /**
  * The partial of a placement at one destination: every count is 0 or 1. `settled`: what the placement wants no more has gone from the
  * cluster. `notes` are told in the sample without counting as failures.
@@ -56,7 +60,7 @@ export function placementPartial(
     available &&= state.applied && state.available;
     failed ||= state.failed;
     conflicted ||= state.conflicted;
-    if (!state.failed && !state.conflicted && state.reason !== 'Drifted') continue;
+    if (!state.failed && !state.conflicted && !told.has(state.reason ?? '')) continue;
     const { reason = '', message = '' } = state;
     failures = smallestFailures(failures, [{ path, object: displayKey(key), reason, message }]);
   }

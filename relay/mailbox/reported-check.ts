@@ -38,6 +38,7 @@ const node = z.object({
   session: z.object({ state: z.enum(['Connected', 'Disconnected']), since: z.string().optional() }).optional(),
   lag: z.object({ entries: count }).optional(),
   kubernetesVersion: z.string().optional(),
+  trouble: z.object({ reason: z.string(), message: z.string() }).optional(),
   capacity: quantities.optional(),
   allocatable: quantities.optional(),
   held: held.optional(),

@@ -1,8 +1,11 @@
 /** What a Node object says of alarms that its node or its parent has: conditions that are not there before they were True once. */
 import { type NewCondition, timestamp } from '../../core/object/conditions.ts';
 import type { Divergence } from '../../core/session/feed-alarm.ts';
-import type { DivergedAttributes, WaitsAttributes } from '../../core/wire/entry-attributes.ts';
+import type { DivergedAttributes, TroubleAttributes, WaitsAttributes } from '../../core/wire/entry-attributes.ts';
 import { feedCondition } from './feed-condition.ts';
+
+/** Of https://pkg.go.dev/k8s.io/apimachinery/pkg/apis/meta/v1#Condition. */
+const messageMax = 32_768;
 
 export interface Alarms {
   /** A feed of which this node has an end. */
@@ -14,16 +17,35 @@ export interface Alarms {
   readonly diskLow?: boolean | undefined;
   /** It takes nothing from its parent, one of several siblings. */
   readonly waits?: WaitsAttributes | undefined;
+  /** Of an agent's cluster, as the agent tells. */
+  readonly trouble?: TroubleAttributes | undefined;
 }
 
-export function alarmConditions({ diverged, toldDiverged, cloned, diskLow, waits }: Alarms): readonly NewCondition[] {
+export function alarmConditions(alarms: Alarms): readonly NewCondition[] {
+  const { diverged, toldDiverged, cloned, diskLow, waits, trouble } = alarms;
   const told = toldDiverged && { atMs: Date.parse(toldDiverged.at), what: toldDiverged.what };
   return [
     feedCondition(diverged ?? told),
     cloneCondition(cloned),
     diskCondition(diskLow ?? false),
     waitsCondition(waits),
+    troubleCondition(trouble),
   ];
+}
+
+/** Of the Node of an agent, and of its SyncTarget. */
+export function troubleCondition(trouble: TroubleAttributes | undefined): NewCondition {
+  const type = 'ClusterTrouble';
+  if (!trouble) return { type, status: 'False', reason: 'Usable', message: 'the agent reaches its cluster' };
+  return { type, status: 'True', ...reasonOf(trouble) };
+}
+
+/** What another process says is no reason that an API server takes, for sure. */
+function reasonOf({ reason, message }: TroubleAttributes): TroubleAttributes {
+  return {
+    reason: /^[A-Za-z][A-Za-z0-9]{0,100}$/.test(reason) ? reason : 'Unknown',
+    message: message.slice(0, messageMax),
+  };
 }
 
 function waitsCondition(waits: WaitsAttributes | undefined): NewCondition {

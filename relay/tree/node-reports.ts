@@ -260,7 +260,14 @@ export class NodeReports {
     const sinceMs = connected ? connectedSinceMs : wallMs - silentMs;
     const since = sinceMs === undefined ? {} : { since: timestamp(Math.min(sinceMs, wallMs)) };
     const waits = connected ? (said?.waits ?? this.#ports.waits?.(child.name)) : undefined;
-    const alarms = { diverged, cloned, toldDiverged: said?.diverged, diskLow: said?.diskLow, waits };
+    const alarms = {
+      diverged,
+      cloned,
+      toldDiverged: said?.diverged,
+      diskLow: said?.diskLow,
+      waits,
+      trouble: said?.trouble,
+    };
     const by = transport === undefined ? {} : { transport };
     const session = { state: connected ? ('Connected' as const) : ('Disconnected' as const), ...since, ...by };
     const at = siblingPath(path, child.name);

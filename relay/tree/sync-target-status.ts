@@ -4,6 +4,7 @@ import { timestamp } from '../../core/object/conditions.ts';
 import type { NodeAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Child } from '../schedule/children.ts';
 import { locationResource, syncTargetResource } from '../schedule/inventory.ts';
+import { troubleCondition } from './alarm-conditions.ts';
 import { show } from './node-objects.ts';
 
 /**
@@ -37,7 +38,8 @@ export function showSyncTarget(
   };
   const message = connected ? 'the agent is connected' : 'the agent is not connected';
   const reason = connected ? 'Connected' : 'Disconnected';
-  show(space, { ...object, status }, [{ type: 'Ready', status: now, reason, message }], wallMs);
+  const ready = { type: 'Ready', status: now, reason, message } as const;
+  show(space, { ...object, status }, [ready, troubleCondition(said?.trouble)], wallMs);
 }
 
 /** Of the Locations that select an agent's SyncTarget, when its connection or its spec has changed. */

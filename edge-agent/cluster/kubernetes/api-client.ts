@@ -12,6 +12,7 @@ import { TokenBucket } from '../../../core/runtime/token-bucket.ts';
 import type { WriteGuard } from '../cluster.ts';
 import type { Access, Credentials } from './access.ts';
 import { type ClientLimits, defaultLimits } from './client-limits.ts';
+import { remedyOf } from './plain-words.ts';
 import { errorOfStatus } from './status-error.ts';
 
 export interface ApiRequest {
@@ -45,6 +46,7 @@ export class ApiClient {
   #inFlight = 0;
   #credentials: Promise<Credentials> | undefined;
   #readAtMs = 0;
+  #aheadMs = 0;
   #agent: Agent | PlainAgent | undefined;
   /** Those that its connections were opened with. */
   #agentCredentials: Credentials | undefined;
@@ -69,6 +71,11 @@ export class ApiClient {
     return this.#access.server.origin;
   }
 
+  /** By how much the clock of this machine is ahead of the server's, by its last answer; 0 before one. */
+  get aheadMs(): number {
+    return this.#aheadMs;
+  }
+
   /** The parsed JSON of the answer. Throws a BanyanError with the server's words, or Unavailable when there is none. */
   async json(asked: ApiRequest): Promise<unknown> {
     const release = await this.#slot();
@@ -78,7 +85,7 @@ export class ApiClient {
         const text = await bodyOf(response, answerBytesMax);
         const { statusCode = 0 } = response;
         if (statusCode >= 200 && statusCode < 300) return text === '' ? undefined : parse(text, this.server);
-        if (statusCode === 401) this.#credentials = undefined;
+        if (statusCode === 401) this.#signInAgain();
         const error = errorOfStatus(statusCode, text, response.headers['retry-after'], this.server);
         const { retryAfterSeconds } = error.details;
         if (retryAfterSeconds === undefined || putOff >= putOffMax) throw error;
@@ -95,7 +102,7 @@ export class ApiClient {
     const response = await this.#send(asked, idleMs);
     const { statusCode = 0 } = response;
     if (statusCode === 200) return response;
-    if (statusCode === 401) this.#credentials = undefined;
+    if (statusCode === 401) this.#signInAgain();
     throw errorOfStatus(statusCode, await bodyOf(response, 1 << 20), response.headers['retry-after'], this.server);
   }
 
@@ -133,6 +140,8 @@ export class ApiClient {
       const begun = (response: IncomingMessage) => {
         // Also what breaks off in the middle, as a watch does.
         response.on('error', () => this.#unreachable());
+        const saidMs = Date.parse(response.headers.date ?? '');
+        if (!Number.isNaN(saidMs)) this.#aheadMs = this.#clock.wallMs() - saidMs;
         resolve(response);
       };
       const sent = server.protocol === 'https:' ? request(options, begun) : plainRequest(options, begun);
@@ -157,6 +166,12 @@ export class ApiClient {
       if (!socket.connecting) return send();
       socket.once(this.#access.server.protocol === 'https:' ? 'secureConnect' : 'connect', send);
     });
+  }
+
+  /** Who is not known any more asks anew who the server is, so that it is told of the node and not of single objects alone. */
+  #signInAgain(): void {
+    this.#credentials = undefined;
+    this.#unreachable();
   }
 
   #currentCredentials(): Promise<Credentials> {
@@ -248,6 +263,7 @@ function parse(text: string, server: string): unknown {
 
 function unreachable(server: string, error: unknown): BanyanError {
   if (error instanceof BanyanError) return error;
-  const message = `the cluster's API server ${server} can't be reached: ${describeError(error)}`;
+  const remedy = remedyOf(error);
+  const message = `the cluster's API server ${server} can't be reached: ${describeError(error)}${remedy && `; ${remedy}`}`;
   return new BanyanError('Unavailable', message, {}, { cause: error });
 }

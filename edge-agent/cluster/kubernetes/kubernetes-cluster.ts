@@ -18,6 +18,7 @@ import type {
 import type { Access } from './access.ts';
 import { ApiClient } from './api-client.ts';
 import type { ClientLimits } from './client-limits.ts';
+import { clockTrouble } from './clock-trouble.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { Discovery, pathOf } from './discovery.ts';
 import { NodeSums } from './node-sums.ts';
@@ -152,7 +153,9 @@ export class KubernetesCluster implements Cluster {
   async describe(): Promise<ClusterDescription> {
     await this.#identity.check();
     this.#version ??= ((await this.#client.json({ path: '/version' })) as { gitVersion?: string }).gitVersion;
-    return { kubernetesVersion: this.#version ?? 'unknown', ...(await this.#nodes.described()) };
+    const trouble = clockTrouble(this.#client.aheadMs, this.#client.server);
+    const described = { kubernetesVersion: this.#version ?? 'unknown', ...(await this.#nodes.described()) };
+    return { ...described, ...(trouble ? { trouble } : {}) };
   }
 
   /** By the mark; of kinds that this agent may not list, nothing. */

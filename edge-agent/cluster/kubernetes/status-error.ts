@@ -1,5 +1,6 @@
 /** An answer of an API server that is no success, as an error of this program: with the server's words and, where it has one, its Status. */
 import { BanyanError, type Cause, type ErrorCode, errorTable } from '../../../core/runtime/errors.ts';
+import { refusedCredentials } from './plain-words.ts';
 
 interface Status {
   readonly kind?: string;
@@ -27,7 +28,8 @@ export function errorOfStatus(http: number, text: string, retryAfter: string | u
   const status = statusOf(text);
   const code = codeByReason.get(status.reason ?? '') ?? codeByHttp(http);
   const plain = text.trim().slice(0, textBytesMax);
-  const message = status.message || `${server} answered ${http}${plain === '' ? '' : `: ${plain}`}`;
+  const words = status.message || `${server} answered ${http}${plain === '' ? '' : `: ${plain}`}`;
+  const message = code === 'Unauthorized' ? `${words}: ${refusedCredentials}` : words;
   const { group, kind, name, causes, retryAfterSeconds = secondsOf(retryAfter) } = status.details ?? {};
   const mayAgain = http === 429 || http === 503 ? retryAfterSeconds : undefined;
   return new BanyanError(code, message, {

@@ -536,3 +536,56 @@ describe('removal by policy', () => {
     expect(bench.cluster.objects.has(shop)).toBe(true);
   });
 });
+
+describe('the status of an object that changes all the time', () => {
+  const following = async (singleton: boolean) => {
+    const bench = await withShop();
+    await bench.receive(bench.target(placement, 2, { singleton }));
+    await bench.advance(60_000);
+    const before = bench.reports();
+    for (let replicas = 1; replicas <= 100; replicas++) {
+      bench.cluster.write(web, (object) => {
+        object.status = { replicas };
+      });
+      await bench.settle();
+    }
+    return bench.reports() - before;
+  };
+
+  it('is told once a second after a burst, and many times a second where its placement wants it exact', async () => {
+    expect(await following(false)).toBeLessThanOrEqual(4 + 2 + 2);
+    expect(await following(true)).toBeGreaterThanOrEqual(4 + 30);
+  });
+});
+
+describe('a cluster that can not be used', () => {
+  it('is told of by the node, until it can', async () => {
+    const bench = new AgentBench();
+    bench.cluster.away = new BanyanError('Unavailable', 'nobody answers');
+    await bench.start();
+    const trouble = () => bench.said(`node/${path}`)?.attributes.trouble;
+    await bench.advance(20);
+    expect(trouble()).toEqual({ reason: 'Unavailable', message: 'nobody answers' });
+    bench.cluster.away = undefined;
+    await bench.advance(10_000);
+    await bench.advance(1_000);
+    expect(trouble()).toBeUndefined();
+    expect(bench.said(`node/${path}`)?.attributes.kubernetesVersion).toBe('v1.34.0');
+  });
+});
+
+describe('an object that is being deleted while it is wanted', () => {
+  it('is told of with what it waits for, and is no failure', async () => {
+    const bench = await withShop();
+    bench.cluster.write(till, (object) => {
+      object.metadata.deletionTimestamp = '2026-01-02T03:04:05Z';
+      object.metadata.finalizers = ['shop.example.com/book'];
+    });
+    await bench.advance(10_000);
+    const said = bench.said(`partial/${placement}`)?.body as { failures: { reason: string; message: string }[] };
+    expect(said.failures).toMatchObject([
+      { reason: 'Terminating', message: expect.stringContaining('shop.example.com/book') },
+    ]);
+    expect(bench.counts(placement)).toEqual({ expected: 1, fresh: 1, synced: 1, applied: 1 });
+  });
+});

@@ -38,6 +38,8 @@ export class FakeCluster implements Cluster {
   readonly silent = new Set<string>();
   /** A key about which it never answers, as when the process ends meanwhile. */
   hangs: string | undefined;
+  /** Why it does not describe itself. */
+  away: BanyanError | undefined;
   /** Controllers look at what was applied, once that was answered. */
   onApplied: (key: string) => void = () => {};
   /** Answers to `get` wait for it. */
@@ -114,6 +116,7 @@ export class FakeCluster implements Cluster {
   }
 
   async describe(): Promise<ClusterDescription> {
+    if (this.away) throw this.away;
     return { kubernetesVersion: 'v1.34.0', nodes: 1, capacity: { cpu: '4' }, allocatable: { cpu: '4' } };
   }
 

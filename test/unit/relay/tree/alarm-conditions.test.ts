@@ -32,3 +32,14 @@ it('a child that takes nothing from its parent says since when and what is missi
     /^WaitsForParent: takes nothing from this parent since 2030-01-01T10:00:00Z: center\.retail is at revision 1 there\. It keeps what it has/,
   );
 });
+
+it('a cluster that its agent can not use says why, whatever the agent makes of the reason', () => {
+  const trouble = { reason: 'Unauthorized', message: 'the credentials have expired' };
+  expect(on({ trouble })).toEqual(['ClusterTrouble: the credentials have expired']);
+  const reasons = ['Unauthorized', 'not one', '', '1st'].map(
+    (reason) =>
+      alarmConditions({ trouble: { ...trouble, reason } }).find(({ type }) => type === 'ClusterTrouble')?.reason,
+  );
+  expect(reasons).toEqual(['Unauthorized', 'Unknown', 'Unknown', 'Unknown']);
+  expect(on({})).toEqual([]);
+});

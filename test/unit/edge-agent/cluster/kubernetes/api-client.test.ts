@@ -50,6 +50,41 @@ test('a watch that breaks off in the middle means that the server was away, as a
   client.close();
 });
 
+test('credentials that are accepted no more mean that one asks anew who answers, and are said in words', async () => {
+  const { client, away } = await clientOf((_request, response) => {
+    response.writeHead(401).end('{"kind":"Status","reason":"Unauthorized","message":"Unauthorized"}');
+  });
+  const refused = {
+    code: 'Unauthorized',
+    message: expect.stringMatching(/^Unauthorized: .*have expired or were withdrawn; renew/),
+  };
+  await expect(client.json({ path: '/one' })).rejects.toMatchObject(refused);
+  await expect(client.stream({ path: '/watch' }, 1_000)).rejects.toMatchObject(refused);
+  expect(away()).toBe(2);
+  client.close();
+});
+
+test('a server that nobody reaches is said with what may be done about it', async () => {
+  const { client } = await clientOf((_request, response) => response.end());
+  await new Promise((resolve) => server!.close(resolve));
+  await expect(client.json({ path: '/one' })).rejects.toThrow(
+    /can't be reached: .*ECONNREFUSED.*; nothing listens there/,
+  );
+  client.close();
+});
+
+test('it is known by how much the clocks differ', async () => {
+  const yearMs = 365 * 86_400_000;
+  const { client } = await clientOf((_request, response) => {
+    response.setHeader('date', new Date(Date.now() + yearMs).toUTCString());
+    response.end('{}');
+  });
+  expect(client.aheadMs).toBe(0);
+  await client.json({ path: '/one' });
+  expect(Math.round(client.aheadMs / 60_000)).toBe(-365 * 24 * 60);
+  client.close();
+});
+
 test('a request that the server puts off is made again, and what it refuses is said in its words', async () => {
   let asked = 0;
   const { client } = await clientOf((request, response) => {

@@ -1,0 +1,25 @@
+/** Two clocks that differ: the one of the agent's machine and that of its cluster. */
+import type { ClusterTrouble } from '../cluster.ts';
+
+/** Certificates are given some minutes, and what people compare by eye are minutes. */
+const bearableMs = 300_000;
+
+/** Of what the agent does nothing goes by the time of day; certificates, and people who read times, do. */
+export function clockTrouble(aheadMs: number, server: string): ClusterTrouble | undefined {
+  if (Math.abs(aheadMs) <= bearableMs) return undefined;
+  const side = aheadMs > 0 ? 'ahead of' : 'behind';
+  const message = `the clock of the agent's machine is ${inWords(Math.abs(aheadMs))} ${side} that of ${server}: set the one that is wrong, or certificates will be taken for expired and times that are told are of no use`;
+  return { reason: 'ClocksDiffer', message };
+}
+
+const units = [
+  ['days', 86_400_000],
+  ['hours', 3_600_000],
+  ['minutes', 60_000],
+] as const;
+
+/** Coarse, so that the same difference is told in the same words each time. */
+function inWords(ms: number): string {
+  const [unit, unitMs] = units.find(([, each]) => ms >= 2 * each) ?? units[2];
+  return `${Math.round(ms / unitMs)} ${unit}`;
+}

@@ -1,0 +1,37 @@
+/** What somebody at the site can do about an API server that can't be used: words to stand behind those of the system, which name the fault and no remedy. */
+
+/** Of https://nodejs.org/api/errors.html#common-system-errors and https://nodejs.org/api/tls.html#x509-certificate-error-codes. */
+const remedies: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing listens there: start the API server, or correct the address in the kubeconfig',
+  ENOTFOUND: 'the name is not known: correct the address in the kubeconfig, or look at the DNS of this machine',
+  EAI_AGAIN: 'the name can not be looked up now: look at the DNS of this machine',
+  EHOSTUNREACH: 'there is no way to it: look at the network of this machine, or correct the address in the kubeconfig',
+  ENETUNREACH: 'there is no way to it: look at the network of this machine',
+  ETIMEDOUT: 'it does not answer: look at the network and at firewalls on the way',
+  CERT_HAS_EXPIRED: 'the certificate of the API server is of the past: renew it, or set the clock of this machine',
+  CERT_NOT_YET_VALID: 'the certificate of the API server is of the future: set the clock of this machine',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    'the kubeconfig trusts another authority: it may be of another cluster, or the cluster was set up anew',
+  SELF_SIGNED_CERT_IN_CHAIN:
+    'the kubeconfig trusts another authority: it may be of another cluster, or the cluster was set up anew',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the kubeconfig does not trust it: name its authority there',
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'the certificate is of another name: correct the address in the kubeconfig, or give it tls-server-name',
+};
+
+/** Empty when nothing is known that would help. */
+export function remedyOf(error: unknown): string {
+  const code = codeOf(error);
+  return code !== undefined && Object.hasOwn(remedies, code) ? (remedies[code] ?? '') : '';
+}
+
+/** For an answer 401: which the server gives without saying why. */
+export const refusedCredentials =
+  'the cluster does not accept the credentials of the agent: they have expired or were withdrawn; renew those of its service account or kubeconfig';
+
+/** Of an error, or of the first of several attempts that it is made of. */
+function codeOf(error: unknown): string | undefined {
+  if (error instanceof AggregateError) return codeOf(error.errors[0]);
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === 'string' ? code : undefined;
+}

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest';
+import { terminatingWords } from '../../../../core/object/terminating.ts';
+
+const going = (more: object, status?: object) => ({
+  apiVersion: 'v1',
+  kind: 'Namespace',
+  metadata: { name: 'shop', deletionTimestamp: '2026-01-02T03:04:05Z', ...more },
+  ...(status ? { status } : {}),
+});
+
+test('an object that waits for nothing is only gone later', () => {
+  expect(terminatingWords(going({}))).toBe(
+    'the object is being deleted since 2026-01-02T03:04:05Z, and is applied again when it is gone',
+  );
+});
+
+test('finalizers are named, with what may be done about them', () => {
+  expect(terminatingWords(going({ finalizers: ['a.example/x', 'b.example/y'] }))).toMatch(
+    /; it waits for a\.example\/x, b\.example\/y: if who sets that does not run any more, take it out/,
+  );
+});
+
+test('a namespace says itself what is left in it', () => {
+  const conditions = [
+    { type: 'NamespaceDeletionDiscoveryFailure', status: 'False', message: 'All resources successfully discovered' },
+    {
+      type: 'NamespaceContentRemaining',
+      status: 'True',
+      message: 'Some resources are remaining: configmaps. has 1 resource instances',
+    },
+    {
+      type: 'NamespaceFinalizersRemaining',
+      status: 'True',
+      message: 'Some content has finalizers remaining: a.example/x in 1 resource instances',
+    },
+  ];
+  const words = terminatingWords(going({ finalizers: ['other'] }, { conditions }));
+  expect(words).toMatch(
+    /it waits: Some resources are remaining: configmaps\..* a\.example\/x in 1 resource instances$/,
+  );
+  expect(words).not.toMatch(/discovered|other/);
+});
+
+test('what it says stays short, whatever the cluster holds', () => {
+  const finalizers = Array.from({ length: 1_000 }, (_, i) => `f${i}.example.com/keep`);
+  expect(terminatingWords(going({ finalizers })).length).toBeLessThan(800);
+  expect(terminatingWords(going({}, { conditions: 'none' }))).toContain('is being deleted');
+});
