@@ -17,6 +17,7 @@ import type {
 } from '../cluster.ts';
 import type { Access } from './access.ts';
 import { ApiClient } from './api-client.ts';
+import { AwaitedKinds } from './awaited-kinds.ts';
 import type { ClientLimits } from './client-limits.ts';
 import { clockTrouble } from './clock-trouble.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
@@ -123,8 +124,8 @@ export class KubernetesCluster implements Cluster {
   }
 
   watch(resource: GroupResource, events: WatchEvents, { marked = false } = {}): () => void {
-    const isOfDefinitions = resource.resource === definitions;
     const { clock, random, logger } = this.#options;
+    const awaited = resource.resource === definitions ? this.#awaitedKinds() : undefined;
     const watch = new ResourceWatch(
       {
         client: this.#client,
@@ -137,17 +138,29 @@ export class KubernetesCluster implements Cluster {
       resource,
       {
         on: (event) => {
-          if (isOfDefinitions) this.#discovery.changed();
+          if (awaited) this.#discovery.changed();
           events.on(event);
+          awaited?.changed(event, () => events.on(event));
         },
         synced: () => events.synced(),
       },
     );
     this.#watches.add(watch);
     return () => {
+      awaited?.stop();
       watch.stop();
       this.#watches.delete(watch);
     };
+  }
+
+  #awaitedKinds(): AwaitedKinds {
+    const { clock, logger } = this.#options;
+    return new AwaitedKinds({
+      clock,
+      logger,
+      forget: () => this.#discovery.changed(),
+      isServed: async (resource) => (await this.#discovery.all()).some((one) => isOf(one, resource)),
+    });
   }
 
   async describe(): Promise<ClusterDescription> {
@@ -237,6 +250,10 @@ export class KubernetesCluster implements Cluster {
     this.#discovery.changed();
     this.#version = undefined;
   }
+}
+
+function isOf(served: ServedResource, { group, resource }: GroupResource): boolean {
+  return served.group === group && served.resource === resource;
 }
 
 /** Server-side apply takes no managedFields, and what the server gives to an object is its own. */
