@@ -3,10 +3,13 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
+import { systemClock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { programOf, type Role } from '../supervisor/programs.ts';
+import { issueAgent } from '../supervisor/tree-pki.ts';
 import { ApiClient } from './api-client.ts';
 import { demo } from './demo.ts';
+import { enroll } from './enroll.ts';
 import { pingLine } from './ping.ts';
 import { release } from './release.ts';
 import { placementReport } from './status.ts';
@@ -91,6 +94,22 @@ program
   .action(async (path: string, options) => {
     const api = clientOf(options);
     say(await pingLine(api, { ...options, path, timeoutSeconds: options.timeout }));
+    api.close();
+  });
+
+program
+  .command('enroll')
+  .description('admit an agent that runs elsewhere, and print what it shows to its parent as a Secret for the chart')
+  .argument('<path>', 'of the agent, for example eu:paris:store-17')
+  .option('--label <key=value>', 'of its Location; once for each', (one: string, all: string[]) => [...all, one], [])
+  .option('--secret <name>', 'the name of the Secret', 'banyan-identity')
+  .option('--again', 'another certificate for an agent that is known', false)
+  .option('--data <dir>', 'data directory of the tree, which has its authority')
+  .option('--kubeconfig <file>', 'kubeconfig of the tree')
+  .action(async (path: string, options) => {
+    const api = clientOf(options);
+    const issue = (agent: string) => issueAgent(dataOf(options), agent, systemClock);
+    process.stdout.write(await enroll(api, { ...options, path, labels: options.label }, issue));
     api.close();
   });
 

@@ -10,6 +10,7 @@ import {
   type KeyAndCertificate,
 } from '../../core/identity/authority.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { fileName, type PlannedNode } from '../topology/plan.ts';
 import { type DataDirectory, writeWhole } from './data-directory.ts';
@@ -43,6 +44,25 @@ export async function ensureTreePki(
     admin,
     nodeFiles: (id) => ({ cert: `${base(fileName(id))}.crt`, key: `${base(fileName(id))}.key` }),
   };
+}
+
+export interface AgentCertificate extends KeyAndCertificate {
+  readonly caPem: string;
+}
+
+/** For an agent that is no process of this tree. Throws NotFound where the tree has no authority. */
+export async function issueAgent(data: DataDirectory, path: string, clock: Clock): Promise<AgentCertificate> {
+  const read = (name: string) => {
+    const file = join(data.pki, name);
+    if (existsSync(file)) return readFileSync(file, 'utf8');
+    throw new BanyanError('NotFound', `there is no ${file}: name the data directory of the tree by --data`);
+  };
+  const authority = { certPem: read('ca.crt'), keyPem: read('ca.key') };
+  const { subjectAltName = '' } = new X509Certificate(read(`${fileName('')}.crt`));
+  const tree = /URI:spiffe:\/\/([^/]+)\/node\/center/.exec(subjectAltName)?.[1];
+  if (!tree) throw new BanyanError('Invalid', `${data.pki}: the certificate of the center names no tree`);
+  const named = { tree, path, role: 'agent' as const, hosts: [] };
+  return { caPem: authority.certPem, ...(await issueNode(authority, named, { clock, random: systemRandom })) };
 }
 
 async function ensure(base: string, clock: Clock, make: () => Promise<KeyAndCertificate>): Promise<KeyAndCertificate> {
