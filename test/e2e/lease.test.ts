@@ -44,7 +44,7 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
 
   beforeAll(async () => {
     plane = await ControlPlane.start({ directory: join(directory, 'plane'), audit: true });
-    // As the chart makes it: released, so that the first agent does not wait for one that might hold it.
+    // Released, so that the first agent does not wait for one that might hold it, as it does where there is none.
     const released = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: lease };
     kubectlBy(
       plane.kubeconfig,

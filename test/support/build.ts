@@ -5,7 +5,8 @@
 import { cpSync, rmSync } from 'node:fs';
 import { build } from 'esbuild';
 
-const out = 'dist';
+/** Another folder for an image. */
+const out = process.argv[2] ?? 'dist';
 
 rmSync(out, { recursive: true, force: true });
 await build({
@@ -23,7 +24,7 @@ await build({
   format: 'esm',
   target: 'node20',
   external: ['lmdb'],
-  sourcemap: 'linked',
+  sourcemap: process.argv[2] === undefined ? 'linked' : false,
   sourcesContent: false,
   legalComments: 'linked',
   logLevel: 'warning',

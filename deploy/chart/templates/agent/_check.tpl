@@ -1,0 +1,53 @@
+{{/* What no schema can say, or not in words that help. Nothing is rendered from values with a problem. */}}
+{{- define "banyan.agent.check" -}}
+{{- $agent := .Values.agent -}}
+{{- $label := "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?" -}}
+{{- $address := "^([A-Za-z0-9]([-A-Za-z0-9.]*[A-Za-z0-9])?|\\[[0-9a-fA-F:.]+\\]):[0-9]{1,5}$" -}}
+{{- if not $agent.path -}}
+{{- fail "agent.path is missing: the place of this cluster in the tree, as it was enrolled; --set agent.path=eu:paris:store-17" -}}
+{{- end -}}
+{{- if not (regexMatch (printf "^%s(:%s)*$" $label $label) $agent.path) -}}
+{{- fail (printf "agent.path: %q is no path: names of lower case letters, digits and dashes with colons between them are, such as eu:paris:store-17" $agent.path) -}}
+{{- end -}}
+{{- if not $agent.parent.address -}}
+{{- fail "agent.parent.address is missing: where the parent listens for its children; --set agent.parent.address=relay.example.com:7443" -}}
+{{- end -}}
+{{- range $i, $one := prepend $agent.parent.siblings $agent.parent.address -}}
+{{- if not (regexMatch $address $one) -}}
+{{- $field := ternary "agent.parent.address" (printf "agent.parent.siblings[%d]" (sub $i 1)) (eq $i 0) -}}
+{{- fail (printf "%s: %q is no address: host:port is, such as relay.example.com:7443, without https://" $field $one) -}}
+{{- end -}}
+{{- end -}}
+{{- $identity := $agent.identity -}}
+{{- $given := compact (list $identity.ca $identity.cert $identity.key) -}}
+{{- if and $identity.secretName $given -}}
+{{- fail "agent.identity has a secretName and certificates too: leave out one of both" -}}
+{{- end -}}
+{{- if and (not $identity.secretName) (ne (len $given) 3) -}}
+{{- fail "agent.identity is missing: name the Secret that `banyan enroll` has written (--set agent.identity.secretName=…), or give ca, cert and key by --set-file" -}}
+{{- end -}}
+{{- range $name := list "ca" "cert" "key" -}}
+{{- $pem := index $identity $name -}}
+{{- if and $pem (not (contains "-----BEGIN " $pem)) -}}
+{{- fail (printf "agent.identity.%s is no PEM (no -----BEGIN in it): give the file by --set-file agent.identity.%s=FILE" $name $name) -}}
+{{- end -}}
+{{- end -}}
+{{- if and $agent.link.ca (not (contains "-----BEGIN " $agent.link.ca)) -}}
+{{- fail "agent.link.ca is no PEM (no -----BEGIN in it): give the file by --set-file agent.link.ca=FILE" -}}
+{{- end -}}
+{{- if and $agent.proxy.url $agent.proxy.secretName -}}
+{{- fail "agent.proxy has a url and a secretName: leave out one of both" -}}
+{{- end -}}
+{{- if and $agent.proxy.url (not (regexMatch "^https?://[^/]+/?$" $agent.proxy.url)) -}}
+{{- fail "agent.proxy.url is no proxy's: http://user:password@host:port or https://… is" -}}
+{{- end -}}
+{{- if and (eq $agent.data.type "hostPath") (not (regexMatch "^/[^/]" $agent.data.hostPath)) -}}
+{{- fail (printf "agent.data.hostPath: %q is no folder for it: name one from the root on, such as /var/lib/banyan" $agent.data.hostPath) -}}
+{{- end -}}
+{{- if has ".." (splitList "/" $agent.data.hostPath) -}}
+{{- fail (printf "agent.data.hostPath: %q has a .. in it: name the folder itself" $agent.data.hostPath) -}}
+{{- end -}}
+{{- if and (not $agent.rights.clusterAdmin) (not $agent.rights.kinds) -}}
+{{- fail "agent.rights.kinds is empty: list what placements may bring here, or choose agent.rights.clusterAdmin=true" -}}
+{{- end -}}
+{{- end }}

@@ -1,0 +1,92 @@
+{{/* What several templates of the agent share. */}}
+
+{{- define "banyan.agent.name" -}}
+{{- if gt (len .Release.Name) 53 -}}
+{{- fail (printf "the name of the release, %s, is longer than 53 characters: choose a shorter one" .Release.Name) -}}
+{{- end -}}
+{{- .Release.Name -}}
+{{- end }}
+
+{{- define "banyan.agent.selector" -}}
+app.kubernetes.io/name: banyan-agent
+app.kubernetes.io/instance: {{ include "banyan.agent.name" . }}
+{{- end }}
+
+{{- define "banyan.agent.labels" -}}
+{{ include "banyan.agent.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- end }}
+
+{{/* Of the namespace too: two releases of one name do not share it. */}}
+{{- define "banyan.agent.clusterName" -}}
+{{ .Release.Namespace }}-{{ include "banyan.agent.name" . }}
+{{- end }}
+
+{{- define "banyan.agent.identitySecret" -}}
+{{ .Values.agent.identity.secretName | default (printf "%s-identity" (include "banyan.agent.name" .)) }}
+{{- end }}
+
+{{- define "banyan.agent.proxySecret" -}}
+{{- if .Values.agent.proxy.secretName -}}
+{{ .Values.agent.proxy.secretName }}
+{{- else if .Values.agent.proxy.url -}}
+{{ include "banyan.agent.name" . }}-proxy
+{{- end -}}
+{{- end }}
+
+{{- define "banyan.agent.leaseName" -}}
+{{ .Values.agent.lease.name | default (include "banyan.agent.name" .) }}
+{{- end }}
+
+{{- define "banyan.agent.leaseNamespace" -}}
+{{ .Values.agent.lease.namespace | default .Release.Namespace }}
+{{- end }}
+
+{{- define "banyan.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end }}
+
+{{/* The configuration of an agent: edge-agent/config.ts says what it may have. */}}
+{{- define "banyan.agent.config" -}}
+{{- $agent := .Values.agent -}}
+{{- $names := splitList ":" $agent.path -}}
+path: {{ $agent.path | quote }}
+data: /data
+logLevel: {{ $agent.logLevel }}
+parent:
+  address: {{ $agent.parent.address | quote }}
+  path: {{ join ":" (initial $names) | quote }}
+  {{- with $agent.parent.siblings }}
+  siblings: {{ toJson . }}
+  {{- end }}
+link:
+  transport: {{ $agent.link.transport }}
+  terminatedTls: {{ $agent.link.terminatedTls }}
+  {{- if $agent.link.ca }}
+  ca: /etc/banyan/config/link-ca.crt
+  {{- end }}
+pki:
+  ca: /etc/banyan/identity/ca.crt
+  cert: /etc/banyan/identity/tls.crt
+  key: /etc/banyan/identity/tls.key
+api:
+  host: {{ $agent.api.host | quote }}
+  port: {{ int $agent.api.port }}
+limits:
+  deletions:
+    entries: {{ int64 $agent.deletions.entries }}
+    fraction: {{ toJson $agent.deletions.fraction }}
+cluster:
+  kubernetes:
+    {{- if $agent.cluster.uid }}
+    uid: {{ $agent.cluster.uid | quote }}
+    {{- end }}
+    lease:
+      namespace: {{ include "banyan.agent.leaseNamespace" . }}
+      name: {{ include "banyan.agent.leaseName" . }}
+    limits:
+      requestsPerSecond: {{ toJson $agent.cluster.requestsPerSecond }}
+      inFlight: {{ int64 $agent.cluster.inFlight }}
+{{- end }}

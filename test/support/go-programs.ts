@@ -1,0 +1,69 @@
+/** Programs from Go modules of the project, built once and kept outside the checkout by the hash of what they are built from. */
+import { execFile, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+export interface GoModule {
+  /** It has go.mod and go.sum. */
+  readonly directory: string;
+  /** What to build, by the name of the program. */
+  readonly packages: Readonly<Record<string, string>>;
+  /** Without libc: for an image that has none. */
+  readonly isStatic?: boolean;
+  /** What a release sets while it links: value by variable. */
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
+/** From nothing on two cores a control plane takes ten minutes; a machine under load may need three times that. */
+const buildMsMax = 40 * 60_000;
+
+/** Where they are once they are built. */
+export function directoryOf(name: string, modules: readonly GoModule[]): string {
+  const hash = createHash('sha256');
+  for (const { directory } of modules) hash.update(readFileSync(join(directory, 'go.sum')));
+  const cache = process.env.XDG_CACHE_HOME || join(homedir(), '.cache');
+  return join(cache, 'banyan', `${name}-${hash.digest('hex').slice(0, 16)}`);
+}
+
+/** For the titles of what can't run: a test says why. Undefined: they are there, or can be built. */
+export function withoutGo(name: string, modules: readonly GoModule[]): string | undefined {
+  if (existsSync(directoryOf(name, modules)) || spawnSync('go', ['version']).status === 0) return undefined;
+  return `there is no Go on this machine to build ${name} with`;
+}
+
+/** Into a directory beside, renamed when whole: two that build at once do work twice and harm nothing. */
+export async function builtOnce(name: string, modules: readonly GoModule[]): Promise<string> {
+  const built = directoryOf(name, modules);
+  if (existsSync(built)) return built;
+  const making = `${built}.${process.pid}`;
+  mkdirSync(making, { recursive: true });
+  try {
+    for (const one of modules) await build(one, making);
+    if (!existsSync(built)) renameSync(making, built);
+  } finally {
+    rmSync(making, { recursive: true, force: true });
+  }
+  return built;
+}
+
+async function build({ directory, packages, isStatic, variables = {} }: GoModule, out: string): Promise<void> {
+  const set = Object.entries({ ...versionOf(directory), ...variables }).map(([name, value]) => ` -X ${name}=${value}`);
+  const flags = `-s -w${set.join('')}`;
+  for (const [program, path] of Object.entries(packages)) {
+    await promisify(execFile)('go', ['build', '-ldflags', flags, '-o', join(out, program), path], {
+      cwd: directory,
+      timeout: buildMsMax,
+      maxBuffer: 1 << 24,
+      env: { ...process.env, ...(isStatic ? { CGO_ENABLED: '0' } : {}) },
+    });
+  }
+}
+
+/** Without it the programs of Kubernetes call themselves v0.0.0, and others doubt what they can do. */
+function versionOf(directory: string): Readonly<Record<string, string>> {
+  const version = /k8s\.io\/kubernetes (v\S+)/.exec(readFileSync(join(directory, 'go.mod'), 'utf8'))?.[1];
+  return version === undefined ? {} : { 'k8s.io/component-base/version.gitVersion': version };
+}

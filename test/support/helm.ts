@@ -1,0 +1,53 @@
+/** Stock helm, from its Go module. */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import { builtOnce, type GoModule, withoutGo } from './go-programs.ts';
+
+export interface Ran {
+  readonly code: number;
+  readonly out: string;
+  /** Without what it said beside. */
+  readonly stdout: string;
+}
+
+const name = 'helm';
+const modules: readonly GoModule[] = [
+  {
+    directory: join(import.meta.dirname, 'helm'),
+    packages: { helm: 'helm.sh/helm/v3/cmd/helm' },
+    // For which cluster it renders where it asks none; otherwise it takes one that is years old.
+    variables: {
+      'helm.sh/helm/v3/pkg/chartutil.k8sVersionMajor': '1',
+      'helm.sh/helm/v3/pkg/chartutil.k8sVersionMinor': '34',
+      'helm.sh/helm/v3/pkg/lint/rules.k8sVersionMajor': '1',
+      'helm.sh/helm/v3/pkg/lint/rules.k8sVersionMinor': '34',
+    },
+  },
+];
+
+/** For the titles of what can't run: a test says why. */
+export const withoutHelm = withoutGo(name, modules);
+
+/** With nothing of the home directory of who runs it. */
+export class Helm {
+  readonly #program: string;
+  readonly #home: string;
+
+  private constructor(program: string, home: string) {
+    this.#program = program;
+    this.#home = home;
+  }
+
+  static async find(home: string): Promise<Helm> {
+    return new Helm(join(await builtOnce(name, modules), 'helm'), home);
+  }
+
+  run(...args: readonly string[]): Ran {
+    const directories = Object.fromEntries(
+      ['CACHE', 'CONFIG', 'DATA'].map((kind) => [`HELM_${kind}_HOME`, join(this.#home, kind.toLowerCase())]),
+    );
+    const env = { ...process.env, ...directories };
+    const { status, stdout, stderr } = spawnSync(this.#program, args, { encoding: 'utf8', timeout: 120_000, env });
+    return { code: status ?? -1, out: `${stdout}${stderr}`, stdout };
+  }
+}
