@@ -1,0 +1,214 @@
+/** The image and the chart on a real node: kubelet and containerd run the pod of the DaemonSet, which joins a relay of this machine. */
+import { execFile } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { withoutControlPlane } from '../support/control-plane/binaries.ts';
+import { ControlPlane } from '../support/control-plane/control-plane.ts';
+import { Helm, withoutHelm } from '../support/helm.ts';
+import { withoutNode } from '../support/kubelet/programs.ts';
+import { RealNode } from '../support/kubelet/real-node.ts';
+import { banyan, fixture, kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+
+const missing = withoutKubectl ?? withoutControlPlane() ?? withoutHelm ?? withoutNode();
+const why = missing ? ` [not run: ${missing}]` : '';
+/** The programs may have to be built first. */
+const buildMsMax = 3_600_000;
+const [release, namespace] = ['banyan-agent', 'banyan'];
+const path = 'eu:rivoli';
+const image = { repository: 'banyan.test/banyan', tag: 'test' };
+/** At which pods reach the relay. */
+const relayPort = 7443;
+
+describe.skipIf(missing)(`the agent on a real node${why}`, () => {
+  const directory = mkdtempSync(join(tmpdir(), 'by-'));
+  const tree = new LocalTree(join(directory, 'topology.yaml'));
+  let plane: ControlPlane;
+  let node: RealNode;
+  let helm: Helm;
+
+  const site = (...args: string[]): string => {
+    const { code, out } = kubectlBy(plane.kubeconfig, args);
+    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${out}`);
+    return out;
+  };
+  const pods = () =>
+    site('get', 'pods', '-n', namespace, '-l', `app.kubernetes.io/instance=${release}`, '-o', 'name')
+      .trim()
+      .split('\n')
+      .filter(Boolean)
+      .map((name) => name.replace('pod/', ''));
+  const isReady = (pod: string) =>
+    site('get', 'pod', pod, '-n', namespace, '-o', 'jsonpath={.status.conditions[?(@.type=="Ready")].status}') ===
+    'True';
+  const price = () => {
+    const { code, out } = kubectlBy(plane.kubeconfig, [
+      'get',
+      'cm',
+      'prices',
+      '-n',
+      'shop',
+      '-o',
+      'jsonpath={.data.bread}',
+    ]);
+    return code === 0 ? out : undefined;
+  };
+  const setPrice = (bread: string) =>
+    tree.ok('space/center/retail', 'patch', 'cm', 'prices', '-n', 'shop', '-p', JSON.stringify({ data: { bread } }));
+  const holder = () => site('get', 'lease', release, '-n', namespace, '-o', 'jsonpath={.spec.holderIdentity}');
+
+  beforeAll(async () => {
+    writeFileSync(join(directory, 'topology.yaml'), stringify(topology));
+    helm = await Helm.find(join(directory, 'helm'));
+    const archive = join(directory, 'image.tar');
+    const built = promisify(execFile)(process.execPath, [
+      fixture('deploy/image/build.ts'),
+      '--out',
+      archive,
+      '--name',
+      `${image.repository}:${image.tag}`,
+    ]);
+    [plane] = await Promise.all([ControlPlane.start({ directory: join(directory, 'plane') }), tree.up(), built]);
+    // It would play the pods of this node too.
+    await plane.stopComponents(['kwok']);
+    const { mesh } = parse(readFileSync(join(tree.data, 'config/eu.yaml'), 'utf8')) as { mesh: { port: number } };
+    node = await RealNode.start({
+      directory: join(directory, 'n'),
+      name: 'till-1',
+      kubeconfig: plane.kubeconfig,
+      ways: { [relayPort]: mesh.port },
+    });
+    node.import(archive);
+    await until('the node is ready', () => /\bReady\b/.test(kubectlBy(plane.kubeconfig, ['get', 'nodes']).out));
+  }, buildMsMax);
+  afterAll(async () => {
+    await node?.[Symbol.asyncDispose]();
+    await tree[Symbol.asyncDispose]();
+    await plane?.[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+  }, 60_000);
+
+  it('joins its parent, by what banyan enroll has written, and is ready', async () => {
+    site('create', 'namespace', namespace);
+    const enrolled = banyan('enroll', path, '--label', 'env=prod', '--data', tree.data);
+    expect(kubectlBy(plane.kubeconfig, ['apply', '-n', namespace, '-f', '-'], enrolled.out).code).toBe(0);
+    const values = {
+      image: { ...image, pullPolicy: 'Never' },
+      agent: {
+        path,
+        parent: { address: `${node.address}:${relayPort}` },
+        identity: { secretName: 'banyan-identity' },
+        data: { hostPath: join(directory, 'n/data') },
+      },
+    };
+    writeFileSync(join(directory, 'values.yaml'), stringify(values));
+    const where = ['-n', namespace, '--kubeconfig', plane.kubeconfig];
+    const installed = helm.run(
+      'install',
+      release,
+      fixture('deploy/chart'),
+      '-f',
+      join(directory, 'values.yaml'),
+      ...where,
+    );
+    expect([installed.code, installed.out]).toEqual([0, expect.stringContaining('begins on every node')]);
+    await until('the pod is ready', () => pods().some(isReady), 90);
+    await until('it is active', () => holder().startsWith(`${pods()[0]}_`));
+    await until('it has joined', () => /rivoli .*Connected/.test(banyan('tree', '--data', tree.data).out));
+  }, 120_000);
+
+  it('runs as nobody: without capabilities, with filtered system calls, on files that nobody can write', () => {
+    const pid = node.pidOf(pods()[0]!, 'agent');
+    const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+    const field = (name: string) => new RegExp(`^${name}:\\s+(.*)$`, 'm').exec(status)?.[1];
+    expect({
+      uid: field('Uid'),
+      gid: field('Gid'),
+      capabilities: ['CapEff', 'CapPrm', 'CapBnd'].map(field),
+      noNewPrivileges: field('NoNewPrivs'),
+      seccomp: field('Seccomp'),
+    }).toEqual({
+      uid: Array(4).fill('65532').join('\t'),
+      gid: Array(4).fill('65532').join('\t'),
+      capabilities: Array(3).fill('0000000000000000'),
+      noNewPrivileges: '1',
+      seccomp: '2',
+    });
+    const mounts = readFileSync(`/proc/${pid}/mountinfo`, 'utf8')
+      .split('\n')
+      .map((line) => line.split(' '));
+    expect(mounts.find((words) => words[4] === '/')?.[5]).toMatch(/^ro\b/);
+    // Its data, and what kubelet writes for it. /dev/shm and /dev/termination-log come with every pod.
+    const writable = mounts.filter(
+      (words) => /^rw\b/.test(words[5] ?? '') && !/^\/(dev|proc|sys)\b/.test(words[4] ?? ''),
+    );
+    expect(writable.map((words) => words[4])).toEqual(['/data', '/etc/hosts']);
+    expect(existsSync(`/proc/${pid}/root/bin/sh`)).toBe(false);
+  });
+
+  it('brings to its cluster what a placement says', async () => {
+    tree.ok('space/center/retail', 'create', 'namespace', 'shop');
+    tree.ok('space/center/retail', 'create', 'configmap', 'prices', '-n', 'shop', '--from-literal=bread=1');
+    expect(tree.apply('space/center/retail', placement).code).toBe(0);
+    await until('it is there', () => price() === '1');
+    await until('the center counts it', () => {
+      const epl = tree.json<{ status?: { display?: string } }>('space/center/retail', 'epl', 'shop');
+      return epl?.status?.display === 'available 1/1';
+    });
+  }, 60_000);
+
+  it('ends in order when its pod is deleted, and the next one goes on with its store, also without a parent', async () => {
+    const [before] = pods();
+    const parent = tree.pid('eu');
+    process.kill(parent, 'SIGSTOP');
+    try {
+      site('delete', 'pod', before!, '-n', namespace, '--wait=true');
+      // It was taken away when nobody was there.
+      if (price() !== undefined) site('delete', 'cm', 'prices', '-n', 'shop');
+      await until('it is there again', () => price() === '1');
+    } finally {
+      process.kill(parent, 'SIGCONT');
+    }
+    expect(pods()).not.toContain(before);
+    await until('the next one is ready', () => pods().some(isReady));
+    setPrice('2');
+    await until('a change arrives', () => price() === '2');
+  }, 90_000);
+
+  it('comes back by itself when its process is killed', async () => {
+    const [pod] = pods();
+    const killed = node.pidOf(pod!, 'agent');
+    process.kill(killed!, 'SIGKILL');
+    setPrice('3');
+    await until('a change arrives', () => price() === '3');
+    expect(pods()).toEqual([pod]);
+    expect(node.pidOf(pod!, 'agent')).not.toBe(killed);
+  }, 90_000);
+
+  it('leaves what it has brought when it is uninstalled', async () => {
+    const where = ['-n', namespace, '--kubeconfig', plane.kubeconfig];
+    expect(helm.run('uninstall', release, ...where, '--wait').code).toBe(0);
+    await until('the pod has gone', () => pods().length === 0);
+    expect(price()).toBe('3');
+  }, 90_000);
+});
+
+const topology = {
+  apiVersion: 'banyan.io/v1alpha1',
+  kind: 'Topology',
+  metadata: { name: 'node' },
+  spec: { center: { spaces: [{ name: 'retail', type: 'Workload' }] }, relays: [{ name: 'eu' }], clusters: [] },
+};
+
+const placement = {
+  apiVersion: 'edge.banyan.io/v1alpha1',
+  kind: 'EdgePlacement',
+  metadata: { name: 'shop' },
+  spec: {
+    locationSelectors: [{ matchLabels: { env: 'prod' } }],
+    downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['shop'] }],
+  },
+};

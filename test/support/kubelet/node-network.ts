@@ -1,0 +1,75 @@
+/** The network of a real node: a namespace with addresses that lead nowhere, a bridge for pods, and the ways out that were asked for. */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+/** Of this machine, as pods and kubelet see it. */
+export const nodeAddress = '10.213.77.1';
+/** The first address of the range of services, under which every pod looks for the API server; see control-plane.ts. */
+export const apiAddress = '10.0.0.1';
+const podRange = '10.213.78.0/24';
+
+export class NodeNetwork implements Disposable {
+  readonly #namespace = `banyan-node-${process.pid}`;
+  readonly #passages: ChildProcess[] = [];
+
+  make(): void {
+    ip('netns', 'add', this.#namespace);
+    const at = (...args: string[]) => ip('-n', this.#namespace, ...args);
+    at('link', 'set', 'lo', 'up');
+    // kubelet takes no address of loopback for the node's own.
+    at('link', 'add', 'outside', 'type', 'veth', 'peer', 'name', 'nowhere');
+    at('link', 'set', 'nowhere', 'up');
+    at('address', 'add', `${nodeAddress}/24`, 'dev', 'outside');
+    at('address', 'add', `${apiAddress}/32`, 'dev', 'outside');
+    at('link', 'set', 'outside', 'up');
+    at('route', 'add', 'default', 'dev', 'outside');
+  }
+
+  /** The words that run a program in it. What else it sees is this machine's: `ip netns exec` would take the control groups away. */
+  get at(): readonly [string, string] {
+    return ['nsenter', `--net=/run/netns/${this.#namespace}`];
+  }
+
+  /** Ports of loopback, by the address that is asked for in it: `10.0.0.1:443`. */
+  open(directory: string, ways: Readonly<Record<string, number>>): void {
+    const sockets = Object.entries(ways).map(([inside, port], i) => ({
+      inside,
+      outside: `127.0.0.1:${port}`,
+      socket: join(directory, `way-${i}.sock`),
+    }));
+    this.#pass(
+      [],
+      sockets.map(({ socket, outside }) => `${socket}=${outside}`),
+    );
+    this.#pass(
+      this.at,
+      sockets.map(({ inside, socket }) => `${inside}=${socket}`),
+    );
+  }
+
+  /** As containerd wants it: https://www.cni.dev/docs/spec/#section-1-network-configuration-format */
+  pods(directory: string): object {
+    const ipam = {
+      type: 'host-local',
+      ranges: [[{ subnet: podRange }]],
+      routes: [{ dst: '0.0.0.0/0' }],
+      dataDir: join(directory, 'addresses'),
+    };
+    return { cniVersion: '1.0.0', name: 'pods', plugins: [{ type: 'bridge', bridge: 'pods', isGateway: true, ipam }] };
+  }
+
+  [Symbol.dispose](): void {
+    for (const passage of this.#passages) passage.kill('SIGKILL');
+    spawnSync('ip', ['netns', 'del', this.#namespace]);
+  }
+
+  #pass(where: readonly string[], ways: readonly string[]): void {
+    const [program, ...args] = [...where, process.execPath, join(import.meta.dirname, 'passage.ts'), ...ways];
+    this.#passages.push(spawn(program!, args, { stdio: ['ignore', 'inherit', 'inherit'] }));
+  }
+}
+
+function ip(...args: readonly string[]): void {
+  const { status, stderr, error } = spawnSync('ip', args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`ip ${args.join(' ')}: ${error?.message ?? stderr}`);
+}

@@ -1,0 +1,71 @@
+/** What a real node of a cluster is made of, and why a machine can't be one. */
+import { spawnSync } from 'node:child_process';
+import { accessSync, constants, existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { builtOnce, type GoModule, withoutGo } from '../go-programs.ts';
+import { withoutHosts } from '../hosts.ts';
+
+/** Debian keeps some of them where only root looks. */
+const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin'];
+/** Of the package containernetworking-plugins; the second is where others unpack them. */
+const networkFolders = ['/usr/lib/cni', '/opt/cni/bin'];
+const networkPlugins = ['bridge', 'host-local', 'loopback'];
+const name = 'kubelet';
+const modules: readonly GoModule[] = [
+  { directory: import.meta.dirname, packages: { kubelet: 'k8s.io/kubernetes/cmd/kubelet' } },
+  { directory: import.meta.dirname, packages: { pause: './pause' }, isStatic: true },
+];
+
+export interface Programs {
+  readonly kubelet: string;
+  readonly pause: string;
+  readonly containerd: string;
+  readonly ctr: string;
+  /** A folder. */
+  readonly networkPlugins: string;
+}
+
+/** For the titles of what can't run: a test says why. Undefined: it can, perhaps after a build. */
+export function withoutNode(): string | undefined {
+  if (process.platform !== 'linux') return 'a node of a cluster is Linux';
+  if (withoutHosts) return withoutHosts;
+  const lacking = ['containerd', 'ctr', 'runc'].find((program) => !find(program));
+  if (lacking) return `there is no ${lacking} on this machine: .ci/run installs it`;
+  if (!networkFolder()) return `there are no network plugins in ${networkFolders.join(' or ')}: .ci/run installs them`;
+  return withoutControlGroups() ?? withoutGo(name, modules);
+}
+
+export async function nodePrograms(): Promise<Programs> {
+  const problem = withoutNode();
+  if (problem) throw new Error(problem);
+  const built = await builtOnce(name, modules);
+  return {
+    kubelet: join(built, 'kubelet'),
+    pause: join(built, 'pause'),
+    containerd: find('containerd')!,
+    ctr: find('ctr')!,
+    networkPlugins: networkFolder()!,
+  };
+}
+
+function find(program: string): string | undefined {
+  return folders.map((folder) => join(folder, program)).find((file) => existsSync(file));
+}
+
+function networkFolder(): string | undefined {
+  return networkFolders.find((folder) => networkPlugins.every((plugin) => existsSync(join(folder, plugin))));
+}
+
+/** Either version of them, as long as groups can be made: a container of many a CI may only read. */
+function withoutControlGroups(): string | undefined {
+  const controller = ['/sys/fs/cgroup/memory', '/sys/fs/cgroup'].find((folder) =>
+    existsSync(join(folder, 'cgroup.procs')),
+  );
+  try {
+    accessSync(controller ?? '', constants.W_OK);
+    const mounted = spawnSync('findmnt', ['-no', 'OPTIONS', '-T', controller!], { encoding: 'utf8' }).stdout;
+    return /(^|,)ro(,|$)/.test(mounted) ? `${controller} is mounted read-only` : undefined;
+  } catch {
+    return 'control groups can not be made on this machine';
+  }
+}
