@@ -1,0 +1,353 @@
+/** The chart: what it refuses, what the API server says of it, and that the rights which it gives are those that an agent needs. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, parseAllDocuments, stringify } from 'yaml';
+import { createAuthority } from '../../core/identity/authority.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { systemRandom } from '../../core/runtime/random.ts';
+import { parseAgentConfig } from '../../edge-agent/config.ts';
+import { withoutControlPlane } from '../support/control-plane/binaries.ts';
+import { ControlPlane } from '../support/control-plane/control-plane.ts';
+import { furnish } from '../support/control-plane/furniture.ts';
+import { Helm, withoutHelm } from '../support/helm.ts';
+import { banyan, fixture, kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+
+const missing = withoutKubectl ?? withoutControlPlane() ?? withoutHelm;
+const why = missing ? ` [not run: ${missing}]` : '';
+/** The programs may have to be built first. */
+const buildMsMax = 3_600_000;
+const chart = fixture('deploy/chart');
+const [release, namespace] = ['banyan-agent', 'banyan'];
+const path = 'eu:rivoli';
+const pem = '-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n';
+/** The least that has to be given. */
+const least = {
+  path,
+  parent: { address: 'relay.example.com:7443' },
+  identity: { secretName: 'banyan-identity' },
+};
+const kind = (apiGroup: string, ...resources: string[]) => ({ apiGroups: [apiGroup], resources });
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec?: { readonly template?: { readonly spec: object } };
+}
+
+describe.skipIf(missing)(`the chart${why}`, () => {
+  const directory = mkdtempSync(join(tmpdir(), 'banyan-chart-'));
+  const tree = new LocalTree(join(directory, 'topology.yaml'));
+  let helm: Helm;
+  let plane: ControlPlane;
+  let agent: ChildProcess | undefined;
+  let valueFiles = 0;
+
+  const withValues = (agentValues: object, values: object = {}): string[] => {
+    const file = join(directory, `values-${valueFiles++}.yaml`);
+    writeFileSync(file, stringify({ ...values, agent: agentValues }));
+    return ['-f', file];
+  };
+  const render = (agentValues: object): Manifest[] => {
+    const { code, out, stdout } = helm.run('template', release, chart, '-n', namespace, ...withValues(agentValues));
+    if (code !== 0) throw new Error(out);
+    return parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
+  };
+  const configOf = (manifests: readonly Manifest[]) =>
+    parseAgentConfig(manifests.find((one) => one.kind === 'ConfigMap')?.data?.['agent.yaml'] ?? '', 'agent.yaml');
+  const site = (args: readonly string[], input?: string): string => {
+    const { code, out } = kubectlBy(plane.kubeconfig, args, input);
+    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${out}`);
+    return out;
+  };
+  const toCluster = (...args: string[]) => helm.run(...args, '-n', namespace, '--kubeconfig', plane.kubeconfig);
+  const failures = () =>
+    tree.json<{ status?: { failures?: { path: string; reason: string; message: string }[] } }>(
+      'space/center/retail',
+      'epl',
+      'shop',
+    )?.status?.failures ?? [];
+
+  beforeAll(async () => {
+    writeFileSync(join(directory, 'topology.yaml'), stringify(topology));
+    helm = await Helm.find(join(directory, 'helm'));
+    [plane] = await Promise.all([ControlPlane.start({ directory: join(directory, 'plane') }), tree.up()]);
+    furnish(plane, { nodes: 2, volumes: 0 });
+    site(['create', 'namespace', namespace]);
+  }, buildMsMax);
+  afterAll(async () => {
+    agent?.kill('SIGKILL');
+    await tree[Symbol.asyncDispose]();
+    await plane?.[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+  }, 60_000);
+
+  it('is clean, and belongs to this version', () => {
+    const { code, out } = helm.run('lint', '--strict', chart, ...withValues(least));
+    expect([code, out]).toEqual([0, expect.stringContaining('0 chart(s) failed')]);
+    const { version, appVersion } = parse(readFileSync(join(chart, 'Chart.yaml'), 'utf8')) as Record<string, string>;
+    const program = JSON.parse(readFileSync(fixture('package.json'), 'utf8')) as { version: string };
+    expect([version, appVersion]).toEqual([program.version, program.version]);
+  });
+
+  it.each([
+    [{}, /agent\.path is missing.*--set agent\.path=/],
+    [{ ...least, path: 'EU' }, /agent\.path: "EU" is no path.*such as eu:paris:store-17/],
+    [{ ...least, parent: {} }, /agent\.parent\.address is missing/],
+    [
+      { ...least, parent: { address: 'https://a:1' } },
+      /agent\.parent\.address: "https:\/\/a:1" is no address: host:port/,
+    ],
+    [{ ...least, parent: { address: 'a:1', siblings: ['b'] } }, /agent\.parent\.siblings\[0\]: "b" is no address/],
+    [{ ...least, identity: {} }, /agent\.identity is missing: name the Secret/],
+    [{ ...least, identity: { ca: pem, cert: pem } }, /agent\.identity is missing/],
+    [{ ...least, identity: { secretName: 'a', ca: pem } }, /agent\.identity has a secretName and certificates too/],
+    [{ ...least, identity: { ca: pem, cert: '/a/file', key: pem } }, /agent\.identity\.cert is no PEM.*--set-file/],
+    [{ ...least, link: { ca: 'x' } }, /agent\.link\.ca is no PEM/],
+    [{ ...least, link: { transport: 'http' } }, /agent\/link\/transport.*'auto', 'grpc', 'websocket'/],
+    [{ ...least, proxy: { url: 'proxy:3128' } }, /agent\.proxy\.url is no proxy's: http:\/\/user:password@host:port/],
+    [{ ...least, proxy: { url: 'http://a:1', secretName: 'b' } }, /agent\.proxy has a url and a secretName/],
+    [{ ...least, data: { hostPath: 'relative' } }, /agent\.data\.hostPath: "relative" is no folder/],
+    [{ ...least, data: { hostPath: '/a/../../etc' } }, /agent\.data\.hostPath.*has a \.\. in it/],
+    [{ ...least, rights: { kinds: [] } }, /agent\.rights\.kinds is empty.*clusterAdmin/],
+    [{ ...least, rights: { kinds: [{ resources: ['pods'] }] } }, /agent\/rights\/kinds\/0.*apiGroups/],
+    [{ ...least, rights: { kinds: [kind('', 'Pods')] } }, /agent\/rights\/kinds\/0\/resources\/0.*Pods/],
+    [{ ...least, replicas: 2 }, /agent.*'replicas' not allowed/],
+    [{ ...least, api: { port: 443 } }, /agent\/api\/port.*443/],
+    [{ ...least, lease: { name: 'Not A Name' } }, /agent\/lease\/name/],
+  ])('refuses %j with the field and what to do', (values, words) => {
+    const { code, out } = helm.run('template', release, chart, '-n', namespace, ...withValues(values));
+    expect([code, out.replaceAll('\n', ' ')]).toEqual([1, expect.stringMatching(words)]);
+  });
+
+  it('gives the agent a configuration that it accepts, with what the agent itself would take for the rest', () => {
+    const config = configOf(render(least));
+    const bare = parseAgentConfig(
+      stringify({
+        path,
+        data: '/data',
+        parent: { address: 'relay.example.com:7443', path: 'eu' },
+        pki: Object.fromEntries(
+          Object.entries({ ca: 'ca.crt', cert: 'tls.crt', key: 'tls.key' }).map(([name, file]) => [
+            name,
+            `/etc/banyan/identity/${file}`,
+          ]),
+        ),
+        limits: {},
+        api: { host: '0.0.0.0', port: 8443 },
+        cluster: { kubernetes: { lease: { namespace, name: release } } },
+      }),
+      'bare.yaml',
+    );
+    expect(config).toEqual(bare);
+    const full = configOf(
+      render({
+        ...least,
+        path: 'hq',
+        parent: { address: '[2001:db8::1]:7443', siblings: ['10.0.0.2:7443'] },
+        link: { transport: 'websocket', terminatedTls: true, ca: pem },
+        cluster: { uid: '0b8a', requestsPerSecond: 12.5, inFlight: 4 },
+        deletions: { entries: 2_000_000, fraction: 0 },
+        lease: { name: 'one', namespace: 'kube-system' },
+        logLevel: 'debug',
+        api: { host: '::', port: 9443 },
+      }),
+    );
+    expect(full).toMatchObject({
+      path: 'hq',
+      logLevel: 'debug',
+      parent: { address: '[2001:db8::1]:7443', path: '', siblings: ['10.0.0.2:7443'] },
+      link: { transport: 'websocket', terminatedTls: true, ca: '/etc/banyan/config/link-ca.crt' },
+      limits: { deletions: { entries: 2_000_000, fraction: 0 } },
+      api: { host: '::', port: 9443 },
+      cluster: {
+        kubernetes: {
+          uid: '0b8a',
+          lease: { name: 'one', namespace: 'kube-system' },
+          limits: { requestsPerSecond: 12.5, inFlight: 4 },
+        },
+      },
+    });
+  });
+
+  it('is accepted by the API server without a word, object by object, with few values and with all', async () => {
+    const { certPem, keyPem } = await createAuthority('chart', { clock: systemClock, random: systemRandom });
+    const all = {
+      ...least,
+      identity: { ca: certPem, cert: certPem, key: keyPem },
+      link: { ca: certPem },
+      proxy: { url: 'http://user:secret@proxy.example.com:3128', noProxy: '.example.com' },
+      rights: { clusterAdmin: true },
+      data: { type: 'emptyDir' },
+      tolerations: [{ operator: 'Exists' }],
+      affinity: { nodeAffinity: {} },
+      hostNetwork: true,
+      podLabels: { team: 'platform' },
+      podAnnotations: { 'example.com/note': 'seen' },
+      priorityClassName: '',
+    };
+    for (const values of [least, all]) {
+      for (const manifest of render(values)) {
+        const args = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'];
+        const { code, out } = kubectlBy(plane.kubeconfig, args, JSON.stringify(manifest));
+        const { kind: what, metadata } = manifest;
+        expect([code, out.trim()]).toEqual([0, expect.stringMatching(`^\\S+/${metadata.name} serverside-applied.*$`)]);
+        // A password stands in no other object.
+        if (what !== 'Secret') expect(JSON.stringify(manifest)).not.toContain('secret@');
+      }
+    }
+  });
+
+  it('installs, with a place in the tree from banyan enroll', () => {
+    const enrolled = banyan('enroll', path, '--label', 'env=prod', '--data', tree.data);
+    expect(enrolled.code).toBe(0);
+    site(['apply', '-n', namespace, '-f', '-'], enrolled.out);
+    const rights = { kinds: [kind('', 'namespaces', 'configmaps'), kind('apps', 'deployments')] };
+    const values = withValues({ ...least, rights });
+    const installed = toCluster('install', release, chart, ...values, '--wait', '--timeout', '60s');
+    expect([installed.code, installed.out]).toEqual([0, expect.stringContaining(`The agent of ${path} begins`)]);
+    const ready = ['get', 'daemonset', release, '-n', namespace, '-o', 'jsonpath={.status.numberReady}'];
+    // As kwok plays them; test/e2e/deploy-kubelet.test.ts has real ones.
+    expect(site(ready)).toBe('2');
+    expect(banyan('enroll', path, '--data', tree.data)).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/"eu:rivoli" is taken at node\/eu/),
+    });
+  }, 90_000);
+
+  it('makes pods that the strictest policy of a namespace lets in, where data is an emptyDir', () => {
+    site(['create', 'namespace', 'strict']);
+    site(['label', 'namespace', 'strict', 'pod-security.kubernetes.io/enforce=restricted']);
+    site(['create', 'serviceaccount', release, '-n', 'strict']);
+    const pod = (data: object) => {
+      const { spec } = render({ ...least, data }).find((one) => one.kind === 'DaemonSet')!;
+      const metadata = { name: 'agent', namespace: 'strict' };
+      const manifest = { apiVersion: 'v1', kind: 'Pod', metadata, spec: spec!.template!.spec };
+      const args = ['create', '--dry-run=server', '--validate=strict', '-f', '-'];
+      return kubectlBy(plane.kubeconfig, args, JSON.stringify(manifest));
+    };
+    expect(pod({ type: 'emptyDir' })).toMatchObject({ code: 0 });
+    const refused = pod({ type: 'hostPath' });
+    // What keeps data on the node takes: the folder, and the container that gives it to the agent.
+    expect(refused.out).toMatch(/restricted volume types \(volume "data" uses restricted volume type "hostPath"\)/);
+    expect(refused.out).toMatch(/container "give-data" must not include "CHOWN"/);
+    expect(refused.out).not.toMatch(/container "agent"|seccompProfile/);
+  });
+
+  it('gives the agent the rights that it needs for the kinds which are listed, and for no others', async () => {
+    agent = startAgent(tree, plane, join(directory, 'agent'), site);
+    tree.ok('space/center/retail', 'create', 'namespace', 'shop');
+    for (const args of [
+      ['configmap', 'prices', '--from-literal=bread=1'],
+      ['secret', 'generic', 'till', '--from-literal=pin=1'],
+      ['deployment', 'till', '--image=registry.example.com/till'],
+    ])
+      tree.ok('space/center/retail', 'create', ...args, '-n', 'shop');
+    expect(tree.apply('space/center/retail', placement).code).toBe(0);
+    await until(
+      'what is listed has come',
+      () => kubectlBy(plane.kubeconfig, ['get', 'cm/prices', 'deploy/till', '-n', 'shop']).code === 0,
+    );
+    const holder = site(['get', 'lease', release, '-n', namespace, '-o', 'jsonpath={.spec.holderIdentity}']);
+    expect(holder).toMatch(/^the-first_/);
+    await until('it is said of the other one', () => failures().length > 0);
+    expect(failures()).toEqual([
+      expect.objectContaining({
+        path,
+        reason: 'Forbidden',
+        message: expect.stringMatching(
+          /User "system:serviceaccount:banyan:banyan-agent" cannot \w+ resource "secrets" in API group ""/,
+        ),
+      }),
+    ]);
+    expect(failures()[0]?.message).toContain('till');
+  }, 60_000);
+
+  it('brings what was forbidden once an upgrade has listed it', async () => {
+    const rights = { kinds: [kind('', 'namespaces', 'configmaps', 'secrets'), kind('apps', 'deployments')] };
+    const upgraded = toCluster('upgrade', release, chart, ...withValues({ ...least, rights }));
+    expect([upgraded.code, upgraded.out]).toEqual([0, expect.stringContaining('has been upgraded')]);
+    await until(
+      'the secret has come',
+      () => kubectlBy(plane.kubeconfig, ['get', 'secret/till', '-n', 'shop']).code === 0,
+      90,
+    );
+    await until('nothing is wrong any more', () => failures().length === 0);
+    // All is taken away again as well.
+    tree.ok('space/center/retail', 'delete', 'epl', 'shop');
+    await until('the shop has gone', () => kubectlBy(plane.kubeconfig, ['get', 'namespace', 'shop']).code !== 0);
+  }, 120_000);
+
+  it('uninstalls without leaving rights behind', () => {
+    expect(toCluster('uninstall', release, '--wait').code).toBe(0);
+    const kinds = 'clusterroles,clusterrolebindings,roles,rolebindings,serviceaccounts,daemonsets,configmaps';
+    const left = ['get', kinds, '-A', '-l', 'app.kubernetes.io/instance=banyan-agent', '-o', 'name'];
+    expect(site(left).trim()).toBe('');
+  }, 90_000);
+});
+
+const topology = {
+  apiVersion: 'banyan.io/v1alpha1',
+  kind: 'Topology',
+  metadata: { name: 'chart' },
+  spec: { center: { spaces: [{ name: 'retail', type: 'Workload' }] }, relays: [{ name: 'eu' }], clusters: [] },
+};
+
+const placement = {
+  apiVersion: 'edge.banyan.io/v1alpha1',
+  kind: 'EdgePlacement',
+  metadata: { name: 'shop' },
+  spec: {
+    locationSelectors: [{ matchLabels: { env: 'prod' } }],
+    downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['shop'] }],
+  },
+};
+
+/** By what is in the cluster: the configuration of the chart, the Secret of its enrolment, a token of its service account. Paths and addresses are this machine's. */
+function startAgent(tree: LocalTree, plane: ControlPlane, directory: string, site: (args: string[]) => string) {
+  const read = <T>(...args: string[]) => JSON.parse(site(['get', ...args, '-n', namespace, '-o', 'json'])) as T;
+  mkdirSync(directory);
+  const write = (name: string, content: string) => {
+    const file = join(directory, name);
+    writeFileSync(file, content, { mode: 0o600 });
+    return file;
+  };
+  const { data: identity } = read<{ data: Record<string, string> }>('secret', least.identity.secretName);
+  const pki = Object.fromEntries(
+    Object.entries({ ca: 'ca.crt', cert: 'tls.crt', key: 'tls.key' }).map(([part, name]) => [
+      part,
+      write(name, Buffer.from(identity[name] ?? '', 'base64').toString()),
+    ]),
+  );
+  const admin = parse(readFileSync(plane.kubeconfig, 'utf8')) as { clusters: unknown[] };
+  const kubeconfig = write(
+    'kubeconfig',
+    stringify({
+      clusters: admin.clusters,
+      users: [{ name: 'agent', user: { token: site(['create', 'token', release, '-n', namespace]).trim() } }],
+      contexts: [{ name: 'agent', context: { cluster: 'cluster', user: 'agent' } }],
+      'current-context': 'agent',
+    }),
+  );
+  const { data: config } = read<{ data: Record<string, string> }>('configmap', release);
+  const whole = parse(config['agent.yaml'] ?? '') as {
+    parent: object;
+    cluster: { kubernetes: { lease: object } };
+  };
+  const { kubernetes } = whole.cluster;
+  const relay = parse(readFileSync(join(tree.data, 'config/eu.yaml'), 'utf8')) as { mesh: { port: number } };
+  const own = {
+    ...whole,
+    data: join(directory, 'data'),
+    logFile: join(directory, 'log'),
+    api: { host: '127.0.0.1', port: 0 },
+    pki,
+    parent: { ...whole.parent, address: `127.0.0.1:${relay.mesh.port}` },
+    cluster: { kubernetes: { ...kubernetes, kubeconfig, lease: { ...kubernetes.lease, identity: 'the-first' } } },
+  };
+  const args = [fixture('edge-agent/main.ts'), '--config', write('agent.yaml', stringify(own))];
+  return spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
+}
