@@ -228,13 +228,14 @@ export interface WaitsAttributes {
   readonly for: string;
 }
 
-/** What a node tells of itself in `node/PATH`; its parent adds session and lag when it hands a relay's entry on. */
+/** Why an agent's cluster can't be used, or not as it should be. */
 export interface TroubleAttributes {
   /** CamelCase. */
   readonly reason: string;
   readonly message: string;
 }
 
+/** What a node tells of itself in `node/PATH`; its parent adds session and lag when it hands a relay's entry on. */
 export interface NodeAttributes {
   readonly role: 'relay' | 'agent';
   readonly version: string;
