@@ -161,7 +161,9 @@ export class SimStore implements Store {
     return { usedBytes: 0, freeBytes: 0, diskFreeBytes: Number.POSITIVE_INFINITY };
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {}
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.flushed();
+  }
 
   #recorded(t: Transaction, changes: Change[]): Transaction {
     const { lies } = this.#ports;

@@ -1,6 +1,7 @@
 /** A simulated machine: its disk and its configuration stay, its processes come and go. What runs in them is the product's own assembly. */
 import type { Space } from '../../core/apiserver/space.ts';
 import { withReplica } from '../../core/identity/replica.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { silentLogger } from '../../core/runtime/logger.ts';
 import { SeededRandom } from '../../core/runtime/random.ts';
@@ -16,7 +17,7 @@ import { type NodeConfig, nodeConfigSchema } from '../../relay/config.ts';
 import { Node } from '../../relay/node.ts';
 import type { NodeApi } from '../../relay/node-ports.ts';
 import { type Change, Disk, SimStore, type StoreLies } from './disk.ts';
-import { Liar } from './liar/liar.ts';
+import { Liar, type LiarWays } from './liar/liar.ts';
 import { Life, lifeClock } from './life.ts';
 import type { PlannedNode } from './plan/tree.ts';
 import { seedOf } from './seeds.ts';
@@ -44,12 +45,14 @@ export class Host {
   life: Life;
   skewMs = 0;
   skewMaxMs = 0;
+  /** Wall time of the machine that signs. */
+  certifiedUntilMs = Number.POSITIVE_INFINITY;
   /** It is to run; a supervisor sees to it. */
   wanted = true;
   /** Tables of what was told by others: to which of them a liar has told something. */
   readonly deceived = new Set<string>();
-  /** Not the product runs here but a liar, with this for its chance. */
-  lie: number | undefined;
+  /** Not the product runs here but a liar. */
+  lie: LiarWays | undefined;
   /** It has left the tree for good. */
   isGone = false;
   /** Of several clones of one path, one after the other: which one. */
@@ -61,6 +64,9 @@ export class Host {
   streams: StreamRouter | undefined;
   #streamCounts: StreamCounts | undefined;
   #node: Node | undefined;
+  #store: SimStore | undefined;
+  #clock: Clock | undefined;
+  #isEnding = false;
   #boots = 0;
   #survives: number | undefined;
   #config: NodeConfig | undefined;
@@ -131,6 +137,40 @@ export class Host {
     this.life.end();
   }
 
+  /** As by SIGTERM: the process does what it has to, and what it wrote is on the disk. One that does not serve yet, or is no product, just ends. */
+  endInOrder(): void {
+    const { life } = this;
+    const process = this.agent ?? (this.spaces.has('') ? this.#node : undefined);
+    if (!life.alive || this.#isEnding) return;
+    if (!process) return this.crash(1);
+    this.world.note(`${this.title} is told to end`);
+    this.#isEnding = true;
+    life.run(
+      () => this.#dispose(process, life).catch((error: unknown) => this.failed(error)),
+      (error) => this.failed(error),
+    );
+  }
+
+  async #dispose(process: AsyncDisposable, life: Life): Promise<void> {
+    await process[Symbol.asyncDispose]();
+    await this.#store?.[Symbol.asyncDispose]();
+    if (!life.alive) return;
+    const { unflushed } = this.disk;
+    if (unflushed > 0)
+      this.world.violation('an end in order loses nothing', `${this.title} leaves ${unflushed} commits unflushed`);
+    this.crash(1);
+  }
+
+  /** Of the process that runs: what waits on it ends with it. */
+  get clock(): Clock {
+    return this.#clock ?? this.world.clock;
+  }
+
+  /** By its own idea of the time of day. */
+  get wallMs(): number {
+    return this.world.clock.wallMs() + this.skewMs;
+  }
+
   /** Something that the process did not expect came out of it: the product would end. */
   failed(error: unknown): void {
     if (!this.life.alive || (error as Error).name === 'Crash') return;
@@ -157,6 +197,8 @@ export class Host {
     this.streams = undefined;
     this.#streamCounts = undefined;
     this.#node = undefined;
+    this.#store = undefined;
+    this.#isEnding = false;
     this.world.ended(this);
     this.disk.crash(this.#survives ?? this.world.chance());
     this.#survives = undefined;
@@ -180,6 +222,8 @@ export class Host {
       committed: (changes: readonly Change[], before: MemoryStore) => world.committed(this, changes, before),
       lies: this.lies,
     });
+    this.#store = store;
+    this.#clock = clock;
     const soon = (run: () => void) => void clock.after(0, run);
     return { store, clock, random, soon, version: 'simulated' };
   }
@@ -246,7 +290,9 @@ export class Host {
       mount: (prefix, space) => void this.spaces.set(prefix.replace('/spaces/', ''), space),
       resolveWith: () => {},
       listen: async () => '',
-      [Symbol.asyncDispose]: async () => {},
+      [Symbol.asyncDispose]: async () => {
+        this.spaces = new Map();
+      },
     };
   }
 }

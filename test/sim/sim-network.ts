@@ -6,7 +6,7 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { decodeFrame, encodeFrame } from '../../core/wire/frames.ts';
 import type { Frame } from '../../core/wire/generated/mesh.ts';
-import type { Accept, Dialer, Link, LinkEvents, Listener, PeerIdentity } from '../../core/wire/link.ts';
+import type { Accept, Dialer, Expiry, Link, LinkEvents, Listener, PeerIdentity } from '../../core/wire/link.ts';
 import type { MeshNetwork } from '../../core/wire/network.ts';
 import { Rows } from './check/rows.ts';
 import type { Host } from './host.ts';
@@ -135,6 +135,8 @@ export class SimNetwork {
     if (!accept || line.cut || line.silent.child || line.silent.parent) {
       throw new BanyanError('Unavailable', `${child.id} does not reach ${parent.title}`);
     }
+    const { atMs, words } = expiryOf(child, parent);
+    if (Math.max(child.wallMs, parent.wallMs) >= atMs) throw new BanyanError('Unauthorized', words);
     const connection = new Connection(this, this.#world, ++this.#connections, child, parent);
     const taken = parent.life.run(
       () => connection.connect(events, accept(connection.parentEnd)),
@@ -204,6 +206,11 @@ export class Connection {
     this.#lives = { child: session?.lifeOf('child') ?? child.life, parent: session?.lifeOf('parent') ?? parent.life };
     this.childEnd = new End(this, 'child', identityOf(parent));
     this.parentEnd = new End(this, 'parent', identityOf(child));
+    const expiry = expiryOf(child, parent);
+    if (!session && expiry.atMs < Number.POSITIVE_INFINITY) {
+      this.childEnd.expiry = expiry;
+      this.parentEnd.expiry = expiry;
+    }
     if (!session) this.childEnd.openStream = (streamId, _apart, events) => network.openStream(this, streamId, events);
   }
 
@@ -391,6 +398,12 @@ function identityOf({ path, role, replica }: Host): PeerIdentity {
   return { path, role, ...(replica > 0 ? { replica } : {}) };
 }
 
+/** The first of both certificates. */
+function expiryOf(child: Host, parent: Host): Expiry {
+  const first = child.certifiedUntilMs < parent.certifiedUntilMs ? child : parent;
+  return { atMs: first.certifiedUntilMs, words: `the certificate of ${first.title} has expired` };
+}
+
 /** The protocol has to bear these twice; a second hello is another matter. */
 function comesTwice({ frame }: Frame): boolean {
   return frame?.$case === 'batch' || frame?.$case === 'ack' || frame?.$case === 'beat';
@@ -403,6 +416,7 @@ export class End implements Link {
   readonly connection: Connection;
   events: LinkEvents | undefined;
   openStream?: NonNullable<Link['openStream']>;
+  expiry?: Expiry;
   isClosing = false;
   /** By its own process, in words. */
   closedFor = '';

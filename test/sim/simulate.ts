@@ -3,6 +3,7 @@ import { acknowledged } from './check/acknowledged.ts';
 import { wrongAfterLoss } from './check/after-loss.ts';
 import { attachments } from './check/attachments.ts';
 import { bounds } from './check/bounds.ts';
+import { certificates } from './check/certificates.ts';
 import { notConverged } from './check/converged.ts';
 import { exposure } from './check/exposure.ts';
 import { fence } from './check/fence.ts';
@@ -12,6 +13,7 @@ import { quiet } from './check/quiet.ts';
 import { readiness } from './check/readiness.ts';
 import { resumeCost } from './check/resume-cost.ts';
 import { resumes } from './check/resumes.ts';
+import { returns } from './check/returns.ts';
 import { revived } from './check/revived.ts';
 import { tombstones } from './check/tombstones.ts';
 import { totals } from './check/totals.ts';
@@ -19,6 +21,7 @@ import { transmitted } from './check/transmitted.ts';
 import { watermarks } from './check/watermarks.ts';
 import type { StoreLies } from './disk.ts';
 import type { Host } from './host.ts';
+import { stillHeld, toRelease } from './model/held.ts';
 import { Releases } from './model/releases.ts';
 import { Performer } from './perform/perform.ts';
 import { releaseHeld } from './perform/releases.ts';
@@ -65,11 +68,13 @@ export async function simulate(plan: Plan, lies?: (host: Host) => StoreLies | un
     acknowledged,
     attachments,
     bounds,
+    certificates,
     fence,
     origins,
     readiness,
     resumeCost,
     resumes,
+    returns,
     revived,
     tombstones,
     totals,
@@ -125,6 +130,7 @@ async function heal(
     host.life.crashAtEffect = Number.POSITIVE_INFINITY;
     performer.perform({ do: 'mend', node: host.id });
     performer.perform({ do: 'truth', node: host.id });
+    if (host.certifiedUntilMs < Number.POSITIVE_INFINITY) performer.perform({ do: 'certify', node: host.id });
     if (dead.includes(host.id)) performer.perform({ do: 'cut', node: host.id });
     host.start();
     if (!host.isGone) performer.perform({ do: 'list', node: host.id });
@@ -135,15 +141,30 @@ async function heal(
   const deadPaths = dead.filter(isDead);
   const isCutOff = (path: string) =>
     world.hosts.get(path)?.isGone === true || deadPaths.some((one) => path === one || path.startsWith(`${one}:`));
-  const healedAtMs = world.nowMs;
-  const deadlineMs = healedAtMs + convergeWithinMs;
+  const releaseFromMs = mayRelease ? world.nowMs + releaseAfterMs : Number.POSITIVE_INFINITY;
+  await settle(world, () => wrongNow(world, plan, releases, isCutOff), releaseFromMs);
+  if (world.violations.length > 0 || !plan.holds || dead.length > 0) return;
+  world.note('what is held is released');
+  await settle(world, () => {
+    for (const { node, at } of toRelease(world)) performer.perform({ do: 'release', node, at });
+    return stillHeld(world) ?? wrongNow(world, plan, releases, isCutOff);
+  });
+}
+
+/** Until nothing is wrong any more, or it has taken too long. */
+async function settle(
+  world: World,
+  wrongOf: () => string | undefined,
+  releaseFromMs = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  const deadlineMs = world.nowMs + convergeWithinMs;
   for (;;) {
     await world.run(world.nowMs + lookEveryMs);
     if (world.violations.length > 0) return;
-    const wrong = wrongNow(world, plan, releases, isCutOff);
+    const wrong = wrongOf();
     const unfinished = world.talks.unfinished();
     if (wrong === undefined && unfinished === undefined) return;
-    if (mayRelease && world.nowMs >= healedAtMs + releaseAfterMs) releaseHeld(world);
+    if (world.nowMs >= releaseFromMs) releaseHeld(world);
     if (world.nowMs < deadlineMs) continue;
     if (wrong !== undefined) world.violation('after healing, every agent holds what it should', wrong);
     else world.violation('every stream ends, at both ends', unfinished!);

@@ -4,11 +4,10 @@
  * brought it there is lost as well: a person says then whether it goes. Undefined: all is well.
  */
 
-import type { Host } from '../host.ts';
-import { expectation, heldBy, list, resources, titleOf, titleOfKey } from '../model/expected.ts';
+import { expectation, heldBy, list, resources, titleOf } from '../model/expected.ts';
+import { heldOnWay } from '../model/held.ts';
 import type { Releases } from '../model/releases.ts';
 import type { World } from '../world.ts';
-import { Rows } from './rows.ts';
 
 export function wrongAfterLoss(
   world: World,
@@ -23,7 +22,7 @@ export function wrongAfterLoss(
     const cluster = host.spaces.get('');
     if (!cluster) return `${host.title} does not run`;
     const has = heldBy(cluster);
-    const heldBack = new Set([...upwards(world, host)].flatMap(heldKeys).map(titleOfKey));
+    const heldBack = heldOnWay(world, host);
     for (const title of model.objects.get(host.path)?.keys() ?? []) {
       if (!has.has(title)) return `${host.title}: ${title} is not there`;
     }
@@ -34,16 +33,6 @@ export function wrongAfterLoss(
     }
   }
   return undefined;
-}
-
-/** The node and all on its way up. */
-function* upwards(world: World, host: Host): Generator<Host> {
-  yield host;
-  for (const parent of world.parentsOf(host)) yield* upwards(world, parent);
-}
-
-function heldKeys(host: Host): string[] {
-  return Rows.of(host.rows, (rows) => rows.heldKeys('upstream'));
 }
 
 /** Titles of all objects that the origins have. */

@@ -4,6 +4,7 @@
  */
 import type { Entry } from '../../../core/wire/generated/mesh.ts';
 import type { Host } from '../host.ts';
+import { isStagedObject } from '../model/releases.ts';
 import type { Check, World } from '../world.ts';
 import { consumerOf } from './ends.ts';
 import { isIn, Rows, rowOf, tableIdOf } from './rows.ts';
@@ -50,7 +51,8 @@ export function revived(world: World): Check {
         // A space that was put back has again what it had then: as with any backup (decision 0020).
         if (died === undefined || originRevision >= died || world.originWasPutBack) continue;
         const what = Rows.of(host.rows, (rows) => `${rows.keyOf(content)} in ${rows.tables().get(table)}`);
-        if (!what.startsWith('o/')) continue;
+        // A release that takes an object away is itself taken back, or another one takes its place.
+        if (!what.startsWith('o/') || isStagedObject(what.slice(0, what.indexOf(' ')))) continue;
         world.violation(name, `${host.title} has ${what} again as of ${originRevision}, deleted as of ${died}`);
       }
     },

@@ -2,8 +2,9 @@
 import type { Frame, Hello } from '../../../core/wire/generated/mesh.ts';
 import type { Chance } from '../plan/chance.ts';
 import type { Lie } from './lies.ts';
+import { earlyLies } from './limits.ts';
 
-export function helloLies(hello: Hello): Lie[] {
+export function helloLies(hello: Hello, atLimits: boolean): Lie[] {
   const of = (name: string, session: Lie['session'], change: Partial<Hello>, ...more: Frame[]): Lie => ({
     name,
     session,
@@ -12,6 +13,14 @@ export function helloLies(hello: Hello): Lie[] {
   const beat: Frame = { frame: { $case: 'fin', value: { stream: 1 } } };
   const tuple = { epoch: Buffer.alloc(16, 1), incarnation: Buffer.alloc(16, 2), cursor: 2 ** 47, seenHead: 2 ** 47 };
   const held = Array.from({ length: 1_000 }, (_, i) => ({ contentHash: Buffer.alloc(16, i % 256), bytes: 2 ** 40 }));
+  const flawed = [
+    of('another role', 'ends', { role: 'sibling' }),
+    of('a boot counter beyond six bytes', 'ends', { bootCounter: 2 ** 50 }),
+    of('a short boot nonce', 'ends', { bootNonce: Buffer.alloc(3) }),
+    of('a cursor beyond six bytes', 'ends', { down: { ...tuple, cursor: 2 ** 50 } }),
+    of('a short hash of a piece', 'ends', { held: [{ contentHash: Buffer.alloc(3), bytes: 1 }] }),
+    of('a name without end', 'ends', { software: 'x'.repeat(300) }),
+  ];
   return [
     { name: 'no hello', session: 'ends', frames: [beat] },
     of('a version that nobody speaks', 'ends', { versionMin: 90, versionMax: 99 }),
@@ -25,11 +34,16 @@ export function helloLies(hello: Hello): Lie[] {
     of('more pieces than it may hold', 'either', { held }),
     of('almost no credit', 'either', { downCreditBytes: 1, transport: 'NO SUCH '.repeat(50) }),
     of('all the credit there is', 'either', { downCreditBytes: 2 ** 50 }),
+    ...(atLimits ? flawed : []),
   ];
 }
 
 /** The first is an honest one but for `change`. */
-export function welcomeLies(chance: Chance, change: { readonly downResumes?: boolean } = {}): Lie[] {
+export function welcomeLies(
+  chance: Chance,
+  { atLimits }: { readonly atLimits: boolean },
+  change: { readonly downResumes?: boolean } = {},
+): Lie[] {
   const none = Buffer.alloc(0);
   const up = { epoch: none, incarnation: none, cursor: 0, seenHead: 0 };
   const welcome = {
@@ -52,10 +66,17 @@ export function welcomeLies(chance: Chance, change: { readonly downResumes?: boo
     session,
     frames: [{ frame: { $case: 'welcome', value: { ...welcome, ...other } } }],
   });
-  const retry = (afterMs: number): Frame => ({
-    frame: { $case: 'retry', value: { afterMs, reason: 'busy', message: 'later', bootCounter: 2 ** 47 } },
+  const retry = (afterMs: number, reason = 'busy'): Frame => ({
+    frame: { $case: 'retry', value: { afterMs, reason, message: 'later', bootCounter: 2 ** 47 } },
   });
   const far = { epoch: Buffer.alloc(16, 1), incarnation: Buffer.alloc(16, 2), cursor: 2 ** 47, seenHead: 2 ** 47 };
+  const flawed: Lie[] = [
+    { name: 'a refusal for no reason that is known', session: 'ends', frames: [retry(100, 'because')] },
+    of('a session beyond six bytes', 'ends', { sessionSequence: 2 ** 50 }),
+    of('a short epoch', 'ends', { downEpoch: Buffer.alloc(3) }),
+    of('a name without end', 'ends', { software: 'x'.repeat(300) }),
+    ...earlyLies(welcome),
+  ];
   return [
     of('a welcome', 'either', {}),
     { name: 'no welcome', session: 'ends', frames: [{ frame: { $case: 'fin', value: { stream: 1 } } }] },
@@ -69,5 +90,6 @@ export function welcomeLies(chance: Chance, change: { readonly downResumes?: boo
     of('almost no credit', 'either', { upCreditBytes: 1 }),
     of('siblings', 'either', { hasSiblings: true, ready: true }),
     of('readiness', 'either', { ready: true }),
+    ...(atLimits ? flawed : []),
   ];
 }

@@ -4,46 +4,64 @@
  */
 import { readAttachment } from '../../../core/session/attach.ts';
 import { readNodeIdentity } from '../../../core/session/node-identity.ts';
-import {
-  Feed,
-  type Frame,
-  type Hello,
-  RangeAnswer_Kind,
-  type ReconcileRequest,
-  type ResumeTuple,
-  type Welcome,
-} from '../../../core/wire/generated/mesh.ts';
+import { Feed, type Frame, type Hello, type ResumeTuple, type Welcome } from '../../../core/wire/generated/mesh.ts';
 import type { Link, LinkEvents } from '../../../core/wire/link.ts';
 import { Rows } from '../check/rows.ts';
 import type { Host } from '../host.ts';
 import type { Life } from '../life.ts';
 import { Chance } from '../plan/chance.ts';
 import type { End } from '../sim-network.ts';
+import { answerings, anything } from './answers.ts';
 import { lyingCalls } from './calls.ts';
 import { helloLies, welcomeLies } from './greetings.ts';
 import { helloOf, type Known, type Lie, liesOf, resumeOf } from './lies.ts';
+import { limitLiesOf } from './limits.ts';
 
 /** Between one lie and the next. */
 const pauseMs = 400;
 /** A session that has to end does so at once; closing takes a turn. */
 const endsWithinMs = 1_000;
 const dialTimeoutMs = 2_000;
+/** Hellos at once: more than a parent takes in a second, so that turns are given. Few liars do: it is some hundred writes. */
+const stormHellos = 700;
+const stormEvery = 20;
+/** More than anybody waits for a hello. */
+const silenceMs = 12_000;
+
+export interface LiarWays {
+  readonly chance: number;
+  /** Also what few would say, and what costs much. */
+  readonly atLimits: boolean;
+}
 
 export class Liar {
   readonly #host: Host;
   readonly #life: Life;
   readonly #chance: Chance;
+  readonly #ways: LiarWays;
 
-  constructor(host: Host, life: Life, seed: number) {
+  constructor(host: Host, life: Life, ways: LiarWays) {
     this.#host = host;
     this.#life = life;
-    this.#chance = new Chance(seed);
+    this.#ways = ways;
+    this.#chance = new Chance(ways.chance);
   }
 
   async start(): Promise<void> {
     const { network } = this.#host.world;
     if (this.#host.role !== 'agent') await network.of(this.#host).listen((link) => this.#takes(link as End));
     this.#after(pauseMs, () => void this.#dials());
+    if (this.#ways.atLimits && this.#ways.chance % stormEvery === 0) this.#after(pauseMs, () => this.#storms());
+  }
+
+  #storms(): void {
+    const { world } = this.#host;
+    const [parent] = world.parentsOf(this.#host);
+    const hello = this.#hello();
+    if (!parent || !hello) return;
+    const dialer = world.network.dialer(this.#host, parent);
+    const said = (link: Link) => void link.send({ frame: { $case: 'hello', value: hello } });
+    for (let i = 0; i < stormHellos; i++) dialer.dial(deaf, dialTimeoutMs).then(said, () => {});
   }
 
   // ---------------------------------------------------------------------------------------------------- to a parent
@@ -52,7 +70,9 @@ export class Liar {
     const { world } = this.#host;
     const parents = world.parentsOf(this.#host);
     if (parents.length === 0) return;
-    const parent = this.#chance.of(parents);
+    const isStray = this.#isRarely(0.05);
+    const parent = this.#chance.of(isStray ? strangers(this.#host) : parents);
+    const isSilent = this.#isRarely(0.05);
     let link: Link | undefined;
     const events: LinkEvents = {
       ...deaf,
@@ -63,11 +83,12 @@ export class Liar {
     try {
       link = await world.network.dialer(this.#host, parent).dial(events, dialTimeoutMs);
       const hello = this.#hello();
-      if (hello) this.#greets(link as End, hello);
+      if (this.#isRarely(0.1)) for (const call of lyingCalls) call(link as End, this.#chance);
+      if (hello && !isSilent) this.#greets(link as End, hello);
     } catch {
       // Nobody answers, or the process has ended: it tries again if it is still there.
     }
-    this.#after(pauseMs + this.#chance.below(4 * pauseMs), () => {
+    this.#after(isSilent ? silenceMs : pauseMs + this.#chance.below(4 * pauseMs), () => {
       link?.close('enough');
       void this.#dials();
     });
@@ -78,7 +99,7 @@ export class Liar {
       link.send({ frame: { $case: 'hello', value: hello } });
       return;
     }
-    this.#tells(link, this.#chance.of(helloLies(hello)));
+    this.#tells(link, this.#chance.of(helloLies(hello, this.#ways.atLimits)));
   }
 
   #liesToParent(link: End, { up }: Welcome): void {
@@ -88,7 +109,7 @@ export class Liar {
       return;
     }
     const known: Known = { path: this.#host.path, ...placeOf(up) };
-    this.#tells(link, this.#chance.of(liesOf('child', known)));
+    this.#tells(link, this.#lieOf('child', known));
   }
 
   #hello(): Hello | undefined {
@@ -110,6 +131,11 @@ export class Liar {
   #takes(link: End): LinkEvents {
     let greeted = false;
     const child = link.connection.child;
+    const answers = this.#ways.atLimits ? this.#chance.of(answerings) : anything;
+    // Before anything was asked, or without a word.
+    const isHasty = this.#isRarely(0.08);
+    if (isHasty)
+      this.#after(0, () => (this.#chance.is(0.5) ? link.close('not now') : link.send(welcomeOf(this.#chance))));
     return {
       ...deaf,
       onFrame: ({ frame }) => {
@@ -117,7 +143,7 @@ export class Liar {
           greeted = true;
           this.#after(this.#chance.below(30), () => this.#liesToChild(link, child, frame.value));
         }
-        if (frame?.$case === 'reconcileRequest') link.send(this.#answer(frame.value));
+        if (frame?.$case === 'reconcileRequest') link.send(answers(frame.value, this.#chance));
       },
       onStream: (id, call) => ({
         ...deaf,
@@ -129,68 +155,23 @@ export class Liar {
   }
 
   #liesToChild(link: End, child: Host, { down }: Hello): void {
-    if (this.#chance.is(0.3)) return this.#tells(link, this.#chance.of(welcomeLies(this.#chance)));
-    const [welcome] = welcomeLies(this.#chance, { downResumes: true })[0]!.frames;
+    if (this.#chance.is(0.3)) return this.#tells(link, this.#chance.of(welcomeLies(this.#chance, this.#ways)));
+    const [welcome] = welcomeLies(this.#chance, this.#ways, { downResumes: true })[0]!.frames;
     link.send(welcome!);
     const object = objectAt(child);
     const known: Known = { path: child.path, ...placeOf(down), ...(object ? { object } : {}) };
-    this.#tells(link, this.#chance.of(liesOf('parent', known)));
-  }
-
-  /** To whoever reconciles: whatever is asked. */
-  #answer({ prefixes, round }: ReconcileRequest): Frame {
-    if (prefixes.length > 0 && this.#chance.is(0.8)) return this.#answerPrefixes(prefixes.length, round);
-    const range = { from: Buffer.alloc(16), to: Buffer.alloc(17, 255), count: 3, fingerprint: Buffer.alloc(16, 5) };
-    const items = [{ keyHash: Buffer.alloc(16, 8), contentHash: Buffer.alloc(16, 8), originRevision: 1 }];
-    const answers = [
-      { kind: RangeAnswer_Kind.KIND_SPLIT, range: undefined, parts: [range, range], items: [] },
-      {
-        kind: RangeAnswer_Kind.KIND_LIST,
-        range: { ...range, count: 1, fingerprint: Buffer.alloc(0) },
-        parts: [],
-        items,
-      },
-      { kind: RangeAnswer_Kind.KIND_SAME, range, parts: [], items: [] },
-    ];
-    const value = {
-      feed: Feed.FEED_DOWN,
-      round: this.#chance.below(9),
-      answers: [this.#chance.of(answers)],
-      prefixAnswers: [],
-      entries: [],
-      head: this.#chance.below(2 ** 40),
-      epoch: Buffer.alloc(16, 3),
-      incarnation: Buffer.alloc(16, 4),
-    };
-    return { frame: { $case: 'reconcileReply', value } };
-  }
-
-  /** In the form that is asked for, so that it is believed for a while: everything differs, or there are rows that never come. */
-  #answerPrefixes(count: number, round: number): Frame {
-    const none = Buffer.alloc(0);
-    const answers = [
-      {
-        kind: RangeAnswer_Kind.KIND_SPLIT,
-        parts: Buffer.from(Array.from({ length: 128 }, () => this.#chance.below(256))),
-        rows: none,
-      },
-      { kind: RangeAnswer_Kind.KIND_LIST, parts: none, rows: Buffer.alloc(30, 8) },
-      { kind: RangeAnswer_Kind.KIND_SAME, parts: none, rows: none },
-    ];
-    const value = {
-      feed: Feed.FEED_DOWN,
-      round,
-      answers: [],
-      prefixAnswers: Array.from({ length: count }, () => this.#chance.of(answers)),
-      entries: [],
-      head: this.#chance.below(2 ** 40),
-      epoch: Buffer.alloc(16, 3),
-      incarnation: Buffer.alloc(16, 4),
-    };
-    return { frame: { $case: 'reconcileReply', value } };
+    this.#tells(link, this.#lieOf('parent', known));
   }
 
   // -------------------------------------------------------------------------------------------------------- both
+
+  #isRarely(probability: number): boolean {
+    return this.#ways.atLimits && this.#chance.is(probability);
+  }
+
+  #lieOf(side: 'child' | 'parent', known: Known): Lie {
+    return this.#chance.of(this.#isRarely(0.4) ? limitLiesOf(side, known) : liesOf(side, known));
+  }
 
   #tells(link: End, lie: Lie): void {
     const { world } = this.#host;
@@ -220,7 +201,8 @@ export class Liar {
 const liesEnd = 'a session ends by a lie, and by nothing else';
 
 /** Reasons that have nothing to do with what was said; none at all is given by a line that breaks in order. */
-const isOther = /^$|newer session|has taken its place|the connection broke|^ended$|^the (parent|child) ends/;
+const isOther =
+  /^$|newer session|has expired|has taken its place|the connection broke|^ended$|^the (parent|child) ends/;
 
 /** Where the other side is in the feed that is lied about; what never was there begins somewhere. */
 function placeOf(tuple: ResumeTuple | undefined): Pick<Known, 'epoch' | 'incarnation' | 'cursor'> {
@@ -228,6 +210,17 @@ function placeOf(tuple: ResumeTuple | undefined): Pick<Known, 'epoch' | 'incarna
     return { epoch: Buffer.alloc(16, 3), incarnation: Buffer.alloc(16, 4), cursor: 0 };
   const { epoch, incarnation, cursor } = tuple;
   return { epoch, incarnation: incarnation.length > 0 ? incarnation : Buffer.alloc(16, 4), cursor };
+}
+
+/** Nodes that are no parents of it, or its parents where there are no others. */
+function strangers(host: Host): readonly Host[] {
+  const { world } = host;
+  const others = [...world.hosts.values()].filter(({ role, path }) => role !== 'agent' && path !== host.parentPath);
+  return others.length > 0 ? others : world.parentsOf(host);
+}
+
+function welcomeOf(chance: Chance): Frame {
+  return welcomeLies(chance, { atLimits: false })[0]!.frames[0]!;
 }
 
 const deaf: LinkEvents = { onFrame() {}, onBytes() {}, onDrain() {}, onClose() {} };

@@ -36,22 +36,7 @@ export function liesOf(side: 'child' | 'parent', known: Known): readonly Lie[] {
   const out = side === 'child' ? Feed.FEED_UP : Feed.FEED_DOWN;
   const back = side === 'child' ? Feed.FEED_DOWN : Feed.FEED_UP;
   const next = known.cursor + 1;
-  const batch = (entries: readonly Entry[], change: object = {}): Frame => ({
-    frame: {
-      $case: 'batch',
-      value: {
-        feed: out,
-        entries: [...entries],
-        from: known.cursor,
-        to: next,
-        head: next,
-        epoch: known.epoch,
-        incarnation: known.incarnation,
-        ahead: false,
-        ...change,
-      },
-    },
-  });
+  const batch: BatchOf = (entries, change) => batchOf(out, known, entries, change);
   const ends = (name: string, ...frames: Frame[]): Lie => ({ name, frames, session: 'ends' });
   const stays = (name: string, ...frames: Frame[]): Lie => ({ name, frames, session: 'stays' });
   const either = (name: string, ...frames: Frame[]): Lie => ({ name, frames, session: 'either' });
@@ -231,7 +216,19 @@ export function resumeOf(feed: Feed, resumes: boolean): Frame {
   return { frame: { $case: 'resume', value: { feed, resumes, epoch: none, incarnation: none } } };
 }
 
-function entryOf(key: string, revision: number, change: Partial<Entry> = {}): Entry {
+/** The next one of the feed that the liar produces. */
+export function batchOf(
+  feed: Feed,
+  { epoch, incarnation, cursor }: Known,
+  entries: readonly Entry[],
+  change = {},
+): Frame {
+  const next = cursor + 1;
+  const place = { from: cursor, to: next, head: next, epoch, incarnation, ahead: false };
+  return { frame: { $case: 'batch', value: { feed, entries: [...entries], ...place, ...change } } };
+}
+
+export function entryOf(key: string, revision: number, change: Partial<Entry> = {}): Entry {
   const keyHash = Buffer.from(hash128(key));
   return {
     key,
@@ -251,11 +248,11 @@ function textsOf(attributes: object | string, body: string): Pick<Entry, 'attrib
   return { attributes: Buffer.from(words), body: Buffer.from(body) };
 }
 
-function ackOf(feed: Feed, cursor: number): Frame {
-  return { frame: { $case: 'ack', value: { feed, cursor, epoch: some } } };
+export function ackOf(feed: Feed, cursor: number, epoch = some): Frame {
+  return { frame: { $case: 'ack', value: { feed, cursor, epoch } } };
 }
 
-function pieceOf(feed: Feed, contentHash: Buffer, offset: number, total: number, bytes: number): Frame {
+export function pieceOf(feed: Feed, contentHash: Buffer, offset: number, total: number, bytes: number): Frame {
   return { frame: { $case: 'piece', value: { feed, contentHash, offset, total, data: Buffer.alloc(bytes, 1) } } };
 }
 
@@ -267,13 +264,13 @@ function prefixAnswerOf(kind: RangeAnswer_Kind): PrefixAnswer {
   return { kind, parts: none, rows: none };
 }
 
-function replyOf(feed: Feed, change: object): Frame {
+export function replyOf(feed: Feed, change: object): Frame {
   const empty = { answers: [], prefixAnswers: [], entries: [] };
   const value = { feed, round: 1, ...empty, head: 1, epoch: some, incarnation: some, ...change };
   return { frame: { $case: 'reconcileReply', value } };
 }
 
-function requestOf(feed: Feed, ranges: RangeSummary[], wanted: Buffer[] = []): Frame {
+export function requestOf(feed: Feed, ranges: RangeSummary[], wanted: Buffer[] = []): Frame {
   const value = { feed, round: 1, ranges, wanted, seed: none, prefixes: [] };
   return { frame: { $case: 'reconcileRequest', value } };
 }
@@ -284,7 +281,7 @@ function prefixRequestOf(feed: Feed, seed: Buffer, ...prefixes: number[][]): Fra
   return { frame: { $case: 'reconcileRequest', value } };
 }
 
-function whole(): RangeSummary {
+export function whole(): RangeSummary {
   return { from: Buffer.alloc(16), to: Buffer.alloc(17, 255), count: 0, fingerprint: Buffer.alloc(16) };
 }
 

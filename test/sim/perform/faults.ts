@@ -31,6 +31,12 @@ export class Spoiler {
         return host.crash(this.#world.chance());
       case 'start':
         return host.start();
+      case 'end':
+        if (action.stays) host.wanted = false;
+        return host.endInOrder();
+      case 'certify':
+        host.certifiedUntilMs = this.#world.clock.wallMs() + (action.validMs ?? Number.POSITIVE_INFINITY);
+        return;
       case 'empty':
         return this.#replace(host, undefined);
       case 'backup':
@@ -76,7 +82,7 @@ export class Spoiler {
         host.skewMaxMs = Math.max(host.skewMaxMs, host.skewMs);
         return;
       case 'lie':
-        return this.#replaceProcess(host, action.chance);
+        return this.#replaceProcess(host, { chance: action.chance, atLimits: action.atLimits ?? false });
       case 'truth':
         if (host.lie !== undefined) this.#replaceProcess(host, undefined);
         return;
@@ -107,7 +113,7 @@ export class Spoiler {
   }
 
   /** Another program, or the product again, with the same disk and identity. */
-  #replaceProcess(host: Host, lie: number | undefined): void {
+  #replaceProcess(host: Host, lie: Host['lie']): void {
     host.lie = lie;
     host.crash(1);
   }

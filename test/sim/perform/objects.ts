@@ -5,6 +5,7 @@ import { celOf } from '../model/match.ts';
 import type { PlannedObject, PlannedPlacement } from '../plan/action.ts';
 
 export const edgeVersion = 'edge.banyan.io/v1alpha1';
+export const meshVersion = 'mesh.banyan.io/v1alpha1';
 export const inventoryVersion = 'inventory.banyan.io/v1alpha1';
 
 export function put(space: Space, object: KubeObject): void {

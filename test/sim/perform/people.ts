@@ -5,10 +5,22 @@ import { BanyanError } from '../../../core/runtime/errors.ts';
 import { seedInventory } from '../../../relay/schedule/seed-inventory.ts';
 import { firstProperties, type Host } from '../host.ts';
 import { list, titleOf } from '../model/expected.ts';
+import { nodeName, tokensShown } from '../model/held.ts';
 import type { Action, Labels, Work } from '../plan/action.ts';
 import { nodeOfSource } from '../plan/tree.ts';
 import type { World } from '../world.ts';
-import { answer, apply, bare, edgeVersion, inventoryVersion, objectOf, placementOf, put, remove } from './objects.ts';
+import {
+  answer,
+  apply,
+  bare,
+  edgeVersion,
+  inventoryVersion,
+  meshVersion,
+  objectOf,
+  placementOf,
+  put,
+  remove,
+} from './objects.ts';
 
 const works: Readonly<Record<Work['do'], true>> = {
   put: true,
@@ -20,6 +32,8 @@ const works: Readonly<Record<Work['do'], true>> = {
   answer: true,
   describe: true,
   relabel: true,
+  label: true,
+  release: true,
   leave: true,
   join: true,
   talk: true,
@@ -80,6 +94,10 @@ export class People {
         return this.#describe(this.#host(action.node), action);
       case 'relabel':
         return this.#relabel(this.#host(action.node), action.labels);
+      case 'label':
+        return this.#label(this.#host(action.node), action.labels);
+      case 'release':
+        return this.#release(this.#host(action.node), this.#host(action.at));
       case 'leave':
         return this.#leave(this.#host(action.node));
       case 'join':
@@ -124,6 +142,27 @@ export class People {
     this.#changeInventory(host, (entries) =>
       entries.map((entry) => (entry.name === host.name ? { ...entry, labels: { ...labels } } : entry)),
     );
+  }
+
+  #label(host: Host, labels: Labels): void {
+    for (const parent of this.#world.parentsOf(host)) {
+      const system = parent.spaces.get('');
+      const location = system?.get(system.keyOf(bare(inventoryVersion, 'Location', host.name)));
+      if (!system || !location) continue;
+      const metadata = { ...location.metadata, labels: { ...labels } };
+      this.#asked(parent, () => system.update({ ...location, metadata }));
+    }
+  }
+
+  /** As `banyan release` does, of one of the tokens that are shown. */
+  #release(host: Host, at: Host): void {
+    const system = at.spaces.get('');
+    const [token] = tokensShown(at, host);
+    if (!system || token === undefined) return;
+    const node = bare(meshVersion, 'Node', nodeName(host));
+    this.#asked(at, () => {
+      system.apply({ ...node, spec: { release: token } } as KubeObject, { fieldManager: 'people', force: true });
+    });
   }
 
   #describe(

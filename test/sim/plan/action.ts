@@ -61,6 +61,10 @@ export type Work =
     }
   | { readonly do: 'describe'; readonly node: string; readonly properties: Labels; readonly annotations: Labels }
   | { readonly do: 'relabel'; readonly node: string; readonly labels: Labels }
+  /** In the inventory of its parent alone, and in no topology. */
+  | { readonly do: 'label'; readonly node: string; readonly labels: Labels }
+  /** What the node `at` shows to be held at a node may go. */
+  | { readonly do: 'release'; readonly node: string; readonly at: string }
   | { readonly do: 'leave' | 'join'; readonly node: string }
   | { readonly do: 'talk'; readonly node: string; readonly to: string; readonly talk: PlannedTalk }
   /** From the inventory, while it runs; and into it again. */
@@ -77,6 +81,10 @@ interface OnWay {
 export type Fault =
   | { readonly do: 'crash'; readonly node: string; readonly afterEffects: number }
   | { readonly do: 'stop' | 'start'; readonly node: string }
+  /** In order, as by SIGTERM. `stays`: nobody starts it again before a `start`. */
+  | { readonly do: 'end'; readonly node: string; readonly stays?: boolean }
+  /** A new certificate, valid for so long; absent: for longer than a run. What it had before counts until it dials, or is dialled, again. */
+  | { readonly do: 'certify'; readonly node: string; readonly validMs?: number }
   | { readonly do: 'empty' | 'backup' | 'restore'; readonly node: string }
   /** `hangup`: the child's end goes, what is under way arrives. */
   | ({ readonly do: 'reset' | 'hangup' | 'cut' | 'mend'; readonly node: string } & OnWay)
@@ -88,7 +96,8 @@ export type Fault =
   /** Flushes take at least so long. */
   | { readonly do: 'drag'; readonly node: string; readonly flushMs: number }
   | { readonly do: 'jump'; readonly node: string; readonly ms: number }
-  | { readonly do: 'lie'; readonly node: string; readonly chance: number }
+  /** `atLimits`: also lies that few tell, or that cost much. */
+  | { readonly do: 'lie'; readonly node: string; readonly chance: number; readonly atLimits?: boolean }
   | { readonly do: 'truth'; readonly node: string }
   | { readonly do: 'clone' | 'unclone'; readonly node: string };
 

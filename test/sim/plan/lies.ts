@@ -1,14 +1,29 @@
-/** Nodes that are replaced by liars for a while. */
+/** Nodes that are replaced by liars for a while, and what others ask of them meanwhile. */
 import { type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
-import type { PlannedNode } from './tree.ts';
+import { talkOf } from './talk.ts';
+import { isChildOf, type PlannedNode, parentOf } from './tree.ts';
+
+/** Of the streams that are opened to a liar, and through it: none of a plan's others. */
+const firstTalk = 10_000;
+/** Of the liars. */
+const atLimits = 0.2;
 
 export function liesOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   if (!chance.is(0.25)) return [];
   const { path: node } = chance.of(nodes);
   const atMs = 2_000 + chance.below(spanMs / 2);
-  return [
-    { atMs, action: { do: 'lie', node, chance: chance.below(2 ** 31) } },
-    { atMs: atMs + 3_000 + chance.below(17_000), action: { do: 'truth', node } },
-  ];
+  const lie: Step['action'] = { do: 'lie', node, chance: chance.below(2 ** 31) };
+  const lastsMs = 3_000 + chance.below(17_000);
+  const end: Step = { atMs: atMs + lastsMs, action: { do: 'truth', node } };
+  if (!chance.is(atLimits)) return [{ atMs, action: lie }, end];
+  const steps: Step[] = [{ atMs, action: { ...lie, atLimits: true } }, end];
+  const neighbours = nodes.filter(({ path }) => isChildOf({ path }, node) || (node !== '' && path === parentOf(node)));
+  if (neighbours.length === 0) return steps;
+  for (let i = 0; i < 6; i++) {
+    const { path } = chance.of(neighbours);
+    const talk = { ...talkOf(chance, firstTalk + i), kind: 'sim' as const, isWithLiar: true };
+    steps.push({ atMs: atMs + 300 + chance.below(lastsMs), action: { do: 'talk', node: path, to: node, talk } });
+  }
+  return steps;
 }

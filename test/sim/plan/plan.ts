@@ -5,15 +5,18 @@
 import { seedOf } from '../seeds.ts';
 import type { Step } from './action.ts';
 import { burdensOf } from './burdens.ts';
+import { certificatesOf } from './certificates.ts';
 import { Chance } from './chance.ts';
+import { endingsOf } from './endings.ts';
 import { faultsOf, lostOriginOf } from './faults.ts';
 import { liesOf } from './lies.ts';
 import { madeOf } from './made.ts';
 import { movesOf } from './moves.ts';
+import { lossesOf } from './releases.ts';
 import { rolloutsOf } from './rollouts.ts';
 import { siblingFaultsOf, withSiblings } from './siblings.ts';
 import { takeoverOf, unlistingOf } from './takeovers.ts';
-import { talksOf } from './talk.ts';
+import { pingsOf, talksOf } from './talk.ts';
 import { type PlannedNode, sourceOf, treeOf } from './tree.ts';
 import { objectOf, trafficOf, workOf } from './work.ts';
 
@@ -32,6 +35,8 @@ export interface Plan {
   readonly dead: readonly string[];
   /** A node at which objects are born loses some of them: what is below keeps what is newer, so that less can be compared in the end. */
   readonly forgets: boolean;
+  /** Something is held in the end: people release it, and all is compared again. */
+  readonly holds: boolean;
 }
 
 export function planOf(seed: number, mode: Mode): Plan {
@@ -51,8 +56,14 @@ export function planOf(seed: number, mode: Mode): Plan {
   steps.push(...liesOf(new Chance(seedOf(seed, 'lies')), nodes));
   steps.push(...siblingFaultsOf(siblings, planned), ...moves.steps, ...momentsOf(seed, nodes));
   steps.push(...rolloutsOf(new Chance(seedOf(seed, 'rollouts')), settled));
+  steps.push(...endingsOf(new Chance(seedOf(seed, 'endings')), planned));
+  steps.push(...certificatesOf(new Chance(seedOf(seed, 'certificates')), nodes));
+  steps.push(...pingsOf(new Chance(seedOf(seed, 'pings')), nodes));
+  const losses = lossesOf(seed, planned);
+  steps.push(...losses.steps);
   steps.push(...madeOf(new Chance(seedOf(seed, 'made')), settled));
-  const quiet = forgets.length === 0 && chance.is(0.35) ? faultsOf(chance, nodes, 'quiet') : [];
+  const isLossy = forgets.length > 0 || losses.forgets;
+  const quiet = !losses.holds && forgets.length === 0 && chance.is(0.35) ? faultsOf(chance, nodes, 'quiet') : [];
   if (quiet.length > 0) quiet.push(...siblingFaultsOf(siblings, planned));
   const children = nodes.slice(1).map(({ path }) => path);
   const dead = mode === 'liveness' && chance.is(0.7) ? children.filter(() => chance.is(1.2 / children.length)) : [];
@@ -64,7 +75,8 @@ export function planOf(seed: number, mode: Mode): Plan {
     // A line that is dead for good is not mended in the middle either: what people did meanwhile would come by it, and is no fault's doing.
     quiet: quiet.filter(({ action }) => action.do !== 'mend' || !dead.includes(action.node)).sort(byTime),
     dead,
-    forgets: forgets.length > 0,
+    forgets: isLossy,
+    holds: isLossy || losses.holds,
   };
 }
 

@@ -1,12 +1,17 @@
 /** Byte streams that somebody opens from one node to another while things go wrong. */
+
+import { streamsMax } from '../../../core/stream/streams.ts';
 import { type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
-import type { PlannedNode } from './tree.ts';
+import { type PlannedNode, parentOf } from './tree.ts';
 
 export interface PlannedTalk {
   /** Of the plan: by this both ends know what bytes belong to it. */
   readonly number: number;
-  readonly kind: 'sim' | 'echo' | 'health' | 'no-such';
+  /** `ping`: what `banyan ping` asks, of the product's own making. */
+  readonly kind: 'sim' | 'echo' | 'health' | 'no-such' | 'ping';
+  /** The other end may be no product: it writes what it will. */
+  readonly isWithLiar?: boolean;
   readonly isAdministrator: boolean;
   readonly bulk: boolean;
   readonly deadlineMs: number;
@@ -26,6 +31,9 @@ export interface TalkSide {
 const talksMax = 5;
 /** At once between the same two nodes: more than a session takes. */
 const crowd = 270;
+const pingBytesMax = 200_000;
+/** Numbers of talks that no other of a plan has: liars have theirs (lies.ts). */
+const firstPing = 20_000;
 
 export function talksOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   if (!chance.is(0.3)) return [];
@@ -43,7 +51,44 @@ export function talksOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   return steps;
 }
 
-function talkOf(chance: Chance, number: number): PlannedTalk {
+/** `banyan ping`, and now and then more streams than a session takes. */
+export function pingsOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
+  const steps: Step[] = [];
+  if (chance.is(0.02)) {
+    const { there, ...ping } = talkOf(chance, firstPing);
+    const bytes = chance.is(0.3) ? 0 : chance.below(pingBytesMax);
+    const talk: PlannedTalk = { ...ping, kind: 'ping', there: { ...there, bytes } };
+    const [node, to] = [chance.of(nodes).path, chance.of(nodes).path];
+    steps.push({ atMs: 1_500 + chance.below(spanMs), action: { do: 'talk', node, to, talk } });
+  }
+  if (chance.is(0.004)) steps.push(...queueOf(chance, nodes));
+  return steps;
+}
+
+/** More than a session takes, of one kind: nobody takes them before their time is over. */
+function queueOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
+  const { path } = chance.of(nodes.slice(1));
+  const ends = [path, parentOf(path)];
+  const [node, to] = (chance.is(0.5) ? ends : ends.reverse()) as [string, string];
+  const atMs = 3_000 + chance.below(spanMs / 2);
+  return Array.from({ length: crowd }, (_, i): Step => {
+    const side: TalkSide = { bytes: 10, readMs: 0 };
+    const talk: PlannedTalk = {
+      number: firstPing + 1 + i,
+      kind: 'sim',
+      isAdministrator: true,
+      bulk: false,
+      deadlineMs: 15_000,
+      there: side,
+      back: side,
+      taken: 'never',
+    };
+    // The last ones come when the other side has had time to take the rest.
+    return { atMs: atMs + (i < streamsMax ? 0 : 2_000 + i), action: { do: 'talk', node, to, talk } };
+  });
+}
+
+export function talkOf(chance: Chance, number: number): PlannedTalk {
   const bulk = chance.is(0.2);
   const at = chance.fraction();
   return {

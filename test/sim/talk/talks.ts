@@ -3,6 +3,7 @@
  * in order has all that the other one wrote; nobody holds more than a window; and when all is quiet nothing of them is left anywhere.
  */
 import { BanyanError } from '../../../core/runtime/errors.ts';
+import { type Pinged, ping } from '../../../core/stream/ping.ts';
 import type { StreamRouter } from '../../../core/stream/router.ts';
 import { bulkWindowBytes, type Offer, windowBytes } from '../../../core/stream/stream.ts';
 import type { Host } from '../host.ts';
@@ -34,6 +35,7 @@ export class Talks {
   ask(host: Host, to: string, talk: PlannedTalk): void {
     const { streams } = host;
     if (!streams) return;
+    if (talk.kind === 'ping') return this.#ping(host, streams, to, talk);
     const party = this.#party(host, talk, 'asker');
     const { kind, bulk, deadlineMs, isAdministrator } = talk;
     const request = {
@@ -43,7 +45,7 @@ export class Talks {
       deadlineMs,
       header: Buffer.from(JSON.stringify(talk)),
       user: 'somebody',
-      groups: isAdministrator ? ['system:masters'] : ['visitors'],
+      groups: groupsOf(isAdministrator),
     };
     host.life.run(
       () => party.holds(streams.open(request, party)),
@@ -59,6 +61,27 @@ export class Talks {
       if (host.life.alive && open > 0) return `${host.title} has ${open} ends of streams that nobody holds`;
     }
     return undefined;
+  }
+
+  /** Whatever comes of it, it comes to an end: that no stream is left is looked at when all is quiet. */
+  #ping(host: Host, router: StreamRouter, path: string, talk: PlannedTalk): void {
+    const { life, title } = host;
+    const { deadlineMs: timeoutMs, isAdministrator, there } = talk;
+    const request = { path, user: 'somebody', groups: groupsOf(isAdministrator), timeoutMs, bytes: there.bytes };
+    const asked = () => ping({ router, clock: host.clock, at: host.path }, request);
+    const told = (words: string) => life.alive && this.#world.note(`ping ${talk.number} of ${title}: ${words}`);
+    const answered = ({ path: from, echo }: Pinged) => {
+      told(`${from} is there, ${echo?.bytes ?? 0} bytes came back`);
+      if (from !== path) this.#world.violation(this.name, `a ping of ${path} was answered by ${from}`);
+    };
+    const failed = (error: Error) => {
+      if (!(error instanceof BanyanError) && error.name !== 'Crash') host.failed(error);
+      else told(error.message);
+    };
+    life.run(
+      () => void asked().then(answered, failed),
+      (error) => host.failed(error),
+    );
   }
 
   #offered(host: Host, offer: Offer): void {
@@ -108,4 +131,8 @@ export class Talks {
     const { life } = host;
     this.#world.clock.after(ms, () => void life.run(act, (error) => host.failed(error)));
   }
+}
+
+function groupsOf(isAdministrator: boolean): string[] {
+  return isAdministrator ? ['system:masters'] : ['visitors'];
 }

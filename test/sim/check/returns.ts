@@ -1,0 +1,25 @@
+/** Who was told by a parent that ends when it is back does not come sooner: the parent is away, and not dead. */
+import type { Life } from '../life.ts';
+import type { Check, World } from '../world.ts';
+
+export function returns(world: World): Check {
+  const name = 'a child that was told when its parent is back does not come sooner';
+  const away = new WeakMap<Life, number>();
+  return {
+    name,
+    receiving(connection, to, { frame }) {
+      // One that has hung up itself does not listen.
+      if (to !== 'child' || frame?.$case !== 'goodbye' || frame.value.returnAfterMs === 0) return;
+      if (connection.childEnd.isClosing || connection.childEnd.hasLeft) return;
+      away.set(connection.lifeOf('child'), world.nowMs + frame.value.returnAfterMs);
+    },
+    sent(connection, from, { frame }) {
+      if (from !== 'child' || frame?.$case !== 'hello') return;
+      const life = connection.lifeOf('child');
+      const untilMs = away.get(life) ?? 0;
+      away.delete(life);
+      if (world.nowMs >= untilMs) return;
+      world.violation(name, `${connection.child.title} comes ${untilMs - world.nowMs} ms before its parent is back`);
+    },
+  };
+}

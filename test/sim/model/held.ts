@@ -1,0 +1,59 @@
+/** What is held back, as people see it, and as it lies on the disks. */
+import type { KubeObject } from '../../../core/object/meta.ts';
+import { Rows } from '../check/rows.ts';
+import type { Host } from '../host.ts';
+import type { World } from '../world.ts';
+import { titleOfKey } from './expected.ts';
+
+interface Shown {
+  readonly held?: { readonly token: string };
+  readonly keptFor?: { readonly token: string };
+  readonly rolledBack?: readonly { readonly token: string }[];
+}
+
+/** The name of a node's Node object. */
+export function nodeName({ path, id }: Host): string {
+  return path === '' ? 'center' : id.replaceAll(':', '.').replaceAll('~', '--');
+}
+
+/** Tokens of what a Node object shows to be held at a node, at the node `at`. */
+export function tokensShown(at: Host, node: Host): string[] {
+  const key = { group: 'mesh.banyan.io', resource: 'nodes', namespace: '', name: nodeName(node) };
+  const shown = at.spaces.get('')?.get(key) as (KubeObject & { status?: Shown }) | undefined;
+  const { held, keptFor, rolledBack = [] } = shown?.status ?? {};
+  return [...rolledBack, ...(held ? [held] : []), ...(keptFor ? [keptFor] : [])].map(({ token }) => token);
+}
+
+/** Where a person would be told of something to release: each node, and at which node it is shown. */
+export function toRelease(world: World): { readonly node: string; readonly at: string }[] {
+  const serving = [...world.hosts.values()].filter(({ role, isGone }) => role !== 'agent' && !isGone);
+  return serving.flatMap((at) =>
+    [...world.hosts.values()]
+      .filter((node) => !node.isGone && tokensShown(at, node).length > 0)
+      .map((node) => ({ node: node.id, at: at.id })),
+  );
+}
+
+/** Titles of what this node or one on its way up holds. */
+export function heldOnWay(world: World, host: Host): ReadonlySet<string> {
+  return new Set([...upwards(world, host)].flatMap(heldKeys).map(titleOfKey));
+}
+
+/** In words; undefined: nothing is held anywhere. */
+export function stillHeld(world: World): string | undefined {
+  for (const host of world.hosts.values()) {
+    const [key] = host.isGone ? [] : heldKeys(host);
+    if (key !== undefined) return `${host.title} still holds ${key}, which was released`;
+  }
+  return undefined;
+}
+
+/** The node and all on its way up. */
+function* upwards(world: World, host: Host): Generator<Host> {
+  yield host;
+  for (const parent of world.parentsOf(host)) yield* upwards(world, parent);
+}
+
+function heldKeys(host: Host): string[] {
+  return Rows.of(host.rows, (rows) => rows.heldKeys('upstream'));
+}

@@ -1,0 +1,17 @@
+/** Certificates that end while their nodes are connected: renewed before that, or after it. */
+import { type Step, spanMs } from './action.ts';
+import type { Chance } from './chance.ts';
+import type { PlannedNode } from './tree.ts';
+
+export function certificatesOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
+  if (!chance.is(0.03)) return [];
+  const { path: node } = chance.of(nodes);
+  const atMs = 1_500 + chance.below(spanMs / 2);
+  const validMs = 2_000 + chance.below(15_000);
+  return [
+    { atMs, action: { do: 'certify', node, validMs } },
+    // It is a connection made meanwhile that ends by it.
+    { atMs: atMs + 100, action: node === '' ? { do: 'end', node } : { do: 'reset', node } },
+    { atMs: atMs + chance.below(2 * validMs), action: { do: 'certify', node } },
+  ];
+}
