@@ -52,8 +52,8 @@ export class FeedConsumer extends TableRows implements Consumer {
   readonly #judge: Judge | undefined;
   /** What the rooms read. */
   readonly sound: Table;
-  #onHeld: () => void = () => {};
-  #onQuarantined: () => void = () => {};
+  #onHeld: (() => void) | undefined;
+  #onQuarantined: (() => void) | undefined;
   readonly #telling = new WeakSet<Transaction>();
   readonly #tellingQuarantined = new WeakSet<Transaction>();
 
@@ -147,14 +147,6 @@ export class FeedConsumer extends TableRows implements Consumer {
   /** Of the live rows, without those that are held: that is what both ends should agree on. */
   digest(reader: Reader): Digest {
     return readDigest(reader, this.id);
-  }
-
-  /** Removes a key that a ready producer has proven to be gone. */
-  removeKey(t: Transaction, keyHash: Uint8Array): AppliedChange | undefined {
-    const state = new ConsumerState(t, this.id);
-    const change = this.#remove(t, keyHash, state);
-    state.write();
-    return change;
   }
 
   #remove(t: Transaction, keyHash: Uint8Array, state: ConsumerState): AppliedChange | undefined {
@@ -272,7 +264,7 @@ export class FeedConsumer extends TableRows implements Consumer {
   #tellHeld(t: Transaction): void {
     if (this.#telling.has(t)) return;
     this.#telling.add(t);
-    t.afterCommit(() => this.#onHeld());
+    t.afterCommit(() => this.#onHeld?.());
   }
 
   #applyEntry(t: Transaction, entry: WireEntry, state: ConsumerState): AppliedChange | undefined {
@@ -352,6 +344,6 @@ export class FeedConsumer extends TableRows implements Consumer {
   #tellQuarantined(t: Transaction): void {
     if (this.#tellingQuarantined.has(t)) return;
     this.#tellingQuarantined.add(t);
-    t.afterCommit(() => this.#onQuarantined());
+    t.afterCommit(() => this.#onQuarantined?.());
   }
 }

@@ -44,9 +44,8 @@ export interface Table {
   readonly name: string;
   get(reader: Reader, keyHash: Uint8Array): Row | undefined;
   content(reader: Reader, reference: ContentReference): Content;
-  /** Live rows in order of key hash, from `after` (exclusive). */
-  rows(reader: Reader, after?: Uint8Array, limit?: number): Iterable<Row>;
-  count(reader: Reader): { entries: number; tombstones: number };
+  /** Live rows in order of key hash. */
+  rows(reader: Reader): Iterable<Row>;
 }
 
 // ---------------------------------------------------------------------------------------------------- producer

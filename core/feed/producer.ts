@@ -180,14 +180,13 @@ export class FeedProducer extends TableRows implements Producer {
 
   acknowledge(t: Transaction, cursor: number): void {
     const record = t.get(headKey(this.id));
-    const head = record ? readU48(record) : 0;
+    const [head, lastTombstone] = record ? [readU48(record), readU48(record, tombstoneAt)] : [0, 0];
     const at = progressKey(this.id);
     const { acknowledged, purgeRevision } = progressIn(t.get(at));
     if (cursor > head) {
       throw new BanyanError('Protocol', `${this.name}: acknowledged revision ${cursor} is beyond the head ${head}`);
     }
     if (cursor <= acknowledged) return;
-    const lastTombstone = record ? readU48(record, tombstoneAt) : 0;
     const purged = Math.max(purgeRevision, this.#purge(t, acknowledged, Math.min(cursor, lastTombstone)));
     t.put(at, concat(u48(cursor), u48(purged)));
   }

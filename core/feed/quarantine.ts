@@ -112,18 +112,11 @@ export class SoundRows implements Table {
     return this.#raw.content(reader, reference);
   }
 
-  *rows(reader: Reader, after?: Uint8Array, limit = Number.POSITIVE_INFINITY): Generator<Row> {
-    let left = limit;
-    for (const raw of this.#raw.rows(reader, after)) {
+  *rows(reader: Reader): Generator<Row> {
+    for (const raw of this.#raw.rows(reader)) {
       const row = raw.poisoned ? this.#good(reader, raw) : raw;
-      if (!row) continue;
-      if (left-- <= 0) return;
-      yield row;
+      if (row) yield row;
     }
-  }
-
-  count(reader: Reader): { entries: number; tombstones: number } {
-    return this.#raw.count(reader);
   }
 
   #good(reader: Reader, { keyHash, held }: Row): Row | undefined {

@@ -30,26 +30,12 @@ export class TableRows implements Table {
     return readContent(reader, reference);
   }
 
-  *rows(reader: Reader, after?: Uint8Array, limit = Number.POSITIVE_INFINITY): Generator<Row> {
+  *rows(reader: Reader): Generator<Row> {
     const { from, to } = tableRange(this.id);
-    const start = after ? concat(rowKey(this.id, after), Buffer.of(0)) : from;
-    let left = limit;
-    for (const [key, value] of reader.scan({ from: start, to })) {
+    for (const [key, value] of reader.scan({ from, to })) {
       const row = decodeRow(key.subarray(from.length), value);
-      if (!row.content) continue;
-      if (left-- <= 0) return;
-      yield row;
+      if (row.content) yield row;
     }
-  }
-
-  count(reader: Reader): { entries: number; tombstones: number } {
-    let entries = 0;
-    let tombstones = 0;
-    for (const [, value] of reader.scan(tableRange(this.id))) {
-      if (value.length > 2 * u48Bytes) entries++;
-      else tombstones++;
-    }
-    return { entries, tombstones };
   }
 
   /** The row's content if it has one, whole. */
@@ -77,17 +63,16 @@ export class LocalTable extends TableRows {
   }
 
   /** The same content, as of a newer write. */
-  restamp(t: Transaction, keyHash: Uint8Array, revision: number): void {
-    const row = this.get(t, keyHash);
-    if (row) writeRow(t, this.id, { ...row, revision, originRevision: revision });
+  restamp(t: Transaction, row: Row, revision: number): void {
+    writeRow(t, this.id, { ...row, revision, originRevision: revision });
   }
 
   /** False if the key is not there. */
   remove(t: Transaction, keyHash: Uint8Array): boolean {
     const before = this.get(t, keyHash);
-    if (!before) return false;
+    if (!before?.content) return false;
     removeRow(t, this.id, keyHash);
-    if (before.content) releaseContent(t, before.content);
+    releaseContent(t, before.content);
     return true;
   }
 }

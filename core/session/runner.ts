@@ -76,10 +76,6 @@ export class SessionRunner {
     if (expiry && !this.#ended) this.#expiry = new ExpiryWatch(ports.clock, expiry.atMs, () => this.#expired(expiry));
   }
 
-  get state(): SessionState {
-    return this.#state;
-  }
-
   get streams(): SessionStreams | undefined {
     return this.#ports.streams;
   }

@@ -27,7 +27,7 @@ function restamp(t: Transaction, table: LocalTable, from: number, revision: numb
   for (const row of [...table.rows(t)]) {
     if (!row.content || row.originRevision < from) continue;
     const content = table.content(t, row.content);
-    table.restamp(t, row.keyHash, revision);
+    table.restamp(t, row, revision);
     noteSourceChange(t, {
       keyHash: row.keyHash,
       key: content.key,

@@ -113,7 +113,7 @@ export class World extends VirtualNodes {
   /** A row that a node has from the other side is gone, as by a fault of a disk. */
   loseRow(name: string, key: string): void {
     const { consumer } = this.#running(name);
-    this.store(name).write((t) => consumer.removeKey(t, hash128(key)));
+    this.store(name).write((t) => consumer.removeAbsent(t, [hash128(key)]));
   }
 
   setReady(name: string, ready: boolean): void {

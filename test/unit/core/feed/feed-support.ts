@@ -2,7 +2,7 @@
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import type { Batch, BatchLimits, Content, WireEntry } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
-import type { TableRows } from '../../../../core/feed/table.ts';
+import { decodeRow, type TableRows, tableRange } from '../../../../core/feed/table.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { prefixRange } from '../../../../core/store/bytes.ts';
@@ -106,6 +106,14 @@ export function held({ store, feed }: { store: Store; feed: TableRows }): Record
 }
 
 /** Contents in a store, whoever names them. */
+/** Rows that are kept of keys that are gone. */
+export function tombstonesOf({ store, feed }: { store: Store; feed: TableRows }): number {
+  return store.read((reader) => {
+    const rows = [...reader.scan(tableRange(feed.id))].map(([key, value]) => decodeRow(key, value));
+    return rows.filter((row) => !row.content).length;
+  });
+}
+
 export function storedContents(store: Store): number {
   return store.read((reader) => [...reader.scan(prefixRange(prefixOf('content')))].length);
 }

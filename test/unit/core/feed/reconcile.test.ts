@@ -34,7 +34,7 @@ function plant(consumer: ConsumerEnd, rows: Readonly<Record<string, string>>): v
 
 function forget(consumer: ConsumerEnd, keys: readonly string[]): void {
   consumer.store.write((t) => {
-    for (const key of keys) consumer.feed.removeKey(t, hash128(key));
+    consumer.feed.removeAbsent(t, keys.map(hash128));
   });
 }
 

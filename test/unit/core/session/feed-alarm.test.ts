@@ -36,7 +36,7 @@ describe('a difference between the ends of a feed', () => {
     session.start();
     await pair.run(100);
     expect(pair.parent.sessions.status('kid').diverged).toBeUndefined();
-    pair.parent.store.write((t) => pair.parent.consumer.removeKey(t, hash128('b')));
+    pair.parent.store.write((t) => pair.parent.consumer.removeAbsent(t, [hash128('b')]));
     await pair.run(beatMs + 2_000);
     const { connected, diverged } = pair.parent.sessions.status('kid');
     expect(connected).toBe(true);
@@ -50,7 +50,7 @@ describe('a difference between the ends of a feed', () => {
     pair.put('a', '1');
     pair.child.session.start();
     await pair.run(100);
-    pair.child.store.write((t) => pair.child.consumer.removeKey(t, hash128('a')));
+    pair.child.store.write((t) => pair.child.consumer.removeAbsent(t, [hash128('a')]));
     await pair.run(beatMs + 2_000);
     expect(pair.child.session.alarm.present?.what).toContain('upstream: at revision 1');
     expect(pair.parent.sessions.status('kid').diverged).toBeUndefined();
