@@ -19,6 +19,7 @@ import { tombstones } from './check/tombstones.ts';
 import { totals } from './check/totals.ts';
 import { transmitted } from './check/transmitted.ts';
 import { watermarks } from './check/watermarks.ts';
+import { welcomes } from './check/welcomes.ts';
 import type { StoreLies } from './disk.ts';
 import type { Host } from './host.ts';
 import { stillHeld, toRelease } from './model/held.ts';
@@ -80,6 +81,7 @@ export async function simulate(plan: Plan, lies?: (host: Host) => StoreLies | un
     totals,
     transmitted,
     watermarks,
+    welcomes,
   ];
   world.checks.push(...checks.map((check) => check(world)), undisturbed);
   const releases = new Releases();

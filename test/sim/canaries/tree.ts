@@ -13,7 +13,11 @@ export const treeCanaries: Canaries = {
   },
   'removed-child-welcomed': {
     break() {
+      const { isDropped, resumable } = FeedProducer.prototype;
       FeedProducer.prototype.isDropped = () => false;
+      FeedProducer.prototype.resumable = function (reader, tuple) {
+        return !isDropped.call(this, reader) && resumable.call(this, reader, tuple);
+      };
     },
   },
   'silence-unnoticed': {

@@ -101,6 +101,13 @@ export class WrittenRows {
     this.put(Buffer.concat([prefix('tableName'), Buffer.from(name)]), u32(id));
   }
 
+  /** A producer's table, with what it knows of itself. */
+  mailbox(name: string, id: number, epoch: Buffer): void {
+    this.table(name, id);
+    const state = { epoch: epoch.toString('hex'), incarnations: [] };
+    this.put(Buffer.concat([prefix('producerState'), u32(id)]), Buffer.from(JSON.stringify(state)));
+  }
+
   row(id: number, key: string, attributes: unknown, body = ''): void {
     const content = {
       key,

@@ -1,0 +1,22 @@
+/** Only what a parent has a mailbox for is welcomed: one that was taken from the inventory, even while it attached, is refused. */
+import { Feed } from '../../../core/wire/generated/mesh.ts';
+import type { Check, World } from '../world.ts';
+import { producerOf } from './ends.ts';
+import { Rows } from './rows.ts';
+
+export function welcomes(world: World): Check {
+  const name = 'a child is welcomed to a mailbox that is there';
+  return {
+    name,
+    sent(connection, from, { frame }) {
+      if (from !== 'parent' || frame?.$case !== 'welcome') return;
+      const { host, table } = producerOf(connection, Feed.FEED_DOWN);
+      const epoch = Rows.of(host.rows, (rows) => {
+        const id = rows.table(table);
+        return id === undefined ? undefined : rows.epoch(id);
+      });
+      if (epoch === frame.value.downEpoch.toString('hex')) return;
+      world.violation(name, `${host.title} welcomes ${connection.child.title}, whose mailbox is gone`);
+    },
+  };
+}
