@@ -23,10 +23,16 @@ export const bounds = {
 
 export type Bound = keyof typeof bounds;
 
-/** In words what is more than it may be. */
-export function beyond({ frame }: Frame): string | undefined {
+/** Of these, one entry may be more where the version knows no pieces: it goes whole. */
+const piecesVersion = 2;
+const whole: ReadonlySet<Bound> = new Set(['bytes of a batch', 'bytes of an answer']);
+
+/** In words what is more than it may be, in this version. */
+export function beyond({ frame }: Frame, version: number): string | undefined {
+  const entries = frame?.$case === 'batch' || frame?.$case === 'reconcileReply' ? frame.value.entries.length : 0;
+  const goesWhole = entries === 1 && version < piecesVersion;
   for (const [bound, count] of counted(frame))
-    if (count > bounds[bound]) return `${count} ${bound}, at most ${bounds[bound]}`;
+    if (count > bounds[bound] && !(goesWhole && whole.has(bound))) return `${count} ${bound}, at most ${bounds[bound]}`;
   return undefined;
 }
 

@@ -23,6 +23,9 @@ const open = (stream: number, creditBytes = 1_000): Frame => ({
 const data = (stream: number, bytes: number): Frame => ({
   frame: { $case: 'data', value: { stream, data: Buffer.alloc(bytes, 1) } },
 });
+const line = (stream: number, words: string): Frame => ({
+  frame: { $case: 'data', value: { stream, data: Buffer.from(`${words}\n`) } },
+});
 const credit = (stream: number, bytes: number): Frame => ({
   frame: { $case: 'credit', value: { stream, feed: 0, bytes } },
 });
@@ -39,6 +42,15 @@ const tails: readonly ((id: number) => Frame[])[] = [
   (id) => [credit(id, 100), data(id, 10), fin(id), fin(id)],
   (id) => [credit(id, 100), fin(id), data(id, 10)],
   (id) => [credit(id, 100), credit(id + 2, 100)],
+  (id) => [credit(id, 100), data(id, 0)],
+  // More than a line, and a line that says nothing.
+  (id) => [credit(id, 100), data(id, 100_000), fin(id)],
+  (id) => [credit(id, 100), line(id, 'nonsense'), fin(id)],
+  (id) => [
+    credit(id, 100),
+    line(id, '{"path":"elsewhere","role":"agent","version":"1","ready":7,"notReady":"so"}'),
+    fin(id),
+  ],
   (id) => [fin(id)],
   () => [beat],
   (id) => [open(id), open(id)],

@@ -1,5 +1,5 @@
 /** Hellos and welcomes that are not what they should be. */
-import type { Frame, Hello } from '../../../core/wire/generated/mesh.ts';
+import type { Frame, Hello, Welcome } from '../../../core/wire/generated/mesh.ts';
 import type { Chance } from '../plan/chance.ts';
 import type { Lie } from './lies.ts';
 import { earlyLies } from './limits.ts';
@@ -42,7 +42,7 @@ export function helloLies(hello: Hello, atLimits: boolean): Lie[] {
 export function welcomeLies(
   chance: Chance,
   { atLimits }: { readonly atLimits: boolean },
-  change: { readonly downResumes?: boolean } = {},
+  change: Partial<Pick<Welcome, 'downResumes' | 'ready' | 'version'>> = {},
 ): Lie[] {
   const none = Buffer.alloc(0);
   const up = { epoch: none, incarnation: none, cursor: 0, seenHead: 0 };

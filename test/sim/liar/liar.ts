@@ -25,7 +25,6 @@ const dialTimeoutMs = 2_000;
 /** Hellos at once: more than a parent takes in a second, so that turns are given. Few liars do: it is some hundred writes. */
 const stormHellos = 700;
 const stormEvery = 20;
-/** More than anybody waits for a hello. */
 const silenceMs = 12_000;
 
 export interface LiarWays {
@@ -73,6 +72,8 @@ export class Liar {
     const isStray = this.#isRarely(0.05);
     const parent = this.#chance.of(isStray ? strangers(this.#host) : parents);
     const isSilent = this.#isRarely(0.05);
+    // More than anybody waits for a hello, or for an open on a call.
+    const lingers = isSilent || this.#isRarely(0.15);
     let link: Link | undefined;
     const events: LinkEvents = {
       ...deaf,
@@ -88,7 +89,7 @@ export class Liar {
     } catch {
       // Nobody answers, or the process has ended: it tries again if it is still there.
     }
-    this.#after(isSilent ? silenceMs : pauseMs + this.#chance.below(4 * pauseMs), () => {
+    this.#after(lingers ? silenceMs : pauseMs + this.#chance.below(4 * pauseMs), () => {
       link?.close('enough');
       void this.#dials();
     });
@@ -129,11 +130,11 @@ export class Liar {
   // ---------------------------------------------------------------------------------------------------- to a child
 
   #takes(link: End): LinkEvents {
-    let greeted = false;
     const child = link.connection.child;
     const answers = this.#ways.atLimits ? this.#chance.of(answerings) : anything;
-    // Before anything was asked, or without a word.
+    // Before anything was asked, or without a word: what is said behind it means what it means in a session.
     const isHasty = this.#isRarely(0.08);
+    let greeted = isHasty;
     if (isHasty)
       this.#after(0, () => (this.#chance.is(0.5) ? link.close('not now') : link.send(welcomeOf(this.#chance))));
     return {
@@ -155,12 +156,20 @@ export class Liar {
   }
 
   #liesToChild(link: End, child: Host, { down }: Hello): void {
+    if (this.#isRarely(0.3)) return this.#answersOnly(link);
     if (this.#chance.is(0.3)) return this.#tells(link, this.#chance.of(welcomeLies(this.#chance, this.#ways)));
     const [welcome] = welcomeLies(this.#chance, this.#ways, { downResumes: true })[0]!.frames;
     link.send(welcome!);
     const object = objectAt(child);
     const known: Known = { path: child.path, ...placeOf(down), ...(object ? { object } : {}) };
     this.#tells(link, this.#lieOf('parent', known));
+  }
+
+  /** An honest welcome: the lie is in what the child is answered when it reconciles. */
+  #answersOnly(link: End): void {
+    const version = this.#chance.of([1, 2, 3]);
+    const [welcome] = welcomeLies(this.#chance, this.#ways, { ready: true, version });
+    this.#tells(link, welcome!);
   }
 
   // -------------------------------------------------------------------------------------------------------- both

@@ -275,7 +275,7 @@ export function requestOf(feed: Feed, ranges: RangeSummary[], wanted: Buffer[] =
   return { frame: { $case: 'reconcileRequest', value } };
 }
 
-function prefixRequestOf(feed: Feed, seed: Buffer, ...prefixes: number[][]): Frame {
+export function prefixRequestOf(feed: Feed, seed: Buffer, ...prefixes: number[][]): Frame {
   const asked = prefixes.map((prefix) => ({ prefix: Buffer.from(prefix), fingerprint: none }));
   const value = { feed, round: 1, ranges: [], wanted: [], seed, prefixes: asked };
   return { frame: { $case: 'reconcileRequest', value } };

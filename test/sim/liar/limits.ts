@@ -1,10 +1,25 @@
 /** Frames at the limits that lies.ts leaves out: each needs another one before it, a session in another state, or is large. */
+import { hash128 } from '../../../core/object/hash.ts';
 import { type Entry, Feed, type Frame, RangeAnswer_Kind, type Welcome } from '../../../core/wire/generated/mesh.ts';
-import { ackOf, batchOf, entryOf, type Known, type Lie, pieceOf, replyOf, requestOf, whole } from './lies.ts';
+import {
+  ackOf,
+  batchOf,
+  entryOf,
+  type Known,
+  type Lie,
+  pieceOf,
+  prefixRequestOf,
+  replyOf,
+  requestOf,
+  whole,
+} from './lies.ts';
 
 const none = Buffer.alloc(0);
 /** Of a feed nothing is known to be in flight: more than the credit that is given, 4 MiB, and one message. */
 const [floodBatches, floodBytes] = [5, 2_500_000];
+/** More than a status names of what can't be taken. */
+const poisoned = 8;
+const poison = { attributes: Buffer.from('{"refs":7}'), body: Buffer.from('x') };
 /** Two beats of these are more sources than a child keeps. */
 const marksOfBeat = 2_500;
 
@@ -30,6 +45,10 @@ export function limitLiesOf(side: 'child' | 'parent', known: Known): readonly Li
       ...Array.from({ length: 4 }, () => requestOf(back, [whole()])),
     ),
     either('more than was credited', ...floodOf(out, known)),
+    either('more poison than is shown', poisonOf(out, known, side)),
+    either('a request for single rows', ...singleRequestsOf(back, known)),
+    ends('a request for too many prefixes', prefixRequestOf(back, Buffer.alloc(8), ...manyPrefixes())),
+    ends('a request with a short fingerprint of a prefix', shortPrintOf(back)),
     ...(side === 'parent' ? [ends('watermarks of too many sources', marksOf(0), marksOf(marksOfBeat))] : []),
   ];
 }
@@ -56,6 +75,35 @@ function floodOf(feed: Feed, known: Known): Frame[] {
 function aheadOf(feed: Feed, known: Known, i: number, entry: Entry): Frame {
   const from = known.cursor + 1 + i;
   return batchOf(feed, known, [entry], { from, to: from + 1, head: 2 ** 40, ahead: true });
+}
+
+/** Of keys that nobody has in a good form. */
+function poisonOf(feed: Feed, known: Known, side: 'child' | 'parent'): Frame {
+  const from = known.cursor + 1;
+  const entries = Array.from({ length: poisoned }, (_, i) => {
+    const object = `center.retail//configmaps/w-poison/p${i}`;
+    return entryOf(side === 'parent' ? `o/${object}` : `state/${object}`, from + 1 + i, poison);
+  });
+  return batchOf(feed, known, entries, { from, to: from + poisoned, head: 2 ** 40, ahead: true });
+}
+
+/** Rows that most feeds have, by all digits of their hashes. */
+function singleRequestsOf(feed: Feed, { path, object }: Known): Frame[] {
+  return ['tree', 'labels', `node/${path}`, ...(object ? [object.key] : [])].map((key) => {
+    const digits = Array.from(Buffer.from(hash128(key)).toString('hex'), (digit) => Number.parseInt(digit, 16));
+    return prefixRequestOf(feed, Buffer.alloc(8, 1), digits);
+  });
+}
+
+/** One more than a request may have. */
+function manyPrefixes(): number[][] {
+  return Array.from({ length: 257 }, (_, i) => [i >> 8, (i >> 4) & 15, i & 15]);
+}
+
+function shortPrintOf(feed: Feed): Frame {
+  const prefixes = [{ prefix: none, fingerprint: Buffer.alloc(3) }];
+  const value = { feed, round: 1, ranges: [], wanted: [], seed: Buffer.alloc(8), prefixes };
+  return { frame: { $case: 'reconcileRequest', value } };
 }
 
 function marksOf(first: number): Frame {

@@ -22,7 +22,8 @@ export function liesOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   if (neighbours.length === 0) return steps;
   for (let i = 0; i < 6; i++) {
     const { path } = chance.of(neighbours);
-    const talk = { ...talkOf(chance, firstTalk + i), kind: 'sim' as const, isWithLiar: true };
+    const kind = chance.is(0.3) ? ('ping' as const) : ('sim' as const);
+    const talk = { ...talkOf(chance, firstTalk + i), kind, isWithLiar: true };
     steps.push({ atMs: atMs + 300 + chance.below(lastsMs), action: { do: 'talk', node: path, to: node, talk } });
   }
   return steps;

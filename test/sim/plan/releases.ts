@@ -68,7 +68,7 @@ function relayOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   return steps;
 }
 
-function putsOf(source: string, fromMs: number, everyMs: number): Step[] {
+export function putsOf(source: string, fromMs: number, everyMs: number): Step[] {
   return Array.from({ length: many }, (_, i): Step => {
     const name = `many${i}`;
     const object: PlannedObject = {
@@ -86,7 +86,7 @@ function namespaceOf(source: string): string {
   return `w-${source.replaceAll('.', '-')}-many`;
 }
 
-function placementOf(source: string, labels?: Labels): PlannedPlacement {
+export function placementOf(source: string, labels?: Labels): PlannedPlacement {
   const selectors = [labels ? { matchLabels: labels } : {}];
   return { name: 'many', selectors, namespaces: [namespaceOf(source)], resources: ['configmaps'] };
 }

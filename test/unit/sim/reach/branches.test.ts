@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { branchesOf } from '../../../sim/reach/branches.ts';
 import { countAt } from '../../../sim/reach/counts.ts';
+import { isMachine } from '../../../sim/reach/machines.ts';
+import { unreached, whyLeft } from '../../../sim/reach/unreached.ts';
 
 function namesOf(text: string): string[] {
   return branchesOf('a.ts', text).map(({ what }) => what);
@@ -23,6 +26,27 @@ describe('the branches of a text', () => {
   it('are none in types', () => {
     expect(namesOf('type A = B extends C ? D : E; interface F { g(): void }')).toEqual([]);
     expect(namesOf('(a as B) && c!(d && e)')).toEqual(['&&', '&&']);
+  });
+});
+
+describe('what is said to be out of reach', () => {
+  const named = unreached.flatMap(({ lines }) => Object.entries(lines));
+
+  it('is named by lines as they read now', () => {
+    for (const [file, lines] of named) {
+      const text = readFileSync(new URL(`../../../../${file}`, import.meta.url), 'utf8');
+      const read = text.split('\n').map((line) => line.trim());
+      expect([file, isMachine(file), lines.filter((line) => !read.some((one) => one.startsWith(line)))]).toEqual([
+        file,
+        true,
+        [],
+      ]);
+    }
+  });
+
+  it('has a reason by file and line, and nothing else has', () => {
+    const [file, [line]] = named[0] as [string, [string]];
+    expect([whyLeft(file, line), whyLeft('core/feed/feed.ts', line)]).toEqual([unreached[0]!.why, undefined]);
   });
 });
 
