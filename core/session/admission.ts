@@ -25,7 +25,7 @@ export class HelloTurns {
   admit(child: string, nowMs: number): number {
     const given = this.#given.get(child);
     if (given !== undefined && nowMs <= given + lateMs) {
-      if (nowMs < given - earlyMs) return given - nowMs;
+      if (nowMs < given - earlyMs) return Math.ceil(given - nowMs);
       this.#given.delete(child);
       return 0;
     }

@@ -23,7 +23,7 @@ const pauseMs = 400;
 const endsWithinMs = 1_000;
 const dialTimeoutMs = 2_000;
 /** Hellos at once: more than a parent takes in a second, so that turns are given. Few liars do: it is some hundred writes. */
-const stormHellos = 700;
+const stormHellos = 1_000;
 const stormEvery = 20;
 const silenceMs = 12_000;
 

@@ -68,6 +68,12 @@ describe('the turns of hellos', () => {
     expect(turns.admit('kid-999', told)).toBe(0);
   });
 
+  it('are told in whole milliseconds, as a Retry says them, whatever the clock says', () => {
+    const turns = new HelloTurns();
+    for (let i = 0; i < 1_000; i++) turns.admit(`kid-${i}`, 0.25);
+    expect(turns.admit('kid-999', 500.125)).toBe(1_001);
+  });
+
   it('are forgotten when nobody comes', () => {
     const turns = new HelloTurns();
     for (let i = 0; i < 500; i++) turns.admit(`kid-${i}`, 0);
