@@ -42,7 +42,7 @@ import { type Delivery, Desired, type DesiredChange } from './desired/desired.ts
 import { deadlyObjects, Poisoned, type PoisonedChange, poisonedState, withPoisoned } from './desired/poisoned.ts';
 import { EdgeReports } from './edge-reports.ts';
 import { Observer } from './observe/observer.ts';
-import { type ObjectState, objectState, placementPartial } from './observe/reported-state.ts';
+import { type ObjectState, objectState, placementPartial, unasked } from './observe/reported-state.ts';
 import { Outbox, type Saying } from './outbox/outbox.ts';
 
 export interface AgentOptions {
@@ -83,6 +83,8 @@ const silentStartMaxMs = 10_000;
 const describeEveryMs = 60_000;
 /** Somebody mends it and waits to see that it works. */
 const describeAgainMs = 10_000;
+/** A cluster answers within this, mostly; that it has not been asked yet is told only of what takes longer. */
+const answerWaitMs = 250;
 /** Below this a disk is nearly full: four times of what the store needs to write at all (store/lmdb/lmdb-store.ts). */
 const diskLowBytes = 64 * 2 ** 20;
 
@@ -97,6 +99,8 @@ export class Agent {
   readonly #leaving = new Leaving();
   readonly #poisoned = new Poisoned();
   readonly #crashes: CrashGuard;
+  /** Objects whose content the cluster has not been asked about, by source and key: since when. */
+  readonly #unasked = new Map<string, number>();
   #description: ClusterDescription | undefined;
   /** Why the cluster could not be asked last. */
   #trouble: ClusterTrouble | undefined;
@@ -415,20 +419,39 @@ export class Agent {
     return delivery?.placements.some((id) => this.#desired.placement(id)?.target.singleton) ?? false;
   }
 
-  #sayState(source: string, key: string): Saying | undefined {
+  #sayState(source: string, key: string): Saying | undefined | 'unsure' {
     const delivery = this.#deliveryOf(source, key);
     const flaw = this.#poisoned.of(source, key);
     if (flaw) {
       const status = this.#observer.observation(key)?.status;
       return { attributes: text(stableStringify(poisonedState(flaw))), body: status ?? new Uint8Array(0) };
     }
-    if (!delivery) return undefined;
+    if (!delivery) {
+      this.#unasked.delete(stateKey(source, parseKey(key)));
+      return undefined;
+    }
     const { conflicted, failed, ...attributes } = this.#state(delivery);
+    if (this.#isAwaited(source, key, attributes.reason === unasked)) return 'unsure';
     const seen = conflicted ? undefined : this.#observer.observation(key);
     const generation = this.#records.get(key)?.generation;
     const of = seen && generation !== undefined ? { generation, local: seen.generation } : {};
     const said = { ...attributes, ...(failed ? { failed } : {}), ...of };
     return { attributes: text(stableStringify(said)), body: seen?.status ?? new Uint8Array(0) };
+  }
+
+  /** The answer of the cluster is worth waiting for: half of what would be told of a change is that it is about to be made. */
+  #isAwaited(source: string, key: string, isUnasked: boolean): boolean {
+    const name = stateKey(source, parseKey(key));
+    const nowMs = this.#options.clock.monotonicMs();
+    const sinceMs = this.#unasked.get(name);
+    if (!isUnasked) {
+      this.#unasked.delete(name);
+      return false;
+    }
+    if (sinceMs !== undefined) return nowMs - sinceMs < answerWaitMs;
+    this.#unasked.set(name, nowMs);
+    this.#options.clock.after(answerWaitMs, () => this.#outbox.touch(name));
+    return true;
   }
 
   #sayPartial(id: PlacementId): Saying | undefined {

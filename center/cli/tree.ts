@@ -19,7 +19,7 @@ interface NodeStatus {
 }
 
 /** Conditions of which the message says enough. */
-const plainAlarms: readonly string[] = ['FeedDiverged', 'CloneRefused', 'DiskLow', 'WaitsForParent'];
+const plainAlarms: readonly string[] = ['FeedDiverged', 'CloneRefused', 'DiskLow', 'WaitsForParent', 'ClusterTrouble'];
 
 interface NodeSpec {
   path?: string;

@@ -25,7 +25,7 @@ export function objectState(
     return { ...base, conflicted: true, reason: 'Conflicted', message: precedence(winner, delivery) };
   }
   if (!progress || progress.source !== delivery.source || progress.bodyHash !== delivery.bodyHash) {
-    return { ...base, reason: 'Pending', message: 'the cluster has not been asked yet' };
+    return { ...base, reason: unasked, message: 'the cluster has not been asked yet' };
   }
   if (progress.phase !== 'applied') {
     const { phase, reason, message } = progress;
@@ -39,6 +39,8 @@ export function objectState(
   return { ...base, applied: true, failed: state === 'Failed', reason, message };
 }
 
+/** The reason of an object that the cluster has not been asked about. */
+export const unasked = 'Pending';
 /** Nothing wrong by itself, and what somebody has to know who wonders. */
 const told: ReadonlySet<string> = new Set(['Drifted', terminating]);
 

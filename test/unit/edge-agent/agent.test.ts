@@ -589,3 +589,35 @@ describe('an object that is being deleted while it is wanted', () => {
     expect(bench.counts(placement)).toEqual({ expected: 1, fresh: 1, synced: 1, applied: 1 });
   });
 });
+
+describe('an object that the cluster has not been asked about yet', () => {
+  it('is told of with the answer, or when that takes long', async () => {
+    const bench = await withShop();
+    await bench.advance(60_000);
+    const state = () => bench.said(`state/center.retail/${till}`)?.attributes;
+    const before = state();
+    let answer = () => {};
+    bench.cluster.gate = new Promise((resolve) => {
+      answer = resolve;
+    });
+    const changed = bench.receive(bench.object(till, configMap('till', { a: '2' }), ['shop-prod']));
+    for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
+    bench.clock.advance(100);
+    expect(state()).toEqual(before);
+    bench.clock.advance(200);
+    expect(state()).toMatchObject({ applied: false, reason: 'Pending' });
+    answer();
+    await changed;
+    await bench.advance(20);
+    expect(state()).toMatchObject({ applied: true, available: true });
+  });
+
+  it('costs one entry for each change when the cluster answers soon', async () => {
+    const bench = await withShop();
+    await bench.advance(60_000);
+    const before = bench.reports();
+    await bench.receive(bench.object(till, configMap('till', { a: '2' }), ['shop-prod']));
+    await bench.advance(1_000);
+    expect(bench.reports() - before).toBe(1);
+  });
+});
