@@ -39,6 +39,8 @@ export async function makeCredentials(directory: string): Promise<ClusterCredent
 export interface User {
   readonly name: string;
   readonly groups: readonly string[];
+  /** Of its certificate; absent: made now. */
+  readonly issuedAtMs?: number;
 }
 
 /** Everything inside it: such a file can be handed on. */
@@ -47,7 +49,9 @@ export async function writeKubeconfig(
   authority: KeyAndCertificate,
   { server, user }: { readonly server: string; readonly user: User },
 ): Promise<void> {
-  const { certPem, keyPem } = await issueUser(authority, user, issuing);
+  const { issuedAtMs } = user;
+  const clock = issuedAtMs === undefined ? systemClock : { ...systemClock, wallMs: () => issuedAtMs };
+  const { certPem, keyPem } = await issueUser(authority, user, { ...issuing, clock });
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const config = {
     apiVersion: 'v1',
