@@ -10,7 +10,7 @@ import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { parseAgentConfig } from '../../edge-agent/config.ts';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
-import { ControlPlane } from '../support/control-plane/control-plane.ts';
+import { type Audited, ControlPlane } from '../support/control-plane/control-plane.ts';
 import { furnish } from '../support/control-plane/furniture.ts';
 import { Helm, withoutHelm } from '../support/helm.ts';
 import { banyan, fixture, kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
@@ -74,7 +74,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
   beforeAll(async () => {
     writeFileSync(join(directory, 'topology.yaml'), stringify(topology));
     helm = await Helm.find(join(directory, 'helm'));
-    [plane] = await Promise.all([ControlPlane.start({ directory: join(directory, 'plane') }), tree.up()]);
+    [plane] = await Promise.all([ControlPlane.start({ directory: join(directory, 'plane'), audit: true }), tree.up()]);
     furnish(plane, { nodes: 2, volumes: 0 });
     site(['create', 'namespace', namespace]);
   }, buildMsMax);
@@ -276,6 +276,12 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       90,
     );
     await until('nothing is wrong any more', () => failures().length === 0);
+    // It never asked for anything else that it may not have, but for what might be there of an earlier store, once.
+    const own = plane.audited().filter(({ user }) => user.username === `system:serviceaccount:${namespace}:${release}`);
+    const isStockTaking = ({ requestURI }: Audited) => /\?labelSelector=banyan\.io.*limit=/.test(requestURI);
+    const forbidden = own.filter((one) => one.responseStatus?.code === 403 && !isStockTaking(one));
+    expect([...new Set(forbidden.map(({ objectRef }) => objectRef?.resource))]).toEqual(['secrets']);
+    expect(new Set(own.map(({ objectRef }) => objectRef?.resource))).toContain('leases');
     // All is taken away again as well.
     tree.ok('space/center/retail', 'delete', 'epl', 'shop');
     await until('the shop has gone', () => kubectlBy(plane.kubeconfig, ['get', 'namespace', 'shop']).code !== 0);

@@ -158,6 +158,8 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
       const epl = tree.json<{ status?: { display?: string } }>('space/center/retail', 'epl', 'shop');
       return epl?.status?.display === 'available 1/1';
     });
+    // The chart's rights are enough for the agent's own part too.
+    expect(node.said(pods()[0]!, 'agent').filter((line) => /"level":[456]0/.test(line))).toEqual([]);
   }, 60_000);
 
   it('ends in order when its pod is deleted, and the next one goes on with its store, also without a parent', async () => {

@@ -1,8 +1,8 @@
 /** A real Kubernetes cluster behind the port of the agent. */
-import type { GroupResource, ObjectKey } from '../../../core/object/key.ts';
+import { formatGroupResource, type GroupResource, type ObjectKey } from '../../../core/object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../../core/object/meta.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
-import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
+import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import type { Random } from '../../../core/runtime/random.ts';
 import type { Store } from '../../../core/store/store.ts';
@@ -171,19 +171,27 @@ export class KubernetesCluster implements Cluster {
     return { ...described, ...(trouble ? { trouble } : {}) };
   }
 
-  /** By the mark; of kinds that this agent may not list, nothing. */
+  /** By the mark; of kinds that this agent may not list, nothing: by the rights of its chart these are most of them. */
   async applied(path: string): Promise<readonly AppliedObject[]> {
     await this.#identity.check();
     const served = await this.#discovery.all();
-    return (await Promise.all(served.map((resource) => this.#appliedOf(resource, path)))).flat();
+    const refused: string[] = [];
+    const found = await Promise.all(served.map((resource) => this.#appliedOf(resource, path, refused)));
+    if (refused.length > 0) {
+      this.#options.logger.info(
+        { resources: refused },
+        'what an earlier store applied of these resources is not known: this agent may not list them',
+      );
+    }
+    return found.flat();
   }
 
-  async #appliedOf(served: ServedResource, path: string): Promise<AppliedObject[]> {
+  async #appliedOf(served: ServedResource, path: string, refused: string[]): Promise<AppliedObject[]> {
     const { group, resource } = served;
     const found: AppliedObject[] = [];
     let next: string | undefined;
     do {
-      const page = await this.#page(served, next);
+      const page = await this.#page(served, next, refused);
       for (const item of page.items ?? []) {
         const { agent, source, created } = signatureOf(item) ?? {};
         const { namespace = '', name = '', uid = '' } = item.metadata;
@@ -195,8 +203,7 @@ export class KubernetesCluster implements Cluster {
     return found;
   }
 
-  async #page(served: ServedResource, next: string | undefined): Promise<MetadataPage> {
-    const { group, resource } = served;
+  async #page(served: ServedResource, next: string | undefined, refused: string[]): Promise<MetadataPage> {
     try {
       return (await this.#client.json({
         path: pathOf(served, served.versions[0]!),
@@ -207,10 +214,7 @@ export class KubernetesCluster implements Cluster {
       const isNothingOfOurs =
         error instanceof BanyanError && ['Forbidden', 'NotFound', 'MethodNotAllowed'].includes(error.code);
       if (!isNothingOfOurs) throw error;
-      this.#options.logger.warn(
-        { group, resource, error: describeError(error) },
-        'what was applied of a resource by an earlier store is not known',
-      );
+      refused.push(formatGroupResource(served));
       return {};
     }
   }

@@ -1,9 +1,9 @@
 /**
  * A real node of a cluster: kubelet and containerd, in a network of their own. Pods reach the API server and what else is given a way, and nothing of the node
- * is left when it ends.
+ * is left when it ends but empty control groups.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
-import { closeSync, cpSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, cpSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse, stringify } from 'yaml';
@@ -63,6 +63,15 @@ export class RealNode implements AsyncDisposable {
   /** Of this machine, as pods see it. */
   get address(): string {
     return nodeAddress;
+  }
+
+  /** What a container has said so far, in all of its lives; lines as kubelet keeps them. */
+  said(pod: string, container: string): string[] {
+    const logs = this.#file('pod-logs');
+    const files = readdirSync(logs, { recursive: true, encoding: 'utf8' });
+    return files
+      .filter((file) => file.includes(`_${pod}_`) && file.includes(`/${container}/`) && file.endsWith('.log'))
+      .flatMap((file) => readFileSync(join(logs, file), 'utf8').split('\n'));
   }
 
   /** What is in an archive comes to the node. */
