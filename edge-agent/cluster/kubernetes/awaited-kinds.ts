@@ -2,7 +2,7 @@
  * A definition is established, or gone, a moment before discovery says so. Whoever looks at what is served when the definition changes would look too
  * early and never again: so discovery is asked again until it has followed, and the change is told once more.
  *
- * Bound: one entry for each definition that discovery has not followed, and `delaysMs` questions for it; one question answers for all.
+ * Bound: one entry for each definition that discovery has not followed, and as many looks as there are `delaysMs` for it; one question answers for all.
  */
 import type { GroupResource } from '../../../core/object/key.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
@@ -20,55 +20,72 @@ export interface AwaitedKindsPorts {
   forget(): void;
 }
 
-/** Usually the second look finds it; a busy API server has taken some seconds. */
-const delaysMs = [250, 500, 1_000, 2_000, 4_000, 8_000, 16_000] as const;
+/** The first look is behind all definitions that a list tells of; usually the second finds it, and a busy API server has taken some seconds. */
+const delaysMs = [100, 250, 500, 1_000, 2_000, 4_000, 8_000, 16_000] as const;
 
 interface Awaited {
-  timer: Timer | undefined;
+  readonly resource: GroupResource;
+  readonly isToBeServed: boolean;
+  readonly tell: () => void;
+  /** Looks so far. */
+  looks: number;
+  /** Of the next one. */
+  dueMs: number;
 }
 
 export class AwaitedKinds {
   readonly #ports: AwaitedKindsPorts;
   /** By name of the definition; a later event takes the place of an earlier one. */
   readonly #awaited = new Map<string, Awaited>();
+  #timer: Timer | undefined;
 
   constructor(ports: AwaitedKindsPorts) {
     this.#ports = ports;
   }
 
-  /** A definition has come, changed or gone; `tell` is called if discovery follows later than now. */
+  /** A definition has come, changed or gone. When discovery has followed, the `tell` of one of those that it has followed by then is called. */
   changed({ type, key, object }: ClusterEvent, tell: () => void): void {
-    this.#end(key.name);
-    if (type !== 'DELETED' && !isEstablished(object)) return;
+    this.#awaited.delete(key.name);
+    const isToBeServed = type !== 'DELETED';
+    if (isToBeServed && !isEstablished(object)) return;
     const resource = resourceOf(key.name);
     if (!resource) return;
-    const awaited: Awaited = { timer: undefined };
-    this.#awaited.set(key.name, awaited);
-    const isCurrent = () => this.#awaited.get(key.name) === awaited;
-    const look = async (round: number): Promise<void> => {
-      const asWanted = (await this.#isServed(resource)) === (type !== 'DELETED');
-      if (!isCurrent()) return;
-      const delayMs = delaysMs[round];
-      if (asWanted || delayMs === undefined) {
-        this.#awaited.delete(key.name);
-        if (asWanted && round > 0) tell();
-        return;
-      }
-      awaited.timer = this.#ports.clock.after(delayMs, () => {
-        this.#ports.forget();
-        void look(round + 1);
-      });
-    };
-    void look(0);
+    const dueMs = this.#ports.clock.monotonicMs() + delaysMs[0];
+    this.#awaited.set(key.name, { resource, isToBeServed, tell, looks: 0, dueMs });
+    this.#arm();
   }
 
   stop(): void {
-    for (const name of [...this.#awaited.keys()]) this.#end(name);
+    this.#awaited.clear();
+    this.#timer?.stop();
   }
 
-  #end(name: string): void {
-    this.#awaited.get(name)?.timer?.stop();
-    this.#awaited.delete(name);
+  /** The next look is when the first of them is due. */
+  #arm(): void {
+    this.#timer?.stop();
+    this.#timer = undefined;
+    const due = [...this.#awaited.values()].map(({ dueMs }) => dueMs);
+    if (due.length === 0) return;
+    const delayMs = Math.max(0, Math.min(...due) - this.#ports.clock.monotonicMs());
+    this.#timer = this.#ports.clock.after(delayMs, () => void this.#look());
+  }
+
+  async #look(): Promise<void> {
+    const nowMs = this.#ports.clock.monotonicMs();
+    const looked = [...this.#awaited].filter(([, { dueMs }]) => dueMs <= nowMs);
+    if (looked.some(([, { looks }]) => looks > 0)) this.#ports.forget();
+    for (const [, awaited] of looked) awaited.dueMs = nowMs + (delaysMs[++awaited.looks] ?? 0);
+    // All in one turn, so that they share one question.
+    const served = await Promise.all(looked.map(([, { resource }]) => this.#isServed(resource)));
+    const settled: (() => void)[] = [];
+    for (const [i, [name, awaited]] of looked.entries()) {
+      if (this.#awaited.get(name) !== awaited) continue;
+      const isAsItIsToBe = served[i] === awaited.isToBeServed;
+      if (isAsItIsToBe) settled.push(awaited.tell);
+      if (isAsItIsToBe || awaited.looks >= delaysMs.length) this.#awaited.delete(name);
+    }
+    this.#arm();
+    settled.at(-1)?.();
   }
 
   async #isServed(resource: GroupResource): Promise<boolean | undefined> {

@@ -21,6 +21,7 @@ describe('a kind whose definition has changed', () => {
   let served: Set<string>;
   let known: Set<string>;
   let asked: number;
+  let forgotten: number;
   let told: number;
   let fails: boolean;
   let kinds: AwaitedKinds;
@@ -28,11 +29,12 @@ describe('a kind whose definition has changed', () => {
   beforeEach(() => {
     clock = new VirtualClock();
     [served, known] = [new Set(), new Set()];
-    [asked, told, fails] = [0, 0, false];
+    [asked, forgotten, told, fails] = [0, 0, 0, false];
     kinds = new AwaitedKinds({
       clock,
       logger: silentLogger,
       forget: () => {
+        forgotten++;
         known = new Set(served);
       },
       async isServed({ group, resource }) {
@@ -43,17 +45,16 @@ describe('a kind whose definition has changed', () => {
     });
   });
 
-  const changed = async (type: 'ADDED' | 'MODIFIED' | 'DELETED', established = true) => {
-    kinds.changed({ type, key, object: definition(established) }, () => told++);
-    await advance(0);
-  };
+  const changed = (type: 'ADDED' | 'MODIFIED' | 'DELETED', established = true, name = key.name) =>
+    kinds.changed({ type, key: { ...key, name }, object: definition(established) }, () => told++);
   const advance = async (ms: number) => {
     clock.advance(ms);
-    for (let i = 0; i < 5; i++) await Promise.resolve();
+    for (let i = 0; i < 10; i++) await Promise.resolve();
   };
 
   it('is told of once more when discovery follows, and not again', async () => {
-    await changed('MODIFIED');
+    changed('MODIFIED');
+    await advance(100);
     await advance(250);
     expect(told).toBe(0);
     served.add(key.name);
@@ -64,36 +65,54 @@ describe('a kind whose definition has changed', () => {
     expect([told, asked]).toEqual([1, before]);
   });
 
-  it('is not told of again where discovery has followed already, or the definition is not established', async () => {
-    known.add(key.name);
-    await changed('ADDED');
-    known.clear();
-    await changed('MODIFIED', false);
+  it('is not asked for before its definition is established', async () => {
+    changed('MODIFIED', false);
     await advance(60_000);
-    expect([told, asked]).toEqual([0, 1]);
+    expect([told, asked]).toEqual([0, 0]);
   });
 
   it('is told of when it is served no more, too', async () => {
     served.add(key.name);
     known.add(key.name);
-    await changed('DELETED');
-    await advance(250);
+    changed('DELETED');
+    await advance(100);
     served.delete(key.name);
-    await advance(500);
+    await advance(250);
+    expect(told).toBe(1);
+  });
+
+  it('costs one question a look, and one word, however many definitions there are', async () => {
+    const names = Array.from({ length: 200 }, (_, i) => `kind${i}.shop.example.com`);
+    for (const name of names) changed('ADDED', true, name);
+    await advance(100);
+    expect([forgotten, told]).toEqual([0, 0]);
+    for (const name of names) served.add(name);
+    await advance(250);
+    expect([forgotten, told]).toEqual([1, 1]);
+  });
+
+  it('waits for no other one that takes long', async () => {
+    changed('ADDED', true, 'slow.shop.example.com');
+    for (let i = 0; i < 40; i++) await advance(250);
+    served.add(key.name);
+    known.add(key.name);
+    changed('ADDED');
+    await advance(100);
     expect(told).toBe(1);
   });
 
   it('is asked for a few times, also of a cluster that is away, and only as its newest event has it', async () => {
     fails = true;
-    await changed('ADDED');
+    changed('ADDED');
+    await advance(100);
     fails = false;
-    await advance(250);
-    await changed('DELETED');
     served.add(key.name);
+    known.add(key.name);
+    changed('DELETED');
     for (let second = 0; second < 120; second++) await advance(1_000);
     expect(told).toBe(0);
     expect(asked).toBeLessThan(12);
-    await changed('ADDED');
+    changed('ADDED');
     kinds.stop();
     const before = asked;
     await advance(60_000);
