@@ -19,6 +19,7 @@ import type { Child } from './schedule/children.ts';
 import { markDirty } from './schedule/dirty.ts';
 import { Evictions } from './schedule/evictions.ts';
 import { InventoryBelow } from './schedule/inventory-below.ts';
+import { MatchedLabels } from './schedule/matched-labels.ts';
 import { Placements } from './schedule/placements.ts';
 import { NodeSpaces } from './spaces/node-spaces.ts';
 import type { Counting } from './tree/counting.ts';
@@ -82,6 +83,8 @@ export class Ground {
   readonly placements = new Placements();
   readonly inventory: InventoryBelow;
   readonly book: ChildBook;
+  /** By which labels all that is here was found. */
+  readonly matched: MatchedLabels;
   /** Siblings among the children, and this node as one of several. */
   readonly groups: SiblingGroups;
   readonly place: SiblingPlace;
@@ -112,7 +115,15 @@ export class Ground {
       siblingsOf: (child) => this.mailboxes.siblingsOf(child),
       wrote: (children) => events.mailboxesChanged(children),
     });
+    this.matched = new MatchedLabels({
+      store,
+      upstream: this.upstream,
+      outbox: this.outbox,
+      mailboxes: this.mailboxes,
+      wrote: (children) => events.mailboxesChanged(children),
+    });
     this.book = new ChildBook({
+      toldLabels: (t, attributes) => this.matched.told(t, attributes),
       rowsAt: (reader, child) => this.inventory.rowsAt(reader, child),
       relayCame: (t, child) => {
         this.inventory.relayCame(t, child);

@@ -114,6 +114,7 @@ export class Node implements AsyncDisposable {
     store.read((reader) => {
       this.#ground.groups.load(reader);
       this.#ground.place.load(reader);
+      this.#ground.matched.load();
       this.#down.load(reader);
     });
     seedInventory(spaces.system, inventory);
@@ -221,6 +222,8 @@ export class Node implements AsyncDisposable {
         events.mailboxesChanged(touched);
       },
       idle: () => {
+        // Before it is said that all is here: it is part of that.
+        if (this.#readiness.isCaughtUp) this.#ground.matched.idle();
         this.#readiness.idle();
         this.#ground.place.say();
         this.#down.arrivals.idle();
@@ -233,6 +236,7 @@ export class Node implements AsyncDisposable {
   /** What the parent sends, in the transaction that applies it. */
   #fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
     this.#ground.place.fromAbove(t, changes);
+    this.#ground.matched.fromAbove(t, changes);
     for (const change of changes) {
       noteSourceChange(t, change);
       if (change.key === treeKey) this.#ground.book.inheritedChanged(t);
@@ -256,6 +260,7 @@ export class Node implements AsyncDisposable {
       for (const sibling of this.#ground.mailboxes.siblingsOf(child)) markDirty(t, 'child', sibling);
       book.widen(t, child);
     }
+    if (changes.some(({ key }) => key === labelsKey)) this.#ground.matched.heard(child);
     this.#ground.groups.pass(t, child, changes);
     if (changes.length === 0) return;
     this.#reports.pass(t, child, changes);
@@ -305,7 +310,7 @@ export class Node implements AsyncDisposable {
       feedsOf: (t, child, role) => {
         const feeds = this.#ground.book.feedsOf(t, child, role);
         this.#guard.tell(t, feeds.producer);
-        this.#down.arrivals.begin(child, role);
+        this.#down.arrivals.begin(child);
         this.#loop.poke();
         return feeds;
       },
@@ -318,6 +323,10 @@ export class Node implements AsyncDisposable {
       siblings: this.#ground.place,
       watermarks: () => this.#teller.covered,
       acknowledged: (child) => this.#reports.poke(child),
+      heardOut: (child) => {
+        this.#down.arrivals.heard(child);
+        this.#loop.poke();
+      },
       caughtUp: (child) => {
         this.#down.arrived(child);
         this.#reports.poke(child);

@@ -47,7 +47,8 @@ export class WayDown {
     this.arrivals = new Arrivals({
       clock,
       hasSiblings: ground.place.hasSiblings,
-      behind: (child) => store.read((reader) => this.exposures.behind(reader, child)),
+      behind: (child) =>
+        store.read((reader) => this.exposures.behind(reader, child) ?? unmatched(ground, reader, child)),
       changed: (children) => events.mayFollow(children),
     });
     this.moves = new MoveBook(clock);
@@ -101,7 +102,6 @@ export class WayDown {
 
   /** All that a child had to say when it came is stored. */
   arrived(child: string): void {
-    this.arrivals.caughtUp(child);
     this.mover.arrived(child);
   }
 
@@ -134,4 +134,10 @@ export class WayDown {
       guard: this.guard,
     });
   }
+}
+
+/** In words, that the tree above has not yet worked off what this node told of the places at a child. */
+function unmatched({ matched, book }: Ground, reader: Reader, child: string): string | undefined {
+  if (matched.covers(reader, book.labelsOf(reader, child))) return undefined;
+  return 'the labels there were told to the parent, which has not yet sent all that they match';
 }

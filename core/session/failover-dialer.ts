@@ -17,6 +17,7 @@ export function failoverDialer({ clock, random }: FailoverPorts, dialers: readon
   if (dialers.length === 1) return dialers[0]!;
   let state: Candidates = candidates(dialers.length);
   let watch = rootWatch;
+  let attachedTo: number | undefined;
   return {
     async dial(events, timeoutMs) {
       const index = state.next;
@@ -54,7 +55,8 @@ export function failoverDialer({ clock, random }: FailoverPorts, dialers: readon
         state = notReached(state);
         throw error;
       }
-      watch = attachedAnew(watch);
+      watch = attachedAnew(watch, attachedTo !== undefined && attachedTo !== index);
+      attachedTo = index;
       const made = link;
       if (index !== 0) {
         goesHome = clock.after(returnAfterMs * homewardFactor(watch) * (1 + random.fraction()), () => {

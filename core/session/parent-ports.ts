@@ -49,6 +49,8 @@ export interface ParentSessionsPorts {
   acknowledged(child: string, cursor: number): void;
   /** All that the child had to say at the beginning of its session is stored. */
   caughtUp?(child: string): void;
+  /** The same, or the child is not ready to say all: as much as is to be had is here. */
+  heardOut?(child: string): void;
   connected(child: string): void;
   disconnected(child: string, reason: string): void;
   /** What `status` says of alarms is something else now. */

@@ -307,6 +307,7 @@ export class ParentSessions {
           this.#ports.acknowledged(child, cursor);
         },
         caughtUp: () => this.#ports.caughtUp?.(child),
+        heardOut: () => this.#ports.heardOut?.(child),
         slots: this.#slots,
         acknowledgements: this.#acknowledgements,
         rootAgeMs: () => this.#ports.rootAgeMs(),

@@ -66,9 +66,14 @@ export function heardOfRoot(
   return { watch: { ...watch, homeLeft, leavesAtMs: undefined, left: { ageMs, atMs: nowMs } }, leaves: true };
 }
 
-/** Another session, for whatever reason. */
-export function attachedAnew(watch: RootWatch): RootWatch {
-  return watch.leavesAtMs === undefined ? watch : { ...watch, leavesAtMs: undefined };
+/**
+ * Another session, for whatever reason. `isElsewhere`: at another sibling than the last one. What was found of that one is no reason to stay here, unless
+ * the child has come to see whether the root is fresher here.
+ */
+export function attachedAnew(watch: RootWatch, isElsewhere: boolean): RootWatch {
+  const staysUntilMs = isElsewhere && !watch.left ? 0 : watch.staysUntilMs;
+  if (watch.leavesAtMs === undefined && staysUntilMs === watch.staysUntilMs) return watch;
+  return { ...watch, leavesAtMs: undefined, staysUntilMs };
 }
 
 /** By how much the way home takes longer, since home was found cut off. */

@@ -40,6 +40,8 @@ export interface RunnerPorts {
   /** Writes down what was acknowledged, for all sessions of the node. */
   readonly acknowledgements: Acknowledgements;
   caughtUp(): void;
+  /** What the peer had to say at the beginning is stored, or it is not ready to say all of it. */
+  heardOut?(): void;
   /** What the peer says with a head; false: this side may not take up its feed yet, however ready it is. Absent: it always may. */
   watermarks?(marks: Watermarks, head: number): boolean;
   /** Once, last. `returnAfterMs`: the peer ended in order, and said when it is back. */

@@ -206,6 +206,8 @@ export class SessionRunner {
         return this.#dropPieces();
       case 'caughtUp':
         return this.#ports.caughtUp();
+      case 'heardOut':
+        return this.#ports.heardOut?.();
       case 'close':
         return this.end(effect.error, effect.returnAfterMs);
     }

@@ -66,6 +66,8 @@ export type Effect =
   /** Everything that was under way has come: what is there in pieces only, nobody will name. */
   | { readonly type: 'dropPieces' }
   | { readonly type: 'caughtUp' }
+  /** All that the peer can say of what it had at the beginning is stored. */
+  | { readonly type: 'heardOut' }
   | { readonly type: 'close'; readonly error?: BanyanError; readonly returnAfterMs?: number };
 
 export interface SessionState {
@@ -79,6 +81,7 @@ export interface SessionState {
   readonly peerHead: number | undefined;
   readonly peerReady: boolean;
   readonly caughtUp: boolean;
+  readonly heardOut: boolean;
   // Life.
   readonly heardAtMs: number;
   readonly beatAtMs: number;
@@ -113,6 +116,7 @@ export function begin(start: Start): Stepped {
     peerHead: undefined,
     peerReady: start.peerReady,
     caughtUp: false,
+    heardOut: false,
     heardAtMs: start.nowMs,
     beatAtMs: start.nowMs,
   };
@@ -253,8 +257,17 @@ function dropPieces(state: SessionState, head: number): Stepped {
 
 function noteCaughtUp(state: SessionState): Stepped {
   const { caughtUp, mode, peerReady, peerHead, cursor } = state;
-  if (caughtUp || mode !== 'resumed' || !peerReady || peerHead === undefined || cursor < peerHead) return idle(state);
-  return withEffects({ ...state, caughtUp: true }, { type: 'caughtUp' });
+  if (caughtUp || mode !== 'resumed' || !peerReady || peerHead === undefined || cursor < peerHead)
+    return noteHeardOut(state);
+  return chain(withEffects({ ...state, caughtUp: true }, { type: 'caughtUp' }), noteHeardOut);
+}
+
+/** One that is not ready says what is behind the cursor, and no more before it is: whoever waits for its word would perhaps wait for each other. */
+function noteHeardOut(state: SessionState): Stepped {
+  const { heardOut, mode, peerReady, peerHead, cursor } = state;
+  const isOver = mode === 'resumed' ? cursor >= (peerHead ?? 0) : mode === 'waitsForReady' && !peerReady;
+  if (heardOut || peerHead === undefined || !isOver) return idle(state);
+  return withEffects({ ...state, heardOut: true }, { type: 'heardOut' });
 }
 
 function fail(state: SessionState, what: string): Stepped {

@@ -105,6 +105,8 @@ export const keyspace = {
   heldLabels: 103,
   /** -> JSON LeaseMemory: what an agent's store knows of itself where several have one identity (see edge-agent/lease/lease-memory.ts) */
   leaseMemory: 104,
+  /** -> JSON {hash, labels}: the newest label summary of this node that is worked off above (see relay/schedule/matched-labels.ts) */
+  matchedLabels: 105,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

@@ -49,13 +49,15 @@ export type EntryKey =
   | { readonly type: 'upsynced'; readonly source: string; readonly path: string; readonly object: ObjectKey }
   | { readonly type: 'status'; readonly id: PlacementId; readonly object: ObjectKey }
   | { readonly type: 'node'; readonly path: string }
-  | { readonly type: 'siblings' }
+  | { readonly type: 'siblings' | 'matched' }
   | { readonly type: 'owner' | 'attach'; readonly child: string };
 
 export const treeKey = 'tree';
 export const labelsKey = 'labels';
 export const countedKey = 'counted';
 export const siblingsKey = 'siblings';
+/** By which label summary of the receiver all in front of it was found. */
+export const matchedKey = 'matched';
 export const ownerKey = (child: string) => `owner/${child}`;
 export const attachKey = (child: string) => `attach/${child}`;
 export const placementKey = (id: PlacementId) => `p/${id}`;
@@ -108,7 +110,13 @@ export function isObjectEntry(key: string): boolean {
 }
 
 /** Of which there is one in a feed. */
-const wholeKeys = [{ type: treeKey }, { type: labelsKey }, { type: countedKey }, { type: siblingsKey }] as const;
+const wholeKeys = [
+  { type: treeKey },
+  { type: labelsKey },
+  { type: countedKey },
+  { type: siblingsKey },
+  { type: matchedKey },
+] as const;
 
 /** Undefined for a key that this version does not know, or that names no object where it should: it is kept and passed over. */
 export function parseEntryKey(key: string): EntryKey | undefined {

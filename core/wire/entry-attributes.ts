@@ -131,6 +131,11 @@ export interface SiblingsAttributes {
   readonly lead: number;
 }
 
+/** To a relay: the hash, in hex, of the newest summary that it told and that is worked off, here and above. */
+export interface MatchedAttributes {
+  readonly labels: string;
+}
+
 /** To all siblings: to which of them a child belongs, and whether that one may count it yet. */
 export interface OwnerAttributes {
   readonly owner: number;

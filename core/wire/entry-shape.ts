@@ -110,6 +110,7 @@ const attributeShapes = {
   'release-held': z.looseObject({ token: z.string() }),
   inventory: z.looseObject({ path: z.string().max(keyBytesMax) }),
   owner: z.looseObject({ owner: whole, granted: z.boolean(), sequence: whole }),
+  matched: z.looseObject({ labels: z.string() }),
   siblings: z.looseObject({ term: whole, lead: whole }),
 } as const satisfies { readonly [type in EntryKey['type']]?: z.ZodType };
 

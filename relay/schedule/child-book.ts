@@ -102,7 +102,7 @@ export class ChildBook {
 
   /** In the transaction in which the inventory or the report of a child changes, before `refresh`: the parent hears of it with this write. */
   widen(t: Transaction, name: string): void {
-    this.#contribute(name, this.#labelsOf(t, name));
+    this.#contribute(name, this.labelsOf(t, name));
     this.#count(t, [name]);
     this.#unsure.add(name);
     t.afterCommit(() => this.#unsure.delete(name));
@@ -115,7 +115,7 @@ export class ChildBook {
     this.#settling = undefined;
     if (this.#unsure.size === 0) return;
     this.#ports.write((t) => {
-      for (const name of this.#unsure) this.#contribute(name, this.#labelsOf(t, name));
+      for (const name of this.#unsure) this.#contribute(name, this.labelsOf(t, name));
       this.#unsure.clear();
       this.#tell(t);
     });
@@ -140,7 +140,7 @@ export class ChildBook {
     for (const name of concerned) {
       const mailbox = mailboxes.get(name);
       const labels = mailbox?.role === 'relay' ? this.#countedOf(t, mailbox) : undefined;
-      this.#counted.set(name, counting.counts(name) ? (labels ?? this.#labelsOf(t, name)) : undefined);
+      this.#counted.set(name, counting.counts(name) ? (labels ?? this.labelsOf(t, name)) : undefined);
     }
   }
 
@@ -273,7 +273,8 @@ export class ChildBook {
     return mailboxes.siblingsOf(child).length > 1 ? this.#reportedLabels(reader, mailboxes.get(child)!) : undefined;
   }
 
-  #labelsOf(reader: Reader, name: string): LabelSummary {
+  /** What is known of the places at a child and below it. */
+  labelsOf(reader: Reader, name: string): LabelSummary {
     const mailbox = this.#ports.mailboxes.get(name);
     if (mailbox?.role === 'relay') return this.#groupLabels(reader, name) ?? emptyLabelSummary;
     return this.#agentOf(reader, name).labels;

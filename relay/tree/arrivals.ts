@@ -1,8 +1,8 @@
 /**
- * Agents that come to one of several siblings: nothing is taken from their parent before it has heard from them what they have, and has made its mailbox fit
- * that. Whatever a sibling handed to them that this node did not would be taken away by the first reconciliation otherwise.
+ * Children that come to one of several siblings: they take nothing from this one before it has heard what they have to say, has made its mailbox fit that, and
+ * has all that the labels there match. Whatever another sibling handed to them that this node did not would be taken away by the first reconciliation otherwise.
  *
- * Bound: one name for each agent that has come and not been heard out.
+ * Bound: one name for each child that has come and not been heard out.
  */
 import { timestamp } from '../../core/object/conditions.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -27,12 +27,12 @@ export class Arrivals {
   }
 
   /** A session begins. */
-  begin(child: string, role: 'relay' | 'agent'): void {
-    if (this.#ports.hasSiblings && role === 'agent') this.#waiting.set(child, undefined);
+  begin(child: string): void {
+    if (this.#ports.hasSiblings) this.#waiting.set(child, undefined);
   }
 
   /** What the child had to say is stored here. */
-  caughtUp(child: string): void {
+  heard(child: string): void {
     if (this.#waiting.has(child)) this.#waiting.set(child, this.#ports.clock.wallMs());
   }
 

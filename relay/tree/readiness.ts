@@ -44,6 +44,11 @@ export class Readiness {
     return this.#heardAll;
   }
 
+  /** Everything that a ready parent had is here. */
+  get isCaughtUp(): boolean {
+    return this.#caughtUp;
+  }
+
   /** Why the node is not ready to serve, for its probe. */
   notReady(): string | undefined {
     if (!this.#caughtUp) return 'waiting for the parent';

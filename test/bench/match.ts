@@ -156,6 +156,7 @@ function openNode(store: LmdbStore) {
   const table = store.write((t) => LocalTable.open(t, `source/${source}`));
   const openBook = new ChildBook({
     counting: { isSibling: false, counts: () => true },
+    toldLabels: () => undefined,
     inventory,
     mailboxes,
     outbox,

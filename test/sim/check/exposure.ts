@@ -60,7 +60,7 @@ export function exposure(world: World, releases: Releases): Check {
         const path = destinationOf(world, host, table);
         if (key.startsWith('r/') && !table.startsWith('mailbox/')) {
           heard.heard(host.life, key.slice(2), JSON.parse(attributes.toString()) as ReleaseSeen, world.nowMs);
-        } else if (path !== undefined && isStagedObject(key)) {
+        } else if (path !== undefined && isStagedObject(key) && isObject(body)) {
           deliver(host, path, key, versionOf(body));
         }
       }
@@ -124,6 +124,15 @@ function wordAt(host: Host, id: string): ReleaseSeen | undefined {
     const seen = content === undefined ? undefined : rows.content(content);
     return seen && (JSON.parse(seen.attributes.toString()) as ReleaseSeen);
   });
+}
+
+/** A liar's poison is stored as it came, and nobody gets anything by it. */
+function isObject(body: Buffer): boolean {
+  try {
+    return typeof (JSON.parse(body.toString()) as { metadata?: unknown }).metadata === 'object';
+  } catch {
+    return false;
+  }
 }
 
 function sourceOfId(id: string): string {

@@ -68,7 +68,7 @@ describe('a child of siblings that listens to how old the root is', () => {
     for (;;) {
       const { watch: next, leftAtMs } = beats(watch, { fromMs: atMs, forMs: day - atMs, isHome, ageMs: cutOff });
       if (leftAtMs === undefined) break;
-      [watch, atMs, moves, isHome] = [attachedAnew(next), leftAtMs + 2_000, moves + 1, !isHome];
+      [watch, atMs, moves, isHome] = [attachedAnew(next, true), leftAtMs + 2_000, moves + 1, !isHome];
     }
     expect(moves).toBeGreaterThan(5);
     expect(moves).toBeLessThan(10);
@@ -91,7 +91,18 @@ describe('a child of siblings that listens to how old the root is', () => {
   it('begins to wait for its moment anew in another session', () => {
     const waiting = beats(rootWatch, { fromMs: 0, forMs: rootStaleMs, ageMs: cutOff }, 0.9).watch;
     expect(waiting.leavesAtMs).toBeDefined();
-    expect(attachedAnew(waiting).leavesAtMs).toBeUndefined();
-    expect(attachedAnew(rootWatch)).toBe(rootWatch);
+    expect(attachedAnew(waiting, false).leavesAtMs).toBeUndefined();
+    expect(attachedAnew(rootWatch, false)).toBe(rootWatch);
+  });
+
+  it('does not stay with one that is cut off because another one was worth staying at, which then ended', () => {
+    const left = beats(rootWatch, { fromMs: 0, forMs: day, ageMs: cutOff });
+    const atMs = left.leftAtMs! + 2_000;
+    const found = heardOfRoot(attachedAnew(left.watch, true), { ageMs: 0, nowMs: atMs, isHome: false }, () => 0).watch;
+    expect(attachedAnew(found, false).staysUntilMs).toBe(atMs + staysForMs);
+    const thrownBack = attachedAnew(found, true);
+    expect(heardOfRoot(thrownBack, { ageMs: atMs + 9_000, nowMs: atMs + 9_000, isHome: true }, () => 0).leaves).toBe(
+      true,
+    );
   });
 });

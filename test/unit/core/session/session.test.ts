@@ -75,7 +75,18 @@ describe('an established session', () => {
       'applyThenAck',
       'dropPieces',
       'caughtUp',
+      'heardOut',
     ]);
+  });
+
+  it('has heard a peer out that is not ready when it has its head, or has to wait to reconcile', () => {
+    const goesOn = play(begin({ ...start, peerReady: false }).state, [{ type: 'beat', head: 3, ready: false }]);
+    expect(types(goesOn.effects)).not.toContain('heardOut');
+    const there = play(goesOn.state, [{ type: 'batch', batch: batch(0, 3) }]);
+    expect(types(there.effects)).toEqual(['applyThenAck', 'dropPieces', 'heardOut']);
+    const waits = begin({ ...start, resumes: false, peerReady: false }).state;
+    expect(types(play(waits, [{ type: 'beat', head: 3, ready: false }]).effects)).toEqual(['heardOut']);
+    expect(types(play(waits, [{ type: 'beat', head: 3, ready: true }]).effects)).toEqual(['startReconcile']);
   });
 
   it('does not reconcile before the peer is ready', () => {

@@ -68,6 +68,7 @@ describe('the children of a node', () => {
       });
     book = new ChildBook({
       counting: { isSibling: false, counts: () => true },
+      toldLabels: () => undefined,
       inventory,
       mailboxes: new Mailboxes(store, random, 'boot'),
       outbox,

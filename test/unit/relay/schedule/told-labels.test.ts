@@ -23,15 +23,18 @@ describe('the label summary that a parent is told', () => {
   let outbox: FeedProducer;
   let labels: ToldLabels;
   let writes: number;
+  let said: number;
 
   beforeEach(() => {
     store = new MemoryStore();
     clock = new VirtualClock();
     outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random }));
     writes = 0;
+    said = 0;
     labels = new ToldLabels({
       clock,
       outbox,
+      toldLabels: () => said++,
       write: (act) => {
         writes++;
         store.write(act);
@@ -102,9 +105,18 @@ describe('the label summary that a parent is told', () => {
   });
 
   it('says at the start whether the parent was told something else before', () => {
-    const again = new ToldLabels({ clock, outbox, write: (act) => store.write(act) });
+    const again = new ToldLabels({ clock, outbox, write: (act) => store.write(act), toldLabels: () => said++ });
     expect(store.write((t) => again.begin(t, sites('paris', 'rome')))).toBe(false);
     expect(store.write((t) => again.begin(t, sites('rome')))).toBe(true);
+  });
+
+  it('is noted where it is told, and not where it only waits', () => {
+    tell(sites('paris', 'rome', 'oslo'));
+    expect(said).toBe(2);
+    tell(sites('rome', 'oslo'));
+    expect(said).toBe(2);
+    clock.advance(narrowingDelayMs);
+    expect(said).toBe(3);
   });
 
   it('is not told once the node ends', () => {

@@ -14,13 +14,13 @@ function arrivals(hasSiblings = true) {
   return { room, behind, changed };
 }
 
-describe('an agent that comes to one of several siblings', () => {
+describe('a child that comes to one of several siblings', () => {
   it('follows its mailbox once all that it had to say is worked off', () => {
     const { room, changed } = arrivals();
-    room.begin('a', 'agent');
+    room.begin('a');
     room.idle();
     expect(room.mayFollow('a')).toBe(false);
-    room.caughtUp('a');
+    room.heard('a');
     expect(room.mayFollow('a')).toBe(false);
     room.idle();
     expect(room.mayFollow('a')).toBe(true);
@@ -30,9 +30,9 @@ describe('an agent that comes to one of several siblings', () => {
   it('waits as long as its parent knows less than it does, and it can be said why', () => {
     const { room, behind } = arrivals();
     behind.set('a', 'an older release');
-    room.begin('a', 'agent');
+    room.begin('a');
     expect(room.waits('a')).toBeUndefined();
-    room.caughtUp('a');
+    room.heard('a');
     room.idle();
     const waits = { since: '1970-01-01T00:00:05Z', for: 'an older release' };
     expect([room.mayFollow('a'), room.waits('a')]).toEqual([false, waits]);
@@ -43,19 +43,16 @@ describe('an agent that comes to one of several siblings', () => {
 
   it('is waited for anew in each session', () => {
     const { room } = arrivals();
-    room.begin('a', 'agent');
-    room.caughtUp('a');
-    room.begin('a', 'agent');
+    room.begin('a');
+    room.heard('a');
+    room.begin('a');
     room.idle();
     expect(room.mayFollow('a')).toBe(false);
   });
 
-  it('waits for nothing where there are no siblings, and a relay never does', () => {
-    const { room } = arrivals();
-    room.begin('paris', 'relay');
-    expect(room.mayFollow('paris')).toBe(true);
+  it('waits for nothing where there are no siblings', () => {
     const alone = arrivals(false).room;
-    alone.begin('a', 'agent');
+    alone.begin('a');
     expect(alone.mayFollow('a')).toBe(true);
   });
 });
