@@ -214,9 +214,9 @@ export class Attempt {
   }
 
   #gateOf({ hasSiblings, downResumes }: Welcome): WatermarkGate {
-    const { store, log, consumer, clock, watermarksReached } = this.#ports;
+    const { path, store, log, consumer, clock, watermarksReached } = this.#ports;
     const waits = (waiting: Waiting | undefined) => this.#told.waits(waiting);
-    const ports = { store, log, consumer, clock, reached: () => watermarksReached?.(), waits };
+    const ports = { path, store, log, consumer, clock, reached: () => watermarksReached?.(), waits };
     return new WatermarkGate(ports, { hasSiblings, resumes: downResumes });
   }
 

@@ -8,9 +8,12 @@ import type { Logger } from '../runtime/logger.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { WaitsAttributes } from '../wire/entry-attributes.ts';
 import { watermarksMax } from '../wire/frame-bounds.ts';
+import { isAbove } from '../wire/from-above.ts';
 import { behind, positionsOf, raised, raiseWatermarks, readWatermarks, type Watermarks } from './watermark.ts';
 
 export interface WatermarkGatePorts {
+  /** Of this node. */
+  readonly path: string;
   readonly store: Store;
   readonly log: Logger;
   readonly consumer: FeedConsumer;
@@ -52,9 +55,11 @@ export class WatermarkGate {
   /** The parent has all that this node has: what it lacks is meant to be lacking. Once so, it stays so. */
   isOpen(): boolean {
     if (!this.#waits) return true;
-    const { store, log } = this.#ports;
+    const { path, store, log } = this.#ports;
     const { own } = store.read((reader) => readWatermarks(reader));
-    const reason = behind(this.#heard, own);
+    // A node that was moved has taken from sources of which its new parent never hears.
+    const comparable = Object.fromEntries(Object.entries(own).filter(([source]) => isAbove(path, source)));
+    const reason = behind(this.#heard, comparable);
     this.#waits = reason !== undefined;
     this.#tell(reason);
     if (reason !== undefined)

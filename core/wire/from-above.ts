@@ -76,7 +76,7 @@ export function checkMarks(path: string, marks: Readonly<Record<string, number>>
 }
 
 /** `path` is of a node that hears of the source. */
-function isAbove(path: string, source: string): boolean {
+export function isAbove(path: string, source: string): boolean {
   const node = source.slice(0, Math.max(0, source.lastIndexOf('.')));
   return node === 'center' || path.replaceAll(':', '.').startsWith(`${node}.`);
 }

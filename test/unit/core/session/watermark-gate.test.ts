@@ -1,0 +1,49 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import { FeedConsumer } from '../../../../core/feed/consumer.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { raiseWatermarks } from '../../../../core/session/watermark.ts';
+import { type Waiting, WatermarkGate } from '../../../../core/session/watermark-gate.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+
+describe('a child that comes to one of several siblings', () => {
+  let store: MemoryStore;
+  let consumer: FeedConsumer;
+  let waiting: Waiting | undefined;
+
+  beforeEach(() => {
+    store = new MemoryStore();
+    consumer = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
+    waiting = undefined;
+  });
+
+  function gate(path: string, resumes = false): WatermarkGate {
+    const waits = (now: Waiting | undefined) => {
+      waiting = now;
+    };
+    const ports = { path, store, consumer, log: silentLogger, clock: new VirtualClock(0), reached: () => {}, waits };
+    return new WatermarkGate(ports, { hasSiblings: true, resumes });
+  }
+  const took = (own: Record<string, number>) => store.write((t) => raiseWatermarks(t, { own }));
+
+  it('takes nothing from one that is behind, and says what it lacks', () => {
+    took({ 'center.retail': 7 });
+    const at = gate('eu:shop');
+    expect([at.isOpen(), waiting?.for]).toEqual([false, 'center.retail is at revision 0 there, and at 7 here']);
+    expect(at.heard({ 'center.retail': 6 }, 3)).toBe(false);
+    expect(at.heard({ 'center.retail': 7 }, 3)).toBe(true);
+    expect(waiting).toBeUndefined();
+  });
+
+  it('goes on at once where its feed goes on', () => {
+    took({ 'center.retail': 7 });
+    expect(gate('eu:shop', true).isOpen()).toBe(true);
+  });
+
+  it('does not wait for a source that is not above it since it was moved', () => {
+    took({ 'eu.paris.ops': 9, 'eu.ops': 4 });
+    const at = gate('eu:shop');
+    expect(waiting?.for).toBe('eu.ops is at revision 0 there, and at 4 here');
+    expect(at.heard({ 'eu.ops': 4 }, 1)).toBe(true);
+  });
+});
