@@ -114,18 +114,25 @@ function stagedOf(world: World, releases: Releases, origin: Host, id: string): S
 }
 
 function placesOf(world: World, origin: Host, placement: KubeObject): Place[] | undefined {
-  const spec = placement.spec as { locationSelectors?: Selector[]; locationExpression?: string };
-  const { locationSelectors = [], locationExpression: cel } = spec;
   const found: Place[] = [];
   for (const host of world.hosts.values()) {
     if (host.role !== 'agent' || !isBelow(host.path, origin.path)) continue;
     const place = placeOf(world, host);
     if (place === undefined) return undefined;
     if (place === 'unknown') continue;
-    const isSelected = locationSelectors.length === 0 ? cel !== undefined : matchesAny(locationSelectors, place.labels);
-    if (isSelected && (cel === undefined || holds(cel, place))) found.push(place);
+    if (selects(placement.spec ?? {}, place)) found.push(place);
   }
   return found;
+}
+
+/** Whether a placement with this spec names the place. */
+export function selects(spec: object, place: Place): boolean {
+  const { locationSelectors = [], locationExpression: cel } = spec as {
+    locationSelectors?: Selector[];
+    locationExpression?: string;
+  };
+  const isSelected = locationSelectors.length === 0 ? cel !== undefined : matchesAny(locationSelectors, place.labels);
+  return isSelected && (cel === undefined || holds(cel, place));
 }
 
 /** By the agent's Location, with the labels that it inherits, and its SyncTarget; `unknown` if its parent has none for it. */

@@ -1,0 +1,69 @@
+/**
+ * What is promised of an object where rows of a lost life lie below (docs/decisions/0020): such a row stays whole, an object with the placements that it named
+ * then, a placement with the places that it named then. So at each relay on the way the object is for the agents that its placements reach as they are there;
+ * only where none of them does, by a row that is newer than the origin's, it may be missing.
+ */
+import type { Host } from '../host.ts';
+import { placeOf, selects, titleOfKey } from '../model/expected.ts';
+import type { Place } from '../model/made.ts';
+import { nodeOfSource } from '../plan/tree.ts';
+import type { World } from '../world.ts';
+import { Rows } from './rows.ts';
+
+export interface Seen {
+  readonly originRevision: number;
+  readonly attributes: Buffer;
+  readonly body: Buffer;
+}
+
+/** Whether rows of a lost life take the object from the agent, at a relay on the way: one further up may have been put back and lack them. */
+export function isTakenByLostRows(world: World, agent: Host, title: string): boolean {
+  const place = placeOf(world, agent);
+  if (place === undefined || place === 'unknown') return false;
+  return relaysAbove(world, agent).some((relay) => {
+    const upstream = rowsOf(relay, 'upstream');
+    const key = [...upstream.keys()].find((one) => one.startsWith('o/') && titleOfKey(one) === title);
+    const source = key?.split('/')[1];
+    if (key === undefined || source === undefined) return false;
+    const origin = world.hosts.get(nodeOfSource(source));
+    return origin !== undefined && isTaken(place, { source, key, upstream, told: rowsOf(origin, `source/${source}`) });
+  });
+}
+
+export interface AtRelay {
+  readonly source: string;
+  readonly key: string;
+  /** As the relay has it, and as the origin has it now. */
+  readonly upstream: ReadonlyMap<string, Seen>;
+  readonly told: ReadonlyMap<string, Seen>;
+}
+
+export function isTaken(place: Place, { source, key, upstream, told }: AtRelay): boolean {
+  const isLost = (one: string) => (upstream.get(one)?.originRevision ?? 0) > (told.get(one)?.originRevision ?? 0);
+  const { refs } = JSON.parse(upstream.get(key)!.attributes.toString()) as { refs: readonly string[] };
+  const placements = refs.map((name) => `p/${source}/${name}`);
+  const reaches = placements.some((one) => {
+    const row = upstream.get(one);
+    return row !== undefined && selects((JSON.parse(row.body.toString()) as { spec: object }).spec, place);
+  });
+  return !reaches && [key, ...placements].some(isLost);
+}
+
+function relaysAbove(world: World, host: Host): Host[] {
+  return world
+    .parentsOf(host)
+    .flatMap((parent) => (parent.role === 'relay' ? [parent, ...relaysAbove(world, parent)] : []));
+}
+
+/** By key. */
+function rowsOf(host: Host, table: string): Map<string, Seen> {
+  return Rows.of(host.rows, (rows) => {
+    const found = new Map<string, Seen>();
+    const id = rows.table(table);
+    for (const { content, originRevision } of id === undefined ? [] : rows.rows(id).values()) {
+      const seen = content === undefined ? undefined : rows.content(content);
+      if (seen) found.set(seen.key, { ...seen, originRevision });
+    }
+    return found;
+  });
+}

@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { isTaken, type Seen } from '../../../sim/check/lost-rows.ts';
+
+const source = 'center.retail';
+const key = `o/${source}//configmaps/w/o`;
+const p = (name: string) => `p/${source}/${name}`;
+const place = { path: 'r:a', labels: { env: 'prod' }, annotations: {}, properties: {} };
+
+const row = (originRevision: number, attributes: object, body: object = {}): Seen => ({
+  originRevision,
+  attributes: Buffer.from(JSON.stringify(attributes)),
+  body: Buffer.from(JSON.stringify(body)),
+});
+const object = (revision: number, ...refs: string[]) => row(revision, { refs });
+const placement = (revision: number, env: string) =>
+  row(revision, {}, { spec: { locationSelectors: [{ matchLabels: { env } }] } });
+
+function taken(upstream: Record<string, Seen>, told: Record<string, Seen>): boolean {
+  return isTaken(place, {
+    source,
+    key,
+    upstream: new Map(Object.entries(upstream)),
+    told: new Map(Object.entries(told)),
+  });
+}
+
+describe('an object of an origin that was put back', () => {
+  it('may be missing where a newer row of it names no placement that reaches the agent', () => {
+    const placements = { [p('here')]: placement(3, 'prod'), [p('there')]: placement(4, 'test') };
+    const told = { [key]: object(5, 'here', 'there'), ...placements };
+    expect(taken({ [key]: object(9, 'there'), ...placements }, told)).toBe(true);
+    expect(taken({ [key]: object(9, 'here'), ...placements }, told)).toBe(false);
+  });
+
+  it('may be missing where a newer row of its placement names other places', () => {
+    const told = { [key]: object(5, 'here'), [p('here')]: placement(3, 'prod') };
+    expect(taken({ [key]: object(5, 'here'), [p('here')]: placement(9, 'test') }, told)).toBe(true);
+    expect(taken({ [key]: object(5, 'here'), [p('here')]: placement(9, 'prod') }, told)).toBe(false);
+  });
+
+  it('may not be missing where nothing below is newer than its origin', () => {
+    const told = { [key]: object(5, 'here'), [p('here')]: placement(3, 'prod') };
+    expect(taken(told, told)).toBe(false);
+    expect(taken({ [key]: object(4), [p('here')]: placement(2, 'test') }, told)).toBe(false);
+  });
+});
