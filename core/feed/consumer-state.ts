@@ -24,6 +24,7 @@ export class ConsumerState {
   readonly #t: Transaction;
   readonly #key: Uint8Array;
   #record: Buffer | undefined;
+  #resume: ResumeTuple | undefined;
   #isRead = false;
   #isChanged = false;
 
@@ -33,11 +34,17 @@ export class ConsumerState {
   }
 
   get resume(): ResumeTuple {
-    return decodeResume(this.#read());
+    this.#resume ??= decodeResume(this.#read());
+    return this.#resume;
   }
 
+  /** Most of the time only the numbers move: then the record stays as it is. */
   setResume(tuple: ResumeTuple): void {
-    this.#record = encodeResume(this.#read(), tuple);
+    const record = this.#read();
+    const { epoch, incarnation } = this.resume;
+    if (record && epoch === tuple.epoch && incarnation === tuple.incarnation) putNumbers(record, tuple);
+    else this.#record = encodeResume(record, tuple);
+    this.#resume = tuple;
     this.#isChanged = true;
   }
 
@@ -80,12 +87,16 @@ function decodeResume(bytes: Uint8Array | undefined): ResumeTuple {
 function encodeResume(former: Buffer | undefined, { epoch, incarnation, cursor, seenHead }: ResumeTuple): Buffer {
   const record = Buffer.alloc(epochAt + 1 + epoch.length + incarnation.length);
   former?.copy(record, 0, 0, digestBytes);
-  record.writeUIntBE(cursor, digestBytes, u48Bytes);
-  record.writeUIntBE(seenHead, digestBytes + u48Bytes, u48Bytes);
+  putNumbers(record, { cursor, seenHead });
   record[epochAt] = epoch.length;
   record.write(epoch, epochAt + 1, 'latin1');
   record.write(incarnation, epochAt + 1 + epoch.length, 'latin1');
   return record;
+}
+
+function putNumbers(record: Buffer, { cursor, seenHead }: Pick<ResumeTuple, 'cursor' | 'seenHead'>): void {
+  record.writeUIntBE(cursor, digestBytes, u48Bytes);
+  record.writeUIntBE(seenHead, digestBytes + u48Bytes, u48Bytes);
 }
 
 function stateKey(id: number): Uint8Array {

@@ -1,6 +1,6 @@
 /** The consuming end of a feed: rows, and how far it has come, committed together. */
 
-import { hash128, hashBytes } from '../object/hash.ts';
+import { hash128 } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { equalBytes } from '../store/bytes.ts';
 import type { Reader, Transaction } from '../store/store.ts';
@@ -22,7 +22,7 @@ import {
   removeQuarantined,
   SoundRows,
 } from './quarantine.ts';
-import { checkSameKey, openTable, removeRow, TableRows, writeRow } from './table.ts';
+import { checkSameKey, openTable, removeRow, rowAt, rowKey, TableRows, writeRow, writeRowAt } from './table.ts';
 
 /**
  * Entries by which a producer that could not make a row anew, and has nothing of the former one, says that the consumer is to keep its own: without it,
@@ -270,8 +270,9 @@ export class FeedConsumer extends TableRows implements Consumer {
   #applyEntry(t: Transaction, entry: WireEntry, state: ConsumerState): AppliedChange | undefined {
     const { content, revision, originRevision } = entry;
     if (entry.pieces) throw new Error('an entry whose content was not put together');
-    const keyHash = entry.keyHash.slice(0, hashBytes);
-    const row = this.get(t, keyHash);
+    const { keyHash } = entry;
+    const at = rowKey(this.id, keyHash);
+    const row = rowAt(t, at, keyHash);
     if (row && !this.takes(row, originRevision)) {
       if (content && row.held) this.#letGo(t, row, state);
       return undefined;
@@ -298,7 +299,8 @@ export class FeedConsumer extends TableRows implements Consumer {
     const reference = same && row?.content ? row.content : storeContent(t, record);
     const flaw = same ? undefined : this.#judge?.(content);
     const poisoned = flaw !== undefined || (same && row?.poisoned === true);
-    writeRow(t, this.id, { keyHash, revision, originRevision, content: reference, ...(poisoned ? { poisoned } : {}) });
+    const next = { keyHash, revision, originRevision, content: reference };
+    writeRowAt(t, at, poisoned ? { ...next, poisoned } : next);
     if (same) return undefined;
     state.moved(row?.content?.hash, record.hash);
     const good = this.#goodOf(t, row);

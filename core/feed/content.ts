@@ -2,15 +2,24 @@
  * Contents: key, attributes and body of entries, once per store under their hash, with the number of rows that name each. A record is
  * `u16 key length, key, u32 attributes length, attributes, body`; the lengths make the hash of a record that of its parts.
  */
+import { Buffer } from 'node:buffer';
 import { hash128 } from '../object/hash.ts';
-import { asBuffer, asText, concat, readU32, text, u16, u32 } from '../store/bytes.ts';
-import { prefixOf } from '../store/keyspace.ts';
+import { asBuffer, asText, readU32, u32 } from '../store/bytes.ts';
+import { type Keyspace, prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { Content, ContentReference } from './feed.ts';
 
-export function encodeContent(content: Content): Uint8Array {
-  const key = text(content.key);
-  return concat(u16(key.length), key, u32(content.attributes.length), content.attributes, content.body);
+/** Of every entry that comes and goes: a single allocation. */
+export function encodeContent({ key, attributes, body }: Content): Uint8Array {
+  const keyLength = Buffer.byteLength(key);
+  const attributesAt = 2 + keyLength + 4;
+  const record = Buffer.allocUnsafe(attributesAt + attributes.length + body.length);
+  record.writeUInt16BE(keyLength, 0);
+  record.write(key, 2);
+  record.writeUInt32BE(attributes.length, 2 + keyLength);
+  record.set(attributes, attributesAt);
+  record.set(body, attributesAt + attributes.length);
+  return record;
 }
 
 export function decodeContent(record: Uint8Array): Content {
@@ -83,9 +92,16 @@ function countAt(reader: Reader, at: Uint8Array): number {
 }
 
 function contentKey(hash: Uint8Array): Uint8Array {
-  return concat(prefixOf('content'), hash);
+  return prefixedKey('content', hash);
 }
 
 function countKey(hash: Uint8Array): Uint8Array {
-  return concat(prefixOf('contentReferences'), hash);
+  return prefixedKey('contentReferences', hash);
+}
+
+function prefixedKey(space: Keyspace, hash: Uint8Array): Uint8Array {
+  const key = Buffer.allocUnsafe(2 + hash.length);
+  key.set(prefixOf(space), 0);
+  key.set(hash, 2);
+  return key;
 }

@@ -21,8 +21,19 @@ import {
   type WireEntry,
 } from './feed.ts';
 import { piecedBytesMax } from './pieces.ts';
+import { RecentRows } from './recent-rows.ts';
 import type { SharedContents } from './shared-contents.ts';
-import { checkCollision, openTable, referTo, removeRow, TableRows, tableKey, writeRow } from './table.ts';
+import {
+  checkCollision,
+  openTable,
+  referTo,
+  removeRow,
+  rowAt,
+  rowKey,
+  TableRows,
+  tableKey,
+  writeRowAt,
+} from './table.ts';
 
 interface ProducerState {
   readonly epoch: string;
@@ -54,6 +65,7 @@ export class FeedProducer extends TableRows implements Producer {
   readonly epoch: string;
   readonly incarnation: string;
   readonly #contents: SharedContents | undefined;
+  readonly #recent = new RecentRows();
 
   /** Begins an incarnation; it must be flushed before anything of this feed is sent. */
   static open(t: Transaction, { name, bootNonce, random, contents }: ProducerOptions): FeedProducer {
@@ -101,26 +113,29 @@ export class FeedProducer extends TableRows implements Producer {
 
   put(t: Transaction, content: Content, originRevision: number): boolean {
     const keyHash = hash128(content.key);
-    const before = this.get(t, keyHash);
+    const at = rowKey(this.id, keyHash);
+    const before = rowAt(t, at, keyHash);
     const record = recordOf(content);
     if (isKept(before, record.hash, originRevision)) return false;
     checkCollision(t, before, content.key);
     checkSize(record.record, content.key);
-    this.#replace(t, before, { keyHash, originRevision, content: referTo(t, record) });
+    this.#replace(t, at, before, { keyHash, originRevision, content: referTo(t, record) });
     return true;
   }
 
   putReference(t: Transaction, keyHash: Uint8Array, reference: ContentReference, originRevision: number): boolean {
-    const before = this.get(t, keyHash);
+    const at = rowKey(this.id, keyHash);
+    const before = rowAt(t, at, keyHash);
     if (isKept(before, reference.hash, originRevision)) return false;
-    this.#replace(t, before, { keyHash, originRevision, content: referTo(t, reference) });
+    this.#replace(t, at, before, { keyHash, originRevision, content: referTo(t, reference) });
     return true;
   }
 
   remove(t: Transaction, keyHash: Uint8Array, originRevision: number): boolean {
-    const before = this.get(t, keyHash);
+    const at = rowKey(this.id, keyHash);
+    const before = rowAt(t, at, keyHash);
     if (!before?.content || before.originRevision > originRevision) return false;
-    this.#replace(t, before, { keyHash, originRevision });
+    this.#replace(t, at, before, { keyHash, originRevision });
     return true;
   }
 
@@ -154,10 +169,12 @@ export class FeedProducer extends TableRows implements Producer {
     // Up to the durable head, unless a limit ends the batch before: also when the last revisions were purged or superseded, or the consumer
     // would never learn that it has caught up.
     let to = durableHead;
-    for (const [, value] of this.#revisions(reader, after, durableHead, limits.maxEntries + 1)) {
-      const keyHash = keyHashOf(value);
-      const row = this.get(reader, keyHash);
-      if (!row) throw new Error(`the feed ${this.name} has a revision without a row`);
+    const headRecord = reader.get(headKey(this.id));
+    const head = headRecord ? readU48(headRecord) : 0;
+    const recent = this.#recent.behind(headRecord, after);
+    for (const row of recent ?? this.#rowsBehind(reader, after, durableHead, limits.maxEntries + 1)) {
+      // Of the recent rows: sent already, or not durable.
+      if (row.revision <= after || row.revision > durableHead) continue;
       const content = row.content && (this.#contents?.read(reader, row.content) ?? readContent(reader, row.content));
       const size = entryBytes(content ? { content } : {});
       const last = entries.at(-1);
@@ -166,16 +183,13 @@ export class FeedProducer extends TableRows implements Producer {
         break;
       }
       bytes += size;
-      entries.push({
-        keyHash,
-        revision: row.revision,
-        originRevision: row.originRevision,
-        ...(content ? { content } : {}),
-      });
+      const { keyHash, revision, originRevision } = row;
+      entries.push(content ? { keyHash, revision, originRevision, content } : { keyHash, revision, originRevision });
     }
+    if (to >= head) this.#recent.forget();
     // The head that is announced is the written one: what is missing below `durableHead` was superseded by revisions up to there, which a crash
     // may take back. The consumer must not resume then (rule 3), or it would never get what they had superseded.
-    return { entries, from: after, to, head: this.head(reader), epoch: this.epoch, incarnation: this.incarnation };
+    return { entries, from: after, to, head, epoch: this.epoch, incarnation: this.incarnation };
   }
 
   acknowledge(t: Transaction, cursor: number): void {
@@ -200,6 +214,7 @@ export class FeedProducer extends TableRows implements Producer {
       removeRow(t, this.id, keyHashOf(value));
       t.remove(key);
     }
+    if (last > 0) this.#recent.forget();
     return last;
   }
 
@@ -230,6 +245,14 @@ export class FeedProducer extends TableRows implements Producer {
     };
   }
 
+  *#rowsBehind(reader: Reader, after: number, to: number, limit: number): Generator<Row> {
+    for (const [, value] of this.#revisions(reader, after, to, limit)) {
+      const row = this.get(reader, keyHashOf(value));
+      if (!row) throw new Error(`the feed ${this.name} has a revision without a row`);
+      yield row;
+    }
+  }
+
   /** The index from behind `after` up to `to`. One revision, which is what an object that changes now and then is, needs no range. */
   *#revisions(reader: Reader, after: number, to: number, limit?: number): Generator<[Uint8Array, Uint8Array]> {
     if (to === after + 1) {
@@ -242,7 +265,7 @@ export class FeedProducer extends TableRows implements Producer {
     }
   }
 
-  #replace(t: Transaction, before: Row | undefined, next: Omit<Row, 'revision'>): void {
+  #replace(t: Transaction, at: Uint8Array, before: Row | undefined, next: Omit<Row, 'revision'>): void {
     const headAt = headKey(this.id);
     const head = t.get(headAt);
     const record = head ? Buffer.from(head) : Buffer.alloc(headBytes);
@@ -253,7 +276,9 @@ export class FeedProducer extends TableRows implements Producer {
     t.put(headAt, record);
     if (before) t.remove(revisionKey(this.id, before.revision));
     if (before?.content) releaseContent(t, before.content);
-    writeRow(t, this.id, { ...next, revision });
+    const row = { ...next, revision };
+    writeRowAt(t, at, row);
+    this.#recent.put(head, record, before, row);
     t.put(revisionKey(this.id, revision), next.content ? next.keyHash : concat(next.keyHash, tombstoneMark));
   }
 }

@@ -22,8 +22,7 @@ export class TableRows implements Table {
   }
 
   get(reader: Reader, keyHash: Uint8Array): Row | undefined {
-    const bytes = reader.get(rowKey(this.id, keyHash));
-    return bytes && decodeRow(keyHash, bytes);
+    return rowAt(reader, rowKey(this.id, keyHash), keyHash);
   }
 
   content(reader: Reader, reference: ContentReference): Content {
@@ -83,14 +82,24 @@ const heldMark = 1;
 const poisonedMark = 2;
 const liveRowBytes = 2 * u48Bytes + hashBytes;
 
+export function rowAt(reader: Reader, at: Uint8Array, keyHash: Uint8Array): Row | undefined {
+  const bytes = reader.get(at);
+  return bytes && decodeRow(keyHash, bytes);
+}
+
 export function writeRow(t: Transaction, table: number, row: Row): void {
+  writeRowAt(t, rowKey(table, row.keyHash), row);
+}
+
+/** Under the very key by which it was read, which is cheaper where the store remembers that. */
+export function writeRowAt(t: Transaction, at: Uint8Array, row: Row): void {
   const marks = row.content ? (row.held ? heldMark : 0) | (row.poisoned ? poisonedMark : 0) : 0;
   const bytes = Buffer.allocUnsafe(2 * u48Bytes + (row.content ? hashBytes : 0) + (marks ? 1 : 0));
   bytes.writeUIntBE(row.revision, 0, u48Bytes);
   bytes.writeUIntBE(row.originRevision, u48Bytes, u48Bytes);
   if (row.content) bytes.set(row.content.hash, 2 * u48Bytes);
   if (marks) bytes[liveRowBytes] = marks;
-  t.put(rowKey(table, row.keyHash), bytes);
+  t.put(at, bytes);
 }
 
 export function removeRow(t: Transaction, table: number, keyHash: Uint8Array): void {

@@ -5,6 +5,7 @@ import { Reconciliation } from '../feed/reconcile.ts';
 import { seedBytes } from '../feed/reconcile-prefixes.ts';
 import type { Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
+import { hex } from '../store/bytes.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { SessionStreams } from '../stream/streams.ts';
 import type { Beat, Frame } from '../wire/generated/mesh.ts';
@@ -30,7 +31,7 @@ import {
 } from './session.ts';
 import { SessionError } from './session-ends.ts';
 import type { Watermarks } from './watermark.ts';
-import { ackFrame, creditFrame, type Direction, requestFrame } from './wire-frames.ts';
+import { ackFrame, creditFrame, type Direction, isNonce, requestFrame } from './wire-frames.ts';
 
 export class SessionRunner {
   readonly #ports: RunnerPorts;
@@ -312,9 +313,9 @@ export class SessionRunner {
   /** Of what the peer acknowledges; absent in what it may leave out. */
   #checkEpoch(epoch: Uint8Array): void {
     const { producer } = this.#ports;
-    const said = Buffer.from(epoch).toString('hex');
-    if (said !== '' && said !== producer.epoch)
-      throw new BanyanError('Protocol', `an acknowledgement of epoch ${said.slice(0, 64)}; this is ${producer.epoch}`);
+    if (epoch.length === 0 || isNonce(epoch, producer.epoch)) return;
+    const said = hex(epoch).slice(0, 64);
+    throw new BanyanError('Protocol', `an acknowledgement of epoch ${said}; this is ${producer.epoch}`);
   }
 
   #absorb(reply: ReconcileReply): void {

@@ -16,7 +16,7 @@ import { checkRanges } from '../feed/reconcile-ranges.ts';
 import { listMax, parts, rangesPerRequest } from '../feed/reconcile-rows.ts';
 import { hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
-import { hex } from '../store/bytes.ts';
+import { equalBytes, hex } from '../store/bytes.ts';
 import type * as wire from '../wire/generated/mesh.ts';
 import {
   type Entry,
@@ -164,7 +164,7 @@ export function directionOf(feed: Feed): Direction {
 function entryToWire(entry: WireEntry): Entry {
   const { keyHash, revision, originRevision, content } = entry;
   return {
-    keyHash: Buffer.from(keyHash),
+    keyHash: buffer(keyHash),
     revision,
     originRevision,
     tombstone: content === undefined && entry.pieces === undefined,
@@ -283,11 +283,27 @@ function producerToWire({ epoch, incarnation }: { epoch: string; incarnation: st
   return { epoch: bytesOf(epoch), incarnation: bytesOf(incarnation) };
 }
 
+/** Epochs and incarnations are the same in each frame of a feed. Bound: a relay's children several times over, some 4 MB; then it begins anew. */
+const noncesMax = 16_384;
+const nonces = new Map<string, Buffer>();
+
 function bytesOf(hexText: string): Buffer {
-  return Buffer.from(hexText, 'hex');
+  const known = nonces.get(hexText);
+  if (known) return known;
+  if (nonces.size >= noncesMax) nonces.clear();
+  const bytes = Buffer.from(hexText, 'hex');
+  nonces.set(hexText, bytes);
+  return bytes;
 }
 
+/** Whether these bytes are that nonce. */
+export function isNonce(bytes: Uint8Array, hexText: string): boolean {
+  return equalBytes(bytes, bytesOf(hexText));
+}
+
+const none = Buffer.alloc(0);
+
 function buffer(value: Uint8Array | undefined): Buffer {
-  if (!value) return Buffer.alloc(0);
+  if (!value) return none;
   return Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
 }

@@ -2,6 +2,7 @@
 import { Buffer } from 'node:buffer';
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { BanyanError, describeError } from '../runtime/errors.ts';
+import { batchFrameBytes } from './batch-bytes.ts';
 import { checkFrameBounds } from './frame-bounds.ts';
 import { Frame } from './generated/mesh.ts';
 
@@ -15,13 +16,14 @@ let writer = new BinaryWriter();
 
 /** Throws TooLarge. */
 export function encodeFrame(frame: Frame): Buffer {
+  const batch = frame.frame?.$case === 'batch' ? batchFrameBytes(frame.frame.value) : undefined;
+  if (batch) return checked(batch);
   const own = writer;
   // A writer in which an encoding failed holds half a frame: it comes back only after a whole one.
   writer = new BinaryWriter();
   const { buffer, byteOffset, byteLength } = Frame.encode(frame, own).finish();
   if (byteLength <= writerKeepsBytes) writer = own;
-  if (byteLength > maxFrameBytes) throw tooLarge(byteLength);
-  return Buffer.from(buffer, byteOffset, byteLength);
+  return checked(Buffer.from(buffer, byteOffset, byteLength));
 }
 
 /** A frame of a type that this version does not know has no `frame` and is passed over by the session. Throws TooLarge and Protocol. */
@@ -39,6 +41,11 @@ export function decodeFrame(bytes: Uint8Array): Frame {
       { cause: error },
     );
   }
+}
+
+function checked(bytes: Buffer): Buffer {
+  if (bytes.length > maxFrameBytes) throw tooLarge(bytes.length);
+  return bytes;
 }
 
 function tooLarge(length: number): BanyanError {

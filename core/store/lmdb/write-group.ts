@@ -12,6 +12,10 @@ export type LmdbDatabase = RootDatabase<Uint8Array, Uint8Array>;
 /** Committed by this thread, and left to a flush to make durable. */
 const flags = TransactionFlags.ABORTABLE | TransactionFlags.SYNCHRONOUS_COMMIT | TransactionFlags.NO_SYNC_FLUSH;
 
+/** Reads of a write whose values are known when the same key is put: a row, its content's counts and the head of its table are read before any of them is. */
+const remembered = 4;
+const noKey = new Uint8Array(0);
+
 interface Change {
   readonly key: Buffer;
   readonly before: Uint8Array | undefined;
@@ -47,12 +51,12 @@ export class WriteGroup {
   run<T>(fn: (transaction: Transaction) => T, callbacks: (() => void)[]): T {
     const reader = new LmdbReader(this.#database, this.#directory);
     const changes: Change[] = [];
-    // Who counts or moves on reads a value and puts the next one under the same bytes: what it was is known then.
-    let readKey: Uint8Array | undefined;
-    let readValue: Uint8Array | undefined;
-    const change = (key: Uint8Array): Change => {
-      const before = key === readKey ? readValue : reader.get(key);
-      readKey = undefined;
+    // Who counts or moves on reads a value and puts the next one under the same bytes: what it was is known then. Another put under it meanwhile, by
+    // other bytes, has noted the same value, and is undone last.
+    const readKeys: Uint8Array[] = Array.from({ length: remembered }, () => noKey);
+    const readValues: (Uint8Array | undefined)[] = Array.from({ length: remembered }, () => undefined);
+    let reads = 0;
+    const change = (key: Uint8Array, before: Uint8Array | undefined): Change => {
       const made = { key: Buffer.from(key), before };
       changes.push(made);
       this.#bytes += key.length + (before?.length ?? 0);
@@ -60,19 +64,23 @@ export class WriteGroup {
     };
     const transaction: Transaction = {
       get: (key) => {
-        readValue = reader.get(key);
-        readKey = key;
-        return readValue;
+        const value = reader.get(key);
+        const at = reads++ % remembered;
+        readKeys[at] = key;
+        readValues[at] = value;
+        return value;
       },
       scan: (range) => reader.scan(range),
       put: (key, value) => {
-        this.#database.putSync(change(key).key, value);
+        const at = readKeys.indexOf(key);
+        this.#database.putSync(change(key, at < 0 ? reader.get(key) : readValues[at]).key, value);
+        if (at >= 0) readKeys[at] = noKey;
         this.#bytes += value.length;
       },
       afterCommit: (callback) => {
         callbacks.push(callback);
       },
-      remove: (key) => change(key).before !== undefined && this.#database.removeSync(asBuffer(key)),
+      remove: (key) => change(key, reader.get(key)).before !== undefined && this.#database.removeSync(asBuffer(key)),
     };
     try {
       const value = fn(transaction);

@@ -1,0 +1,43 @@
+/**
+ * The newest rows of a producer, as they were put: they are sent in the turn after, and reading them back takes as long as all else that is done to send
+ * them. They are believed only while the head's record in the store is the one that the last of them left there, which a transaction that was undone, or a
+ * store that was put back, does not leave: revision and digest of a table are the same only when its rows are.
+ */
+import { equalBytes } from '../store/bytes.ts';
+import type { Row } from './feed.ts';
+
+/** What a change of a placement and some objects writes for a child; what is more is read back. */
+export const recentRowsMax = 8;
+
+export class RecentRows {
+  /** In order of revision: all that are live behind `#after`. */
+  #rows: Row[] = [];
+  #after = 0;
+  #head: Uint8Array | undefined;
+
+  /** A row was put, and was `before`; of the head's record, what stood there and what stands there now. */
+  put(headBefore: Uint8Array | undefined, head: Uint8Array, before: Row | undefined, row: Row): void {
+    const goesOn = this.#head && headBefore && equalBytes(this.#head, headBefore);
+    if (!goesOn || this.#rows.length === 0) {
+      this.#rows = [];
+      this.#after = row.revision - 1;
+    } else if (before && before.revision > this.#after) {
+      this.#rows = this.#rows.filter(({ revision }) => revision !== before.revision);
+    }
+    this.#head = head;
+    this.#rows.push(row);
+    if (this.#rows.length > recentRowsMax) this.#after = this.#rows.shift()!.revision;
+  }
+
+  /** The live rows behind a revision, if they are known. */
+  behind(head: Uint8Array | undefined, after: number): readonly Row[] | undefined {
+    if (!this.#head || !head || after < this.#after || this.#rows.length === 0) return undefined;
+    return equalBytes(this.#head, head) ? this.#rows : undefined;
+  }
+
+  /** They were sent: what is idle keeps nothing. */
+  forget(): void {
+    this.#rows = [];
+    this.#head = undefined;
+  }
+}

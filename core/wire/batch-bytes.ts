@@ -1,0 +1,142 @@
+/**
+ * Frames of one batch to bytes, as the generated code writes them and byte for byte the same, in one allocation: every entry that goes to every child
+ * is such a frame, and the generated code takes a writer, a list of pieces and three copies for it. The lengths come first, then the bytes.
+ */
+import { Buffer } from 'node:buffer';
+import type { Batch, Entry } from './generated/mesh.ts';
+
+/** Numbers of the fields in proto/mesh.proto with their wire types: `field << 3 | type`, in one byte below 16. */
+const tags = {
+  frame: { batch: 0x22 },
+  batch: { feed: 0x08, entries: 0x12, from: 0x18, to: 0x20, head: 0x28, epoch: 0x32, incarnation: 0x3a, ahead: 0x80 },
+  entry: { keyHash: 0x0a, revision: 0x10, origin: 0x18, tombstone: 0x20, key: 0x2a, attributes: 0x32, body: 0x3a },
+} as const;
+/** The second byte of a tag whose field is 16: `ahead` as a varint, `pieces` with a length (whose first byte is 0x82). */
+const field16 = 0x01;
+const piecesTag = 0x82;
+/** What a byte of a varint carries. */
+const base = 0x80;
+
+/** Of a Frame that has this batch; undefined when a number in it is none that a batch can have, about which the generated code has its own mind. */
+export function batchFrameBytes(batch: Batch): Buffer | undefined {
+  if (!hasPlainNumbers(batch)) return undefined;
+  const entryLengths = batch.entries.map(entryLength);
+  const length = batchLength(batch, entryLengths);
+  const bytes = Buffer.allocUnsafe(1 + varintLength(length) + length);
+  const { batch: t } = tags;
+  bytes[0] = tags.frame.batch;
+  let at = putVarint(bytes, 1, length);
+  at = putNumber(bytes, at, t.feed, batch.feed);
+  for (const [i, entry] of batch.entries.entries()) {
+    bytes[at] = t.entries;
+    at = putEntry(bytes, putVarint(bytes, at + 1, entryLengths[i]!), entry);
+  }
+  at = putNumber(bytes, at, t.from, batch.from);
+  at = putNumber(bytes, at, t.to, batch.to);
+  at = putNumber(bytes, at, t.head, batch.head);
+  at = putBytes(bytes, at, t.epoch, batch.epoch);
+  at = putBytes(bytes, at, t.incarnation, batch.incarnation);
+  if (batch.ahead) {
+    bytes[at] = t.ahead;
+    bytes[at + 1] = field16;
+    bytes[at + 2] = 1;
+  }
+  return bytes;
+}
+
+function hasPlainNumbers({ feed, from, to, head, entries }: Batch): boolean {
+  if (!isPlain(feed) || !isPlain(from) || !isPlain(to) || !isPlain(head)) return false;
+  return entries.every(({ revision, originRevision }) => isPlain(revision) && isPlain(originRevision));
+}
+
+function isPlain(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
+
+function batchLength({ feed, from, to, head, epoch, incarnation, ahead }: Batch, entries: readonly number[]): number {
+  let length = numberLength(feed) + numberLength(from) + numberLength(to) + numberLength(head);
+  length += bytesLength(epoch.length) + bytesLength(incarnation.length) + (ahead ? 3 : 0);
+  for (const entry of entries) length += 1 + varintLength(entry) + entry;
+  return length;
+}
+
+function entryLength(entry: Entry): number {
+  const { keyHash, revision, originRevision, tombstone, key, attributes, body, pieces } = entry;
+  return (
+    bytesLength(keyHash.length) +
+    numberLength(revision) +
+    numberLength(originRevision) +
+    (tombstone ? 2 : 0) +
+    bytesLength(Buffer.byteLength(key)) +
+    bytesLength(attributes.length) +
+    bytesLength(body.length) +
+    (pieces.length > 0 ? 1 + bytesLength(pieces.length) : 0)
+  );
+}
+
+function putEntry(bytes: Buffer, start: number, entry: Entry): number {
+  const { entry: t } = tags;
+  let at = putBytes(bytes, start, t.keyHash, entry.keyHash);
+  at = putNumber(bytes, at, t.revision, entry.revision);
+  at = putNumber(bytes, at, t.origin, entry.originRevision);
+  if (entry.tombstone) {
+    bytes[at] = t.tombstone;
+    bytes[at + 1] = 1;
+    at += 2;
+  }
+  at = putText(bytes, at, t.key, entry.key);
+  at = putBytes(bytes, at, t.attributes, entry.attributes);
+  at = putBytes(bytes, at, t.body, entry.body);
+  if (entry.pieces.length === 0) return at;
+  bytes[at] = piecesTag;
+  return putBytes(bytes, at + 1, field16, entry.pieces);
+}
+
+// ------------------------------------------------------------------------------------- fields; what is 0 or empty is left out
+
+function numberLength(value: number): number {
+  return value === 0 ? 0 : 1 + varintLength(value);
+}
+
+function bytesLength(length: number): number {
+  return length === 0 ? 0 : 1 + varintLength(length) + length;
+}
+
+function putNumber(bytes: Buffer, at: number, tag: number, value: number): number {
+  if (value === 0) return at;
+  bytes[at] = tag;
+  return putVarint(bytes, at + 1, value);
+}
+
+function putBytes(bytes: Buffer, at: number, tag: number, value: Uint8Array): number {
+  if (value.length === 0) return at;
+  bytes[at] = tag;
+  const start = putVarint(bytes, at + 1, value.length);
+  bytes.set(value, start);
+  return start + value.length;
+}
+
+function putText(bytes: Buffer, at: number, tag: number, value: string): number {
+  if (value === '') return at;
+  bytes[at] = tag;
+  const start = putVarint(bytes, at + 1, Buffer.byteLength(value));
+  return start + bytes.write(value, start);
+}
+
+/** Up to 2^53, by division: the operators on bits end at 2^32. */
+function varintLength(value: number): number {
+  let length = 1;
+  for (let left = value; left >= base; left = Math.floor(left / base)) length++;
+  return length;
+}
+
+function putVarint(bytes: Buffer, start: number, value: number): number {
+  let at = start;
+  let left = value;
+  while (left >= base) {
+    bytes[at++] = (left % base) | base;
+    left = Math.floor(left / base);
+  }
+  bytes[at++] = left;
+  return at;
+}
