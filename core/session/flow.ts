@@ -49,10 +49,12 @@ export interface Flow {
   readonly roundTrip: { readonly sinceMs: number; readonly nowMs: number; readonly beforeMs: number };
 }
 
+const nothing: readonly Sent[] = [];
+
 export function openFlow(announcedBytes: number, nowMs: number): Flow {
   return {
     creditBytes: announcedBytes > 0 ? announcedBytes : creditDefaultBytes,
-    inFlight: [],
+    inFlight: nothing,
     inFlightBytes: 0,
     deliveredBytes: 0,
     deliveredAtMs: nowMs,
@@ -101,6 +103,7 @@ export function onAcknowledged(flow: Flow, cursor: number, nowMs: number): Flow 
 
 /** The consumer asks on, or is done. */
 export function onAnswerTaken(flow: Flow, nowMs: number): Flow {
+  if (flow.inFlight.length === 0) return flow;
   return delivered(flow, ({ to }) => to === 'answer', nowMs);
 }
 
@@ -118,17 +121,25 @@ export function onCredit(flow: Flow, bytes: number, nowMs: number): Flow | undef
 }
 
 function delivered(flow: Flow, isDone: (sent: Sent) => boolean, nowMs: number): Flow {
-  const done = flow.inFlight.filter(isDone);
-  const newest = done.at(-1);
+  const left: Sent[] = [];
+  let newest: Sent | undefined;
+  let bytes = 0;
+  for (const sent of flow.inFlight) {
+    if (isDone(sent)) {
+      newest = sent;
+      bytes += sent.bytes;
+    } else {
+      left.push(sent);
+    }
+  }
   if (!newest) return flow;
-  const bytes = done.reduce((sum, sent) => sum + sent.bytes, 0);
   const deliveredBytes = flow.deliveredBytes + bytes;
   // What is acknowledged within the ms in which it was sent took some part of one.
   const tookMs = Math.max(0.1, nowMs - newest.deliveredAtMs);
   const sample = (deliveredBytes - newest.deliveredBytes) / tookMs;
   return {
     ...flow,
-    inFlight: flow.inFlight.filter((sent) => !isDone(sent)),
+    inFlight: left.length === 0 ? nothing : left,
     inFlightBytes: flow.inFlightBytes - bytes,
     deliveredBytes,
     deliveredAtMs: nowMs,
@@ -146,5 +157,6 @@ function nextRate(rate: number | undefined, sample: number, full: boolean): numb
 
 function nextRoundTrip(known: Flow['roundTrip'], sampleMs: number, nowMs: number): Flow['roundTrip'] {
   if (nowMs - known.sinceMs >= roundTripSpanMs) return { sinceMs: nowMs, nowMs: sampleMs, beforeMs: known.nowMs };
+  if (sampleMs >= known.nowMs) return known;
   return { ...known, nowMs: Math.min(known.nowMs, sampleMs) };
 }

@@ -127,15 +127,21 @@ export class SessionRunner {
     const isOver = frame.frame?.$case === 'goodbye' && link.expiry && clock.wallMs() >= link.expiry.atMs;
     if (this.#ended) return;
     if (isOver) return this.#expired(link.expiry);
-    this.#guard(() => {
-      if (isOfStreams(frame)) return this.#ports.streams?.receive(frame);
-      const input = inputOf(frame, this.#ports.produces);
-      if (!input) return;
-      if (frame.frame?.$case === 'ack') this.#checkEpoch(frame.frame.value.epoch);
-      if (input.type === 'request') this.#inSlot(this.#slots.produced, () => this.#input(input));
-      else if (frame.frame?.$case === 'beat') this.#heardBeat(frame.frame.value);
-      else this.#input(input);
-    });
+    try {
+      this.#take(frame);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #take(frame: Frame): void {
+    if (isOfStreams(frame)) return this.#ports.streams?.receive(frame);
+    const input = inputOf(frame, this.#ports.produces);
+    if (!input) return;
+    if (frame.frame?.$case === 'ack') this.#checkEpoch(frame.frame.value.epoch);
+    if (input.type === 'request') this.#inSlot(this.#slots.produced, () => this.#input(input));
+    else if (frame.frame?.$case === 'beat') this.#heardBeat(frame.frame.value);
+    else this.#input(input);
   }
 
   /** Ends the session from this side, with a word for the peer. 0: this side does not say when it is back. */
@@ -175,7 +181,11 @@ export class SessionRunner {
     this.#state = state;
     for (const effect of effects) {
       if (this.#ended) return;
-      this.#guard(() => this.#perform(effect));
+      try {
+        this.#perform(effect);
+      } catch (error) {
+        this.#failed(error);
+      }
     }
     if (!this.#ended) this.#armTimer();
   }
@@ -390,13 +400,15 @@ export class SessionRunner {
     try {
       act();
     } catch (error) {
-      if (!(error instanceof BanyanError)) throw error;
-      this.#ports.log.warn(
-        { peer: this.#ports.link.peer.path, code: error.code, reason: error.message },
-        'the session ends',
-      );
-      this.end(error);
+      this.#failed(error);
     }
+  }
+
+  #failed(error: unknown): void {
+    if (!(error instanceof BanyanError)) throw error;
+    const { link, log } = this.#ports;
+    log.warn({ peer: link.peer.path, code: error.code, reason: error.message }, 'the session ends');
+    this.end(error);
   }
 
   #expired({ words }: Expiry): void {

@@ -132,9 +132,11 @@ export function begin(start: Start): Stepped {
 export function step(state: SessionState, input: Input, nowMs: number): Stepped {
   switch (input.type) {
     case 'produced':
-      return send(withHead(state, input.head));
-    case 'done':
-      return send({ ...state, ...onDone(state.outgoing, state.flow, input.done, nowMs) });
+      return sendFrom(state, withHead(state.outgoing, input.head), state.flow);
+    case 'done': {
+      const { outgoing, flow } = onDone(state.outgoing, state.flow, input.done, nowMs);
+      return sendFrom(state, outgoing, flow);
+    }
     case 'ready':
       if (input.ready === state.ready) return idle(state);
       return sendBeat({ ...state, ready: input.ready }, nowMs);
@@ -148,7 +150,9 @@ export function step(state: SessionState, input: Input, nowMs: number): Stepped 
       return onAck(state, input.cursor, nowMs);
     case 'credit': {
       const flow = onCredit(state.flow, input.bytes, nowMs);
-      return flow ? send({ ...state, flow }) : fail(state, `credit for ${input.bytes} bytes, more than were sent`);
+      return flow
+        ? sendFrom(state, state.outgoing, flow)
+        : fail(state, `credit for ${input.bytes} bytes, more than were sent`);
     }
     case 'beat': {
       const next = { ...state, peerHead: input.head, peerReady: input.ready };
@@ -209,15 +213,14 @@ function onAck(state: SessionState, cursor: number, nowMs: number): Stepped {
   const most = outgoing.sent ?? outgoing.head;
   if (cursor > most) return fail(state, `an acknowledgement of ${cursor}, and nothing beyond ${most} was sent`);
   const flow = onAcknowledged(onAnswerTaken(state.flow, nowMs), cursor, nowMs);
-  const next = { ...state, flow, outgoing: onCursor(outgoing, cursor) };
-  return chain(withEffects(next, { type: 'acknowledged', cursor }), send);
+  return sendFrom(state, onCursor(outgoing, cursor), flow, { type: 'acknowledged', cursor });
 }
 
 /** One at a time, or a peer could have this side scan its table as often as it likes. */
 function onRequest(state: SessionState, request: ReconcileRequest, nowMs: number): Stepped {
   const { outgoing } = state;
   if (outgoing.answer) return fail(state, 'a reconcile request before the last one was answered');
-  return send({ ...state, flow: onAnswerTaken(state.flow, nowMs), outgoing: { ...outgoing, answer: { request } } });
+  return sendFrom(state, { ...outgoing, answer: { request } }, onAnswerTaken(state.flow, nowMs));
 }
 
 function onTick(state: SessionState, nowMs: number): Stepped {
@@ -236,13 +239,21 @@ function sendBeat(state: SessionState, nowMs: number): Stepped {
 }
 
 function send(state: SessionState): Stepped {
-  const { outgoing, send: next } = nextSend(state.outgoing, state.flow);
-  return next ? withEffects({ ...state, outgoing }, { type: 'send', send: next }) : idle(state);
+  return sendFrom(state, state.outgoing, state.flow);
 }
 
-function withHead(state: SessionState, head: number): SessionState {
-  const { outgoing } = state;
-  return head > outgoing.head ? { ...state, outgoing: { ...outgoing, head } } : state;
+/** Of every frame that comes and goes: one state is made, and nothing in between. */
+function sendFrom(state: SessionState, before: Outgoing, flow: Flow, first?: Effect): Stepped {
+  const { outgoing, send: next } = nextSend(before, flow);
+  const isSame = outgoing === state.outgoing && flow === state.flow;
+  const after = isSame ? state : { ...state, outgoing, flow };
+  const effects: Effect[] = first ? [first] : [];
+  if (next) effects.push({ type: 'send', send: next });
+  return { state: after, effects };
+}
+
+function withHead(outgoing: Outgoing, head: number): Outgoing {
+  return head > outgoing.head ? { ...outgoing, head } : outgoing;
 }
 
 function reconcileIfReady(state: SessionState): Stepped {
@@ -283,8 +294,11 @@ function withEffects(state: SessionState, ...effects: Effect[]): Stepped {
 }
 
 function chain(first: Stepped, ...steps: ((state: SessionState) => Stepped)[]): Stepped {
-  return steps.reduce<Stepped>((done, next) => {
-    const { state, effects } = next(done.state);
-    return { state, effects: [...done.effects, ...effects] };
-  }, first);
+  let { state, effects } = first;
+  for (const next of steps) {
+    const done = next(state);
+    state = done.state;
+    if (done.effects.length > 0) effects = [...effects, ...done.effects];
+  }
+  return { state, effects };
 }

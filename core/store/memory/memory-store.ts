@@ -8,8 +8,10 @@ import { checkKey } from '../limits.ts';
 import type { Range, Reader, Store, Transaction } from '../store.ts';
 
 type Pair = readonly [key: Buffer, value: Buffer];
-/** Sorted chunks of sorted pairs; never changed in place. */
+type Chunk = Pair[];
+/** Sorted chunks of sorted pairs; never changed in place, but for those that the running transaction has made itself. */
 type Snapshot = readonly (readonly Pair[])[];
+type Own = Set<readonly Pair[]>;
 
 /** Copying one chunk is what a write costs. */
 const chunkMax = 512;
@@ -19,6 +21,7 @@ export class MemoryStore implements Store {
   #durable: Snapshot = [];
   #failure: BanyanError | undefined;
   #writing: Snapshot | undefined;
+  readonly #own: Own = new Set();
   #reads = 0;
   readonly #manualFlush: boolean;
   #waiting: { resolve: () => void; reject: (error: Error) => void }[] = [];
@@ -29,6 +32,7 @@ export class MemoryStore implements Store {
 
   read<T>(fn: (reader: Reader) => T): T {
     const snapshot = this.#writing ?? this.#now;
+    this.#own.clear();
     const reader = new SnapshotReader(() => snapshot);
     this.#reads++;
     try {
@@ -43,7 +47,11 @@ export class MemoryStore implements Store {
     if (this.#failure) throw this.#failure;
     if (this.#writing || this.#reads > 0) throw new Error('a write inside another transaction');
     this.#writing = this.#now;
-    const reader = new SnapshotReader(() => this.#writing!);
+    this.#own.clear();
+    const reader = new SnapshotReader(
+      () => this.#writing!,
+      () => this.#own.clear(),
+    );
     const callbacks: (() => void)[] = [];
     const result = this.#run(fn, reader, callbacks);
     for (const callback of callbacks) callback();
@@ -57,14 +65,13 @@ export class MemoryStore implements Store {
         scan: (range) => reader.scan(range),
         put: (key, value) => {
           checkKey(key);
-          this.#writing = put(this.#writing!, Buffer.from(key), Buffer.from(value));
+          this.#writing = put(this.#writing!, key, Buffer.from(value), this.#own);
         },
         remove: (key) => {
           checkKey(key);
-          const next = remove(this.#writing!, key);
-          const found = next !== this.#writing;
-          this.#writing = next;
-          return found;
+          const next = remove(this.#writing!, key, this.#own);
+          if (next) this.#writing = next;
+          return next !== undefined;
         },
         afterCommit: (callback) => {
           callbacks.push(callback);
@@ -137,10 +144,13 @@ export class MemoryStore implements Store {
 
 class SnapshotReader implements Reader {
   readonly #snapshot: () => Snapshot;
+  /** From now on nothing of the snapshot may change: a scan may miss later writes, but not what was there. */
+  readonly #hold: () => void;
   #ended = false;
 
-  constructor(snapshot: () => Snapshot) {
+  constructor(snapshot: () => Snapshot, hold = () => {}) {
     this.#snapshot = snapshot;
+    this.#hold = hold;
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
@@ -151,6 +161,7 @@ class SnapshotReader implements Reader {
 
   *scan(range: Range): Generator<[Uint8Array, Uint8Array]> {
     this.#checkOpen();
+    this.#hold();
     for (const entry of scan(this.#snapshot(), range)) {
       this.#checkOpen();
       yield entry;
@@ -178,6 +189,8 @@ function compareKeys(a: Uint8Array, b: Uint8Array): number {
 
 /** Index of the chunk in which a key is or would be. */
 function chunkIndex(snapshot: Snapshot, key: Uint8Array): number {
+  // Most stores have one chunk.
+  if (snapshot.length === 1) return 0;
   let low = 0;
   let high = snapshot.length;
   while (low < high) {
@@ -206,24 +219,39 @@ function find(snapshot: Snapshot, key: Uint8Array): Uint8Array | undefined {
   return pair && compareKeys(pair[0], key) === 0 ? Buffer.from(pair[1]) : undefined;
 }
 
-function put(snapshot: Snapshot, key: Buffer, value: Buffer): Snapshot {
-  const at = Math.min(chunkIndex(snapshot, key), Math.max(0, snapshot.length - 1));
-  const chunk = snapshot[at] ?? [];
-  const i = pairIndex(chunk, key);
-  const same = i < chunk.length && compareKeys(chunk[i]![0], key) === 0;
-  const next = same ? chunk.with(i, [key, value]) : chunk.toSpliced(i, 0, [key, value]);
-  if (snapshot.length === 0) return [next];
-  if (next.length <= chunkMax) return snapshot.with(at, next);
-  return snapshot.toSpliced(at, 1, next.slice(0, next.length >> 1), next.slice(next.length >> 1));
+function put(snapshot: Snapshot, key: Uint8Array, value: Buffer, own: Own): Snapshot {
+  if (snapshot.length === 0) return [[[Buffer.from(key), value]]];
+  const at = Math.min(chunkIndex(snapshot, key), snapshot.length - 1);
+  const i = pairIndex(snapshot[at]!, key);
+  const there = snapshot[at]![i];
+  const same = there !== undefined && compareKeys(there[0], key) === 0;
+  const { chunk, next } = ownChunk(snapshot, at, own);
+  if (same) chunk[i] = [there[0], value];
+  else chunk.splice(i, 0, [Buffer.from(key), value]);
+  if (chunk.length <= chunkMax) return next;
+  return next.toSpliced(at, 1, chunk.slice(0, chunk.length >> 1), chunk.slice(chunk.length >> 1));
 }
 
-function remove(snapshot: Snapshot, key: Uint8Array): Snapshot {
+/** Undefined: it was not there. */
+function remove(snapshot: Snapshot, key: Uint8Array, own: Own): Snapshot | undefined {
   const at = chunkIndex(snapshot, key);
-  const chunk = snapshot[at];
-  if (!chunk) return snapshot;
-  const i = pairIndex(chunk, key);
-  if (i >= chunk.length || compareKeys(chunk[i]![0], key) !== 0) return snapshot;
-  return chunk.length > 1 ? snapshot.with(at, chunk.toSpliced(i, 1)) : snapshot.toSpliced(at, 1);
+  const there = snapshot[at];
+  if (!there) return undefined;
+  const i = pairIndex(there, key);
+  if (i >= there.length || compareKeys(there[i]![0], key) !== 0) return undefined;
+  if (there.length === 1) return snapshot.toSpliced(at, 1);
+  const { chunk, next } = ownChunk(snapshot, at, own);
+  chunk.splice(i, 1);
+  return next;
+}
+
+/** A chunk that may be changed in place, and the snapshot with it. */
+function ownChunk(snapshot: Snapshot, at: number, own: Own): { chunk: Chunk; next: Snapshot } {
+  const there = snapshot[at]!;
+  if (own.has(there)) return { chunk: there as Chunk, next: snapshot };
+  const chunk = there.slice();
+  own.add(chunk);
+  return { chunk, next: snapshot.with(at, chunk) };
 }
 
 function* scan(snapshot: Snapshot, range: Range): Generator<[Uint8Array, Uint8Array]> {

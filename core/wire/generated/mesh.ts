@@ -574,7 +574,7 @@ export const Frame: MessageFns<Frame> = {
 };
 
 function createBaseResumeTuple(): ResumeTuple {
-  return { epoch: Buffer.alloc(0), incarnation: Buffer.alloc(0), cursor: 0, seenHead: 0 };
+  return { epoch: noBytes, incarnation: noBytes, cursor: 0, seenHead: 0 };
 }
 
 export const ResumeTuple: MessageFns<ResumeTuple> = {
@@ -653,7 +653,7 @@ export const ResumeTuple: MessageFns<ResumeTuple> = {
 };
 
 function createBaseProof(): Proof {
-  return { challenge: Buffer.alloc(0), hello: undefined, welcome: undefined, replica: undefined };
+  return { challenge: noBytes, hello: undefined, welcome: undefined, replica: undefined };
 }
 
 export const Proof: MessageFns<Proof> = {
@@ -732,7 +732,7 @@ export const Proof: MessageFns<Proof> = {
 };
 
 function createBaseSealed(): Sealed {
-  return { body: Buffer.alloc(0), nonce: Buffer.alloc(0), certificates: [], signature: Buffer.alloc(0) };
+  return { body: noBytes, nonce: noBytes, certificates: [], signature: noBytes };
 }
 
 export const Sealed: MessageFns<Sealed> = {
@@ -817,13 +817,13 @@ function createBaseHello(): Hello {
     path: "",
     role: "",
     bootCounter: 0,
-    bootNonce: Buffer.alloc(0),
+    bootNonce: noBytes,
     attachSequence: 0,
     down: undefined,
     downCreditBytes: 0,
     maxFrameBytes: 0,
     software: "",
-    attachedNonce: Buffer.alloc(0),
+    attachedNonce: noBytes,
     held: [],
     transport: "",
   };
@@ -1015,7 +1015,7 @@ export const Hello: MessageFns<Hello> = {
 };
 
 function createBaseHeldPieces(): HeldPieces {
-  return { contentHash: Buffer.alloc(0), bytes: 0 };
+  return { contentHash: noBytes, bytes: 0 };
 }
 
 export const HeldPieces: MessageFns<HeldPieces> = {
@@ -1081,8 +1081,8 @@ function createBaseWelcome(): Welcome {
     ready: false,
     maxFrameBytes: 0,
     software: "",
-    downEpoch: Buffer.alloc(0),
-    downIncarnation: Buffer.alloc(0),
+    downEpoch: noBytes,
+    downIncarnation: noBytes,
     hasSiblings: false,
     held: [],
   };
@@ -1332,14 +1332,14 @@ export const Retry: MessageFns<Retry> = {
 
 function createBaseEntry(): Entry {
   return {
-    keyHash: Buffer.alloc(0),
+    keyHash: noBytes,
     revision: 0,
     originRevision: 0,
     tombstone: false,
     key: "",
-    attributes: Buffer.alloc(0),
-    body: Buffer.alloc(0),
-    pieces: Buffer.alloc(0),
+    attributes: noBytes,
+    body: noBytes,
+    pieces: noBytes,
   };
 }
 
@@ -1469,8 +1469,8 @@ function createBaseBatch(): Batch {
     from: 0,
     to: 0,
     head: 0,
-    epoch: Buffer.alloc(0),
-    incarnation: Buffer.alloc(0),
+    epoch: noBytes,
+    incarnation: noBytes,
     ahead: false,
   };
 }
@@ -1595,7 +1595,7 @@ export const Batch: MessageFns<Batch> = {
 };
 
 function createBasePiece(): Piece {
-  return { feed: 0, contentHash: Buffer.alloc(0), offset: 0, total: 0, data: Buffer.alloc(0) };
+  return { feed: 0, contentHash: noBytes, offset: 0, total: 0, data: noBytes };
 }
 
 export const Piece: MessageFns<Piece> = {
@@ -1685,7 +1685,7 @@ export const Piece: MessageFns<Piece> = {
 };
 
 function createBaseAck(): Ack {
-  return { feed: 0, cursor: 0, epoch: Buffer.alloc(0) };
+  return { feed: 0, cursor: 0, epoch: noBytes };
 }
 
 export const Ack: MessageFns<Ack> = {
@@ -1753,7 +1753,7 @@ export const Ack: MessageFns<Ack> = {
 };
 
 function createBaseRangeSummary(): RangeSummary {
-  return { from: Buffer.alloc(0), to: Buffer.alloc(0), count: 0, fingerprint: Buffer.alloc(0) };
+  return { from: noBytes, to: noBytes, count: 0, fingerprint: noBytes };
 }
 
 export const RangeSummary: MessageFns<RangeSummary> = {
@@ -1832,7 +1832,7 @@ export const RangeSummary: MessageFns<RangeSummary> = {
 };
 
 function createBaseReconcileRequest(): ReconcileRequest {
-  return { feed: 0, round: 0, ranges: [], wanted: [], seed: Buffer.alloc(0), prefixes: [] };
+  return { feed: 0, round: 0, ranges: [], wanted: [], seed: noBytes, prefixes: [] };
 }
 
 export const ReconcileRequest: MessageFns<ReconcileRequest> = {
@@ -1933,7 +1933,7 @@ export const ReconcileRequest: MessageFns<ReconcileRequest> = {
 };
 
 function createBasePrefixSummary(): PrefixSummary {
-  return { prefix: Buffer.alloc(0), fingerprint: Buffer.alloc(0) };
+  return { prefix: noBytes, fingerprint: noBytes };
 }
 
 export const PrefixSummary: MessageFns<PrefixSummary> = {
@@ -1990,7 +1990,7 @@ export const PrefixSummary: MessageFns<PrefixSummary> = {
 };
 
 function createBaseRangeItem(): RangeItem {
-  return { keyHash: Buffer.alloc(0), contentHash: Buffer.alloc(0), originRevision: 0 };
+  return { keyHash: noBytes, contentHash: noBytes, originRevision: 0 };
 }
 
 export const RangeItem: MessageFns<RangeItem> = {
@@ -2137,7 +2137,7 @@ export const RangeAnswer: MessageFns<RangeAnswer> = {
 };
 
 function createBasePrefixAnswer(): PrefixAnswer {
-  return { kind: 0, parts: Buffer.alloc(0), rows: Buffer.alloc(0) };
+  return { kind: 0, parts: noBytes, rows: noBytes };
 }
 
 export const PrefixAnswer: MessageFns<PrefixAnswer> = {
@@ -2211,8 +2211,8 @@ function createBaseReconcileReply(): ReconcileReply {
     answers: [],
     entries: [],
     head: 0,
-    epoch: Buffer.alloc(0),
-    incarnation: Buffer.alloc(0),
+    epoch: noBytes,
+    incarnation: noBytes,
     prefixAnswers: [],
   };
 }
@@ -2342,7 +2342,7 @@ function createBaseOpen(): Open {
     path: "",
     kind: "",
     deadlineMs: 0,
-    header: Buffer.alloc(0),
+    header: noBytes,
     user: "",
     groups: [],
     bulk: false,
@@ -2481,7 +2481,7 @@ export const Open: MessageFns<Open> = {
 };
 
 function createBaseData(): Data {
-  return { stream: 0, data: Buffer.alloc(0) };
+  return { stream: 0, data: noBytes };
 }
 
 export const Data: MessageFns<Data> = {
@@ -2802,7 +2802,7 @@ export const Census: MessageFns<Census> = {
 };
 
 function createBaseDigest(): Digest {
-  return { revision: 0, count: 0, sum: Buffer.alloc(0) };
+  return { revision: 0, count: 0, sum: noBytes };
 }
 
 export const Digest: MessageFns<Digest> = {
@@ -3116,7 +3116,7 @@ export const Goodbye: MessageFns<Goodbye> = {
 };
 
 function createBaseResume(): Resume {
-  return { feed: 0, resumes: false, epoch: Buffer.alloc(0), incarnation: Buffer.alloc(0) };
+  return { feed: 0, resumes: false, epoch: noBytes, incarnation: noBytes };
 }
 
 export const Resume: MessageFns<Resume> = {
@@ -3209,6 +3209,8 @@ export interface MessageFns<T> {
   encode(message: T, writer?: BinaryWriter): BinaryWriter;
   decode(input: BinaryReader | Uint8Array, length?: number): T;
 }
+
+const noBytes = Buffer.alloc(0);
 
 function viewOf(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
