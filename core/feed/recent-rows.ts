@@ -18,14 +18,16 @@ export class RecentRows {
   /** A row was put, and was `before`; of the head's record, what stood there and what stands there now. */
   put(headBefore: Uint8Array | undefined, head: Uint8Array, before: Row | undefined, row: Row): void {
     const goesOn = this.#head && headBefore && equalBytes(this.#head, headBefore);
+    this.#head = kept(head);
     if (!goesOn || this.#rows.length === 0) {
-      this.#rows = [];
+      this.#rows = [keptRow(row)];
       this.#after = row.revision - 1;
-    } else if (before && before.revision > this.#after) {
+      return;
+    }
+    if (before && before.revision > this.#after) {
       this.#rows = this.#rows.filter(({ revision }) => revision !== before.revision);
     }
-    this.#head = head;
-    this.#rows.push(row);
+    this.#rows.push(keptRow(row));
     if (this.#rows.length > recentRowsMax) this.#after = this.#rows.shift()!.revision;
   }
 
@@ -40,4 +42,16 @@ export class RecentRows {
     this.#rows = [];
     this.#head = undefined;
   }
+}
+
+/** In memory of their own: a child that is away leaves them here, and a few bytes of Buffer's pool keep 64 KB of it. */
+function keptRow({ content, ...row }: Row): Row {
+  const own = { ...row, keyHash: kept(row.keyHash) };
+  return content ? { ...own, content: { hash: kept(content.hash) } } : own;
+}
+
+function kept(bytes: Uint8Array): Uint8Array {
+  const own = new Uint8Array(bytes.length);
+  own.set(bytes);
+  return own;
 }

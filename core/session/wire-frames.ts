@@ -291,7 +291,9 @@ function bytesOf(hexText: string): Buffer {
   const known = nonces.get(hexText);
   if (known) return known;
   if (nonces.size >= noncesMax) nonces.clear();
-  const bytes = Buffer.from(hexText, 'hex');
+  // In memory of its own: a few bytes of Buffer's pool keep 64 KB of it.
+  const bytes = Buffer.allocUnsafeSlow(hexText.length >> 1);
+  bytes.write(hexText, 'hex');
   nonces.set(hexText, bytes);
   return bytes;
 }

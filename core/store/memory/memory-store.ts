@@ -7,7 +7,7 @@ import { BanyanError } from '../../runtime/errors.ts';
 import { checkKey } from '../limits.ts';
 import type { Range, Reader, Store, Transaction } from '../store.ts';
 
-type Pair = readonly [key: Buffer, value: Buffer];
+type Pair = readonly [key: Uint8Array, value: Uint8Array];
 type Chunk = Pair[];
 /** Sorted chunks of sorted pairs; never changed in place, but for those that the running transaction has made itself. */
 type Snapshot = readonly (readonly Pair[])[];
@@ -65,7 +65,7 @@ export class MemoryStore implements Store {
         scan: (range) => reader.scan(range),
         put: (key, value) => {
           checkKey(key);
-          this.#writing = put(this.#writing!, key, Buffer.from(value), this.#own);
+          this.#writing = put(this.#writing!, key, kept(value), this.#own);
         },
         remove: (key) => {
           checkKey(key);
@@ -219,15 +219,22 @@ function find(snapshot: Snapshot, key: Uint8Array): Uint8Array | undefined {
   return pair && compareKeys(pair[0], key) === 0 ? Buffer.from(pair[1]) : undefined;
 }
 
-function put(snapshot: Snapshot, key: Uint8Array, value: Buffer, own: Own): Snapshot {
-  if (snapshot.length === 0) return [[[Buffer.from(key), value]]];
+/** In memory of its own: a few bytes that are kept of Buffer's pool keep 64 KB of it, which is no garbage then and looks like a heap that grows. */
+function kept(bytes: Uint8Array): Uint8Array {
+  const own = new Uint8Array(bytes.length);
+  own.set(bytes);
+  return own;
+}
+
+function put(snapshot: Snapshot, key: Uint8Array, value: Uint8Array, own: Own): Snapshot {
+  if (snapshot.length === 0) return [[[kept(key), value]]];
   const at = Math.min(chunkIndex(snapshot, key), snapshot.length - 1);
   const i = pairIndex(snapshot[at]!, key);
   const there = snapshot[at]![i];
   const same = there !== undefined && compareKeys(there[0], key) === 0;
   const { chunk, next } = ownChunk(snapshot, at, own);
   if (same) chunk[i] = [there[0], value];
-  else chunk.splice(i, 0, [Buffer.from(key), value]);
+  else chunk.splice(i, 0, [kept(key), value]);
   if (chunk.length <= chunkMax) return next;
   return next.toSpliced(at, 1, chunk.slice(0, chunk.length >> 1), chunk.slice(chunk.length >> 1));
 }
