@@ -4,6 +4,63 @@ import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { asText, text } from '../../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
 
+describe('a transaction of the memory store, which changes in place what it has made itself', () => {
+  const names = Array.from({ length: 40 }, (_, i) => `k${String(i * 10).padStart(4, '0')}`);
+  const filled = () => {
+    const store = new MemoryStore({ manualFlush: true });
+    store.write((t) => {
+      for (const name of names) t.put(text(name), text('old'));
+    });
+    store.completeFlush();
+    return store;
+  };
+
+  it('finds each key once that was there when a scan began, whatever is written between two of them', () => {
+    filled().write((t) => {
+      t.put(text('k0000'), text('own'));
+      const found: string[] = [];
+      for (const [key] of t.scan({ from: text('k'), to: text('l') })) {
+        found.push(asText(key));
+        t.put(text(`j${found.length}`), text('before all of them'));
+        t.put(text(`${asText(key)}5`), text('behind this one'));
+      }
+      expect(found.filter((name) => names.includes(name))).toEqual(names);
+    });
+  });
+
+  it('leaves alone what a read inside of it has begun with', () => {
+    const store = filled();
+    store.write((t) => {
+      t.put(text('k0000'), text('own'));
+      store.read((reader) => {
+        t.put(text('k0000'), text('later'));
+        expect(asText(reader.get(text('k0000'))!)).toBe('own');
+      });
+      expect(asText(t.get(text('k0000'))!)).toBe('later');
+    });
+  });
+
+  it('leaves alone what was flushed, and what was there if it is undone', () => {
+    const store = filled();
+    const over = new Error('undone');
+    const change = (value: string, then: () => void) =>
+      store.write((t) => {
+        for (const name of names) t.put(text(name), text(value));
+        t.remove(text(names[3]!));
+        then();
+      });
+    expect(() =>
+      change('undone', () => {
+        throw over;
+      }),
+    ).toThrow(over);
+    expect(names.map((name) => get(store, name))).toEqual(names.map(() => 'old'));
+    change('not flushed', () => {});
+    store.crash();
+    expect(names.map((name) => get(store, name))).toEqual(names.map(() => 'old'));
+  });
+});
+
 describe('a crash of the memory store', () => {
   it('takes back what no finished flush covers', async () => {
     const store = new MemoryStore({ manualFlush: true });
