@@ -163,11 +163,13 @@ export class Scheduler {
     const known = children.get(name);
     const stays = this.#ports.refreshChild(t, name);
     const child = stays ? children.get(name) : undefined;
-    for (const placement of this.#concerned.by(name, child)) {
+    for (const placement of [...this.#concerned.by(name, child)]) {
       this.lookedAt++;
       const had = placement.children.has(name);
       const has = child !== undefined && matchChild(placement, child).matches;
-      if (had !== has) markDirty(t, 'match', `${placement.id} ${name}`);
+      // Its mailbox is gone with it. One of the same name that comes before the next step has a new one, and gets all anew.
+      if (had && !child) this.#dropFrom(t, placement, name);
+      else if (had !== has) markDirty(t, 'match', `${placement.id} ${name}`);
       // An expression may fail otherwise than before where it does not match, which its author reads.
       if (had || has || placement.locationExpression !== undefined) this.#changedFor(placement.id, name);
     }
@@ -175,6 +177,11 @@ export class Scheduler {
     this.#concerned.matched(name, child);
     if (known === undefined && child?.role === 'relay') this.#writer.touch(name);
     return true;
+  }
+
+  #dropFrom(t: Transaction, placement: Placement, name: string): void {
+    this.#ports.passage.mayDetach(t, placement.id, name, placement);
+    this.#detach(t, placement.id, name, placement.children);
   }
 
   #match(t: Transaction, key: string): boolean {

@@ -184,6 +184,14 @@ describe('work that ends the process', () => {
     expect(bench.guard.isCareful).toBe(false);
   });
 
+  it('gives a child all anew that left and came back between two pieces', async () => {
+    bench.schedule.leave('a');
+    bench.schedule.step(1);
+    bench.schedule.agent('a', { site: 'paris' });
+    await bench.settle();
+    expect(bench.schedule.mailbox('a')).toEqual(expect.arrayContaining(['o/x', 'o/y', 'o/z']));
+  });
+
   it('leaves no mark when the process ends in order', async () => {
     bench.schedule.object('x', ['p'], 'x2');
     bench.restart();
