@@ -29,8 +29,6 @@ export interface NodePorts {
   readonly log: Logger;
   readonly network: MeshNetwork;
   readonly software: string;
-  /** What the process said as it ended last, of an error that nobody caught. */
-  readonly lastWords?: string | undefined;
   soon(run: () => void): void;
   /** Made once; `notReady` says what stands in the way of being ready. */
   api(answers: NodeAnswers): NodeApi;

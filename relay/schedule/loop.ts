@@ -8,13 +8,11 @@ import { Turn } from '../../core/runtime/turn.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { Step } from './ports.ts';
 import type { Scheduler } from './schedule.ts';
-import type { WorkGuard } from './work-guard.ts';
 
 export interface LoopPorts {
   readonly store: Store;
   readonly log: Logger;
   readonly scheduler: Scheduler;
-  readonly guard: Pick<WorkGuard, 'isCareful' | 'hasBegun' | 'begin'>;
   /** What makes the scheduler's work, in this order: what spaces contribute, and inventory on its way down. */
   before(): Iterable<{ step(t: Transaction): boolean }>;
   /** Calls back soon, after what waits already: setImmediate in the product. */
@@ -57,9 +55,7 @@ export class ScheduleLoop {
   #run(): void {
     let step: Step;
     try {
-      if (this.#waits()) return;
-      const pieces = this.#ports.guard.isCareful ? 1 : undefined;
-      step = this.#ports.store.write((t) => this.#step(t, pieces));
+      step = this.#ports.store.write((t) => this.#step(t));
     } catch (error) {
       this.#ports.failed(error);
       return;
@@ -73,21 +69,12 @@ export class ScheduleLoop {
     }
   }
 
-  /** Until the mark of the next piece is durable. */
-  #waits(): boolean {
-    const { store, guard, scheduler } = this.#ports;
-    const next = guard.isCareful ? store.read((reader) => scheduler.next(reader)) : undefined;
-    if (!next || guard.hasBegun(next)) return false;
-    void guard.begin(next).then(() => this.#turn.ask());
-    return true;
-  }
-
   /** The rows that these make are the scheduler's work. */
-  #step(t: Transaction, pieces: number | undefined): Step {
+  #step(t: Transaction): Step {
     for (const room of this.#ports.before()) {
       if (room.step(t))
         return { more: true, worked: false, touched: new Set(), changed: new Set(), changedWith: new Map() };
     }
-    return this.#ports.scheduler.step(t, pieces);
+    return this.#ports.scheduler.step(t);
   }
 }

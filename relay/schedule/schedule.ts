@@ -29,8 +29,6 @@ import { type Child, matchChild } from './children.ts';
 import { Concerned } from './concerned.ts';
 import { clearDirty, dirtyClasses, dirtyWork, markDirty, type Work, type WorkClass } from './dirty.ts';
 import { MailboxWriter } from './mailbox-writer.ts';
-import { shipmentKey } from './outgoing.ts';
-import { beforeReleases, behindReleases, nextPiece, type Piece, type ScheduledClass } from './pieces.ts';
 import {
   forgetMatched,
   forgetPlacement,
@@ -56,21 +54,7 @@ export class Scheduler {
   readonly #ports: SchedulePorts;
   readonly #writer: MailboxWriter;
   readonly #concerned: Concerned;
-  readonly #acts: { readonly [in_ in ScheduledClass]: (t: Transaction, work: Work) => boolean } = {
-    child: (t, { key }) => this.#child(t, key),
-    auxiliary: (t, work) => this.#auxiliary(t, work),
-    row: (t, work) => this.#row(t, work),
-    placement: (t, { key }) => this.#placement(t, key),
-    move: (t, { key }) => this.#move(t, key),
-    match: (t, { key }) => this.#match(t, key),
-    exposure: (t, { key }) => this.#exposure(t, key),
-    shipment: (t, { key }) => this.#shipment(t, key),
-    target: (t, { key }) => this.#target(t, key),
-    aim: (t, { key }) => this.#aim(t, key),
-  };
   #worked = false;
-  #piecesMax = 0;
-  #piecesLeft = 0;
   #changed = new Set<PlacementId>();
   #changedWith = new Map<PlacementId, Set<string>>();
   /** Classes with work. */
@@ -97,30 +81,31 @@ export class Scheduler {
     }
   }
 
-  next(reader: Reader): Piece | undefined {
-    return nextPiece(reader, (source) => this.#ports.tableOf(source));
-  }
-
-  /** One bounded part of the work, in the caller's transaction. */
-  step(t: Transaction, piecesMax = workPerStep): Step {
+  /** One bounded piece of work, in the caller's transaction. */
+  step(t: Transaction): Step {
     this.#writer.begin();
-    this.#piecesMax = piecesMax;
-    this.#piecesLeft = piecesMax;
     this.#worked = false;
     this.#changed = new Set();
     this.#changedWith = new Map();
     this.#present = dirtyClasses(t);
     for (const stage of this.#ports.stages) stage.begin?.();
-    const done = this.#all(t, beforeReleases) && !this.#ports.releases.release(t) && this.#all(t, behindReleases);
+    const done =
+      this.#each(t, 'child', (work) => this.#child(t, work.key)) &&
+      this.#each(t, 'auxiliary', (work) => this.#auxiliary(t, work)) &&
+      this.#each(t, 'row', (work) => this.#row(t, work)) &&
+      this.#each(t, 'placement', (work) => this.#placement(t, work.key)) &&
+      this.#each(t, 'move', (work) => this.#move(t, work.key)) &&
+      !this.#ports.releases.release(t) &&
+      this.#each(t, 'match', (work) => this.#match(t, work.key)) &&
+      this.#each(t, 'exposure', (work) => this.#exposure(t, work.key)) &&
+      this.#each(t, 'shipment', (work) => this.#shipment(t, work.key)) &&
+      this.#each(t, 'target', (work) => this.#target(t, work.key)) &&
+      this.#each(t, 'aim', (work) => this.#aim(t, work.key));
     // What was matched may have begun to move.
     const more = !done || this.#present.has('move');
     const changedWith = this.#changedWith;
     for (const id of this.#changed) changedWith.delete(id);
     return { more, worked: this.#worked, touched: this.#writer.touched, changed: this.#changed, changedWith };
-  }
-
-  #all(t: Transaction, classes: readonly ScheduledClass[]): boolean {
-    return classes.every((in_) => this.#each(t, in_));
   }
 
   #changedFor(id: PlacementId, child: string): void {
@@ -129,30 +114,26 @@ export class Scheduler {
   }
 
   /** True when the class is empty afterwards. A piece of work that returns false stays dirty for the next step. */
-  #each(t: Transaction, in_: ScheduledClass): boolean {
+  #each(t: Transaction, in_: Exclude<WorkClass, 'space'>, act: (work: Work) => boolean): boolean {
     if (!this.#present.has(in_)) return true;
+    const work = dirtyWork(t, in_, workPerStep);
     try {
-      return this.#workOff(t, in_, this.#acts[in_]);
+      return this.#workOff(t, in_, work, act);
     } finally {
       // What was done may have made work of other classes.
       this.#present = dirtyClasses(t);
     }
   }
 
-  #workOff(t: Transaction, in_: ScheduledClass, act: (t: Transaction, work: Work) => boolean): boolean {
-    const most = Math.min(workPerStep, this.#piecesLeft + 1);
-    const found = dirtyWork(t, in_, most);
-    for (const item of found) {
-      if (this.#writer.rows >= rowsPerStep || this.#piecesLeft === 0) return false;
-      const work = this.#ports.guard.take(t, in_, item);
-      if (!work) continue;
+  #workOff(t: Transaction, in_: WorkClass, work: readonly Work[], act: (work: Work) => boolean): boolean {
+    for (const item of work) {
+      if (this.#writer.rows >= rowsPerStep) return false;
       // Also a piece of work that is not done yet may have touched mailboxes.
       this.#worked = true;
-      this.#piecesLeft--;
-      if (!act(t, work)) return false;
+      if (!act(item)) return false;
       clearDirty(t, in_, item.key);
     }
-    return found.length < most;
+    return work.length < workPerStep;
   }
 
   // ------------------------------------------------------------------------------------------------- children
@@ -257,15 +238,8 @@ export class Scheduler {
     this.#ports.placements.attach(placement, child.name);
     for (const keyHash of selectedObjects(t, placement.id)) {
       if (child.role === 'relay') this.#writer.share(t, child.name, mailbox, placement.source, keyHash);
-      else this.#shipAgain(t, child, mailbox, placement.source, keyHash);
+      else this.#writer.ship(t, child, mailbox, placement.source, this.#writer.objectOf(t, placement.source, keyHash));
     }
-  }
-
-  /** Where each piece is done alone, so is each object. */
-  #shipAgain(t: Transaction, child: Child, mailbox: Producer, source: string, selected: Uint8Array): void {
-    const keyHash = this.#writer.objectOf(t, source, selected);
-    if (this.#piecesMax > 1) this.#writer.ship(t, child, mailbox, source, keyHash);
-    else markDirty(t, 'shipment', shipmentKey({ source, keyHash, child: child.name }));
   }
 
   /** A relay needs the placement itself; an agent gets what is final, and what it is to report. */
@@ -290,7 +264,7 @@ export class Scheduler {
       const wanted = row?.content && table && this.#writer.wantedBy(source, table.content(t, row.content), child);
       if (!wanted) this.#writer.remove(t, child, mailbox, keyHash, row?.originRevision);
       // Another placement may still bring the object, but perhaps not the same form of it.
-      if (to?.role === 'agent') this.#shipAgain(t, to, mailbox, source, keyHash);
+      if (to?.role === 'agent') this.#writer.ship(t, to, mailbox, source, this.#writer.objectOf(t, source, keyHash));
     }
     // Also what was kept back because too little was known.
     for (const key of this.#ports.releases.detached(t, id, child)) {

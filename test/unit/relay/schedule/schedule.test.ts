@@ -203,6 +203,23 @@ describe('a scheduler', () => {
     expect(bench.mailbox('paris')).toEqual(['o/a', 't/p']);
   });
 
+  it('gives everything again to a child that left and came back between two steps', () => {
+    const many = Array.from({ length: 300 }, (_, i) => `o${i}`);
+    bench.placement('p', selecting('paris'));
+    bench.placement('q', selecting('tokyo'));
+    bench.object('a', ['p']);
+    bench.agent('tokyo', { site: 'tokyo' });
+    for (const name of many) bench.object(name, ['q']);
+    bench.settle();
+    // More than one step puts into the mailbox of the other child.
+    for (const name of many) bench.object(name, ['q'], 'y');
+    bench.leave('paris');
+    expect(bench.step().more).toBe(true);
+    bench.agent('paris', { site: 'paris' });
+    bench.settle();
+    expect(bench.mailbox('paris')).toEqual(['o/a', 't/p']);
+  });
+
   it('gives again what was deleted and is there again as of an older write, though a child has not heard of the deletion yet', () => {
     const write = () => {
       bench.object('a', ['p']);

@@ -15,13 +15,10 @@ import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import type { Child, Destination } from '../../../../relay/schedule/children.ts';
 import { markDirty } from '../../../../relay/schedule/dirty.ts';
 import type { OutgoingStage } from '../../../../relay/schedule/outgoing.ts';
-import type { Piece } from '../../../../relay/schedule/pieces.ts';
 import { Placements } from '../../../../relay/schedule/placements.ts';
 import type { Step } from '../../../../relay/schedule/ports.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../../../relay/schedule/source-changes.ts';
-import type { WorkGuard } from '../../../../relay/schedule/work-guard.ts';
-import { noGuard } from '../../../support/no-guard.ts';
 import { openPassage } from '../../../support/open-passage.ts';
 import { factsOf } from './facts.ts';
 import { noReleases } from './no-releases.ts';
@@ -57,7 +54,6 @@ export class ScheduleBench {
   /** What `passage` lets through. */
   attaches: (child: string) => boolean = () => true;
   detaches: (child: string) => boolean = () => true;
-  guard: Pick<WorkGuard, 'take'> = noGuard;
   #mailboxes!: Mailboxes;
   children!: Map<string, Child>;
   placements!: Placements;
@@ -101,7 +97,6 @@ export class ScheduleBench {
         mayAttach: (_t, _placement, child) => this.attaches(child.name),
         mayDetach: (_t, _id, child) => this.detaches(child),
       },
-      guard: this.guard,
     });
     this.store.read((reader) => this.#scheduler.load(reader));
   }
@@ -223,12 +218,8 @@ export class ScheduleBench {
     return this.#scheduler.aimed;
   }
 
-  step(pieces?: number): Step {
-    return this.store.write((t) => this.#scheduler.step(t, pieces));
-  }
-
-  next(): Piece | undefined {
-    return this.store.read((reader) => this.#scheduler.next(reader));
+  step(): Step {
+    return this.store.write((t) => this.#scheduler.step(t));
   }
 
   /** Steps until nothing is left to do. */
