@@ -38,9 +38,9 @@ export function sourceOfEntry(key: string): string | undefined {
 export function isLostRow(reader: Reader, table: Table, key: string, originRevision: number): boolean {
   const source = sourceOfEntry(key);
   if (source === undefined) return false;
-  const row = table.get(reader, hash128(eraKey(source)));
-  if (!row?.content) return false;
-  const { gaps } = attributesOf<EraAttributes>(table.content(reader, row.content));
+  const era = eraRow(reader, table, source);
+  if (!era) return false;
+  const { gaps } = attributesOf<EraAttributes>(era);
   return gapOf(gaps, originRevision) !== undefined;
 }
 
@@ -54,6 +54,22 @@ export function noteSeen(t: Transaction, changes: readonly AppliedChange[]): voi
   for (const [source, revision] of newest) {
     if (revision > readSeen(t, source)) t.put(at(source), u48(revision));
   }
+  // Of a space of which nothing has come yet its lives are known all the same.
+  for (const source of erasIn(changes)) if (!t.get(at(source))) t.put(at(source), u48(0));
+}
+
+/** Sources of which the gaps have come, or are others now. */
+export function erasIn(changes: readonly AppliedChange[]): string[] {
+  return changes.flatMap(({ key, after }) => {
+    const entry = after && parseEntryKey(key);
+    return entry?.type === 'era' ? [entry.source] : [];
+  });
+}
+
+/** What lies above says to a node of the revisions that a space knows nothing of. */
+export function eraRow(reader: Reader, table: Table, source: string): Content | undefined {
+  const row = table.get(reader, hash128(eraKey(source)));
+  return row?.content && table.content(reader, row.content);
 }
 
 export function readSeen(reader: Reader, source: string): number {

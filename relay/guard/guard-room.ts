@@ -61,6 +61,7 @@ export class GuardRoom {
     this.#lives = new Lives({
       origins: spaces.lives(),
       outbox,
+      upstream: upstream.sound,
       mailboxes: () => [...mailboxes.all()].map(({ producer }) => producer),
       wallMs: () => clock.wallMs(),
       disbelieved: (source, revision) =>
@@ -122,7 +123,12 @@ export class GuardRoom {
 
   fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
     noteSeen(t, changes);
+    if (this.#lives.fromAbove(t, changes)) t.afterCommit(() => this.#wakeAll());
     this.#releases.considerAll(t, changes);
+  }
+
+  #wakeAll(): void {
+    for (const { child } of this.#ports.mailboxes.all()) this.#ports.wrote(child);
   }
 
   /** In the transaction that applies what a child said, before anything reads its labels. */

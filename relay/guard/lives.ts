@@ -2,9 +2,11 @@
  * The lives of the own spaces. A space that was put back to an older copy, or emptied, can't know it; those below can, since they have rows of revisions
  * that it knows nothing of. So each child is told which revisions these are (`era/` rows, by which it holds such rows instead of deleting them), and tells at
  * each attachment the newest that it has had (`seen/` rows). One that the space does not know is an alarm, until a person has said that it is known.
+ *
+ * What the spaces above say of theirs is handed on: a node whose store was lost together with theirs has no rows any more that it could hold for those below.
  */
 import { type Gap, gapOf } from '../../core/apiserver/storage/history.ts';
-import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
+import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -13,7 +15,7 @@ import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { attributesOf, eraKey, parseEntryKey } from '../../core/wire/entries.ts';
 import type { EraAttributes, RolledBackAttributes, SeenAttributes } from '../../core/wire/entry-attributes.ts';
-import { putSeen } from '../../core/wire/seen.ts';
+import { eraRow, erasIn, putSeen, seenSources } from '../../core/wire/seen.ts';
 
 /** A space of this node whose objects travel. */
 export interface Origin {
@@ -27,6 +29,8 @@ export interface Origin {
 export interface LivesPorts {
   readonly origins: ReadonlyMap<string, Origin>;
   readonly outbox: Producer;
+  /** What comes from the parent. */
+  readonly upstream: Table;
   mailboxes(): Iterable<Producer>;
   wallMs(): number;
   /** A child tells of a revision that no space can have given by now. */
@@ -52,12 +56,28 @@ export class Lives {
     this.#ports = ports;
   }
 
-  /** For a child that says hello: a row for each of the own spaces, so bounded by their number. */
+  /** For a child that says hello: a row for each space here and above, so bounded by their number. */
   tell(t: Transaction, mailbox: Producer): void {
     for (const { source, gaps } of this.#ports.origins.values()) {
       const attributes: EraAttributes = { gaps: gaps() };
       const content = { key: eraKey(source), attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
       mailbox.put(t, content, 0);
+    }
+    this.#handOn(t, seenSources(t), [mailbox]);
+  }
+
+  /** In the transaction that applies what the parent said. True if the children are told something. */
+  fromAbove(t: Transaction, changes: readonly AppliedChange[]): boolean {
+    const sources = erasIn(changes);
+    this.#handOn(t, sources, sources.length > 0 ? [...this.#ports.mailboxes()] : []);
+    return sources.length > 0;
+  }
+
+  #handOn(t: Transaction, sources: readonly string[], mailboxes: readonly Producer[]): void {
+    const { origins, upstream } = this.#ports;
+    for (const source of sources) {
+      const era = origins.has(source) ? undefined : eraRow(t, upstream, source);
+      if (era) for (const mailbox of mailboxes) mailbox.put(t, era, 0);
     }
   }
 

@@ -214,4 +214,25 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     expect(banyan('release', 'eu', '--data', tree.data).out).toMatch(/fewer places.*center\.retail\/vault\nreleased/s);
     await until('it goes', () => mailbox().held === undefined && mailbox().entries < names.length);
   }, 60_000);
+
+  it('keeps everything below when the center and a relay lose their stores at once, however little it is', async () => {
+    tree.kubectl('space/center/retail', ['apply', '-f', '-'], JSON.stringify(workload('both', ['a', 'b'])));
+    const there = () => ['a', 'b'].flatMap((name) => ['eu:shop', 'hq'].map((cluster) => text(cluster, 'both', name)));
+    await until('all are there', () => there().every((one) => one === 'first'));
+    await tree.down();
+    for (const name of ['center', 'eu']) rmSync(store(name), { recursive: true });
+    await tree.up('--no-restart');
+    await until('both agents hold them', () =>
+      (
+        [
+          ['node/center', 'hq'],
+          ['node/eu', 'eu:shop'],
+        ] as const
+      ).every((at) => condition(...at, 'DeletionHeld') === 'True'),
+    );
+    expect(there()).toEqual(['first', 'first', 'first', 'first']);
+    expect(banyan('release', 'eu:shop', '--data', tree.data).out).toContain('released');
+    await until('the one that was told has let go', () => text('eu:shop', 'both', 'a') === undefined);
+    expect(text('hq', 'both', 'a')).toBe('first');
+  }, 60_000);
 });

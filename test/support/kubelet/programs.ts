@@ -4,6 +4,7 @@ import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { builtOnce, type GoModule, withoutGo } from '../go-programs.ts';
 import { withoutHosts } from '../hosts.ts';
+import { impossible } from '../impossible.ts';
 
 /** Debian keeps some of them where only root looks. */
 const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin'];
@@ -64,8 +65,8 @@ function withoutControlGroups(): string | undefined {
   try {
     accessSync(controller ?? '', constants.W_OK);
     const mounted = spawnSync('findmnt', ['-no', 'OPTIONS', '-T', controller!], { encoding: 'utf8' }).stdout;
-    return /(^|,)ro(,|$)/.test(mounted) ? `${controller} is mounted read-only` : undefined;
+    return /(^|,)ro(,|$)/.test(mounted) ? `${impossible}: ${controller} is mounted read-only` : undefined;
   } catch {
-    return 'control groups can not be made on this machine';
+    return `${impossible}: control groups can not be made`;
   }
 }

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import type { Gap } from '../../../../core/apiserver/storage/history.ts';
 import type { AppliedChange } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { LocalTable } from '../../../../core/feed/table.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
@@ -21,6 +22,8 @@ function change(key: string, originRevision: number, attributes: object = {}): A
 describe('the lives of the spaces of a node', () => {
   let store: MemoryStore;
   let outbox: FeedProducer;
+  /** As what the parent sends: a table is a table. */
+  let upstream: LocalTable;
   let mailbox: FeedProducer;
   let raised: number[];
   let disbelieved: string[];
@@ -34,6 +37,7 @@ describe('the lives of the spaces of a node', () => {
     const random = new SeededRandom(1);
     const open = (name: string) => store.write((t) => FeedProducer.open(t, { name, bootNonce: 'aa', random }));
     outbox = open('outbox');
+    upstream = store.write((t) => LocalTable.open(t, 'upstream'));
     mailbox = open('mailbox/kid');
     raised = [];
     disbelieved = [];
@@ -53,6 +57,7 @@ describe('the lives of the spaces of a node', () => {
     lives = new Lives({
       origins: new Map([[source, origin]]),
       outbox,
+      upstream,
       mailboxes: () => [mailbox],
       wallMs: () => 0,
       disbelieved: (of, seen) => disbelieved.push(`${of} ${seen}`),
@@ -78,6 +83,30 @@ describe('the lives of the spaces of a node', () => {
     expect(lost(`t/${source}/p`, 500)).toBe(true);
     expect(lost('o/eu.ops//configmaps/n/a', 500)).toBe(false);
     expect(lost(`g/${source}/p`, 500)).toBe(false);
+  });
+
+  it('are handed on from above, to children that are there and to those that come', () => {
+    const above = 'eu.ops';
+    const come = (attributes: object) =>
+      store.write((t) => {
+        const said = change(eraKey(above), 0, attributes);
+        upstream.put(t, said.after!, 0);
+        noteSeen(t, [said]);
+        return lives.fromAbove(t, [said]);
+      });
+    expect(come({ gaps: [[0, 7]] })).toBe(true);
+    expect(row(mailbox, eraKey(above))).toEqual({ gaps: [[0, 7]] });
+    come({ gaps: [[0, 9]] });
+    expect(row(mailbox, eraKey(above))).toEqual({ gaps: [[0, 9]] });
+    const other = store.write((t) => {
+      const made = FeedProducer.open(t, { name: 'mailbox/other', bootNonce: 'aa', random: new SeededRandom(2) });
+      lives.tell(t, made);
+      return made;
+    });
+    expect(row(other, eraKey(above))).toEqual({ gaps: [[0, 9]] });
+    expect(store.read((reader) => readSeen(reader, above))).toBe(0);
+    expect(store.write((t) => tellSeen(t, outbox))).toBe(false);
+    expect(store.write((t) => lives.fromAbove(t, [change(`o/${above}//configmaps/n/a`, 3)]))).toBe(false);
   });
 
   it('raise an alarm when a child has had what the space does not know', () => {
