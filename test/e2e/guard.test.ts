@@ -222,13 +222,11 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     await tree.down();
     for (const name of ['center', 'eu']) rmSync(store(name), { recursive: true });
     await tree.up('--no-restart');
-    await until('both agents hold them', () =>
-      (
-        [
-          ['node/center', 'hq'],
-          ['node/eu', 'eu:shop'],
-        ] as const
-      ).every((at) => condition(...at, 'DeletionHeld') === 'True'),
+    await until(
+      'both agents hold them',
+      () =>
+        condition('node/center', 'hq', 'DeletionHeld') === 'True' &&
+        condition('node/eu', 'eu:shop', 'DeletionHeld') === 'True',
     );
     expect(there()).toEqual(['first', 'first', 'first', 'first']);
     expect(banyan('release', 'eu:shop', '--data', tree.data).out).toContain('released');
