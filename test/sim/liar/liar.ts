@@ -221,10 +221,12 @@ function placeOf(tuple: ResumeTuple | undefined): Pick<Known, 'epoch' | 'incarna
   return { epoch, incarnation: incarnation.length > 0 ? incarnation : Buffer.alloc(16, 4), cursor };
 }
 
-/** Nodes that are no parents of it, or its parents where there are no others. */
+/** Nodes that are no parents of it, or its parents where there are no others. Not itself: nobody would be there who keeps to the protocol. */
 function strangers(host: Host): readonly Host[] {
   const { world } = host;
-  const others = [...world.hosts.values()].filter(({ role, path }) => role !== 'agent' && path !== host.parentPath);
+  const others = [...world.hosts.values()].filter(
+    (other) => other !== host && other.role !== 'agent' && other.path !== host.parentPath,
+  );
   return others.length > 0 ? others : world.parentsOf(host);
 }
 
