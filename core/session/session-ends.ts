@@ -6,6 +6,8 @@ export type SessionEnd =
   | 'InOrder'
   | 'CertificateExpired'
   | 'CreditExceeded'
+  /** The peer is not ready any more, in the middle of a reconciliation by what it lacks. */
+  | 'ReadyWithdrawn'
   | 'DigestMismatch'
   | 'Silence'
   | 'TakenOver'

@@ -155,6 +155,7 @@ export function step(state: SessionState, input: Input, nowMs: number): Stepped 
         : fail(state, `credit for ${input.bytes} bytes, more than were sent`);
     }
     case 'beat': {
+      if (state.mode === 'reconciling' && !input.ready) return withdrawn(state);
       const next = { ...state, peerHead: input.head, peerReady: input.ready };
       return chain(idle(next), reconcileIfReady, (s) => dropPieces(s, input.head), noteCaughtUp);
     }
@@ -279,6 +280,12 @@ function noteHeardOut(state: SessionState): Stepped {
   const isOver = mode === 'resumed' ? cursor >= (peerHead ?? 0) : mode === 'waitsForReady' && !peerReady;
   if (heardOut || peerHead === undefined || !isOver) return idle(state);
   return withEffects({ ...state, heardOut: true }, { type: 'heardOut' });
+}
+
+/** It has learned that it was put back. What it has answered so far is of no use: the next session waits until it is ready again. */
+function withdrawn(state: SessionState): Stepped {
+  const words = 'the peer is not ready any more: what it lacks may be lost there, and is no deletion';
+  return withEffects(state, { type: 'close', error: new SessionError('ReadyWithdrawn', 'Unavailable', words) });
 }
 
 function fail(state: SessionState, what: string): Stepped {

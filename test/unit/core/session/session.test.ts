@@ -89,6 +89,16 @@ describe('an established session', () => {
     expect(types(play(waits, [{ type: 'beat', head: 3, ready: true }]).effects)).toEqual(['startReconcile']);
   });
 
+  it('ends when the peer is not ready any more in the middle of a reconciliation', () => {
+    const { state } = begin({ ...start, resumes: false });
+    expect(state.mode).toBe('reconciling');
+    const stays = step(state, { type: 'beat', head: 3, ready: true }, 0);
+    expect(types(stays.effects)).toEqual([]);
+    expect(step(stays.state, { type: 'beat', head: 3, ready: false }, 0).effects).toMatchObject([
+      { type: 'close', error: { end: 'ReadyWithdrawn', code: 'Unavailable' } },
+    ]);
+  });
+
   it('does not reconcile before the peer is ready', () => {
     const waiting = begin({ ...start, resumes: false, peerReady: false });
     expect(types(waiting.effects)).not.toContain('startReconcile');
