@@ -28,6 +28,10 @@ const modules: readonly GoModule[] = [
 /** For the titles of what can't run: a test says why. */
 export const withoutHelm = withoutGo(name, modules);
 
+export async function helmProgram(): Promise<string> {
+  return join(await builtOnce(name, modules), 'helm');
+}
+
 /** With nothing of the home directory of who runs it. */
 export class Helm {
   readonly #program: string;
@@ -39,7 +43,7 @@ export class Helm {
   }
 
   static async find(home: string): Promise<Helm> {
-    return new Helm(join(await builtOnce(name, modules), 'helm'), home);
+    return new Helm(await helmProgram(), home);
   }
 
   run(...args: readonly string[]): Ran {
