@@ -42,6 +42,8 @@ export interface Flow {
   readonly creditBytes: number;
   readonly inFlight: readonly Sent[];
   readonly inFlightBytes: number;
+  /** Given back of the oldest message that waits for credit: less than it has. */
+  readonly creditedBytes: number;
   readonly deliveredBytes: number;
   readonly deliveredAtMs: number;
   /** Bytes a ms; undefined until something was measured. */
@@ -56,6 +58,7 @@ export function openFlow(announcedBytes: number, nowMs: number): Flow {
     creditBytes: announcedBytes > 0 ? announcedBytes : creditDefaultBytes,
     inFlight: nothing,
     inFlightBytes: 0,
+    creditedBytes: 0,
     deliveredBytes: 0,
     deliveredAtMs: nowMs,
     rate: undefined,
@@ -107,17 +110,21 @@ export function onAnswerTaken(flow: Flow, nowMs: number): Flow {
   return delivered(flow, ({ to }) => to === 'answer', nowMs);
 }
 
-/** Undefined: the peer gives back what it never got. */
+/**
+ * Credit names no message: which one was flushed first, and how much is given back at once, is the peer's matter. So bytes are counted, and the oldest goes
+ * first. Undefined: the peer gives back what it never got.
+ */
 export function onCredit(flow: Flow, bytes: number, nowMs: number): Flow | undefined {
-  let left = bytes;
+  let left = flow.creditedBytes + bytes;
   const done = new Set<Sent>();
   for (const sent of flow.inFlight) {
-    if (sent.to !== 'credit' || left < sent.bytes) continue;
+    if (sent.to !== 'credit') continue;
+    if (left < sent.bytes) return delivered({ ...flow, creditedBytes: left }, (one) => done.has(one), nowMs);
     left -= sent.bytes;
     done.add(sent);
   }
   if (left > 0) return undefined;
-  return delivered(flow, (sent) => done.has(sent), nowMs);
+  return delivered({ ...flow, creditedBytes: 0 }, (one) => done.has(one), nowMs);
 }
 
 function delivered(flow: Flow, isDone: (sent: Sent) => boolean, nowMs: number): Flow {

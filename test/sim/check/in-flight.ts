@@ -17,6 +17,8 @@ interface Message {
 export class InFlight {
   #messages: Message[] = [];
   #creditBytes = creditDefault;
+  /** Given back of the oldest message that credit takes off. */
+  #creditedBytes = 0;
 
   allowed(bytes: number): void {
     this.#creditBytes = bytes > 0 ? bytes : creditDefault;
@@ -40,13 +42,14 @@ export class InFlight {
     this.#messages = this.#messages.filter(({ to }) => to === undefined || to > cursor);
   }
 
-  /** Oldest first, as they came. */
+  /** The oldest goes first, whichever it was given back for: what is left counts for the next. */
   credited(bytes: number): void {
-    let left = bytes;
-    this.#messages = this.#messages.filter((message) => {
-      if (message.to !== undefined || left < message.bytes) return true;
-      left -= message.bytes;
-      return false;
-    });
+    this.#creditedBytes += bytes;
+    for (;;) {
+      const oldest = this.#messages.find(({ to }) => to === undefined);
+      if (!oldest || this.#creditedBytes < oldest.bytes) return;
+      this.#creditedBytes -= oldest.bytes;
+      this.#messages.splice(this.#messages.indexOf(oldest), 1);
+    }
   }
 }

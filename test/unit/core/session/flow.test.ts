@@ -93,6 +93,29 @@ describe('what may be in flight', () => {
     expect(onCredit(flow, 1_000, 1)?.inFlightBytes).toBe(0);
   });
 
+  it('takes credit in whichever order and parts it comes, up to what was sent', () => {
+    const parts = fc.array(fc.integer({ min: 1, max: 20_000 }), { minLength: 1, maxLength: inFlightMax });
+    const anyOrder = parts.chain((sent) =>
+      fc.tuple(fc.constant(sent), fc.shuffledSubarray(sent, { minLength: sent.length })),
+    );
+    fc.assert(
+      fc.property(anyOrder, fc.boolean(), ([sent, given], inHalves) => {
+        let flow: Flow = openFlow(windowMaxBytes, 0);
+        for (const bytes of sent) flow = onSent(flow, 'credit', bytes, 0);
+        const halves = given.flatMap((bytes) => [Math.floor(bytes / 2), Math.ceil(bytes / 2)]);
+        let left = sent.reduce((sum, bytes) => sum + bytes, 0);
+        for (const bytes of inHalves ? halves : given) {
+          flow = onCredit(flow, bytes, 1)!;
+          left -= bytes;
+          expect(flow.inFlightBytes - flow.creditedBytes).toBe(left);
+        }
+        expect(flow.inFlight).toEqual([]);
+        expect(onCredit(flow, 1, 1)).toBeUndefined();
+      }),
+      { seed: 7 },
+    );
+  });
+
   it('stays within its bounds whatever is sent and acknowledged, and when', () => {
     const event = fc.record({
       kind: fc.constantFrom('sent', 'beside', 'ack', 'credit'),
