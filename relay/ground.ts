@@ -40,6 +40,8 @@ export interface NodeEvents {
   admitted(id: PlacementId, children: readonly string[]): void;
   /** It is time to tell of these placements. */
   report(ids: readonly PlacementId[]): void;
+  /** What of the work is left alone is something else now. */
+  setAsideChanged(): void;
   /** Children have new rows in their mailboxes. */
   mailboxesChanged(children: ReadonlySet<string>): void;
   /** The outbox has new rows. */

@@ -122,7 +122,7 @@ export class Node implements AsyncDisposable {
     this.#listener = await network.listen((link) => this.#sessions.accept(link));
     const url = await this.#api.listen();
     this.#loop.poke();
-    this.#down.mover.start();
+    this.#down.start();
     this.#up.start();
     this.#uplink?.start();
     this.#reports.start();
@@ -166,6 +166,7 @@ export class Node implements AsyncDisposable {
         this.#up.views.mailboxesChanged(children);
         this.#reports.poke(...children);
       },
+      setAsideChanged: () => this.#reports.poke(),
       told: () => this.#uplink?.wake(),
       failed: (error) => this.#ports.fatal(error),
       childLeft: (child) => this.#sessions.disconnect(child, 'it was removed from the inventory'),
@@ -208,6 +209,7 @@ export class Node implements AsyncDisposable {
       store,
       log,
       scheduler: this.#down.scheduler,
+      guard: this.#down.guard,
       soon,
       before: () => [...this.#ground.spaces.contributing(), this.#ground.inventory],
       stepped: ({ touched, changed, changedWith }) => {
@@ -427,6 +429,7 @@ export class Node implements AsyncDisposable {
       },
       wrote: (child) => this.#sessions.wake(child),
       limits: this.#config.limits?.deletions ?? deletionLimits,
+      setAside: () => this.#down.guard.setAside(),
       placementsOf: (child) => this.#placementsOf(child),
       labelsReleased: (t, child) => {
         markDirty(t, 'child', child);

@@ -1,11 +1,12 @@
 /** A node as a process: configuration, store, logs, signals. Exit codes: 0 ended in order, 1 failed while running, 2 bad configuration. */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import module from 'node:module';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { parse } from 'yaml';
 import { ApiServer } from '../core/apiserver/http/api-server.ts';
+import { leaveLastWords, takeLastWords } from '../core/crash/last-words.ts';
 import { withReplica } from '../core/identity/replica.ts';
 import { systemClock } from '../core/runtime/clock.ts';
 import { describeError } from '../core/runtime/errors.ts';
@@ -20,6 +21,7 @@ import { type NodeConfig, nodeConfigSchema } from './config.ts';
 import { measureNode, processMetrics } from './metrics.ts';
 import { Node } from './node.ts';
 import { userOfCertificate } from './users.ts';
+import { openWorkNote } from './work-note.ts';
 
 /** `environment`: the proxies that were found there. */
 export async function runNode(role: 'center' | 'relay', environment: EnvironmentProxies): Promise<void> {
@@ -35,8 +37,10 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
     },
     destination,
   );
+  const lastWordsFile = join(config.data, 'last-words');
   const fatal = (error: unknown) => {
     log.fatal({ reason: describeError(error), stack: (error as Error).stack }, 'the node can not go on');
+    leaveLastWords(lastWordsFile, error);
     process.exit(1);
   };
   process.on('uncaughtException', fatal);
@@ -67,6 +71,8 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
       random: systemRandom,
     }),
     software: packageVersion(),
+    lastWords: takeLastWords(lastWordsFile),
+    workNote: openWorkNote(join(config.data, 'work')),
     soon: (run) => setImmediate(run),
     api: (answers) =>
       new ApiServer({

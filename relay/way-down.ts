@@ -13,6 +13,7 @@ import type { NodePorts } from './node-ports.ts';
 import { Exposures } from './rollout/exposure.ts';
 import { HandedReleases } from './rollout/handed.ts';
 import { Scheduler } from './schedule/schedule.ts';
+import { WorkGuard } from './schedule/work-guard.ts';
 import { Arrivals } from './tree/arrivals.ts';
 import type { WayUp } from './way-up.ts';
 
@@ -22,6 +23,8 @@ export class WayDown {
   readonly arrivals: Arrivals;
   readonly moves: MoveBook;
   readonly mover: Mover;
+  /** What of the scheduler's work is left alone, since it ends the process. */
+  readonly guard: WorkGuard;
   readonly scheduler: Scheduler;
 
   /** `up` and `rootAgeMs` are asked only once both ways are there, and the node. */
@@ -62,6 +65,12 @@ export class WayDown {
       counts: (child) => ground.counting.counts(child),
       later: (act) => events.later(act),
     });
+    this.guard = new WorkGuard({
+      ...ports,
+      build: ports.software,
+      due: () => events.poke(),
+      changed: () => events.setAsideChanged(),
+    });
     this.scheduler = this.#makeScheduler(ground, events, up);
   }
 
@@ -72,7 +81,13 @@ export class WayDown {
     this.moves.load(reader);
   }
 
+  start(): void {
+    this.mover.start();
+    this.guard.start();
+  }
+
   stop(): void {
+    this.guard.stop();
     this.mover.stop();
     this.exposures.stop();
   }
@@ -116,6 +131,7 @@ export class WayDown {
         { outgoing: (...shipped) => up().summaries.stage.outgoing(...shipped) },
       ],
       passage: this.mover,
+      guard: this.guard,
     });
   }
 }

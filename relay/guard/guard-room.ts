@@ -3,6 +3,7 @@ import type { StorageEvent } from '../../core/apiserver/storage.ts';
 import type { FeedConsumer } from '../../core/feed/consumer.ts';
 import type { DeletionLimits } from '../../core/feed/deletions.ts';
 import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
+import type { Quarantined } from '../../core/feed/quarantine.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -38,6 +39,8 @@ export interface GuardRoomPorts {
   /** A child's mailbox has a new row. */
   wrote(child: string): void;
   readonly limits: DeletionLimits;
+  /** Work that is left alone, since it ends the process. */
+  setAside(): readonly Quarantined[];
   /** Placements that a child's mailbox has. */
   placementsOf(child: string): Iterable<Placement>;
   /** What counts of the labels of a child is something else now. */
@@ -149,11 +152,11 @@ export class GuardRoom {
   }
 
   guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack' | 'quarantined'> {
-    const { upstream } = this.#ports;
+    const { upstream, setAside } = this.#ports;
     const rolledBack = this.#lives.alarms(reader);
     return {
       ...heldAttributes(upstream.held(reader)),
-      ...quarantinedAttributes(reader, upstream),
+      ...quarantinedAttributes(reader, upstream, setAside()),
       ...(rolledBack.length > 0 ? { rolledBack } : {}),
     };
   }

@@ -3,16 +3,19 @@
  * between them. Level-based: a call of `poke` while it runs is not lost and not queued twice.
  */
 
+import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { Turn } from '../../core/runtime/turn.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { Step } from './ports.ts';
 import type { Scheduler } from './schedule.ts';
+import type { WorkGuard } from './work-guard.ts';
 
 export interface LoopPorts {
   readonly store: Store;
   readonly log: Logger;
   readonly scheduler: Scheduler;
+  readonly guard: Pick<WorkGuard, 'rest'>;
   /** What makes the scheduler's work, in this order: what spaces contribute, and inventory on its way down. */
   before(): Iterable<{ step(t: Transaction): boolean }>;
   /** Calls back soon, after what waits already: setImmediate in the product. */
@@ -57,6 +60,8 @@ export class ScheduleLoop {
     try {
       step = this.#ports.store.write((t) => this.#step(t));
     } catch (error) {
+      // A store that is full or broken is not the fault of the piece that met it.
+      if (error instanceof BanyanError) this.#ports.guard.rest();
       this.#ports.failed(error);
       return;
     }

@@ -7,6 +7,7 @@ import type { TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Child } from './children.ts';
 import type { OutgoingStage } from './outgoing.ts';
 import type { Placement, Placements } from './placements.ts';
+import type { WorkGuard } from './work-guard.ts';
 
 export interface SchedulePorts {
   /** The table that holds a source's rows: one of the node's own spaces, or what comes from above. */
@@ -22,6 +23,8 @@ export interface SchedulePorts {
   /** A Customizer or StatusSummarizer of a source has come, changed or gone, or what was promoted of it; its users may be marked dirty. */
   auxiliaryChanged(t: Transaction, source: string, key: ObjectKey): void;
   readonly releases: Releases;
+  /** Leaves out what ends the process. */
+  readonly guard: Pick<WorkGuard, 'begin' | 'ended' | 'rest'>;
 }
 
 /** What holds back the releases of placements: relay/rollout/exposure.ts. */

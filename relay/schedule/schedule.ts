@@ -29,6 +29,7 @@ import { type Child, matchChild } from './children.ts';
 import { Concerned } from './concerned.ts';
 import { clearDirty, dirtyClasses, dirtyWork, markDirty, type Work, type WorkClass } from './dirty.ts';
 import { MailboxWriter } from './mailbox-writer.ts';
+import { shipmentKey } from './outgoing.ts';
 import {
   forgetMatched,
   forgetPlacement,
@@ -101,6 +102,7 @@ export class Scheduler {
       this.#each(t, 'shipment', (work) => this.#shipment(t, work.key)) &&
       this.#each(t, 'target', (work) => this.#target(t, work.key)) &&
       this.#each(t, 'aim', (work) => this.#aim(t, work.key));
+    this.#ports.guard.rest();
     // What was matched may have begun to move.
     const more = !done || this.#present.has('move');
     const changedWith = this.#changedWith;
@@ -128,10 +130,16 @@ export class Scheduler {
   #workOff(t: Transaction, in_: WorkClass, work: readonly Work[], act: (work: Work) => boolean): boolean {
     for (const item of work) {
       if (this.#writer.rows >= rowsPerStep) return false;
+      const todo = this.#ports.guard.begin(t, in_, item);
+      if (!todo) {
+        clearDirty(t, in_, item.key);
+        continue;
+      }
       // Also a piece of work that is not done yet may have touched mailboxes.
       this.#worked = true;
-      if (!act(item)) return false;
+      if (!act(todo)) return false;
       clearDirty(t, in_, item.key);
+      this.#ports.guard.ended(t, in_, item);
     }
     return work.length < workPerStep;
   }
@@ -238,8 +246,22 @@ export class Scheduler {
     this.#ports.placements.attach(placement, child.name);
     for (const keyHash of selectedObjects(t, placement.id)) {
       if (child.role === 'relay') this.#writer.share(t, child.name, mailbox, placement.source, keyHash);
-      else this.#writer.ship(t, child, mailbox, placement.source, this.#writer.objectOf(t, placement.source, keyHash));
+      else this.#shipAlone(t, child, mailbox, placement.source, keyHash);
     }
+  }
+
+  /** Of many objects each is a piece of its own: one that ends the process leaves the others to the child. */
+  #shipAlone(t: Transaction, child: Child, mailbox: Producer, source: string, selected: Uint8Array): void {
+    const { guard, tableOf } = this.#ports;
+    const keyHash = this.#writer.objectOf(t, source, selected);
+    const key = shipmentKey({ source, keyHash, child: child.name });
+    const table = tableOf(source);
+    const row = table?.get(t, keyHash);
+    const about = row?.content && table ? `${table.content(t, row.content).key} for ${child.name}` : undefined;
+    const work = guard.begin(t, 'shipment', { key, refs: [], originRevision: row?.originRevision ?? 0 }, about);
+    if (!work) return;
+    this.#writer.ship(t, child, mailbox, source, keyHash);
+    guard.ended(t, 'shipment', work);
   }
 
   /** A relay needs the placement itself; an agent gets what is final, and what it is to report. */
@@ -264,7 +286,7 @@ export class Scheduler {
       const wanted = row?.content && table && this.#writer.wantedBy(source, table.content(t, row.content), child);
       if (!wanted) this.#writer.remove(t, child, mailbox, keyHash, row?.originRevision);
       // Another placement may still bring the object, but perhaps not the same form of it.
-      if (to?.role === 'agent') this.#writer.ship(t, to, mailbox, source, this.#writer.objectOf(t, source, keyHash));
+      if (to?.role === 'agent') this.#shipAlone(t, to, mailbox, source, keyHash);
     }
     // Also what was kept back because too little was known.
     for (const key of this.#ports.releases.detached(t, id, child)) {

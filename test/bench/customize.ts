@@ -24,6 +24,7 @@ import { markDirty } from '../../relay/schedule/dirty.ts';
 import { Placements } from '../../relay/schedule/placements.ts';
 import { Scheduler } from '../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../relay/schedule/source-changes.ts';
+import { noGuard } from '../support/no-guard.ts';
 import { openPassage } from '../support/open-passage.ts';
 import { noReleases } from '../unit/relay/support/no-releases.ts';
 import type { BenchPorts, Figure } from './figure.ts';
@@ -148,6 +149,7 @@ class Bench {
       children: this.#children,
       placements: this.#placements,
       passage: openPassage,
+      guard: noGuard,
       releases: noReleases,
       stages: [this.#customization],
       refreshChild: (t, name) => {

@@ -32,6 +32,7 @@ import { Placements } from '../../relay/schedule/placements.ts';
 import { changedKeys } from '../../relay/schedule/route-keys.ts';
 import { Scheduler } from '../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../relay/schedule/source-changes.ts';
+import { noGuard } from '../support/no-guard.ts';
 import { openPassage } from '../support/open-passage.ts';
 import { noReleases } from '../unit/relay/support/no-releases.ts';
 import type { BenchPorts, Figure } from './figure.ts';
@@ -180,6 +181,7 @@ function openNode(store: LmdbStore) {
     releases: noReleases,
     stages: [],
     passage: openPassage,
+    guard: noGuard,
   });
   let revision = 0;
   const put = (key: string, attributes: object, body: string) =>

@@ -1,6 +1,7 @@
 // Loaded into every process of a tree by NODE_OPTIONS. The product has no switches for what this does: the source of two modules is changed as it is loaded.
 // An object named "deadly" whose data say so is the death of the agent that applies it, some moments later and of nobody's catching; of one named "garbled"
-// whose data say so the agent tells what is no JSON, and with one named "mangled" it tells no partial that anybody can read.
+// whose data say so the agent tells what is no JSON, and with one named "mangled" it tells no partial that anybody can read. One named "heavy" whose data say so
+// is the death of the relay that is to hand it to the agent "shop".
 import { registerHooks } from 'node:module';
 
 const changes = {
@@ -15,7 +16,7 @@ const changes = {
   ],
   '/edge-agent/agent.ts': [
     [
-      '  #sayState(source: string, key: string): Saying | undefined {',
+      "  #sayState(source: string, key: string): Saying | undefined | 'unsure' {",
       `$&
     if (globalThis.garbles && key.endsWith('/garbled')) return { attributes: text('{"desired'), body: new Uint8Array(0) };`,
     ],
@@ -23,6 +24,13 @@ const changes = {
       '  #sayPartial(id: PlacementId): Saying | undefined {',
       `$&
     if (globalThis.mangles) return { attributes: new Uint8Array(0), body: text('{"generation') };`,
+    ],
+  ],
+  '/relay/schedule/mailbox-writer.ts': [
+    [
+      '    const offered = this.#offered(t, child, source, keyHash, work);',
+      `$&
+    if (child.name === 'shop' && offered.type === 'content' && offered.content.key.endsWith('/heavy') && /"breaks":"yes"/.test(Buffer.from(offered.content.body).toString())) throw new Error('it was too much');`,
     ],
   ],
 };

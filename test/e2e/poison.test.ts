@@ -24,8 +24,8 @@ function map(name: string, data: Record<string, string>): object {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data };
 }
 
-/** The processes of this tree are the product's, but for an embedded cluster that dies of one object (poison-preload.mjs). */
-describe.skipIf(withoutKubectl)(`a tree of which an agent dies of an object${why}`, () => {
+/** The processes of this tree are the product's, but for an embedded cluster and for relays that die of one object (poison-preload.mjs). */
+describe.skipIf(withoutKubectl)(`a tree of which an agent, or a relay, dies of an object${why}`, () => {
   const tree = new LocalTree('test/e2e/guard-topology.yaml');
   const before = process.env.NODE_OPTIONS;
   const summary = () => tree.json<Placement>('space/center/retail', 'edgeplacement', namespace)?.status?.summary ?? {};
@@ -110,4 +110,26 @@ describe.skipIf(withoutKubectl)(`a tree of which an agent dies of an object${why
     tree.apply('space/center/retail', map('mangled', { mangles: 'no' }));
     await until('both are counted', () => summary().available === 2 && summary().quarantined === 0);
   }, 60_000);
+
+  it('goes on below a relay that died of an object again and again, with the object left alone and named', async () => {
+    const relayStarts = () =>
+      readFileSync(join(tree.data, 'logs', 'eu.log'), 'utf8').split('"the node serves"').length - 1;
+    const relay = () => tree.json<Node>('node/center', 'nodes.mesh.banyan.io', 'eu')?.status;
+    tree.apply('space/center/retail', map('heavy', { breaks: 'no' }));
+    await until('it is there', () => held(agent, 'heavy')?.breaks === 'no');
+    const before = relayStarts();
+    tree.apply('space/center/retail', map('heavy', { breaks: 'yes' }));
+    await until('the relay says what it leaves alone', () => relay()?.quarantined?.count === 1);
+    expect(relay()?.quarantined?.sample[0]).toMatch(/^o\/center\.retail\/.*heavy: .*ended 2 times.*it was too much/);
+    expect(relay()?.conditions).toContainEqual(expect.objectContaining({ type: 'EntriesQuarantined', status: 'True' }));
+    expect(relayStarts() - before).toBeLessThanOrEqual(2);
+    const running = relayStarts();
+    tree.apply('space/center/retail', map('fourth', { a: '4' }));
+    await until('the next object is applied', () => held(agent, 'fourth')?.a === '4');
+    expect(held(agent, 'heavy')).toEqual({ breaks: 'no' });
+    tree.apply('space/center/retail', map('heavy', { breaks: 'no longer' }));
+    await until('it is there when it is another', () => held(agent, 'heavy')?.breaks === 'no longer');
+    await until('nothing is left alone', () => relay()?.quarantined === undefined);
+    expect(relayStarts()).toBe(running);
+  }, 90_000);
 });

@@ -36,6 +36,7 @@ import { Scheduler } from '../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../relay/schedule/source-changes.ts';
 import { openWorkloadSpace, type WorkloadSpace } from '../../relay/spaces/own-spaces.ts';
 import { noReleases } from '../unit/relay/support/no-releases.ts';
+import { noGuard } from './no-guard.ts';
 import { openPassage } from './open-passage.ts';
 
 export interface GatherNodePorts {
@@ -103,6 +104,7 @@ export class GatherNode {
       releases: noReleases,
       stages: [{ outgoing: (...shipped) => this.summaries.stage.outgoing(...shipped) }],
       passage: openPassage,
+      guard: noGuard,
     });
     const connection = () => ({ connected: true, silentMs: 0 });
     this.gather = new Gather({

@@ -32,6 +32,7 @@ import { Placements } from '../../../../relay/schedule/placements.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../../../relay/schedule/source-changes.ts';
 import { openWorkloadSpace, type WorkloadSpace } from '../../../../relay/spaces/own-spaces.ts';
+import { noGuard } from '../../../support/no-guard.ts';
 import { openPassage } from '../../../support/open-passage.ts';
 import { Turns } from '../../core/apiserver/lifecycle/turns.ts';
 import { factsOf } from '../support/facts.ts';
@@ -119,6 +120,7 @@ class BenchNode {
       releases: this.exposures,
       stages: [this.exposures, this.customization],
       passage: openPassage,
+      guard: noGuard,
     });
     this.gather = new Gather({
       placements: this.placements,

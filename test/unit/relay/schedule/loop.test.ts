@@ -5,6 +5,7 @@ import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { ScheduleLoop } from '../../../../relay/schedule/loop.ts';
 import { Placements } from '../../../../relay/schedule/placements.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';
+import { noGuard } from '../../../support/no-guard.ts';
 import { openPassage } from '../../../support/open-passage.ts';
 import { Turns } from '../../core/apiserver/lifecycle/turns.ts';
 import { noReleases } from '../support/no-releases.ts';
@@ -34,11 +35,13 @@ describe('the loop of a scheduler', () => {
       releases: noReleases,
       stages: [],
       passage: openPassage,
+      guard: noGuard,
     });
     loop = new ScheduleLoop({
       store: bench.store,
       log: silentLogger,
       scheduler,
+      guard: noGuard,
       before: () => [bench.selection],
       soon: turns.schedule,
       stepped: ({ changed, changedWith }) => said.push(`stepped: ${[...changed, ...changedWith.keys()].join()}`),

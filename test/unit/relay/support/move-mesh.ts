@@ -26,6 +26,7 @@ import { isBeingScheduled, markDirty } from '../../../../relay/schedule/dirty.ts
 import { Placements } from '../../../../relay/schedule/placements.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../../../relay/schedule/source-changes.ts';
+import { noGuard } from '../../../support/no-guard.ts';
 import { factsOf } from './facts.ts';
 import { noReleases } from './no-releases.ts';
 
@@ -130,6 +131,7 @@ export class MeshRelay {
       releases: noReleases,
       stages: [],
       passage: this.#mover,
+      guard: noGuard,
     });
     store.read((reader) => {
       this.#scheduler.load(reader);

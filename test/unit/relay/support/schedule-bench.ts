@@ -16,9 +16,10 @@ import type { Child, Destination } from '../../../../relay/schedule/children.ts'
 import { markDirty } from '../../../../relay/schedule/dirty.ts';
 import type { OutgoingStage } from '../../../../relay/schedule/outgoing.ts';
 import { Placements } from '../../../../relay/schedule/placements.ts';
-import type { Step } from '../../../../relay/schedule/ports.ts';
+import type { SchedulePorts, Step } from '../../../../relay/schedule/ports.ts';
 import { Scheduler } from '../../../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../../../relay/schedule/source-changes.ts';
+import { noGuard } from '../../../support/no-guard.ts';
 import { openPassage } from '../../../support/open-passage.ts';
 import { factsOf } from './facts.ts';
 import { noReleases } from './no-releases.ts';
@@ -54,6 +55,7 @@ export class ScheduleBench {
   /** What `passage` lets through. */
   attaches: (child: string) => boolean = () => true;
   detaches: (child: string) => boolean = () => true;
+  guard: SchedulePorts['guard'] = noGuard;
   #mailboxes!: Mailboxes;
   children!: Map<string, Child>;
   placements!: Placements;
@@ -97,6 +99,7 @@ export class ScheduleBench {
         mayAttach: (_t, _placement, child) => this.attaches(child.name),
         mayDetach: (_t, _id, child) => this.detaches(child),
       },
+      guard: this.guard,
     });
     this.store.read((reader) => this.#scheduler.load(reader));
   }

@@ -1,0 +1,8 @@
+/** Of a scheduler whose work ends no process. */
+import type { SchedulePorts } from '../../relay/schedule/ports.ts';
+
+export const noGuard: SchedulePorts['guard'] = {
+  begin: (_t, _in, work) => work,
+  ended() {},
+  rest() {},
+};
