@@ -4,7 +4,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { hash128 } from '../object/hash.ts';
-import { asBuffer, asText, readU32, u32 } from '../store/bytes.ts';
+import { asBuffer, asText, hex, readU32, u32 } from '../store/bytes.ts';
 import { type Keyspace, prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { Content, ContentReference } from './feed.ts';
@@ -40,7 +40,7 @@ export function contentHash(content: Content): Uint8Array {
 /** A broken reference is a broken invariant: the process ends rather than serve a wrong answer. */
 export function readContent(reader: Reader, { hash }: ContentReference): Content {
   const record = reader.get(contentKey(hash));
-  if (!record) throw new Error(`the content ${asBuffer(hash).toString('hex')} is named by a row and not there`);
+  if (!record) throw new Error(`the content ${hex(hash)} is named by a row and not there`);
   return decodeContent(record);
 }
 

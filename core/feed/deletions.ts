@@ -6,7 +6,7 @@
  * Held rows are no part of what the consumer has of its producer: fingerprints leave them out, so that both ends agree meanwhile.
  */
 import { hash128, hashBytes } from '../object/hash.ts';
-import { asBuffer, asText, concat, prefixRange, text, u32 } from '../store/bytes.ts';
+import { asText, concat, hex, prefixRange, text, u32 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { Table } from './feed.ts';
@@ -66,7 +66,7 @@ export function noteHeldRows(
   for (const { keyHash } of rows) t.put(indexKey(table, keyHash), new Uint8Array(0));
   const entries = (before?.entries ?? 0) + rows.length;
   const sample = [...(before?.sample ?? []), ...rows.map(({ key }) => key)].slice(0, sampleMax);
-  const token = asBuffer(hash128(`${wallMs} ${entries} ${before?.token} ${sample.join(' ')}`)).toString('hex');
+  const token = hex(hash128(`${wallMs} ${entries} ${before?.token} ${sample.join(' ')}`));
   writeHeld(t, table, { token: token.slice(0, 12), sinceMs: before?.sinceMs ?? wallMs, entries, sample });
 }
 

@@ -4,7 +4,7 @@
  */
 import { hash128, hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
-import { asBuffer, concat, equalBytes, prefixRange, readU48, u32, u48, u48Bytes } from '../store/bytes.ts';
+import { concat, equalBytes, hex, prefixRange, readU48, u32, u48, u48Bytes } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { decodeContent } from './content.ts';
@@ -65,7 +65,7 @@ export function heldPieces(reader: Reader, table: number): HeldPieces[] {
   for (const [key, value] of reader.scan(prefixRange(prefix))) {
     const contentHash = key.subarray(prefix.length, prefix.length + hashBytes);
     const bytes = readU48(key, prefix.length + hashBytes) + value.length;
-    held.set(asBuffer(contentHash).toString('hex'), { contentHash, bytes });
+    held.set(hex(contentHash), { contentHash, bytes });
   }
   return [...held.values()];
 }
@@ -79,7 +79,7 @@ export function withPieces(t: Transaction, table: number, entries: readonly Wire
     const parts = partsOf(t, table, pieces);
     const record = joined(parts);
     if (!equalBytes(hash128(record), pieces)) {
-      const what = `an entry names the content ${asBuffer(pieces).toString('hex')}, of which ${record.length} bytes are here`;
+      const what = `an entry names the content ${hex(pieces)}, of which ${record.length} bytes are here`;
       throw new BanyanError('Protocol', what, {}, { retry: 'resync' });
     }
     forget(t, parts);

@@ -3,7 +3,7 @@
 import { hash128, hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
-import { asText, concat, equalBytes, readU48, text, u32, u48, u48Bytes } from '../store/bytes.ts';
+import { asText, concat, equalBytes, hex, readU48, text, u32, u48, u48Bytes } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { readContent, recordOf, releaseContent } from './content.ts';
@@ -72,7 +72,7 @@ export class FeedProducer extends TableRows implements Producer {
     const id = openTable(t, name);
     const known = readState(t, id);
     const state = known ?? {
-      epoch: Buffer.from(random.bytes(16)).toString('hex'),
+      epoch: hex(random.bytes(16)),
       incarnations: [],
     };
     if (state.incarnations.at(-1)?.bootNonce !== bootNonce) {

@@ -4,7 +4,7 @@
  *
  * Bound: one record for each such row, which the producer's own bounds hold.
  */
-import { asBuffer, asText, concat, prefixRange, text, u32 } from '../store/bytes.ts';
+import { asText, concat, hex, prefixRange, text, u32 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { releaseContent } from './content.ts';
@@ -49,7 +49,7 @@ export function putQuarantined(
   const record: QuarantineRecord = {
     ...what,
     reason: reason.slice(0, reasonLengthMax),
-    ...(good ? { good: { ...formOf(good), hash: asBuffer(good.content.hash).toString('hex') } } : {}),
+    ...(good ? { good: { ...formOf(good), hash: hex(good.content.hash) } } : {}),
   };
   t.put(recordKey(table, keyHash), text(JSON.stringify(record)));
 }

@@ -2,6 +2,7 @@
  * The certificate authority of a tree: issues certificates for nodes and for users of the API. Only who issues imports this
  * file; reading certificates needs nothing but node:crypto (peer-identity.ts).
  */
+import { hex } from '../store/bytes.ts';
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
@@ -132,7 +133,7 @@ function importKey(pem: string): Promise<CryptoKey> {
 function serial(random: Random): string {
   const bytes = random.bytes(16);
   bytes[0] = (bytes[0]! & 0x7f) | 0x01;
-  return Buffer.from(bytes).toString('hex');
+  return hex(bytes);
 }
 
 function validity(clock: Clock, days: number): { notBefore: Date; notAfter: Date } {

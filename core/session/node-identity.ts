@@ -2,7 +2,7 @@
 
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import { asText, text } from '../store/bytes.ts';
+import { asText, hex, text } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 
@@ -33,7 +33,7 @@ export function beginBoot(t: Transaction, clock: Clock, random: Random, forebear
   const attachedNonce = theirs > own ? (forebear?.attachedNonce ?? before?.attachedNonce) : before?.attachedNonce;
   const identity: NodeIdentity = {
     bootCounter: Math.max(own + 1, theirs + 1, Math.floor(clock.wallMs() / 1000)),
-    bootNonce: Buffer.from(random.bytes(16)).toString('hex'),
+    bootNonce: hex(random.bytes(16)),
     caughtUp: before?.caughtUp ?? false,
     ...(attachedNonce === undefined ? {} : { attachedNonce }),
   };

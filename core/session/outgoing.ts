@@ -9,7 +9,9 @@
  *
  * One message is asked for at a time; the runner tells what became of it. Pure.
  */
+
 import type { ReconcileRequest } from '../feed/feed.ts';
+import { hex } from '../store/bytes.ts';
 import { answerBytes, type Flow, messageBytes, onSent, roomBytes } from './flow.ts';
 import { noPieces, type PiecesHeld, withoutPieces, withPieces } from './pieces-held.ts';
 
@@ -207,5 +209,5 @@ function afterNaming(held: PiecesHeld, named: boolean, owed: Owed | undefined): 
 }
 
 function hexOf({ contentHash }: Owed): string {
-  return Buffer.from(contentHash).toString('hex');
+  return hex(contentHash);
 }

@@ -3,7 +3,7 @@ import { contentHash, encodeContent } from '../feed/content.ts';
 import { type Batch, entryBytes, type WireEntry } from '../feed/feed.ts';
 import type { FeedProducer } from '../feed/producer.ts';
 import { answer } from '../feed/reconcile.ts';
-import { equalBytes } from '../store/bytes.ts';
+import { equalBytes, hex } from '../store/bytes.ts';
 import type { Reader } from '../store/store.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
 import { mayOvertake } from '../wire/overtaking.ts';
@@ -103,7 +103,7 @@ function makeAnswer(reader: Reader, sender: Sender, { request, maxBytes, pieced 
   const reply = answer(reader, producer, request, head, {
     maxBytes,
     brief: prefixes,
-    ...(pieced ? { pieced: Buffer.from(pieced.contentHash).toString('hex') } : {}),
+    ...(pieced ? { pieced: hex(pieced.contentHash) } : {}),
   });
   const owed = pieces ? owedOf(reply.entries, maxBytes) : undefined;
   if (owed) return none({ type: 'answerOwed', owed });

@@ -1,5 +1,7 @@
 /** Orders that are the same on every node, whatever its locale, and hashes that order what has no order of its own. */
+
 import { hash128 } from '../object/hash.ts';
+import { hex } from '../store/bytes.ts';
 
 export function compareNumbers(a: number, b: number): number {
   return a - b;
@@ -7,7 +9,7 @@ export function compareNumbers(a: number, b: number): number {
 
 /** 64 bits in hex: the order of a uniform sample, the same wherever it is taken. */
 export function sampleHash(data: string | Uint8Array): string {
-  return Buffer.from(hash128(data).subarray(0, 8)).toString('hex');
+  return hex(hash128(data).subarray(0, 8));
 }
 
 /** The union of two sorted lists without duplicates, its smallest `max`. */

@@ -10,7 +10,7 @@ import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import { asBuffer, asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { asText, concat, hex, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { attributesOf, eraKey, parseEntryKey } from '../../core/wire/entries.ts';
@@ -128,9 +128,7 @@ export class Lives {
     // Of one loss, children tell one after the other.
     if (before?.had === had && (before.known || before.seen >= seen)) return;
     const since = timestamp(this.#ports.wallMs());
-    const token = asBuffer(hash128(`${source} ${had} ${seen} ${since}`))
-      .toString('hex')
-      .slice(0, 12);
+    const token = hex(hash128(`${source} ${had} ${seen} ${since}`)).slice(0, 12);
     const same = before?.had === had ? { since: before.since, token: before.token } : { since, token };
     const alarm: RolledBackAttributes = { source, had, seen, ...same };
     t.put(at, text(JSON.stringify(alarm)));

@@ -10,7 +10,7 @@ import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
 import { covers, decodeLabelSummary, type LabelSummary } from '../../core/match/label-summary.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import { asText, text } from '../../core/store/bytes.ts';
+import { asText, hex, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { attributesOf, labelsKey, matchedKey } from '../../core/wire/entries.ts';
@@ -140,5 +140,5 @@ function readKnown(reader: Reader): Known | undefined {
 }
 
 function hashOf(attributes: Uint8Array): string {
-  return Buffer.from(hash128(attributes)).toString('hex');
+  return hex(hash128(attributes));
 }

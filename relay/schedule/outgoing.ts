@@ -3,7 +3,7 @@
  * by stages in a fixed order: each sees what the one before left, and a child for which nothing is to be decided passes through all of them.
  */
 import type { Content, ContentReference } from '../../core/feed/feed.ts';
-import { asBuffer } from '../../core/store/bytes.ts';
+import { hex } from '../../core/store/bytes.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import type { PlacementId } from '../../core/wire/entries.ts';
 import type { Child } from './children.ts';
@@ -18,7 +18,7 @@ export function shipmentKey({
   keyHash: Uint8Array;
   child: string;
 }): string {
-  return `${source} ${asBuffer(keyHash).toString('hex')} ${child}`;
+  return `${source} ${hex(keyHash)} ${child}`;
 }
 
 /** An object row of a source on its way to an agent. */

@@ -1,4 +1,5 @@
 /** The parent's end of gRPC: the calls of children, each on a connection that was given in, with a certificate of this tree or without. */
+
 import type { TLSSocket } from 'node:tls';
 import { type ConnectionInjector, Metadata, Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
 import { expiryOfSocket } from '../../identity/expiry.ts';
@@ -7,6 +8,7 @@ import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Random } from '../../runtime/random.ts';
+import { hex } from '../../store/bytes.ts';
 import {
   type Accepting,
   type Acceptor,
@@ -127,7 +129,7 @@ export class GrpcAcceptor implements Acceptor {
       return;
     }
     connection.used = true;
-    const name = Buffer.from(this.#random.bytes(sessionNameBytes)).toString('hex');
+    const name = hex(this.#random.bytes(sessionNameBytes));
     try {
       const { shared, socket } = connection;
       const answer = new Metadata();

@@ -1,4 +1,5 @@
 /** The parent's end of WebSocket: a request on a connection that was given in becomes a session, or a stream beside one, or is refused. */
+
 import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
@@ -6,6 +7,7 @@ import { WebSocketServer } from 'ws';
 import { expiryOfSocket } from '../../identity/expiry.ts';
 import { identityOfPeer } from '../../identity/peer-identity.ts';
 import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
+import { hex } from '../../store/bytes.ts';
 import {
   type Accepting,
   type Acceptor,
@@ -117,7 +119,7 @@ export class WebSocketAcceptor implements Acceptor {
     const { socket } = connection;
     const isProven = !isTerminated(socket);
     const peer = isProven ? identityOfPeer(socket) : unproven;
-    const name = Buffer.from(random.bytes(sessionNameBytes)).toString('hex');
+    const name = hex(random.bytes(sessionNameBytes));
     const call = new WebSocketCall({ peer, transport: 'websocket', expiry: expiryOfSocket(socket), clock, socket });
     const events = isProven ? accept(call.link) : acceptUnproven(call.link);
     const session: Session = { link: call.link, events, isProven, streams: new Set() };
