@@ -14,6 +14,7 @@ import { type Audited, ControlPlane } from '../support/control-plane/control-pla
 import { furnish } from '../support/control-plane/furniture.ts';
 import { Helm, withoutHelm } from '../support/helm.ts';
 import { banyan, fixture, kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { placedInProduction } from './placements.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane() ?? withoutHelm;
 const why = missing ? ` [not run: ${missing}]` : '';
@@ -302,15 +303,7 @@ const topology = {
   spec: { center: { spaces: [{ name: 'retail', type: 'Workload' }] }, relays: [{ name: 'eu' }], clusters: [] },
 };
 
-const placement = {
-  apiVersion: 'edge.banyan.io/v1alpha1',
-  kind: 'EdgePlacement',
-  metadata: { name: 'shop' },
-  spec: {
-    locationSelectors: [{ matchLabels: { env: 'prod' } }],
-    downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['shop'] }],
-  },
-};
+const placement = placedInProduction('shop');
 
 /** By what is in the cluster: the configuration of the chart, the Secret of its enrolment, a token of its service account. Paths and addresses are this machine's. */
 function startAgent(tree: LocalTree, plane: ControlPlane, directory: string, site: (args: string[]) => string) {

@@ -12,6 +12,7 @@ import { Helm, withoutHelm } from '../support/helm.ts';
 import { withoutNode } from '../support/kubelet/programs.ts';
 import { RealNode } from '../support/kubelet/real-node.ts';
 import { banyan, fixture, kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { placedInProduction } from './placements.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane() ?? withoutHelm ?? withoutNode();
 const why = missing ? ` [not run: ${missing}]` : '';
@@ -205,12 +206,4 @@ const topology = {
   spec: { center: { spaces: [{ name: 'retail', type: 'Workload' }] }, relays: [{ name: 'eu' }], clusters: [] },
 };
 
-const placement = {
-  apiVersion: 'edge.banyan.io/v1alpha1',
-  kind: 'EdgePlacement',
-  metadata: { name: 'shop' },
-  spec: {
-    locationSelectors: [{ matchLabels: { env: 'prod' } }],
-    downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['shop'] }],
-  },
-};
+const placement = placedInProduction('shop');

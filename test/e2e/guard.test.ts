@@ -2,6 +2,7 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { banyan, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { placedInProduction } from './placements.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 
@@ -16,15 +17,7 @@ interface Node {
 /** A namespace with objects and a placement that takes it everywhere. */
 function workload(name: string, objects: readonly string[]): object {
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
-  const placement = {
-    apiVersion: 'edge.banyan.io/v1alpha1',
-    kind: 'EdgePlacement',
-    metadata: { name },
-    spec: {
-      locationSelectors: [{ matchLabels: { env: 'prod' } }],
-      downsync: [{ apiGroup: '*', resources: ['*'], namespaces: [name] }],
-    },
-  };
+  const placement = placedInProduction(name);
   return {
     apiVersion: 'v1',
     kind: 'List',

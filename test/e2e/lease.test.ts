@@ -8,6 +8,7 @@ import { parse, stringify } from 'yaml';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { type Audited, ControlPlane } from '../support/control-plane/control-plane.ts';
 import { fixture, kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { placedInProduction } from './placements.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane();
 const why = missing ? ` [not run: ${missing}]` : '';
@@ -177,15 +178,7 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
 
 const uidsOf = 'jsonpath={range .items[*]}{.metadata.name}={.metadata.uid} {end}';
 
-const placement = {
-  apiVersion: 'edge.banyan.io/v1alpha1',
-  kind: 'EdgePlacement',
-  metadata: { name: 'shop' },
-  spec: {
-    locationSelectors: [{ matchLabels: { env: 'prod' } }],
-    downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['shop'] }],
-  },
-};
+const placement = placedInProduction('shop');
 
 function topologyWith(kubeconfig: string): object {
   return {

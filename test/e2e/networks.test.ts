@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { Hosts, withoutHosts } from '../support/hosts.ts';
 import { LocalTree, type Ran, until, withoutKubectl } from './local-tree.ts';
+import { placedInProduction } from './placements.ts';
 
 const lacking = [withoutHosts, withoutKubectl].filter((reason) => reason !== undefined).join('; ');
 const why = lacking === '' ? '' : ` [not run: ${lacking}]`;
@@ -132,15 +133,7 @@ describe.skipIf(lacking !== '')(`hosts with addresses of their own${why}`, () =>
   };
   /** A namespace of this name with a ConfigMap, and the placement that takes both to all production clusters. */
   function place(space: string, name: string, text: string): void {
-    const placement = {
-      apiVersion: 'edge.banyan.io/v1alpha1',
-      kind: 'EdgePlacement',
-      metadata: { name },
-      spec: {
-        locationSelectors: [{ matchLabels: { env: 'prod' } }],
-        downsync: [{ apiGroup: '*', resources: ['*'], namespaces: [name] }],
-      },
-    };
+    const placement = placedInProduction(name);
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
     const word = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'word', namespace: name }, data: { text } };
     const list = { apiVersion: 'v1', kind: 'List', items: [namespace, word, placement] };

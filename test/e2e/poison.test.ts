@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { banyan, fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { placedInProduction } from './placements.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const namespace = 'shop';
@@ -38,15 +39,7 @@ describe.skipIf(withoutKubectl)(`a tree of which an agent, or a relay, dies of a
   beforeAll(async () => {
     process.env.NODE_OPTIONS = `--import ${pathToFileURL(fixture('test/e2e/poison-preload.mjs'))}`;
     await tree.up();
-    const placement = {
-      apiVersion: 'edge.banyan.io/v1alpha1',
-      kind: 'EdgePlacement',
-      metadata: { name: namespace },
-      spec: {
-        locationSelectors: [{ matchLabels: { env: 'prod' } }],
-        downsync: [{ apiGroup: '*', resources: ['*'], namespaces: [namespace] }],
-      },
-    };
+    const placement = placedInProduction(namespace);
     const items = [
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
       placement,

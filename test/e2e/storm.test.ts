@@ -8,6 +8,7 @@ import { ApiClient } from '../../center/cli/api-client.ts';
 import { ask, Scratch } from '../bench/scratch.ts';
 import type { CrowdCount, CrowdRequest } from './crowd.ts';
 import { LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { placedInProduction } from './placements.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const children = 1_000;
@@ -47,15 +48,7 @@ describe.skipIf(withoutKubectl)(`a relay with a thousand children that is killed
     for (let i = 0; i < children; i += requestsAtOnce) {
       await Promise.all(names.slice(i, i + requestsAtOnce).map(register));
     }
-    const placement = {
-      apiVersion: 'edge.banyan.io/v1alpha1',
-      kind: 'EdgePlacement',
-      metadata: { name: 'till' },
-      spec: {
-        locationSelectors: [{ matchLabels: { env: 'prod' } }],
-        downsync: [{ apiGroup: '*', resources: ['*'], namespaces: ['till'] }],
-      },
-    };
+    const placement = placedInProduction('till');
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'till' } };
     const items = [namespace, configMap('a'), placement];
     expect(tree.apply(space, { apiVersion: 'v1', kind: 'List', items }).code).toBe(0);

@@ -1,20 +1,13 @@
 /** ConfigMaps in one namespace that a placement sends to every cluster of `env: prod`: written into one space, read by path at any context. */
 import type { ApiClient } from '../../center/cli/api-client.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { placedInProduction } from './placements.ts';
 
 const namespace = 'till';
 
 /** As one List to begin with: the namespace, a ConfigMap `word` that says `first`, and the placement. */
 export function tillAtFirst(): object {
-  const placement = {
-    apiVersion: 'edge.banyan.io/v1alpha1',
-    kind: 'EdgePlacement',
-    metadata: { name: namespace },
-    spec: {
-      locationSelectors: [{ matchLabels: { env: 'prod' } }],
-      downsync: [{ apiGroup: '*', resources: ['*'], namespaces: [namespace] }],
-    },
-  };
+  const placement = placedInProduction(namespace);
   const items = [
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } },
     configMap('word', 'first'),
