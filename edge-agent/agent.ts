@@ -10,8 +10,7 @@ import { stableStringify } from '../core/object/canonical.ts';
 import { timestamp } from '../core/object/conditions.ts';
 import { hash128 } from '../core/object/hash.ts';
 import { formatKey, parseKey } from '../core/object/key.ts';
-import type { Clock, Timer } from '../core/runtime/clock.ts';
-import { BanyanError, describeError } from '../core/runtime/errors.ts';
+import type { Clock } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import type { Divergence } from '../core/session/feed-alarm.ts';
@@ -37,13 +36,14 @@ import { Applier } from './apply/applier.ts';
 import { Leaving } from './apply/leaving.ts';
 import { OwnerRecords } from './apply/owner-records.ts';
 import { type Applied, heldOf, type Stock, stockOf } from './apply/stock.ts';
-import type { Cluster, ClusterDescription, ClusterTrouble } from './cluster/cluster.ts';
+import type { Cluster } from './cluster/cluster.ts';
 import { type Delivery, Desired, type DesiredChange } from './desired/desired.ts';
 import { deadlyObjects, Poisoned, type PoisonedChange, poisonedState, withPoisoned } from './desired/poisoned.ts';
 import { EdgeReports } from './edge-reports.ts';
 import { Observer } from './observe/observer.ts';
 import { type ObjectState, objectState, placementPartial, unasked } from './observe/reported-state.ts';
 import { Outbox, type Saying } from './outbox/outbox.ts';
+import { SelfDescription } from './self-description.ts';
 
 export interface AgentOptions {
   /** `eu:paris:store-17` */
@@ -79,10 +79,6 @@ export interface AgentOptions {
 
 /** A cluster that does not answer at start keeps its agent silent no longer than this; then it is said that it does not. */
 const silentStartMaxMs = 10_000;
-/** Node counts and capacities change rarely, and nobody waits for them. */
-const describeEveryMs = 60_000;
-/** Somebody mends it and waits to see that it works. */
-const describeAgainMs = 10_000;
 /** A cluster answers within this, mostly; that it has not been asked yet is told only of what takes longer. */
 const answerWaitMs = 250;
 /** Below this a disk is nearly full: four times of what the store needs to write at all (store/lmdb/lmdb-store.ts). */
@@ -101,10 +97,7 @@ export class Agent {
   readonly #crashes: CrashGuard;
   /** Objects whose content the cluster has not been asked about, by source and key: since when. */
   readonly #unasked = new Map<string, number>();
-  #description: ClusterDescription | undefined;
-  /** Why the cluster could not be asked last. */
-  #trouble: ClusterTrouble | undefined;
-  #describing: Timer | undefined;
+  readonly #description: SelfDescription;
   #stopped = false;
   /** What taking stock has found and nobody wants: too much to go without a person's word. */
   #kept: { readonly held: Held; readonly records: Stock['kept'] } | undefined;
@@ -153,6 +146,7 @@ export class Agent {
         kindsChanged: () => {
           this.#applier.kindsChanged();
           this.#reports.kindsChanged();
+          this.#description.changed();
         },
       },
     );
@@ -172,6 +166,12 @@ export class Agent {
         taken: (key) => this.#applier.wantedChanged([key]),
       },
     );
+    this.#description = new SelfDescription({
+      cluster,
+      clock,
+      logger,
+      changed: () => this.#outbox.touch(nodeKey(options.path)),
+    });
     const { wrote } = options;
     this.#outbox = new Outbox({
       clock,
@@ -196,7 +196,7 @@ export class Agent {
     this.#touchEverything();
     if (this.#isQuiet) this.#beginQuietly();
     else this.#afterFirstWork(() => this.#outbox.open());
-    void this.#describe();
+    this.#description.start();
   }
 
   /** What it says of itself has to be heard when it takes long, although the parent then drops what it has of the cluster. */
@@ -296,7 +296,7 @@ export class Agent {
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    this.#describing?.stop();
+    this.#description.stop();
     this.#outbox.close();
     this.#reports.stop();
     this.#observer.stop();
@@ -488,7 +488,6 @@ export class Agent {
 
   #sayNode(): Saying {
     const { version, store, held } = this.#options;
-    const cluster = this.#description ?? {};
     const kept = heldAttributes(store.read((reader) => held?.(reader)) ?? this.#kept?.held);
     const quarantined = this.quarantined();
     const diverged = this.#options.diverged?.();
@@ -496,8 +495,7 @@ export class Agent {
     const said = {
       role: 'agent',
       version,
-      ...cluster,
-      ...(this.#trouble ? { trouble: this.#trouble } : {}),
+      ...this.#description.said,
       ...kept,
       ...(quarantined ? { quarantined } : {}),
       ...(diverged ? { diverged: { at: timestamp(diverged.atMs), what: diverged.what } } : {}),
@@ -520,20 +518,5 @@ export class Agent {
     // What is only needed is there whoever brings it.
     const seenAs = isOnlyNeeded ? { ...winner, revision } : delivery;
     return objectState(seenAs, winner, this.#applier.progress(key), this.#observer.observation(key));
-  }
-
-  async #describe(): Promise<void> {
-    try {
-      this.#description = await this.#options.cluster.describe();
-      this.#trouble = undefined;
-    } catch (error) {
-      const reason = error instanceof BanyanError ? error.code : 'Internal';
-      this.#trouble = { reason, message: describeError(error) };
-      this.#options.logger.warn({ error: describeError(error) }, 'the cluster does not describe itself');
-    }
-    if (this.#stopped) return;
-    this.#outbox.touch(nodeKey(this.#options.path));
-    const againMs = this.#trouble ? describeAgainMs : describeEveryMs;
-    this.#describing = this.#options.clock.after(againMs, () => void this.#describe());
   }
 }

@@ -102,7 +102,7 @@ export class Ground {
       FeedConsumer.open(t, { name: 'upstream', guard, judge: downFeedJudge('relay') }),
     );
     this.outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
-    this.mailboxes = new Mailboxes(store, random, bootNonce);
+    this.mailboxes = new Mailboxes(store, random, bootNonce, path);
     this.spaces = new NodeSpaces({ store, clock, random, log, soon, path }, config, {
       inventoryChanged: (t, child) => this.book.widen(t, child),
       changed: () => events.poke(),
@@ -176,7 +176,7 @@ export class Ground {
       outbox: this.outbox,
       replica,
       replicas,
-      children: () => this.book.children.keys(),
+      children: () => [...this.mailboxes.all()].map(({ child }) => child),
       retell: (children) => events.retell(children),
       end: (child, reason) => events.endSession(child, reason),
       told: () => events.told(),

@@ -110,10 +110,13 @@ export class Node implements AsyncDisposable {
     const { store, log, network } = this.#ports;
     const { path, inventory } = this.#config;
     const { book, spaces } = this.#ground;
-    store.write((t) => book.load(t));
+    // Before anything is counted: whose children count.
     store.read((reader) => {
       this.#ground.groups.load(reader);
       this.#ground.place.load(reader);
+    });
+    store.write((t) => book.load(t));
+    store.read((reader) => {
       this.#ground.matched.load();
       this.#down.load(reader);
     });
@@ -363,6 +366,7 @@ export class Node implements AsyncDisposable {
     if (!parent) return undefined;
     return nodeUplink(path, parent, this.#ports, this.#ground, {
       applied: (t, changes) => this.#fromAbove(t, changes),
+      passed: (t) => this.#ground.place.fromAbove(t, []),
       committed: (changes) => this.#fromAboveCommitted(changes),
       connected: () => {
         this.#reports.poke();

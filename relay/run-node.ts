@@ -20,11 +20,13 @@ import { storedTransport } from '../core/wire/transport-memory.ts';
 import { type NodeConfig, nodeConfigSchema } from './config.ts';
 import { measureNode, processMetrics } from './metrics.ts';
 import { Node } from './node.ts';
+import { keepShortLivedYoung } from './short-lived.ts';
 import { userOfCertificate } from './users.ts';
 import { openWorkNote } from './work-note.ts';
 
 /** `environment`: the proxies that were found there. */
 export async function runNode(role: 'center' | 'relay', environment: EnvironmentProxies): Promise<void> {
+  keepShortLivedYoung();
   const config = readConfig(role);
   const destination =
     config.logFile === undefined

@@ -109,7 +109,8 @@ program
   .action(async (path: string, options) => {
     const api = clientOf(options);
     const issue = (agent: string) => issueAgent(dataOf(options), agent, systemClock);
-    process.stdout.write(await enroll(api, { ...options, path, labels: options.label }, issue));
+    const warn = (line: string) => console.error(`banyan: ${line}`);
+    process.stdout.write(await enroll(api, { ...options, path, labels: options.label }, issue, warn));
     api.close();
   });
 

@@ -13,13 +13,16 @@ export interface PingOptions {
 /** The node's own word on what went wrong comes before this side's. */
 const graceMs = 2_000;
 
-export async function pingLine(api: ApiClient, { path, bytes, from, timeoutSeconds }: PingOptions): Promise<string> {
+export async function pingLine(
+  api: Pick<ApiClient, 'ask'>,
+  { path, bytes, from, timeoutSeconds }: PingOptions,
+): Promise<string> {
   const seconds = Math.max(1, Math.round(timeoutSeconds));
   const what = bytes > 0 ? `echo?bytes=${bytes}&` : 'healthz?';
   const url = `/tree/${encodeURIComponent(path)}/${what}timeoutSeconds=${seconds}`;
   const answer = await api.ask<Pinged>(`node/${from}`, url, seconds * 1000 + graceMs);
-  const { role, version, notReady, roundTripMs, echo } = answer;
-  const state = notReady === undefined ? 'ready' : `not ready (${notReady})`;
+  const { role, version, ready, notReady, roundTripMs, echo } = answer;
+  const state = ready ? 'ready' : notReady ? `not ready (${notReady})` : 'not ready';
   const line = `${path}: ${role} ${version}, ${state}, ${roundTripMs.toFixed(1)} ms`;
   if (!echo) return line;
   const rate = (2 * echo.bytes) / 1e6 / (echo.ms / 1000);

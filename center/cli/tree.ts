@@ -1,8 +1,10 @@
 /** `banyan tree`: the tree as the nodes themselves show it, each relay asked for what hangs below it. */
+import { isAtOrBelow, parentOf } from '../../core/identity/node-path.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
-import { describeError } from '../../core/runtime/errors.ts';
+import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { ApiClient } from './api-client.ts';
+import { nodeContexts } from './node-contexts.ts';
 import { formatTable } from './table.ts';
 
 interface NodeStatus {
@@ -43,26 +45,43 @@ export interface TreeRow {
   readonly rank: number;
 }
 
-/** Rows from `root` downwards. Every node of the kubeconfig is asked; of a child, its parent's word on session and lag counts. */
+/**
+ * Rows from `root` downwards. Every node of the kubeconfig there is asked, and the parent of `root`, which alone shows an agent; of a child, its parent's
+ * word on session and lag counts. Throws NotFound where nobody knows of `root`.
+ */
 export async function treeRows(api: Pick<ApiClient, 'contexts' | 'list'>, root: string): Promise<TreeRow[]> {
-  const relays = api
-    .contexts()
-    .filter((name) => name.startsWith('node/'))
-    .map((name) => name.slice('node/'.length))
-    .map((name) => (name === 'center' ? '' : name))
-    .filter((path) => isAtOrBelow(path, root));
+  const contexts = api.contexts();
+  const below = contexts.filter((name) => name.startsWith('node/') && isShown(pathOf(name), root));
+  const parents = root === '' ? [] : nodeContexts(contexts, parentOf(root));
   const rows = new Map<string, TreeRow>();
-  for (const seen of await Promise.all(relays.map((path) => rowsOf(api, path, depthOf(root))))) {
+  const asked = [...new Set([...below, ...parents])].map(pathOf);
+  for (const seen of await Promise.all(asked.map((path) => rowsOf(api, path, depthOf(root))))) {
     for (const row of seen) {
       const known = rows.get(row.path);
       rows.set(row.path, known ? joined(known, row) : row);
     }
   }
-  return [...rows.values()].sort((a, b) => (a.path < b.path ? -1 : 1));
+  const shown = [...rows.values()].filter(({ path }) => isShown(path, root));
+  if (shown.length > 0) return shown.sort((a, b) => (a.path < b.path ? -1 : 1));
+  const silent = parents.map((name) => rows.get(pathOf(name))).find((row) => row?.rank === 0);
+  if (silent) return [unknownRow(root, silent)];
+  throw new BanyanError('NotFound', `there is no node "${root}": "banyan tree" shows those that there are`);
 }
 
-function isAtOrBelow(path: string, root: string): boolean {
-  return root === '' || path === root || path.startsWith(`${root}:`);
+/** Whether it is there, its parent alone could say. */
+function unknownRow(root: string, parent: TreeRow): TreeRow {
+  const session = `unknown: node/${parent.path || 'center'} is ${parent.session}`;
+  return { ...parent, path: root, depth: 0, role: '', session };
+}
+
+function pathOf(context: string): string {
+  const name = context.slice('node/'.length);
+  return name === 'center' ? '' : name;
+}
+
+/** Siblings of `root` are there too. */
+function isShown(path: string, root: string): boolean {
+  return isAtOrBelow(path, root) || splitReplica(path).name === root;
 }
 
 /** Two words on one node: the parent's on its session, and what either has to say for people. */
@@ -187,10 +206,6 @@ function firstWords(message: string): string {
 
 function readyWordsOf({ conditions = [] }: NodeStatus): string[] {
   return conditions.flatMap(({ type, message }) => (type === 'Ready' && message ? [message] : []));
-}
-
-function parentOf(path: string): string {
-  return path.includes(':') ? path.slice(0, path.lastIndexOf(':')) : '';
 }
 
 function depthOf(path: string): number {

@@ -1,13 +1,11 @@
 /** For `banyan why`: whether the cluster takes anything from its parent at all, as each sibling of the parent sees it. */
+import { parentOf } from '../../core/identity/node-path.ts';
 import type { Condition } from '../../core/object/meta.ts';
 import type { ApiClient } from './api-client.ts';
+import { nodeContexts } from './node-contexts.ts';
 
-export async function waitsLines(api: ApiClient, at: string): Promise<string[]> {
-  const cut = at.lastIndexOf(':');
-  const parent = cut < 0 ? 'center' : at.slice(0, cut);
-  const siblings = api
-    .contexts()
-    .filter((context) => context === `node/${parent}` || context.startsWith(`node/${parent}~`));
+export async function waitsLines(api: Pick<ApiClient, 'contexts' | 'get'>, at: string): Promise<string[]> {
+  const siblings = nodeContexts(api.contexts(), parentOf(at));
   const path = `/apis/mesh.banyan.io/v1alpha1/nodes/${at.replaceAll(':', '.')}`;
   const lines = await Promise.all(
     siblings.map(async (context) => {

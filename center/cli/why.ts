@@ -8,6 +8,7 @@ import type { ApiClient } from './api-client.ts';
 import { type FoundResource, findResource, objectPath } from './resources.ts';
 import { inventoryLines, reaching } from './why-destination.ts';
 import { heldBack } from './why-held.ts';
+import { inMailbox, onCluster } from './why-mailbox.ts';
 import { waitsLines } from './why-waits.ts';
 
 export interface WhyQuestion {
@@ -85,7 +86,7 @@ async function followDown(api: ApiClient, sought: Sought): Promise<string[]> {
 async function atLastHop(api: ApiClient, sought: Sought, lastHop: string): Promise<string[]> {
   const { question, path, named, object, placements } = sought;
   const { at } = question;
-  const [inMailbox, byPlacement] = await Promise.all([api.get(`mailbox/${at}`, path), reaching(api, lastHop, at)]);
+  const [received, byPlacement] = await Promise.all([inMailbox(api, at, path), reaching(api, lastHop, at)]);
   const lines: string[] = [];
   const held: string[] = [];
   for (const origin of placements) {
@@ -98,20 +99,17 @@ async function atLastHop(api: ApiClient, sought: Sought, lastHop: string): Promi
     );
     held.push(...heldBack({ name, origin, lastHop: below }, at, named));
   }
-  if (!inMailbox) {
+  if (!received) {
     const meant = placements.some(({ metadata }) => byPlacement.has(metadata.name ?? ''));
     lines.unshift(
       `mailbox/${at}: ${meant ? 'it is meant for this cluster, and not in its mailbox' : 'it is not meant for this cluster'}`,
     );
     return [...lines, ...held, ...(meant ? [] : await inventoryLines(api, at))];
   }
-  const [is, was] = [object, inMailbox].map(({ metadata }) => metadata.generation ?? 0) as [number, number];
+  const [is, was] = [object, received].map(({ metadata }) => metadata.generation ?? 0) as [number, number];
   const form = was < is ? ` as of generation ${was}` : '';
-  lines.push(`mailbox/${at}: it is in the mailbox${form}${inMailbox.status ? ', and its status has come back' : ''}`);
-  const onCluster = await api.get(`cluster/${at}`, path);
-  const uid = onCluster && `it is there, uid ${onCluster.metadata.uid}`;
-  const waits = await waitsLines(api, at);
-  return [...lines, ...held, ...waits, `cluster/${at}: ${uid ?? "it is not there yet; the agent's log says why"}`];
+  lines.push(`mailbox/${at}: it is in the mailbox${form}${received.status ? ', and its status has come back' : ''}`);
+  return [...lines, ...held, ...(await waitsLines(api, at)), await onCluster(api, at, path)];
 }
 
 async function selectingPlacements(

@@ -1,5 +1,6 @@
 /** The kubeconfig of a running tree: a context for every node, space, cluster and mailbox, as docs/reference/cli.md lists them. */
 import { stringify } from 'yaml';
+import { nameOf } from '../../core/identity/node-path.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import { ancestors, type PlannedNode, sourceName } from '../topology/plan.ts';
 
@@ -21,7 +22,7 @@ export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) =>
   const idsAt = (path: string) => (siblings.get(path) ?? []).map(({ id }) => id);
   return nodes.flatMap((node): Context[] => {
     const url = urlOf(node.id);
-    const shown = nameOf(node.id);
+    const shown = shownAs(node.id);
     const holders = idsAt(node.parent ?? '');
     if (node.role === 'agent') {
       const mailboxes = holders.map((holder, replica) =>
@@ -30,7 +31,7 @@ export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) =>
       const reported = ancestors(node.path)
         .flatMap(idsAt)
         .map((above) => {
-          return { name: `reported/${nameOf(above)}/${node.path}`, url: `${urlOf(above)}/reported/${node.path}` };
+          return { name: `reported/${shownAs(above)}/${node.path}`, url: `${urlOf(above)}/reported/${node.path}` };
         });
       // A real one has a kubeconfig of its own.
       const own = node.kubeconfig ? [] : [{ name: `cluster/${node.path}`, url }];
@@ -50,12 +51,12 @@ export function contextsOf(nodes: readonly PlannedNode[], urlOf: (id: string) =>
   });
 }
 
-function nameOf(id: string): string {
+function shownAs(id: string): string {
   return id === '' ? 'center' : id;
 }
 
 function mailboxOf({ id }: PlannedNode, shown: string, holder: string): Context {
-  return { name: `mailbox/${shown}`, url: `${holder}/mailboxes/${id.slice(id.lastIndexOf(':') + 1)}` };
+  return { name: `mailbox/${shown}`, url: `${holder}/mailboxes/${nameOf(id)}` };
 }
 
 export function kubeconfig(contexts: readonly Context[], user: KubeconfigUser, current?: string): string {

@@ -201,8 +201,12 @@ export class FeedProducer extends TableRows implements Producer {
       throw new BanyanError('Protocol', `${this.name}: acknowledged revision ${cursor} is beyond the head ${head}`);
     }
     if (cursor <= acknowledged) return;
-    const purged = Math.max(purgeRevision, this.#purge(t, acknowledged, Math.min(cursor, lastTombstone)));
-    t.put(at, concat(u48(cursor), u48(purged)));
+    const tombstonesTo = Math.min(cursor, lastTombstone);
+    const purged = tombstonesTo > acknowledged ? this.#purge(t, acknowledged, tombstonesTo) : 0;
+    const progress = Buffer.allocUnsafe(2 * u48Bytes);
+    progress.writeUIntBE(cursor, 0, u48Bytes);
+    progress.writeUIntBE(Math.max(purgeRevision, purged), u48Bytes, u48Bytes);
+    t.put(at, progress);
   }
 
   /** Tombstones from behind `after` up to `to` go; the last of them, or 0. */

@@ -44,10 +44,23 @@ export class RecentRows {
   }
 }
 
+/** What was kept last: one row goes into many mailboxes, one after the other, and all of them share these. */
+const none: Uint8Array = Buffer.alloc(0);
+const last = { keyHash: none, content: { hash: none } };
+
 /** In memory of their own: a child that is away leaves them here, and a few bytes of Buffer's pool keep 64 KB of it. */
-function keptRow({ content, ...row }: Row): Row {
-  const own = { ...row, keyHash: kept(row.keyHash) };
-  return content ? { ...own, content: { hash: kept(content.hash) } } : own;
+function keptRow({ keyHash, revision, originRevision, content }: Row): Row {
+  if (!equalBytes(last.keyHash, keyHash)) last.keyHash = keptBuffer(keyHash);
+  if (!content) return { keyHash: last.keyHash, revision, originRevision };
+  if (!equalBytes(last.content.hash, content.hash)) last.content = { hash: keptBuffer(content.hash) };
+  return { keyHash: last.keyHash, revision, originRevision, content: last.content };
+}
+
+/** As frames want it: a Buffer on what the heap has moves that out of the heap first. */
+function keptBuffer(bytes: Uint8Array): Uint8Array {
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  own.set(bytes);
+  return own;
 }
 
 function kept(bytes: Uint8Array): Uint8Array {

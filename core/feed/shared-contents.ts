@@ -13,10 +13,19 @@ export const sharedBytesMax = 1024 * 1024;
 export class SharedContents {
   readonly #known = new Map<string, Content>();
   #bytes = 0;
+  /** What was asked for last, by the very bytes of its hash: children that get one entry ask one after the other. */
+  #last: { readonly hash: Uint8Array; readonly content: Content } | undefined;
   /** Reads of the store, since the start. */
   reads = 0;
 
   read(reader: Reader, reference: ContentReference): Content {
+    if (this.#last?.hash === reference.hash) return this.#last.content;
+    const content = this.#find(reader, reference);
+    this.#last = { hash: reference.hash, content };
+    return content;
+  }
+
+  #find(reader: Reader, reference: ContentReference): Content {
     const hash = asBuffer(reference.hash).toString('latin1');
     const known = this.#known.get(hash);
     if (known) return known;

@@ -2,13 +2,13 @@
  * The certificate authority of a tree: issues certificates for nodes and for users of the API. Only who issues imports this
  * file; reading certificates needs nothing but node:crypto (peer-identity.ts).
  */
-import { hex } from '../store/bytes.ts';
 import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
+import { hex } from '../store/bytes.ts';
 import type { PeerIdentity } from '../wire/link.ts';
 import { spiffeId } from './peer-identity.ts';
 

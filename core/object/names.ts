@@ -9,6 +9,9 @@ export const labelMessage =
 export const subdomainMessage =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character";
 
+/** Characters of a path: as long as a name in Kubernetes, which it becomes as the name of a Node. */
+export const pathMax = 253;
+
 /** Each returns what is wrong, or undefined. */
 export function checkDnsLabel(name: string): string | undefined {
   if (name.length > 63) return 'must be no more than 63 characters';

@@ -8,6 +8,7 @@ import { Feed, type Frame, type Welcome } from '../wire/generated/mesh.ts';
 import type { Link, LinkEvents } from '../wire/link.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import type { ChildSessionPorts } from './child-ports.ts';
+import { expiredOf } from './expiry-watch.ts';
 import { windowMaxBytes } from './flow.ts';
 import { flawOfWelcome } from './greeting.ts';
 import { piecesVersion, prefixesVersion, versionMax, versionMin } from './handshake.ts';
@@ -124,6 +125,11 @@ export class Attempt {
     const flaw = flawOfWelcome(welcome);
     if (flaw) return this.#hangUp(link, 'bad_welcome', `the welcome's ${flaw}`);
     const { store, clock, log, producer, consumer } = this.#ports;
+    const expired = expiredOf(link, clock);
+    if (expired) {
+      link.send({ frame: { $case: 'goodbye', value: { reason: expired.words, returnAfterMs: 0 } } });
+      return this.#hangUp(link, 'expired', expired.words);
+    }
     store.write((t) => markAttached(t));
     const up = tupleFromWire(welcome.up);
     const { resumes, head, cursor } = store.read((reader) => ({
@@ -161,7 +167,7 @@ export class Attempt {
           if (this.#over) throw new BanyanError('Conflict', 'the session is over');
         },
         applied: (t, changes) => {
-          if (changes.length === 0) return;
+          if (changes.length === 0) return this.#ports.passed?.(t);
           for (const change of changes) checkFromAbove(this.#ports.path, change);
           gate.applied(t, changes);
           this.#ports.applied(t, changes);

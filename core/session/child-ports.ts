@@ -26,6 +26,8 @@ export interface ChildSessionPorts {
   readonly consumer: FeedConsumer;
   /** Inside the commit that applies changes of the down feed. */
   applied(t: Transaction, changes: readonly AppliedChange[]): void;
+  /** In such a transaction that changes nothing: the cursor may have come further. */
+  passed?(t: Transaction): void;
   committed(changes: readonly AppliedChange[]): void;
   connected(): void;
   disconnected(reason: string): void;

@@ -104,10 +104,14 @@ export function onAcknowledged(flow: Flow, cursor: number, nowMs: number): Flow 
   return delivered(flow, ({ to }) => typeof to === 'number' && to <= cursor, nowMs);
 }
 
+function isAnswer({ to }: Sent): boolean {
+  return to === 'answer';
+}
+
 /** The consumer asks on, or is done. */
 export function onAnswerTaken(flow: Flow, nowMs: number): Flow {
-  if (flow.inFlight.length === 0) return flow;
-  return delivered(flow, ({ to }) => to === 'answer', nowMs);
+  if (!flow.inFlight.some(isAnswer)) return flow;
+  return delivered(flow, isAnswer, nowMs);
 }
 
 /**

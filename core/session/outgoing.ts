@@ -9,7 +9,6 @@
  *
  * One message is asked for at a time; the runner tells what became of it. Pure.
  */
-
 import type { ReconcileRequest } from '../feed/feed.ts';
 import { hex } from '../store/bytes.ts';
 import { answerBytes, type Flow, messageBytes, onSent, roomBytes } from './flow.ts';

@@ -1,6 +1,7 @@
 /** The parent's side: one session for each child that is attached. */
 import type { ResumeTuple } from '../feed/feed.ts';
 import { heldPieces } from '../feed/pieces.ts';
+import { nameOf, parentOf } from '../identity/node-path.ts';
 import { withReplica } from '../identity/replica.ts';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 import type { SessionStreams } from '../stream/streams.ts';
@@ -9,6 +10,7 @@ import type { Frame, Hello, Retry, Welcome } from '../wire/generated/mesh.ts';
 import type { Link, LinkEvents } from '../wire/link.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import { HelloTurns } from './admission.ts';
+import { expiredOf } from './expiry-watch.ts';
 import { FeedAlarm } from './feed-alarm.ts';
 import { windowMaxBytes } from './flow.ts';
 import { flawOfHello } from './greeting.ts';
@@ -58,7 +60,7 @@ const refusedAfterMs = 30_000;
  * less. Then one whose boot counter is too low hears of the number; before, a copy could take the place of an original that is away for a moment.
  */
 const vacantAfterMs = 120_000;
-/** What such a one is asked to wait. */
+/** What such a one is asked to wait, and one that comes with another certificate then, or is refused by the handshake. */
 const comesAgainAfterMs = 1_000;
 const takenOver = 'a newer session of this child took over';
 
@@ -177,15 +179,13 @@ export class ParentSessions {
 
   #childOf(link: Link): string {
     const { path, role, replica = 0 } = link.peer;
-    const cut = path.lastIndexOf(':');
-    const parent = cut < 0 ? '' : path.slice(0, cut);
-    if (role === 'center' || parent !== this.#ports.path || path === '') {
+    if (role === 'center' || parentOf(path) !== this.#ports.path || path === '') {
       throw new BanyanError(
         'Forbidden',
         `the certificate is for ${role} "${path}", which is no child of "${this.#ports.path}"`,
       );
     }
-    return withReplica(path.slice(cut + 1), replica);
+    return withReplica(nameOf(path), replica);
   }
 
   #hello(link: Link, child: string, { frame }: Frame, begun: (runner: SessionRunner) => void): void {
@@ -211,12 +211,15 @@ export class ParentSessions {
       // The session's number and the feed's incarnation are durable before the child hears of them.
       this.#ports.store.flushed().then(
         () => {
+          const expired = expiredOf(link, this.#ports.clock);
           // Its inventory may have been deleted while the disk worked: it is told as if it had asked now.
           if (this.#ports.store.read((reader) => opened.producer.isDropped(reader))) {
             const message = `"${child}" was removed from the inventory while it attached`;
             this.#refuse(link, { afterMs: refusedAfterMs, reason: 'unknown_child', message });
           } else if (!this.#isNewest(link, opened.record)) {
             this.#hangUp(link, 'other', takenOver);
+          } else if (expired) {
+            this.#refuse(link, { afterMs: comesAgainAfterMs, reason: 'expired', message: expired.words });
           } else {
             begun(this.#begin(link, child, hello, opened));
           }

@@ -12,7 +12,7 @@ import type { Beat, Frame } from '../wire/generated/mesh.ts';
 import type { Expiry } from '../wire/link.ts';
 import type { Acknowledged } from './acknowledgements.ts';
 import { Beats } from './beats.ts';
-import { ExpiryWatch } from './expiry-watch.ts';
+import { ExpiryWatch, expiredOf } from './expiry-watch.ts';
 import { windowMaxBytes } from './flow.ts';
 import { inputOf } from './frame-input.ts';
 import type { Send } from './outgoing.ts';
@@ -124,9 +124,9 @@ export class SessionRunner {
   receive(frame: Frame): void {
     const { clock, link } = this.#ports;
     // The peer's timer was first: without this its goodbye would pass for an end in order.
-    const isOver = frame.frame?.$case === 'goodbye' && link.expiry && clock.wallMs() >= link.expiry.atMs;
+    const expired = frame.frame?.$case === 'goodbye' ? expiredOf(link, clock) : undefined;
     if (this.#ended) return;
-    if (isOver) return this.#expired(link.expiry);
+    if (expired) return this.#expired(expired);
     try {
       this.#take(frame);
     } catch (error) {

@@ -40,6 +40,7 @@ export const refusals = [
   'path',
   'clone',
   'superseded',
+  'expired',
   'bad_hello',
   'bad_welcome',
   'no_hello',

@@ -29,6 +29,7 @@ export interface Range {
 }
 
 export interface Transaction extends Reader {
+  /** The bytes of the key stay as they are until `write` returns. */
   put(key: Uint8Array, value: Uint8Array): void;
   /** True if the key was there. */
   remove(key: Uint8Array): boolean;

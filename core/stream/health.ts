@@ -44,7 +44,9 @@ export async function readHealth(stream: Readable): Promise<Health> {
   const line = Buffer.concat(chunks).toString();
   try {
     const { path, role, version, ready, notReady } = JSON.parse(line) as Health;
-    return { path, role, version, ready: ready === true, ...(notReady === undefined ? {} : { notReady }) };
+    // The peer may be of another make: what is no word is no reason.
+    const why = ready !== true && typeof notReady === 'string' && notReady !== '' ? { notReady } : {};
+    return { path, role, version, ready: ready === true, ...why };
   } catch (cause) {
     const message = `no line of health: ${JSON.stringify(line.slice(0, 200))} (${describeError(cause)})`;
     throw new BanyanError('Protocol', message, {}, { cause });

@@ -1,5 +1,4 @@
 /** Orders that are the same on every node, whatever its locale, and hashes that order what has no order of its own. */
-
 import { hash128 } from '../object/hash.ts';
 import { hex } from '../store/bytes.ts';
 

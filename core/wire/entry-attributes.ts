@@ -267,7 +267,15 @@ export interface NodeAttributes {
   readonly kubernetesVersion?: string;
   /** … and why it can't be used, or not as it should be. */
   readonly trouble?: TroubleAttributes;
+  /** … and what of it the agent could not learn. */
+  readonly incomplete?: TroubleAttributes;
+  /** Of its API server: `linux/amd64`. */
+  readonly platform?: string;
   readonly nodes?: number;
+  readonly nodesReady?: number;
+  /** By `formatServed` (served-words.ts), and how many there are in all. */
+  readonly served?: readonly string[];
+  readonly servedCount?: number;
   readonly capacity?: Readonly<Record<string, string>>;
   readonly allocatable?: Readonly<Record<string, string>>;
 }

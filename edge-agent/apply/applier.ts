@@ -17,6 +17,7 @@ import { decide, decideRemoval, isApplied, type Wanted } from './decide.ts';
 import { isAboutImmutable, ObjectWriter } from './object-writer.ts';
 import { definitionKeyOf, isContainer, isDefinition, isNamespace, namespaceKeyOf, phaseOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
+import { type InServedVersion, inServedVersion } from './served-version.ts';
 import { WorkQueue } from './work-queue.ts';
 
 /** How far an object has come, about the delivery that wins at the time. */
@@ -197,14 +198,17 @@ export class Applier {
   async #bring(delivery: Delivery): Promise<'done' | 'retry'> {
     const { cluster, records } = this.#ports;
     const { key } = delivery;
-    const object = this.#ports.desired.object(delivery);
-    const taker = await this.#ports.takerOf(key, object);
+    const sent = this.#ports.desired.object(delivery);
+    const taker = await this.#ports.takerOf(key, sent);
     if (taker !== undefined) return this.#yield(delivery, taker);
     const namespace = namespaceKeyOf(parseKey(key));
     if (namespace && this.#isComing(namespace)) return this.#block(delivery, namespace, 'WaitingForNamespace');
     // Noted before asking, so that a kind that comes in the meantime is not missed.
     this.#unserved.add(key);
-    if (!(await cluster.resourceOf(object.apiVersion, object.kind))) return this.#notServed(delivery, object);
+    const isServed = (await cluster.resourceOf(sent.apiVersion, sent.kind)) !== undefined;
+    const inVersion = isServed ? { object: sent } : await this.#inServedVersion(key, sent);
+    if (!('object' in inVersion)) return this.#notServed(delivery, sent, inVersion.why);
+    const { object } = inVersion;
     this.#unserved.delete(key);
     const live = await cluster.get(parseKey(key));
     const wanted = { ...delivery, object };
@@ -270,16 +274,41 @@ export class Applier {
 
   /** It is wanted too, and not there yet. */
   #isComing(key: string): boolean {
-    return this.#ports.desired.deliveries(key).length > 0 && !isThere(this.#progress.get(key));
+    return this.#isWanted(key) && !isThere(this.#progress.get(key));
   }
 
-  #notServed(delivery: Delivery, object: KubeObject): 'done' | 'retry' {
+  #isWanted(key: string): boolean {
+    return this.#ports.desired.deliveries(key).length > 0;
+  }
+
+  async #inServedVersion(key: string, object: KubeObject): Promise<InServedVersion> {
+    const { cluster } = this.#ports;
+    const definition = definitionKeyOf(parseKey(key));
+    const live = definition === undefined ? undefined : await this.#seen(definition);
+    return inServedVersion(object, await cluster.served(), live);
+  }
+
+  /** Undefined also where the agent may not look. */
+  async #seen(key: string): Promise<KubeObject | undefined> {
+    try {
+      return await this.#ports.cluster.get(parseKey(key));
+    } catch (error) {
+      if (error instanceof BanyanError && error.code === 'Forbidden') return undefined;
+      throw error;
+    }
+  }
+
+  /** `why`: in words what is served instead. */
+  #notServed(delivery: Delivery, object: KubeObject, why: string | undefined): 'done' | 'retry' {
     const key = parseKey(delivery.key);
     const definition = definitionKeyOf(key);
-    if (definition && this.#ports.desired.deliveries(definition).length > 0) {
+    // Where the kind is served in another version, a definition that was refused is waited for no more.
+    const isRefused = definition !== undefined && this.#progress.get(definition)?.phase === 'failed';
+    if (definition && (why === undefined ? this.#isWanted(definition) : this.#isComing(definition) && !isRefused)) {
       return this.#block(delivery, definition, 'WaitingForKind');
     }
-    const message = `the cluster does not serve ${object.kind} of ${object.apiVersion} (${formatGroupResource(key)}); install its CustomResourceDefinition`;
+    const remedy = why ?? 'install its CustomResourceDefinition';
+    const message = `the cluster does not serve ${object.kind} of ${object.apiVersion} (${formatGroupResource(key)}); ${remedy}`;
     this.#report(delivery, { phase: 'failed', reason: 'UnknownKind', message });
     return 'retry';
   }

@@ -101,20 +101,12 @@ export class Associated {
       this.#asking++;
       const served = await this.#ports.cluster.served().finally(() => this.#asking--);
       if (look !== this.#look) return;
-      this.#name(served.filter((resource) => items.some((item) => namesResource(item, resource))));
+      this.#named = served.filter((resource) => items.some((item) => namesResource(item, resource)));
     }
     this.#asked.clear();
-    this.#watches.set([...this.#named, ...this.#between.values()]);
+    this.#watches.set(this.#named, this.#between.values());
     for (const uid of this.#held.keys()) this.#askOwners(uid);
     this.#settled();
-  }
-
-  /** What was watched as a kind between has no bodies: it is watched anew when a rule names it. */
-  #name(named: readonly ServedResource[]): void {
-    const before = new Set(this.#named.map(resourceName));
-    this.#named = named;
-    const fresh = new Set(named.map(resourceName).filter((name) => !before.has(name)));
-    this.#watches.set([...named, ...this.#between.values()].filter((resource) => !fresh.has(resourceName(resource))));
   }
 
   /** A placed object is on the cluster as this one, or is not there. */
@@ -200,7 +192,8 @@ export class Associated {
     const resource = await this.#ports.cluster.resourceOf(apiVersion, kind);
     if (!resource || this.#rules.size === 0) return;
     this.#between.set(resourceName(resource), resource);
-    this.#watches.add(resource);
+    // Of kinds between only their owners count: with these the Pods of a cluster's other ReplicaSets cost little.
+    this.#watches.add(resource, true);
   }
 
   #settled(): void {

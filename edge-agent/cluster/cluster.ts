@@ -28,6 +28,13 @@ export interface WatchEvents {
   on(event: ClusterEvent): void;
   /** All that was there has been told. */
   synced(): void;
+  /** Why it can't be watched now, which is tried again and again; undefined: it is watched again. */
+  trouble?(error: BanyanError | undefined): void;
+}
+
+export interface WatchOptions {
+  readonly marked?: boolean;
+  readonly metadataOnly?: boolean;
 }
 
 export interface Cluster extends AsyncDisposable {
@@ -42,10 +49,12 @@ export interface Cluster extends AsyncDisposable {
   /**
    * Events of one resource: first an ADDED for each object, then `synced`, then changes. Reconnects by itself, with ADDED and DELETED
    * for what it missed. Returns the function that ends it. With `marked`, objects without the agent's mark may be left out: one that loses the mark is told
-   * as DELETED, one that gets it as ADDED.
+   * as DELETED, one that gets it as ADDED. With `metadataOnly`, objects may come without anything but their metadata.
    */
-  watch(resource: GroupResource, events: WatchEvents, options?: { readonly marked?: boolean }): () => void;
+  watch(resource: GroupResource, events: WatchEvents, options?: WatchOptions): () => void;
   describe(): Promise<ClusterDescription>;
+  /** Something of the description other than what is served may have changed. Absent: it never does. Returns the function that ends it. */
+  onDescription?(listener: () => void): () => void;
 }
 
 /** What an implementation may need of the agent's process. */
@@ -86,8 +95,13 @@ export interface ClusterTrouble {
 
 export interface ClusterDescription {
   readonly trouble?: ClusterTrouble;
-  readonly kubernetesVersion: string;
-  readonly nodes: number;
-  readonly capacity: Record<string, string>;
-  readonly allocatable: Record<string, string>;
+  /** What of the rest could not be learned, and why. */
+  readonly incomplete?: ClusterTrouble;
+  readonly kubernetesVersion?: string;
+  /** Of the API server: `linux/amd64`. */
+  readonly platform?: string;
+  readonly nodes?: number;
+  readonly nodesReady?: number;
+  readonly capacity?: Record<string, string>;
+  readonly allocatable?: Record<string, string>;
 }

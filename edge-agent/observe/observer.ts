@@ -60,18 +60,21 @@ export class Observer {
   readonly #watches = new Map<string, Watch>();
   readonly #seen = new Map<string, Seen>();
   readonly #held = new Map<string, ClusterEvent>();
+  #stopDefinitions: (() => void) | undefined;
 
   constructor(ports: ObserverPorts, events: ObserverEvents) {
     this.#ports = ports;
     this.#events = events;
   }
 
-  /** Definitions are watched always: they say which kinds the cluster serves. */
+  /** Definitions are watched always, beside those that were applied: they say which kinds the cluster serves, by their names alone. */
   start(): void {
-    this.#watch(definitions, true);
+    const on = () => this.#events.kindsChanged();
+    this.#stopDefinitions = this.#ports.cluster.watch(definitions, { on, synced: () => {} }, { metadataOnly: true });
   }
 
   stop(): void {
+    this.#stopDefinitions?.();
     for (const watch of this.#watches.values()) watch.stop();
     this.#watches.clear();
   }
@@ -89,7 +92,7 @@ export class Observer {
     this.#seen.delete(key);
     const resource = resourceName(parseKey(key));
     const watch = this.#watches.get(resource);
-    if (!watch?.keys.delete(key) || watch.keys.size > 0 || resource === resourceName(definitions)) return;
+    if (!watch?.keys.delete(key) || watch.keys.size > 0) return;
     watch.stop();
     this.#watches.delete(resource);
   }
@@ -112,9 +115,9 @@ export class Observer {
     this.#on(held);
   }
 
-  #watch(resource: GroupResource, isWhole = false): Watch {
+  #watch(resource: GroupResource): Watch {
     const known = this.#watches.get(resourceName(resource));
-    return known ?? this.#begin(resource, isWhole, new Set());
+    return known ?? this.#begin(resource, false, new Set());
   }
 
   /** An object that is kept as it was found, or left without its mark, is not among those that have it. */
@@ -135,7 +138,6 @@ export class Observer {
     const events = {
       on: (event: ClusterEvent) => {
         watch.initial?.add(formatKey(event.key));
-        if (name === resourceName(definitions)) this.#events.kindsChanged();
         this.#on(event);
       },
       synced: () => this.#synced(watch),

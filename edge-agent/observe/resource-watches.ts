@@ -3,7 +3,7 @@
  * all come, since before nothing can be said of what is not there.
  */
 import { formatKey, type GroupResource } from '../../core/object/key.ts';
-import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
+import type { Cluster, ClusterEvent, ServedResource, WatchEvents } from '../cluster/cluster.ts';
 
 export interface ResourceWatchesEvents {
   on(event: ClusterEvent, resource: ServedResource): void;
@@ -15,6 +15,7 @@ export interface ResourceWatchesEvents {
 
 interface Watch {
   readonly resource: ServedResource;
+  readonly metadataOnly: boolean;
   readonly stop: () => void;
   /** Keys told before `synced`; afterwards undefined. */
   initial: Set<string> | undefined;
@@ -30,27 +31,29 @@ export class ResourceWatches {
     this.#events = events;
   }
 
-  /** Watches these and no others. */
-  set(resources: Iterable<ServedResource>): void {
-    const wanted = new Map([...resources].map((resource) => [resourceName(resource), resource]));
+  /** Watches these and no others, and of `bare` ones their metadata. */
+  set(resources: Iterable<ServedResource>, bare: Iterable<ServedResource> = []): void {
+    const whole = new Map([...resources].map((resource) => [resourceName(resource), resource]));
+    const wanted = new Map([...[...bare].map((one) => [resourceName(one), one] as const), ...whole]);
     for (const [name, watch] of this.#watches) {
-      if (wanted.has(name)) continue;
+      if (wanted.has(name) && watch.metadataOnly !== whole.has(name)) continue;
       watch.stop();
       this.#watches.delete(name);
       this.#events.ended(watch.resource);
     }
-    for (const resource of wanted.values()) this.add(resource);
+    for (const [name, resource] of wanted) this.add(resource, !whole.has(name));
   }
 
-  add(resource: ServedResource): void {
+  /** If it is not watched yet. */
+  add(resource: ServedResource, metadataOnly = false): void {
     const name = resourceName(resource);
     if (this.#watches.has(name)) return;
     // The cluster may tell its first events before `watch` returns.
     let stop: (() => void) | undefined;
-    const watch: Watch = { resource, initial: new Set(), stop: () => stop?.() };
+    const watch: Watch = { resource, metadataOnly, initial: new Set(), stop: () => stop?.() };
     this.#watches.set(name, watch);
     const isCurrent = () => this.#watches.get(name) === watch;
-    stop = this.#cluster.watch(resource, {
+    const events: WatchEvents = {
       on: (event) => {
         if (!isCurrent()) return;
         watch.initial?.add(formatKey(event.key));
@@ -62,14 +65,15 @@ export class ResourceWatches {
         watch.initial = undefined;
         this.#events.synced(resource, initial);
       },
-    });
+    };
+    stop = this.#cluster.watch(resource, events, { metadataOnly });
   }
 
   /** All first events once more: what was passed over before may be of interest now. */
   restart(): void {
-    const resources = [...this.#watches.values()].map((watch) => watch.resource);
+    const watches = [...this.#watches.values()];
     this.stop();
-    for (const resource of resources) this.add(resource);
+    for (const { resource, metadataOnly } of watches) this.add(resource, metadataOnly);
   }
 
   /** Watched, and its first events have not all come. */

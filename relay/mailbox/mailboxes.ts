@@ -1,6 +1,6 @@
 /** The two feeds of each child: the mailbox that this node produces and the reported table that it consumes. */
 import { FeedConsumer } from '../../core/feed/consumer.ts';
-import type { Table } from '../../core/feed/feed.ts';
+import type { Content, Table } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
 import { SharedContents } from '../../core/feed/shared-contents.ts';
 import { dropTable } from '../../core/feed/table.ts';
@@ -10,6 +10,7 @@ import type { Store, Transaction } from '../../core/store/store.ts';
 import { forgetHeldLabels } from '../guard/narrowing.ts';
 import { type ChildRole, forgetChild, storeChild, storedChildren } from '../schedule/children.ts';
 import { forgetKept } from '../schedule/kept-objects.ts';
+import { childPath } from '../tree/node-objects.ts';
 import { reportedFlaw } from './reported-check.ts';
 
 export interface Mailbox {
@@ -25,6 +26,8 @@ export interface Mailbox {
 export class Mailboxes {
   readonly #random: Random;
   readonly #bootNonce: string;
+  /** Of this node. */
+  readonly #path: string;
   readonly #byChild = new Map<string, Mailbox>();
   readonly #contents = new SharedContents();
   #onQuarantined: (child: string) => void = () => {};
@@ -32,9 +35,10 @@ export class Mailboxes {
   readonly #siblings = new Map<string, string[]>();
 
   /** Opens the mailboxes of all known children; nothing of their rows is read. */
-  constructor(store: Store, random: Random, bootNonce: string) {
+  constructor(store: Store, random: Random, bootNonce: string, path: string) {
     this.#random = random;
     this.#bootNonce = bootNonce;
+    this.#path = path;
     store.write((t) => {
       for (const { name, role } of storedChildren(t)) this.#open(t, name, role);
     });
@@ -88,7 +92,9 @@ export class Mailboxes {
       random: this.#random,
       contents: this.#contents,
     });
-    const consumer = FeedConsumer.open(t, { name: reportedTable(child), judge: reportedFlaw });
+    const speaker = { path: childPath(this.#path, child), role };
+    const judge = (content: Content) => reportedFlaw(speaker, content);
+    const consumer = FeedConsumer.open(t, { name: reportedTable(child), judge });
     consumer.onQuarantined(() => this.#onQuarantined(child));
     const mailbox = { child, role, producer, consumer, reported: consumer.sound };
     this.#byChild.set(child, mailbox);

@@ -5,12 +5,14 @@
 import { z } from 'zod';
 import type { AppliedChange, Content } from '../../core/feed/feed.ts';
 import type { Flaw } from '../../core/feed/quarantine.ts';
+import { isAtOrBelow } from '../../core/identity/node-path.ts';
 import { decodeLabelSummary } from '../../core/match/label-summary.ts';
 import { decodeChecked } from '../../core/object/checked.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import { decodePartial } from '../../core/summary/partial.ts';
 import { readUserPartial } from '../../core/summary/user-partial-wire.ts';
 import { isObjectEntry, parseEntryKey } from '../../core/wire/entries.ts';
+import { parseServed, servedMax } from '../../core/wire/served-words.ts';
+import { checkPartial, type Speaker } from './partial-check.ts';
 import { checkWholeObject } from './whole-objects.ts';
 
 const count = z.number().int().min(0);
@@ -39,6 +41,15 @@ const node = z.object({
   lag: z.object({ entries: count }).optional(),
   kubernetesVersion: z.string().optional(),
   trouble: z.object({ reason: z.string(), message: z.string() }).optional(),
+  incomplete: z.object({ reason: z.string(), message: z.string() }).optional(),
+  platform: z.string().max(100).optional(),
+  nodes: count.optional(),
+  nodesReady: count.optional(),
+  served: z
+    .array(z.string().refine((one) => parseServed(one) !== undefined, 'is no served resource'))
+    .max(servedMax)
+    .optional(),
+  servedCount: count.optional(),
   capacity: quantities.optional(),
   allocatable: quantities.optional(),
   held: held.optional(),
@@ -92,10 +103,10 @@ export function checkSpeaker(path: string, { key }: Pick<AppliedChange, 'key'>):
   }
 }
 
-/** What is wrong with an entry, as the judge of a feed has it. */
-export function reportedFlaw(content: Content): Flaw | undefined {
+/** What is wrong with an entry of this child, as the judge of a feed has it. */
+export function reportedFlaw(child: Speaker, content: Content): Flaw | undefined {
   try {
-    checkShape(content);
+    checkShape(child, content);
     return undefined;
   } catch (error) {
     if (!(error instanceof BanyanError)) throw error;
@@ -104,7 +115,7 @@ export function reportedFlaw(content: Content): Flaw | undefined {
 }
 
 /** Throws a BanyanError. */
-function checkShape(content: Content): void {
+function checkShape(child: Speaker, content: Content): void {
   const { key, attributes, body } = content;
   const entry = parseEntryKey(key);
   switch (entry?.type) {
@@ -121,8 +132,7 @@ function checkShape(content: Content): void {
       decodeLabelSummary(attributes);
       return;
     case 'partial':
-      decodePartial(body);
-      return;
+      return checkPartial(child, body);
     case 'summary':
       readUserPartial(content);
       return;
@@ -162,6 +172,6 @@ function checkStatus(key: string, { body }: Content): void {
 }
 
 function checkPath(child: string, spokenOf: string): void {
-  if (spokenOf === child || spokenOf.startsWith(`${child}:`)) return;
+  if (isAtOrBelow(spokenOf, child)) return;
   throw new BanyanError('Protocol', `"${child}" speaks for the node "${spokenOf}", which is not below it`);
 }

@@ -61,8 +61,15 @@ export class ChildBook {
 
   constructor(ports: ChildBookPorts) {
     this.#ports = ports;
-    this.#told = new ToldLabels(ports);
     this.#counted = new CountedLabels(ports.outbox);
+    this.#told = new ToldLabels({
+      ...ports,
+      tellsLabels: (t, attributes) => this.#counted.tellApartFrom(t, attributes),
+      toldLabels: (t, attributes) => {
+        this.#counted.tell(t);
+        ports.toldLabels(t, attributes);
+      },
+    });
   }
 
   /** At start: all known children, and the agents that the inventory names. */
@@ -75,9 +82,7 @@ export class ChildBook {
     }
     // Labels of this node, or the time, have changed since the last start: all that was matched is matched anew.
     this.#count(t, [...this.children.keys()]);
-    const summary = this.#summary();
-    this.#counted.tell(t, summary);
-    if (this.#told.begin(t, summary)) for (const name of this.children.keys()) markDirty(t, 'child', name);
+    if (this.#told.begin(t, this.#summary())) for (const name of this.children.keys()) markDirty(t, 'child', name);
   }
 
   /** One child anew; false when it is gone for good: its mailbox is dropped. */
@@ -124,7 +129,7 @@ export class ChildBook {
   /** Some are counted from now on, or are so no more. */
   recount(t: Transaction, names: readonly string[]): void {
     this.#count(t, names);
-    this.#counted.tell(t, this.#summary());
+    this.#counted.tell(t);
   }
 
   #count(t: Transaction, names: readonly string[]): void {
@@ -145,9 +150,8 @@ export class ChildBook {
   }
 
   #tell(t: Transaction): void {
-    const summary = this.#summary();
-    this.#counted.tell(t, summary);
-    this.#told.tell(t, summary);
+    this.#told.tell(t, this.#summary());
+    this.#counted.tell(t);
   }
 
   stop(): void {
@@ -270,7 +274,9 @@ export class ChildBook {
     // What is held may match; it is there no more, as far as is known.
     if (heldLabels(reader, child)) return this.#saidLabels(reader, reported);
     const { mailboxes } = this.#ports;
-    return mailboxes.siblingsOf(child).length > 1 ? this.#reportedLabels(reader, mailboxes.get(child)!) : undefined;
+    if (mailboxes.siblingsOf(child).length < 2) return undefined;
+    // One that has said nothing gets what its siblings need, and counts none of it.
+    return this.#reportedLabels(reader, mailboxes.get(child)!) ?? emptyLabelSummary;
   }
 
   /** What is known of the places at a child and below it. */

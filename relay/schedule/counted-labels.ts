@@ -13,7 +13,7 @@ import {
 import { hash128 } from '../../core/object/hash.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
-import { countedKey } from '../../core/wire/entries.ts';
+import { countedKey, labelsKey } from '../../core/wire/entries.ts';
 
 export class CountedLabels {
   readonly #outbox: Producer;
@@ -38,11 +38,27 @@ export class CountedLabels {
     else this.#tree?.delete(child);
   }
 
-  /** In the transaction of the change; `all` is what `labels` says. */
-  tell(t: Transaction, all: LabelSummary): void {
-    if (!this.#tree) return;
-    const attributes = encodeLabelSummary(this.#tree.total() ?? emptyLabelSummary);
-    if (Buffer.compare(attributes, encodeLabelSummary(all)) === 0) this.#outbox.remove(t, hash128(countedKey), 0);
-    else this.#outbox.put(t, { key: countedKey, attributes, body: new Uint8Array(0) }, 0);
+  /** In the transaction in which `labels` are told, before them. */
+  tellApartFrom(t: Transaction, labels: Uint8Array): void {
+    const attributes = this.#attributes();
+    if (attributes && Buffer.compare(attributes, labels) !== 0) this.#put(t, attributes);
+  }
+
+  /** In the transaction of the change, when the labels are told as far as they are to be. */
+  tell(t: Transaction): void {
+    const attributes = this.#attributes();
+    if (!attributes) return;
+    const row = this.#outbox.get(t, hash128(labelsKey));
+    const labels = row?.content && this.#outbox.content(t, row.content).attributes;
+    if (labels && Buffer.compare(attributes, labels) === 0) this.#outbox.remove(t, hash128(countedKey), 0);
+    else this.#put(t, attributes);
+  }
+
+  #attributes(): Uint8Array | undefined {
+    return this.#tree && encodeLabelSummary(this.#tree.total() ?? emptyLabelSummary);
+  }
+
+  #put(t: Transaction, attributes: Uint8Array): void {
+    this.#outbox.put(t, { key: countedKey, attributes, body: new Uint8Array(0) }, 0);
   }
 }

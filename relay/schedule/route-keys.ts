@@ -35,8 +35,16 @@ export function routeKeysOf(placement: Placement): ReadonlySet<string> {
 export function changedKeys(before: Child | undefined, after: Child | undefined): ReadonlySet<string> | 'all' {
   if (!before || !after || before.role !== after.role) return 'all';
   if (after.role === 'agent') return changedDestinations(before.destinations, after.destinations);
-  if (before.labels === after.labels) return new Set();
-  return before.labels && after.labels ? changedSummary(before.labels, after.labels) : 'all';
+  const labels = changedLabels(before.labels, after.labels);
+  if (!before.counted && !after.counted) return labels;
+  // What is counted says how many places a placement has there.
+  const counted = changedLabels(before.counted ?? before.labels, after.counted ?? after.labels);
+  return labels === 'all' || counted === 'all' ? 'all' : new Set([...labels, ...counted]);
+}
+
+function changedLabels(before: LabelSummary | undefined, after: LabelSummary | undefined): Set<string> | 'all' {
+  if (before === after) return new Set();
+  return before && after ? changedSummary(before, after) : 'all';
 }
 
 function changedDestinations(before: readonly Destination[], after: readonly Destination[]): Set<string> | 'all' {

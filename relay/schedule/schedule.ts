@@ -94,7 +94,7 @@ export class Scheduler {
       this.#each(t, 'child', (work) => this.#child(t, work.key)) &&
       this.#each(t, 'auxiliary', (work) => this.#auxiliary(t, work)) &&
       this.#each(t, 'row', (work) => this.#row(t, work)) &&
-      this.#each(t, 'placement', (work) => this.#placement(t, work.key)) &&
+      this.#each(t, 'placement', (work) => this.#placement(t, work)) &&
       this.#each(t, 'move', (work) => this.#move(t, work.key)) &&
       !this.#ports.releases.release(t) &&
       this.#each(t, 'match', (work) => this.#match(t, work.key)) &&
@@ -202,7 +202,7 @@ export class Scheduler {
 
   // ---------------------------------------------------------------------------------------------- placements
 
-  #placement(t: Transaction, id: PlacementId): boolean {
+  #placement(t: Transaction, { key: id, originRevision }: Work): boolean {
     const { placements, children, passage } = this.#ports;
     this.#changed.add(id);
     const known = placements.get(id);
@@ -211,7 +211,7 @@ export class Scheduler {
     passage.placementChanged(t, id);
     for (const child of [...current]) {
       const still = placement && children.has(child) && matchChild(placement, children.get(child)!).matches;
-      if (!still && passage.mayDetach(t, id, child, placement)) this.#detach(t, id, child, current);
+      if (!still && passage.mayDetach(t, id, child, placement)) this.#detach(t, id, child, current, originRevision);
       else if (!still) this.#concerned.wait(id, child);
       if (this.#writer.rows >= rowsPerStep) return false;
     }
@@ -229,7 +229,7 @@ export class Scheduler {
       if (!has && !matchChild(placement, child).matches) continue;
       // Also one that may not lose it yet: it has to know what the placement says now.
       if (has) {
-        this.#announce(t, placement, child, mailbox);
+        this.#announce(t, placement, child, mailbox, originRevision);
         for (const stage of this.#ports.stages) stage.rematched?.(t, child);
       } else if (passage.mayAttach(t, placement, child)) this.#attach(t, placement, child, mailbox);
       else this.#concerned.wait(id, child.name);
@@ -265,15 +265,19 @@ export class Scheduler {
   }
 
   /** A relay needs the placement itself; an agent gets what is final, and what it is to report. */
-  #announce(t: Transaction, placement: Placement, child: Child, mailbox: Producer): void {
+  #announce(t: Transaction, placement: Placement, child: Child, mailbox: Producer, originRevision = 0): void {
     const { id, source } = placement;
     if (child.role === 'relay') this.#writer.share(t, child.name, mailbox, source, hash128(placementKey(id)));
     const rules = hash128(rulesKey(id));
     if (this.#ports.tableOf(source)?.get(t, rules)?.content) this.#writer.share(t, child.name, mailbox, source, rules);
-    else this.#writer.remove(t, child.name, mailbox, rules);
+    else this.#writer.remove(t, child.name, mailbox, rules, originRevision);
   }
 
-  #detach(t: Transaction, id: PlacementId, child: string, current: Set<string>): void {
+  /**
+   * `originRevision`: of the write for which it goes, if there is one. The child may have newer rows than this mailbox ever had, of a parent that it came
+   * from: a deletion that says what is told of it is newer than those too.
+   */
+  #detach(t: Transaction, id: PlacementId, child: string, current: Set<string>, originRevision = 0): void {
     this.#ports.placements.detach(id, current, child);
     forgetMatched(t, id, child);
     const mailbox = this.#ports.mailboxOf(child);
@@ -292,9 +296,11 @@ export class Scheduler {
     for (const key of this.#ports.releases.detached(t, id, child)) {
       if (to?.role === 'agent') this.#writer.ship(t, to, mailbox, source, hash128(key));
     }
-    for (const key of [placementKey(id), rulesKey(id), targetKey(id), grantKey(id)]) {
-      this.#writer.remove(t, child, mailbox, hash128(key));
+    for (const key of [placementKey(id), rulesKey(id), targetKey(id)]) {
+      this.#writer.remove(t, child, mailbox, hash128(key), originRevision);
     }
+    // Its revisions are no space's.
+    this.#writer.remove(t, child, mailbox, hash128(grantKey(id)));
   }
 
   // ------------------------------------------------------------------------------------------- objects, targets

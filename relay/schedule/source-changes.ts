@@ -15,9 +15,9 @@ export function noteSourceChange(t: Transaction, change: AppliedChange): void {
   const entry = parseEntryKey(change.key);
   if (entry?.type === 'placement') {
     if (change.after) storePlacement(t, entry.id);
-    markDirty(t, 'placement', entry.id);
+    markDirty(t, 'placement', entry.id, [], change.originRevision);
   } else if (entry?.type === 'rules') {
-    markDirty(t, 'placement', entry.id);
+    markDirty(t, 'placement', entry.id, [], change.originRevision);
   } else if (entry?.type === 'target') {
     markDirty(t, 'target', entry.id);
   } else if (entry?.type === 'grant') {

@@ -17,7 +17,8 @@ export interface ToldLabelsPorts {
   readonly outbox: Producer;
   /** A transaction of the node's store, after which the parent's session is woken. */
   write(act: (t: Transaction) => void): void;
-  /** In the transaction that tells it, as it is told. */
+  /** In the transaction that tells it, before and after. */
+  tellsLabels?(t: Transaction, attributes: Uint8Array): void;
   toldLabels(t: Transaction, attributes: Uint8Array): void;
 }
 
@@ -69,6 +70,7 @@ export class ToldLabels {
     });
     this.#next = undefined;
     const attributes = encodeLabelSummary(summary);
+    this.#ports.tellsLabels?.(t, attributes);
     const isOther = this.#ports.outbox.put(t, { key: labelsKey, attributes, body: new Uint8Array(0) }, 0);
     this.#ports.toldLabels(t, attributes);
     return isOther;

@@ -40,6 +40,13 @@ export function troubleCondition(trouble: TroubleAttributes | undefined): NewCon
   return { type, status: 'True', ...reasonOf(trouble) };
 }
 
+/** Of a SyncTarget: there is more to know than its agent may ask for. */
+export function incompleteCondition(incomplete: TroubleAttributes | undefined): NewCondition {
+  const type = 'DescriptionIncomplete';
+  if (!incomplete) return { type, status: 'False', reason: 'Whole', message: 'the agent knows all that it tells of' };
+  return { type, status: 'True', ...reasonOf(incomplete) };
+}
+
 /** What another process says is no reason that an API server takes, for sure. */
 function reasonOf({ reason, message }: TroubleAttributes): TroubleAttributes {
   return {

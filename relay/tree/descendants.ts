@@ -5,6 +5,7 @@
 
 import type { Space } from '../../core/apiserver/space.ts';
 import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
+import { parentOf } from '../../core/identity/node-path.ts';
 import { replicasMax, withReplica } from '../../core/identity/replica.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -162,8 +163,4 @@ function attributesOf(attributes: Uint8Array): NodeAttributes {
 export function childOf(own: string, path: string): string | undefined {
   const rest = own === '' ? path : path.startsWith(`${own}:`) ? path.slice(own.length + 1) : '';
   return rest === '' ? undefined : rest.split(':')[0];
-}
-
-export function parentOf(path: string): string {
-  return path.slice(0, Math.max(0, path.lastIndexOf(':')));
 }

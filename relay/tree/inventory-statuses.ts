@@ -5,6 +5,7 @@
  */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { StorageEvent } from '../../core/apiserver/storage.ts';
+import { parentOf } from '../../core/identity/node-path.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
 import type { NodeAttributes } from '../../core/wire/entry-attributes.ts';
 import {
@@ -15,7 +16,7 @@ import {
   syncTargetResource,
 } from '../schedule/inventory.ts';
 import { changesOnlyStatus } from '../spaces/payload.ts';
-import { childOf, parentOf } from './descendants.ts';
+import { childOf } from './descendants.ts';
 import { childPath, show } from './node-objects.ts';
 import { showSyncTarget } from './sync-target-status.ts';
 

@@ -6,7 +6,8 @@
  * the feed has come to its head, where it is what the sibling itself has.
  *
  * While a group changes, what its members add to sums here stays as it was, for a bounded time: the old owner leaves a child out before the new one takes
- * it in, and a sum between the two would be of too few.
+ * it in, and a sum between the two would be of too few. So does what one member adds while its feed is reconciled, for as long: its rows are of two
+ * histories, and what it says now, put back to an older copy, may be here before the term of that.
  */
 
 import type { AppliedChange } from '../../core/feed/feed.ts';
@@ -45,10 +46,15 @@ interface Group {
   /** Since when what its members add stays as it was. */
   frozenSinceMs: number | undefined;
   thaw: Timer | undefined;
+  /** Members whose rows are of two histories, with the end of the time for which what they add stays as it was; undefined: it is over. */
+  readonly mixed: Map<number, Timer | undefined>;
 }
 
 const nul = Buffer.of(0);
-/** As long as a change among siblings may take; a member that is connected and does not answer holds the sums back for no longer. */
+/**
+ * As long as a change among siblings, or a reconciliation with one, may take; a member that is connected and does not answer holds the sums back for no
+ * longer.
+ */
 const frozenMaxMs = 10_000;
 
 export class SiblingGroups {
@@ -70,12 +76,15 @@ export class SiblingGroups {
         JSON.parse(asText(held)) as Held,
       ]);
       const ownership = new Ownership(JSON.parse(asText(value)) as GroupState, new Map(children));
-      this.#groups.set(name, { name, ownership, frozenSinceMs: undefined, thaw: undefined });
+      this.#groups.set(name, groupWith(name, ownership));
     }
   }
 
   stop(): void {
-    for (const { thaw } of this.#groups.values()) thaw?.stop();
+    for (const { thaw, mixed } of this.#groups.values()) {
+      thaw?.stop();
+      for (const timer of mixed.values()) timer?.stop();
+    }
   }
 
   /** What a child told is part of the sums of this node. */
@@ -86,7 +95,11 @@ export class SiblingGroups {
 
   /** What a child adds to sums stays as it was. */
   isFrozen(child: string): boolean {
-    return this.#groups.get(splitReplica(child).name)?.frozenSinceMs !== undefined;
+    const { name, replica } = splitReplica(child);
+    const group = this.#groups.get(name);
+    if (!group) return false;
+    // Once a member does not count, others may be given what was its own.
+    return group.frozenSinceMs !== undefined || (group.mixed.get(replica) !== undefined && this.counts(child));
   }
 
   /** The siblings of a child, itself among them; undefined for one that has none. */
@@ -133,14 +146,34 @@ export class SiblingGroups {
 
   #hearTerm(t: Transaction, child: string): void {
     const { name, replica } = splitReplica(child);
-    const ownership = this.#groups.get(name)?.ownership;
+    const group = this.#groups.get(name);
     const feed = this.#ports.mailboxes.get(child)?.consumer;
-    if (!ownership || !feed) return;
-    const { incarnation, cursor, seenHead } = feed.resume(t);
-    // Without an incarnation its rows are of two histories.
+    if (!group || !feed) return;
+    const { ownership } = group;
+    const { epoch, incarnation, cursor, seenHead } = feed.resume(t);
+    // Without an incarnation its rows are of two histories; without an epoch there are none.
+    const isMixed = incarnation === '' && epoch !== '';
+    if (isMixed !== group.mixed.has(replica)) t.afterCommit(() => this.#mix(group, child, isMixed));
     if (incarnation === '' || cursor < seenHead) return;
     const term = this.#saidBy(t, child);
-    if (term !== ownership.saidBy(replica)) this.#decide(t, name, (group) => group.said(replica, term));
+    if (term !== ownership.saidBy(replica)) this.#decide(t, name, (own) => own.said(replica, term));
+  }
+
+  #mix({ mixed }: Group, child: string, isMixed: boolean): void {
+    const { clock, changed } = this.#ports;
+    const { replica } = splitReplica(child);
+    const timer = mixed.get(replica);
+    if (isMixed) {
+      const over = () => {
+        mixed.set(replica, undefined);
+        changed([child]);
+      };
+      mixed.set(replica, clock.after(frozenMaxMs, over));
+      return;
+    }
+    timer?.stop();
+    mixed.delete(replica);
+    if (timer) changed([child]);
   }
 
   /** Of a child of which nothing is held, others than `sibling` may have said a higher sequence: who speaks now may have been put back. */
@@ -207,7 +240,7 @@ export class SiblingGroups {
   #groupOf(name: string): Group {
     const known = this.#groups.get(name);
     if (known) return known;
-    const group: Group = { name, ownership: new Ownership(), frozenSinceMs: undefined, thaw: undefined };
+    const group = groupWith(name, new Ownership());
     this.#groups.set(name, group);
     for (const member of this.#ports.mailboxes.siblingsOf(name)) {
       group.ownership.connection(splitReplica(member).replica, this.#ports.isConnected(member));
@@ -255,6 +288,10 @@ function ownerRow({ owner, granted, sequence }: Held): OwnerAttributes {
 
 function stateRow({ state: { term, lead } }: Ownership): SiblingsAttributes {
   return { term, lead };
+}
+
+function groupWith(name: string, ownership: Ownership): Group {
+  return { name, ownership, frozenSinceMs: undefined, thaw: undefined, mixed: new Map() };
 }
 
 function groupKey(name: string): Uint8Array {

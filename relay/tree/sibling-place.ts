@@ -102,7 +102,11 @@ export class SiblingPlace {
       const entry = parseEntryKey(key);
       return entry?.type === 'owner' ? [entry.child] : [];
     });
-    if (owners.length === 0 && !changes.some(({ key }) => key === siblingsKey)) return;
+    if (owners.length === 0 && !changes.some(({ key }) => key === siblingsKey)) {
+      // What a term waits for may have been the last of the feed.
+      if (this.#isOwed) t.afterCommit(() => this.say());
+      return;
+    }
     const state = this.#stateOf(t);
     const rows = owners.map((child): [string, OwnerAttributes | undefined] => [child, this.#ownerOf(t, child)]);
     t.afterCommit(() => this.#learn(state, rows));
@@ -111,17 +115,23 @@ export class SiblingPlace {
   /** Tells anew what is own now or is so no more, then says the term of what is known. Called again whenever more can have been told. */
   say(): void {
     const { term } = this.#state;
-    // A child that is granted is granted under the term that was said before.
-    if (!this.hasSiblings || (this.#said === term && this.#unsaid.size === 0)) return;
+    if (!this.hasSiblings || !this.#isOwed) return;
     const { store, upstream, retell } = this.#ports;
-    // In the middle of a reconciliation rows come in any order: the term may be here and what it speaks of not yet.
-    if (store.read((reader) => upstream.resume(reader).epoch) === '') return;
+    // In the middle of a reconciliation rows come in any order, and those that were rewritten since come behind the term: it may be here and what it speaks
+    // of not yet. So it is said when the feed has come to its head.
+    const { epoch, cursor, seenHead } = store.read((reader) => upstream.resume(reader));
+    if (epoch === '' || cursor < seenHead) return;
     if (!retell([...this.#unsaid])) return;
     this.#unsaid.clear();
     if (this.#said === term) return;
     store.write((t) => this.#tell(t, siblingsKey, { term }));
     this.#said = term;
     this.#ports.told();
+  }
+
+  /** A child that is granted is granted under the term that was said before. */
+  get #isOwed(): boolean {
+    return this.#said !== this.#state.term || this.#unsaid.size > 0;
   }
 
   #learn(state: SiblingsAttributes, rows: readonly [string, OwnerAttributes | undefined][]): void {

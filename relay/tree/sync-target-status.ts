@@ -2,9 +2,10 @@
 import type { Space } from '../../core/apiserver/space.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import type { NodeAttributes } from '../../core/wire/entry-attributes.ts';
+import { parseServed } from '../../core/wire/served-words.ts';
 import type { Child } from '../schedule/children.ts';
 import { locationResource, syncTargetResource } from '../schedule/inventory.ts';
-import { troubleCondition } from './alarm-conditions.ts';
+import { incompleteCondition, troubleCondition } from './alarm-conditions.ts';
 import { show } from './node-objects.ts';
 
 /**
@@ -28,10 +29,8 @@ export function showSyncTarget(
   const was = before.conditions?.find(({ type }) => type === 'Ready')?.status;
   const now = connected ? 'True' : 'False';
   const heard = was === now || (!connected && was === undefined) ? before.lastHeartbeatTime : timestamp(wallMs);
-  const { capacity, allocatable } = said ?? {};
   const status = {
-    ...(capacity ? { capacity } : {}),
-    ...(allocatable ? { allocatable } : {}),
+    ...described(said ?? {}),
     ...(heard === undefined ? {} : { lastHeartbeatTime: heard }),
     ...(connected ? { attachedTo: nodePath } : {}),
     ...(before.conditions ? { conditions: before.conditions } : {}),
@@ -39,7 +38,28 @@ export function showSyncTarget(
   const message = connected ? 'the agent is connected' : 'the agent is not connected';
   const reason = connected ? 'Connected' : 'Disconnected';
   const ready = { type: 'Ready', status: now, reason, message } as const;
-  show(space, { ...object, status }, [ready, troubleCondition(said?.trouble)], wallMs);
+  show(
+    space,
+    { ...object, status },
+    [ready, troubleCondition(said?.trouble), incompleteCondition(said?.incomplete)],
+    wallMs,
+  );
+}
+
+/** What is not known is not there. */
+function described(said: Partial<NodeAttributes>): object {
+  const { kubernetesVersion, platform, nodes, nodesReady, capacity, allocatable, served, servedCount } = said;
+  const status = {
+    kubernetesVersion,
+    platform,
+    nodes,
+    readyNodes: nodesReady,
+    capacity,
+    allocatable,
+    servedResourceCount: servedCount,
+    syncedResources: served?.flatMap((word) => parseServed(word) ?? []),
+  };
+  return Object.fromEntries(Object.entries(status).filter(([, value]) => value !== undefined));
 }
 
 /** Of the Locations that select an agent's SyncTarget, when its connection or its spec has changed. */

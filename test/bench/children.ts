@@ -1,6 +1,7 @@
 /** A process full of children, forked by a benchmark: sessions on memory stores, or answering ends of raw streams. Ends with its parent. */
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
+import { keepShortLivedYoung } from '../../relay/short-lived.ts';
 import { credentialsOf } from './credentials.ts';
 import { attachChild } from './mesh-child.ts';
 import { answerRaw } from './raw-grpc.ts';
@@ -17,6 +18,7 @@ export interface ChildrenRequest {
 /** Handshakes at once: each is some milliseconds of both processes, and a dialer waits ten seconds. */
 const dialsAtOnce = 50;
 
+keepShortLivedYoung();
 process.on('disconnect', () => process.exit(0));
 process.on('message', (request: ChildrenRequest | 'usage') => {
   if (request === 'usage') return void process.send?.(process.cpuUsage());

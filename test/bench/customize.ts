@@ -141,7 +141,7 @@ class Bench {
   constructor(store: LmdbStore) {
     this.store = store;
     this.#table = store.write((t) => LocalTable.open(t, `source/${source}`));
-    this.#mailboxes = new Mailboxes(store, systemRandom, 'boot');
+    this.#mailboxes = new Mailboxes(store, systemRandom, 'boot', '');
     this.#customization = this.#newCustomization();
     this.#scheduler = new Scheduler({
       tableOf: () => this.#table,

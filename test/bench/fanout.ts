@@ -7,6 +7,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { text } from '../../core/store/bytes.ts';
+import { keepShortLivedYoung } from '../../relay/short-lived.ts';
 import type { ChildrenRequest } from './children.ts';
 import { credentialsOf, makeAuthority } from './credentials.ts';
 import type { BenchPorts, Figure } from './figure.ts';
@@ -28,6 +29,7 @@ const warmUpRounds = 3;
 const settledMs = 100;
 
 export async function bench(ports: BenchPorts): Promise<Figure[]> {
+  keepShortLivedYoung();
   const authority = await makeAuthority();
   const figures: Figure[] = [];
   for (const { children, rounds } of scales) figures.push(...(await fanOut(ports, authority, children, rounds)));

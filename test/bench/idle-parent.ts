@@ -2,6 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
+import { keepShortLivedYoung } from '../../relay/short-lived.ts';
 import { MeshParent } from './mesh-parent.ts';
 import { serveRaw } from './raw-grpc.ts';
 
@@ -19,6 +20,7 @@ const betweenMs = 200;
 setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
+keepShortLivedYoung();
 process.on('disconnect', () => process.exit(0));
 process.on('message', (request: IdleParentRequest | 'memory') => {
   answer(request).then(

@@ -151,7 +151,7 @@ function openNode(store: LmdbStore) {
     },
   });
   inventory = new Inventory(storage);
-  const mailboxes = new Mailboxes(store, random, 'boot');
+  const mailboxes = new Mailboxes(store, random, 'boot', '');
   const outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random }));
   const table = store.write((t) => LocalTable.open(t, `source/${source}`));
   const openBook = new ChildBook({

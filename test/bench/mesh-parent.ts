@@ -1,6 +1,6 @@
 /** A parent without what schedules its mailboxes: an LMDB store with the feeds of its children, their sessions, and the listener. */
 import { FeedConsumer } from '../../core/feed/consumer.ts';
-import type { Content } from '../../core/feed/feed.ts';
+import type { Content, ContentReference } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
 import { SharedContents } from '../../core/feed/shared-contents.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -94,11 +94,12 @@ export class MeshParent implements AsyncDisposable {
     const some = feeds.slice(0, rowsPerStep);
     this.#store.write((t) => {
       const keyHash = hash128(content.key);
-      let first: FeedProducer | undefined;
+      // As the scheduler has it, from the row of a source.
+      let reference: ContentReference | undefined;
       for (const [name, { producer }] of some) {
-        if (first) producer.putReference(t, keyHash, first.get(t, keyHash)!.content!, 0);
+        if (reference) producer.putReference(t, keyHash, reference, 0);
         else producer.put(t, content, 0);
-        first ??= producer;
+        reference ??= producer.get(t, keyHash)!.content!;
         this.#waiting.set(name, producer.head(t));
       }
     });

@@ -265,6 +265,19 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       }),
     ]);
     expect(failures()[0]?.message).toContain('till');
+    // The kubeconfig of the tree names the contexts of no agent that was enrolled.
+    expect(banyan('tree', path, '--data', tree.data).out).toMatch(/^NODE .*\nrivoli +Agent +Connected/);
+    const asked = ['configmap/prices', '-n', 'shop', '--at', path, '--space', 'space/center/retail'];
+    expect(banyan('why', ...asked, '--data', tree.data)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(
+        /mailbox\/eu:rivoli: it is in the mailbox[\s\S]*the kubeconfig of the tree does not reach/,
+      ),
+    });
+    // What it tells of the cluster needs no more than the chart gives.
+    const { status } = tree.json<{ status?: Described }>('node/eu', 'synctarget', 'rivoli') ?? {};
+    expect(status).toMatchObject({ kubernetesVersion: expect.stringMatching(/^v1\./), nodes: 2 });
+    expect(status?.conditions?.map(({ type }) => type)).toEqual(['Ready']);
   }, 60_000);
 
   it('brings what was forbidden once an upgrade has listed it', async () => {
@@ -295,6 +308,10 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     expect(site(left).trim()).toBe('');
   }, 90_000);
 });
+
+interface Described {
+  readonly conditions?: readonly { readonly type: string }[];
+}
 
 const topology = {
   apiVersion: 'banyan.io/v1alpha1',

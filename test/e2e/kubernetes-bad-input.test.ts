@@ -76,6 +76,22 @@ const definition = (type: 'string' | 'integer') => ({
   },
 });
 
+function versioned(kind: string, ...versions: readonly (readonly [name: string, served: boolean])[]): object {
+  const singular = kind.toLowerCase();
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${singular}s.tower.example.com` },
+    spec: {
+      group: 'tower.example.com',
+      scope: 'Namespaced',
+      names: { plural: `${singular}s`, singular, kind },
+      versions: versions.map(([name, served]) => ({ name, served, storage: served, schema })),
+    },
+  };
+}
+
 describe.skipIf(missing)(`a real cluster that can not be used, or takes not everything${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-bad-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
@@ -192,6 +208,38 @@ describe.skipIf(missing)(`a real cluster that can not be used, or takes not ever
     expect([there('configmap', 'hooked', 'stall'), there('configmap', 'ruled', 'stall')]).toEqual([true, true]);
     // It was never ours.
     expect(there('crd', 'signs.shop.example.com', 'stall')).toBe(true);
+  }, 180_000);
+
+  it('sends a custom object in the version that the site’s own definition serves, or says which one that is', async () => {
+    site(['create', 'namespace', 'tower']);
+    const ofTheSite = (kind: string, ...versions: readonly (readonly [name: string, served: boolean])[]) =>
+      site(['apply', '--server-side', '--field-manager=helm', '-f', '-'], versioned(kind, ...versions));
+    ofTheSite('Bell', ['v1', false], ['v2', true]);
+    ofTheSite('Lamp', ['v2', true]);
+    apply(namespace('tower'), place('tower'), versioned('Bell', ['v1', true]), versioned('Lamp', ['v1', true]));
+    const spec = { text: 'Ding' };
+    for (const kind of ['Bell', 'Lamp']) {
+      const object = { apiVersion: 'tower.example.com/v1', kind, metadata: { name: 'one', namespace: 'tower' }, spec };
+      await until(`the center serves ${kind}`, () => tree.apply(retail, object).code === 0);
+    }
+    const bell = [
+      'get',
+      'bells.v2.tower.example.com',
+      'one',
+      '-n',
+      'tower',
+      '-o',
+      'jsonpath={.apiVersion} {.spec.text}',
+    ];
+    await until('the bell is there', () => kubectlBy(plane.kubeconfig, bell).out === 'tower.example.com/v2 Ding', 90);
+    const words =
+      /does not serve Lamp of tower\.example\.com\/v1 .*it serves it as tower\.example\.com\/v2, .*write the object as tower\.example\.com\/v2/;
+    await until('it is said of the lamp', () =>
+      words.test(said('tower', 'lamps.tower.example.com tower/one')?.message ?? ''),
+    );
+    expect(said('tower', 'bells.tower.example.com tower/one')).toBeUndefined();
+    tree.ok(retail, 'delete', 'epl', 'tower');
+    await until('the bell has gone', () => !there('bell', 'one', 'tower'));
   }, 180_000);
 
   it('says of a namespace that can not go what is left in it, and delivers into it once it has gone', async () => {

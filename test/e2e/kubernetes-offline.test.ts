@@ -169,8 +169,8 @@ describe.skipIf(missing)(`an agent of a real cluster without a parent${why}`, ()
     const asked = () => plane.audited().filter(({ userAgent }) => userAgent === 'banyan-agent').length;
     const before = asked();
     await agent.pass(hourMs);
-    // Watches end in real time, and an hour of the agent's is a second or two of that.
-    expect(asked() - before).toBeLessThan(10);
+    // Three small questions about what the cluster serves, each ten minutes. Watches end in real time, and an hour of the agent's is a second or two of that.
+    expect(asked() - before).toBeLessThanOrEqual(3 * 6);
   }, 120_000);
 });
 

@@ -24,6 +24,39 @@ interface Placement {
   };
 }
 
+interface Target {
+  readonly status?: {
+    readonly kubernetesVersion?: string;
+    readonly nodes?: number;
+    readonly readyNodes?: number;
+    readonly servedResourceCount?: number;
+    readonly syncedResources?: readonly {
+      readonly group: string;
+      readonly resource: string;
+      readonly versions: string[];
+    }[];
+    readonly conditions?: readonly object[];
+  };
+}
+
+/** Of the site: nobody at the center knows it. */
+const bells = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'bells.site.example.com' },
+  spec: {
+    group: 'site.example.com',
+    scope: 'Namespaced',
+    names: { plural: 'bells', singular: 'bell', kind: 'Bell', listKind: 'BellList' },
+    versions: ['v1', 'v1beta1'].map((name) => ({
+      name,
+      served: true,
+      storage: name === 'v1',
+      schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+    })),
+  },
+};
+
 describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-real-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
@@ -85,6 +118,53 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     );
     const target = tree.json<{ status: { capacity: object } }>('node/eu', 'synctarget', 'rivoli');
     expect(target?.status.capacity).toEqual({ cpu: '64', memory: `${512 * 1024 * 1024}Ki`, pods: '2200' });
+  }, 120_000);
+
+  it('tells at its parent what the cluster is, and what comes and goes there', async () => {
+    const at = (context: string, name: string) => tree.json<Target>(context, 'synctarget', name)?.status ?? {};
+    const described = (name: string) => at('node/eu', name);
+    await until('both nodes are ready', () => described('rivoli').readyNodes === 2);
+    const { gitVersion, platform } = JSON.parse(site('get', '--raw', '/version')) as Record<string, string>;
+    expect(described('rivoli')).toMatchObject({ kubernetesVersion: gitVersion, platform, nodes: 2 });
+    const served = () => described('rivoli').syncedResources ?? [];
+    expect(served()).toContainEqual({ group: 'apps', resource: 'deployments', versions: ['v1'] });
+    expect(served()).toHaveLength(described('rivoli').servedResourceCount ?? 0);
+    const [header, line] = tree.ok('node/eu', 'get', 'synctarget', 'rivoli').split('\n');
+    expect(header).toMatch(/^NAME +READY +VERSION +NODES +ATTACHED TO/);
+    expect(line).toMatch(new RegExp(`^rivoli +True +${gitVersion} +2 +eu`));
+
+    const bell = { group: 'site.example.com', resource: 'bells', versions: ['v1', 'v1beta1'] };
+    const { code, out } = kubectlBy(plane.kubeconfig, ['create', '-f', '-'], JSON.stringify(bells));
+    expect(code, out).toBe(0);
+    site('create', '-f', fixture('test/e2e/kubernetes-node.yaml'));
+    await until(
+      'both are told of',
+      () => served().some(({ resource }) => resource === 'bells') && described('rivoli').nodes === 3,
+    );
+    expect(served()).toContainEqual(bell);
+    site('delete', 'crd', 'bells.site.example.com');
+    site('delete', 'node', 'of-the-site');
+    await until(
+      'both are gone',
+      () => !served().some(({ resource }) => resource === 'bells') && described('rivoli').nodes === 2,
+    );
+
+    const { conditions, nodes, ...said } = at('node/center', 'limited');
+    expect([nodes, said.kubernetesVersion]).toEqual([undefined, gitVersion]);
+    expect(said.syncedResources).toContainEqual({ group: 'apps', resource: 'deployments', versions: ['v1'] });
+    expect(conditions).toContainEqual(
+      expect.objectContaining({
+        type: 'DescriptionIncomplete',
+        status: 'True',
+        reason: 'Forbidden',
+        message: expect.stringMatching(
+          /nodes are not counted: .*cannot list resource "nodes".*Give the agent the right/,
+        ),
+      }),
+    );
+    const embedded = at('node/center', 'mitte');
+    expect(embedded).toMatchObject({ kubernetesVersion: expect.stringMatching(/^v1\./), nodes: 1, readyNodes: 1 });
+    expect(embedded.syncedResources).toContainEqual({ group: 'apps', resource: 'deployments', versions: ['v1'] });
   }, 120_000);
 
   it('puts back what somebody at the site changes or deletes, and leaves alone what is theirs', async () => {

@@ -7,8 +7,6 @@ import { fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const clusters = ['eu:fr:paris:store-1', 'eu:fr:paris:store-2', 'eu:fr:paris:store-3', 'eu:de:store-4'];
 const space = 'space/center/retail';
-/** Sums are told at most once a second at each of three levels. */
-const momentMs = 4_000;
 
 interface Shown {
   metadata: { uid: string; annotations?: Record<string, string> };
@@ -25,16 +23,12 @@ describe.skipIf(withoutKubectl)(`siblings in the middle and at the last hop${why
     clusters.every((cluster) => greeting(cluster)?.metadata.annotations?.note === note);
   const change = (note: string) =>
     tree.ok(space, 'annotate', '--overwrite', 'cm', 'greeting', '-n', 'guestbook', `note=${note}`);
-  /** A place that two siblings count is more than there are: for a moment, as sums come by ways of their own, and no longer. */
-  const untilWhole = async () => {
-    let tooManySinceMs: number | undefined;
+  /** Counts that were seen until all are available again: more than there are would be a place that two siblings count. */
+  const untilWhole = async (seen: Record<string, number>[] = []) => {
     await until('all are available, each counted once', () => {
-      const { expected = 0, available } = summary();
-      tooManySinceMs = expected > clusters.length ? (tooManySinceMs ?? performance.now()) : undefined;
-      if (tooManySinceMs !== undefined && performance.now() - tooManySinceMs > momentMs) {
-        throw new Error(`${expected} are counted of ${clusters.length}`);
-      }
-      return available === clusters.length && expected === clusters.length;
+      seen.push(summary());
+      expect(seen.at(-1)!.expected ?? 0).toBeLessThanOrEqual(clusters.length);
+      return seen.at(-1)!.available === clusters.length && seen.at(-1)!.expected === clusters.length;
     });
   };
   let before: (string | undefined)[] = [];

@@ -55,6 +55,8 @@ export class Host {
   readonly deceived = new Set<string>();
   /** Not the product runs here but a liar. */
   lie: LiarWays | undefined;
+  /** Virtual time. */
+  liedUntilMs = Number.NEGATIVE_INFINITY;
   /** It has left the tree for good. */
   isGone = false;
   /** Of several clones of one path, one after the other: which one. */

@@ -5,6 +5,7 @@ import { attachments } from './check/attachments.ts';
 import { bounds } from './check/bounds.ts';
 import { certificates } from './check/certificates.ts';
 import { notConverged } from './check/converged.ts';
+import { cutOffBy, lateTo } from './check/cut-off.ts';
 import { exposure } from './check/exposure.ts';
 import { fence } from './check/fence.ts';
 import { origins } from './check/origins.ts';
@@ -22,6 +23,7 @@ import { watermarks } from './check/watermarks.ts';
 import { welcomes } from './check/welcomes.ts';
 import type { StoreLies } from './disk.ts';
 import type { Host } from './host.ts';
+import { expectation } from './model/expected.ts';
 import { stillHeld, toRelease } from './model/held.ts';
 import { Releases } from './model/releases.ts';
 import { Performer } from './perform/perform.ts';
@@ -91,7 +93,8 @@ export async function simulate(plan: Plan, lies?: (host: Host) => StoreLies | un
   await perform(world, performer, plan.steps);
   await heal(world, performer, plan, releases, !plan.forgets);
   if (plan.quiet.length > 0 && world.violations.length === 0) {
-    undisturbed.begin();
+    const model = expectation(world, releases);
+    undisturbed.begin(model ? lateTo(model, cutOffBy(world, plan.dead)) : undefined);
     await perform(world, performer, plan.quiet);
     await heal(world, performer, plan, releases, false);
     undisturbed.end();
@@ -137,12 +140,7 @@ async function heal(
     host.start();
     if (!host.isGone) performer.perform({ do: 'list', node: host.id });
   }
-  // One that has left stays known for as long as its parent's inventory names it, and silent. Of siblings all have to be cut off.
-  const isDead = (path: string) =>
-    [...world.hosts.values()].filter((host) => host.path === path).every(({ id }) => dead.includes(id));
-  const deadPaths = dead.filter(isDead);
-  const isCutOff = (path: string) =>
-    world.hosts.get(path)?.isGone === true || deadPaths.some((one) => path === one || path.startsWith(`${one}:`));
+  const isCutOff = cutOffBy(world, dead);
   const releaseFromMs = mayRelease ? world.nowMs + releaseAfterMs : Number.POSITIVE_INFINITY;
   await settle(world, () => wrongNow(world, plan, releases, isCutOff), releaseFromMs);
   if (world.violations.length > 0 || !plan.holds || dead.length > 0) return;

@@ -101,6 +101,11 @@ export class World {
     return Array.from({ length: count }, (_, i) => this.hosts.get(withReplica(first.path, (home + i) % count))!);
   }
 
+  /** Whose line to some parent is not cut. */
+  hearsFromAbove(host: Host): boolean {
+    return this.parentsOf(host).some((parent) => !this.network.line(host, parent).cut);
+  }
+
   /** No younger session of the child was granted. */
   isNewest(connection: Connection): boolean {
     const { child, parent, id, sessionSequence = 0 } = connection;

@@ -82,7 +82,7 @@ export class GatherNode {
     const bootNonce = Buffer.from(random.bytes(16)).toString('hex');
     this.#upstream = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
     this.#outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
-    this.#mailboxes = new Mailboxes(store, random, bootNonce);
+    this.#mailboxes = new Mailboxes(store, random, bootNonce, this.path);
     this.#own =
       path === ''
         ? openWorkloadSpace({ ...ports, path, log: silentLogger }, 'retail', source, () => undefined)

@@ -7,9 +7,6 @@ import { forbidden, invalid, required } from '../crd/field-error.ts';
 import { equalJson } from '../verbs/json-value.ts';
 import type { SpaceType } from './kinds-of-space.ts';
 
-/** Characters of a path: as long as a name in Kubernetes, which it becomes as the name of a Node. */
-export const pathMax = 253;
-
 /** Where a space is: its type, and the path of the node that has it (empty: the center). */
 export interface SpacePlace {
   readonly type: SpaceType;

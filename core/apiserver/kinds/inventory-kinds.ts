@@ -1,5 +1,6 @@
 /** inventory.banyan.io: where workloads may run. Written by whoever manages infrastructure, only read by placement. */
-import { pathMax } from './attach-to-check.ts';
+import { pathMax } from '../../object/names.ts';
+import { servedMax } from '../../wire/served-words.ts';
 import { propertiesMax } from './location-expression-check.ts';
 import {
   boolean,
@@ -80,12 +81,19 @@ const syncTargetDefinition = definition({
     ),
   }),
   status: object('What its agent reports.', {
+    kubernetesVersion: string('Version of the API server, such as v1.34.1.'),
+    platform: string('That the API server runs on, such as linux/amd64.'),
+    nodes: integer('Nodes of the cluster.', { minimum: 0 }),
+    readyNodes: integer('Those among them that are ready.', { minimum: 0 }),
     capacity: quantities('All that the cluster has.'),
     allocatable: quantities('What workloads may use of it.'),
     lastHeartbeatTime: time('When the agent was heard last.'),
     attachedTo: string('Path of the node that the agent is connected to.'),
+    servedResourceCount: integer(`Kinds that the cluster serves; syncedResources has the first ${servedMax}.`, {
+      minimum: 0,
+    }),
     syncedResources: list(
-      'Kinds that the cluster serves.',
+      'Kinds that the cluster serves and the agent can handle, those of Kubernetes itself first. They come and go with their definitions.',
       object(
         'One kind.',
         {
@@ -100,6 +108,9 @@ const syncTargetDefinition = definition({
   }),
   columns: [
     { name: 'Ready', type: 'string', jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    { name: 'Version', type: 'string', jsonPath: '.status.kubernetesVersion' },
+    { name: 'Nodes', type: 'integer', jsonPath: '.status.nodes' },
+    { name: 'Nodes ready', type: 'integer', jsonPath: '.status.readyNodes', priority: 1 },
     { name: 'Attached to', type: 'string', jsonPath: '.status.attachedTo' },
     { name: 'Unschedulable', type: 'boolean', jsonPath: '.spec.unschedulable', priority: 1 },
     { name: 'Heartbeat', type: 'date', jsonPath: '.status.lastHeartbeatTime' },

@@ -10,25 +10,26 @@ const pieceEntriesMax = 256;
 const pieceBytesMax = 256 * 1024;
 /** Keys are never empty, so this is below or at every key. */
 const lowestKey = Buffer.of(0);
+const noOptions = {};
 
 export class LmdbReader implements Reader {
   readonly #database: Database<Uint8Array, Uint8Array>;
   readonly #directory: string;
-  readonly #snapshot: LmdbSnapshot | undefined;
+  readonly #options: { readonly transaction?: LmdbSnapshot };
   #ended = false;
 
   /** Without a snapshot it reads in the running write transaction. */
   constructor(database: Database<Uint8Array, Uint8Array>, directory: string, snapshot?: LmdbSnapshot) {
     this.#database = database;
     this.#directory = directory;
-    this.#snapshot = snapshot;
+    this.#options = snapshot ? { transaction: snapshot } : noOptions;
   }
 
   get(key: Uint8Array): Uint8Array | undefined {
     this.#checkOpen();
     checkKey(key);
     try {
-      return this.#database.get(key, this.#options());
+      return this.#database.get(key, this.#options);
     } catch (error) {
       throw storeError(this.#directory, 'read the store', error);
     }
@@ -67,7 +68,7 @@ export class LmdbReader implements Reader {
     const entries: [Uint8Array, Uint8Array][] = [];
     let bytes = 0;
     try {
-      for (const { key, value } of this.#database.getRange({ ...bounds, limit, ...this.#options() })) {
+      for (const { key, value } of this.#database.getRange({ ...bounds, limit, ...this.#options })) {
         entries.push([key, value]);
         bytes += value.length;
         if (bytes >= pieceBytesMax) return { entries, more: true };
@@ -76,10 +77,6 @@ export class LmdbReader implements Reader {
       throw storeError(this.#directory, 'read the store', error);
     }
     return { entries, more: entries.length === limit };
-  }
-
-  #options(): { transaction?: LmdbSnapshot } {
-    return this.#snapshot ? { transaction: this.#snapshot } : {};
   }
 
   #checkOpen(): void {

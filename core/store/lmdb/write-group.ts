@@ -17,7 +17,8 @@ const remembered = 4;
 const noKey = new Uint8Array(0);
 
 interface Change {
-  readonly key: Buffer;
+  /** The caller's own bytes: it leaves them as they are as long as its function runs. */
+  readonly key: Uint8Array;
   readonly before: Uint8Array | undefined;
 }
 
@@ -56,11 +57,9 @@ export class WriteGroup {
     const readKeys: Uint8Array[] = Array.from({ length: remembered }, () => noKey);
     const readValues: (Uint8Array | undefined)[] = Array.from({ length: remembered }, () => undefined);
     let reads = 0;
-    const change = (key: Uint8Array, before: Uint8Array | undefined): Change => {
-      const made = { key: Buffer.from(key), before };
-      changes.push(made);
+    const change = (key: Uint8Array, before: Uint8Array | undefined): void => {
+      changes.push({ key, before });
       this.#bytes += key.length + (before?.length ?? 0);
-      return made;
     };
     const transaction: Transaction = {
       get: (key) => {
@@ -73,14 +72,19 @@ export class WriteGroup {
       scan: (range) => reader.scan(range),
       put: (key, value) => {
         const at = readKeys.indexOf(key);
-        this.#database.putSync(change(key, at < 0 ? reader.get(key) : readValues[at]).key, value);
+        change(key, at < 0 ? reader.get(key) : readValues[at]);
+        this.#database.putSync(asBuffer(key), value);
         if (at >= 0) readKeys[at] = noKey;
         this.#bytes += value.length;
       },
       afterCommit: (callback) => {
         callbacks.push(callback);
       },
-      remove: (key) => change(key, reader.get(key)).before !== undefined && this.#database.removeSync(asBuffer(key)),
+      remove: (key) => {
+        const before = reader.get(key);
+        change(key, before);
+        return before !== undefined && this.#database.removeSync(asBuffer(key));
+      },
     };
     try {
       const value = fn(transaction);
@@ -107,8 +111,8 @@ export class WriteGroup {
     }
   }
 
-  #restore(key: Buffer, before: Uint8Array | undefined): void {
-    if (before === undefined) this.#database.removeSync(key);
-    else this.#database.putSync(key, before);
+  #restore(key: Uint8Array, before: Uint8Array | undefined): void {
+    if (before === undefined) this.#database.removeSync(asBuffer(key));
+    else this.#database.putSync(asBuffer(key), before);
   }
 }

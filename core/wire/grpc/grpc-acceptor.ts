@@ -1,5 +1,4 @@
 /** The parent's end of gRPC: the calls of children, each on a connection that was given in, with a certificate of this tree or without. */
-
 import type { TLSSocket } from 'node:tls';
 import { type ConnectionInjector, Metadata, Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
 import { expiryOfSocket } from '../../identity/expiry.ts';

@@ -1,5 +1,4 @@
 /** The parent's end of WebSocket: a request on a connection that was given in becomes a session, or a stream beside one, or is refused. */
-
 import { createServer, type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';

@@ -12,7 +12,8 @@ import type { Logger } from '../../../core/runtime/logger.ts';
 import type { Random } from '../../../core/runtime/random.ts';
 import { fieldManager } from '../../apply/mark.ts';
 import type { Cluster, ClusterDescription, ClusterEvent, ServedResource } from '../cluster.ts';
-import { bootstrap, nodeCapacity } from './bootstrap.ts';
+import { describeNodes, sizeOf } from '../described-nodes.ts';
+import { bootstrap } from './bootstrap.ts';
 import { AutoscalerController } from './controllers/autoscaler.ts';
 import { ClaimController } from './controllers/claim.ts';
 import type { Controller } from './controllers/controller.ts';
@@ -117,9 +118,8 @@ export class EmbeddedCluster implements Cluster {
     const nodes = [...this.#space.storage.scan({ group: '', resource: 'nodes' })];
     return {
       kubernetesVersion: kubernetesVersion.gitVersion,
-      nodes: nodes.length,
-      capacity: nodeCapacity,
-      allocatable: nodeCapacity,
+      platform: kubernetesVersion.platform,
+      ...describeNodes(nodes.map((node) => sizeOf(this.#space.parse(node)))),
     };
   }
 

@@ -4,8 +4,8 @@
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import type { RequestOptions } from 'node:https';
-import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
+import { BanyanError } from '../../../core/runtime/errors.ts';
+import { type Credentials, unreadable } from './credentials.ts';
 import { type ClusterAccess, readKubeconfig, type Source } from './kubeconfig.ts';
 
 export interface Access {
@@ -14,11 +14,6 @@ export interface Access {
   /** What each connection and request carries now: certificates, and headers with a token that may change. Throws Unauthorized. */
   credentials(): Promise<Credentials>;
 }
-
-export type Credentials = Pick<
-  RequestOptions,
-  'ca' | 'cert' | 'key' | 'passphrase' | 'servername' | 'rejectUnauthorized' | 'headers' | 'auth'
->;
 
 export interface AccessOptions {
   /** Absent: the service account of this pod. */
@@ -67,12 +62,6 @@ function accessBy(access: ClusterAccess, where: string): Access {
       }
     },
   };
-}
-
-/** Why nobody can sign in now; tried again. */
-export function unreadable(where: string, error: unknown): BanyanError {
-  const message = `${where}: credentials can't be read: ${describeError(error)}`;
-  return new BanyanError('Unauthorized', message, {}, { cause: error, retry: 'backoff' });
 }
 
 function ofPod({ host, port, directory }: PodEnvironment): ClusterAccess {

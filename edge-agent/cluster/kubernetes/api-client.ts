@@ -10,8 +10,9 @@ import type { Clock } from '../../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import { TokenBucket } from '../../../core/runtime/token-bucket.ts';
 import type { WriteGuard } from '../cluster.ts';
-import type { Access, Credentials } from './access.ts';
+import type { Access } from './access.ts';
 import { type ClientLimits, defaultLimits } from './client-limits.ts';
+import type { Credentials } from './credentials.ts';
 import { remedyOf } from './plain-words.ts';
 import { errorOfStatus } from './status-error.ts';
 

@@ -1,11 +1,11 @@
 /**
  * A definition is established, or gone, a moment before discovery says so. Whoever looks at what is served when the definition changes would look too
- * early and never again: so discovery is asked again until it has followed, and the change is told once more.
+ * early and never again: so discovery is asked again until it has followed, and the change is told once more. Whether a definition is established is not
+ * looked at, since it comes without its status: that it was, is a change of it too, and one that never is costs its looks.
  *
  * Bound: one entry for each definition that discovery has not followed, and as many looks as there are `delaysMs` for it; one question answers for all.
  */
 import type { GroupResource } from '../../../core/object/key.ts';
-import type { KubeObject } from '../../../core/object/meta.ts';
 import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import { describeError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
@@ -44,10 +44,9 @@ export class AwaitedKinds {
   }
 
   /** A definition has come, changed or gone. When discovery has followed, the `tell` of one of those that it has followed by then is called. */
-  changed({ type, key, object }: ClusterEvent, tell: () => void): void {
+  changed({ type, key }: ClusterEvent, tell: () => void): void {
     this.#awaited.delete(key.name);
     const isToBeServed = type !== 'DELETED';
-    if (isToBeServed && !isEstablished(object)) return;
     const resource = resourceOf(key.name);
     if (!resource) return;
     const dueMs = this.#ports.clock.monotonicMs() + delaysMs[0];
@@ -96,12 +95,6 @@ export class AwaitedKinds {
       return undefined;
     }
   }
-}
-
-/** Before that it is not served, and an event will say when it is. */
-function isEstablished({ status }: KubeObject): boolean {
-  const { conditions = [] } = (status ?? {}) as { conditions?: readonly { type?: string; status?: string }[] };
-  return conditions.some((one) => one.type === 'Established' && one.status === 'True');
 }
 
 /** By its name, which is `PLURAL.GROUP`: of one that has gone there may be nothing else. */

@@ -13,6 +13,8 @@ const accept =
   'application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList';
 /** Many objects of one kind that is not there ask together once in this time. */
 const askAgainMs = 2_000;
+/** Two requests of some hundred kilobytes: nothing beside what a kubectl asks for at each start. */
+const refreshMs = 600_000;
 /** What an agent has to do with the objects of a resource; one that allows less is of no use to it. */
 const neededVerbs = ['get', 'list', 'watch', 'patch', 'delete'];
 
@@ -43,6 +45,13 @@ export class Discovery {
   /** The next question is asked of the cluster. */
   changed(): void {
     this.#served = undefined;
+  }
+
+  /** … if what is known is old: of API servers behind the cluster's own, and of definitions that must not be watched, nobody tells. */
+  refresh(): boolean {
+    const isOld = this.#clock.monotonicMs() - this.#askedAtMs >= refreshMs;
+    if (isOld) this.changed();
+    return isOld;
   }
 
   async all(): Promise<readonly ServedResource[]> {

@@ -13,6 +13,7 @@ import type {
   ClusterDescription,
   ServedResource,
   WatchEvents,
+  WatchOptions,
   WriteGuard,
 } from '../cluster.ts';
 import type { Access } from './access.ts';
@@ -23,7 +24,7 @@ import { clockTrouble } from './clock-trouble.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { Discovery, pathOf } from './discovery.ts';
 import { NodeSums } from './node-sums.ts';
-import { pageSize, ResourceWatch } from './resource-watch.ts';
+import { metadataList, pageSize, ResourceWatch } from './resource-watch.ts';
 
 export interface KubernetesClusterOptions {
   readonly store: Store;
@@ -39,11 +40,15 @@ export interface KubernetesClusterOptions {
 }
 
 const definitions = 'customresourcedefinitions';
-const metadataOnly = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 
 interface MetadataPage {
   readonly metadata?: { readonly continue?: string };
   readonly items?: readonly KubeObject[];
+}
+
+interface Version {
+  readonly gitVersion?: string;
+  readonly platform?: string;
 }
 
 const nodes: GroupResource = { group: '', resource: 'nodes' };
@@ -55,7 +60,10 @@ export class KubernetesCluster implements Cluster {
   readonly #identity: ClusterIdentity;
   readonly #nodes: NodeSums;
   readonly #watches = new Set<ResourceWatch>();
-  #version: string | undefined;
+  readonly #describedAnew = new Set<() => void>();
+  #version: Promise<Version> | undefined;
+  /** Why definitions can't be watched. */
+  #unwatched: BanyanError | undefined;
 
   constructor(options: KubernetesClusterOptions) {
     this.#options = options;
@@ -63,7 +71,11 @@ export class KubernetesCluster implements Cluster {
     this.#client = new ApiClient(access, clock, limits, () => this.#wasAway(), guard);
     this.#discovery = new Discovery(this.#client, clock);
     this.#identity = new ClusterIdentity({ store, server: this.#client.server, expected: uid, ask: () => this.#uid() });
-    this.#nodes = new NodeSums(clock, (events) => this.watch(nodes, events));
+    this.#nodes = new NodeSums(
+      clock,
+      (events) => this.watch(nodes, events),
+      () => this.#tellDescription(),
+    );
   }
 
   async apply(object: KubeObject, { dryRun = false } = {}): Promise<KubeObject> {
@@ -123,7 +135,11 @@ export class KubernetesCluster implements Cluster {
     return this.#discovery.all();
   }
 
-  watch(resource: GroupResource, events: WatchEvents, { marked = false } = {}): () => void {
+  watch(
+    resource: GroupResource,
+    events: WatchEvents,
+    { marked = false, metadataOnly = false }: WatchOptions = {},
+  ): () => void {
     const { clock, random, logger } = this.#options;
     const awaited = resource.resource === definitions ? this.#awaitedKinds() : undefined;
     const watch = new ResourceWatch(
@@ -134,6 +150,7 @@ export class KubernetesCluster implements Cluster {
         logger,
         resourceOf: (one) => this.#served(one),
         labelSelector: marked ? markSelector : undefined,
+        metadataOnly,
       },
       resource,
       {
@@ -143,6 +160,10 @@ export class KubernetesCluster implements Cluster {
           awaited?.changed(event, () => events.on(event));
         },
         synced: () => events.synced(),
+        trouble: (error) => {
+          if (awaited) this.#definitionsTrouble(error);
+          events.trouble?.(error);
+        },
       },
     );
     this.#watches.add(watch);
@@ -165,10 +186,51 @@ export class KubernetesCluster implements Cluster {
 
   async describe(): Promise<ClusterDescription> {
     await this.#identity.check();
-    this.#version ??= ((await this.#client.json({ path: '/version' })) as { gitVersion?: string }).gitVersion;
+    // Behind a load balancer a server is replaced without a connection that breaks.
+    if (this.#discovery.refresh()) this.#version = undefined;
+    const refused: string[] = [];
+    const { gitVersion, platform } = await this.#currentVersion(refused);
+    const sums = await this.#nodes.described();
+    if (this.#nodes.refusal) refused.push(`nodes are not counted: ${this.#nodes.refusal.message}`);
+    if (this.#unwatched) refused.push(`kinds that come later are told of late: ${this.#unwatched.message}`);
     const trouble = clockTrouble(this.#client.aheadMs, this.#client.server);
-    const described = { kubernetesVersion: this.#version ?? 'unknown', ...(await this.#nodes.described()) };
-    return { ...described, ...(trouble ? { trouble } : {}) };
+    return {
+      ...(gitVersion === undefined ? {} : { kubernetesVersion: gitVersion }),
+      ...(platform === undefined ? {} : { platform }),
+      ...sums,
+      ...(trouble ? { trouble } : {}),
+      ...(refused.length > 0 ? { incomplete: { reason: 'Forbidden', message: withRemedy(refused) } } : {}),
+    };
+  }
+
+  onDescription(listener: () => void): () => void {
+    this.#describedAnew.add(listener);
+    return () => this.#describedAnew.delete(listener);
+  }
+
+  #tellDescription(): void {
+    for (const listener of this.#describedAnew) listener();
+  }
+
+  async #currentVersion(refused: string[]): Promise<Version> {
+    this.#version ??= this.#client.json({ path: '/version' }) as Promise<Version>;
+    const asking = this.#version;
+    try {
+      return (await asking) ?? {};
+    } catch (error) {
+      if (this.#version === asking) this.#version = undefined;
+      if (!(error instanceof BanyanError) || error.code !== 'Forbidden') throw error;
+      refused.push(`the version is not known: ${error.message}`);
+      return {};
+    }
+  }
+
+  /** What is served is asked for now and then in any case. */
+  #definitionsTrouble(error: BanyanError | undefined): void {
+    const refusal = error?.code === 'Forbidden' ? error : undefined;
+    if (refusal?.message === this.#unwatched?.message) return;
+    this.#unwatched = refusal;
+    this.#tellDescription();
   }
 
   /** By the mark; of kinds that this agent may not list, nothing: by the rights of its chart these are most of them. */
@@ -208,7 +270,7 @@ export class KubernetesCluster implements Cluster {
       return (await this.#client.json({
         path: pathOf(served, served.versions[0]!),
         query: { labelSelector: markSelector, limit: String(pageSize), ...(next ? { continue: next } : {}) },
-        accept: metadataOnly,
+        accept: metadataList,
       })) as MetadataPage;
     } catch (error) {
       const isNothingOfOurs =
@@ -254,6 +316,10 @@ export class KubernetesCluster implements Cluster {
     this.#discovery.changed();
     this.#version = undefined;
   }
+}
+
+function withRemedy(refused: readonly string[]): string {
+  return `${refused.join('; ')}. Give the agent the right, as the ClusterRole of its chart does`;
 }
 
 function isOf(served: ServedResource, { group, resource }: GroupResource): boolean {

@@ -1,89 +1,75 @@
-/** What the nodes of a cluster have together, as its SyncTarget tells. */
-import { parseQuantity } from '../../../core/match/cel/quantity.ts';
-import type { KubeObject } from '../../../core/object/meta.ts';
+/** The nodes of a cluster, followed, and what they have together. */
+import { equalJson } from '../../../core/apiserver/verbs/json-value.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
-import type { Cluster, ClusterDescription } from '../cluster.ts';
-
-export interface NodeStatus {
-  readonly capacity?: Readonly<Record<string, string>>;
-  readonly allocatable?: Readonly<Record<string, string>>;
-}
+import type { BanyanError } from '../../../core/runtime/errors.ts';
+import type { Cluster } from '../cluster.ts';
+import { type DescribedNodes, describeNodes, type NodeStatus, sizeOf } from '../described-nodes.ts';
 
 /** An agent that may not list nodes says what else it knows. */
 const waitMsMax = 5_000;
-
-type Described = Omit<ClusterDescription, 'kubernetesVersion'>;
 
 /** Watched from the first question on, so that nobody lists nodes again and again to hear that they are as they were. */
 export class NodeSums {
   readonly #clock: Clock;
   readonly #watch: (events: Parameters<Cluster['watch']>[1]) => () => void;
+  readonly #changed: () => void;
   readonly #sizes = new Map<string, NodeStatus>();
-  #synced: Promise<void> | undefined;
+  #answered: Promise<void> | undefined;
+  #isSynced = false;
+  #refusal: BanyanError | undefined;
   #stop: (() => void) | undefined;
 
-  constructor(clock: Clock, watch: (events: Parameters<Cluster['watch']>[1]) => () => void) {
+  /** `changed`: what is described may be something else, after it was asked for once. */
+  constructor(
+    clock: Clock,
+    watch: (events: Parameters<Cluster['watch']>[1]) => () => void,
+    changed: () => void = () => {},
+  ) {
     this.#clock = clock;
     this.#watch = watch;
+    this.#changed = changed;
   }
 
-  async described(): Promise<Described> {
-    this.#synced ??= new Promise((synced) => {
+  /** Nothing while it is not known. */
+  async described(): Promise<DescribedNodes> {
+    this.#answered ??= new Promise((answered) => {
       this.#stop = this.#watch({
-        on: ({ type, key, object }) => {
-          if (type === 'DELETED') this.#sizes.delete(key.name);
-          else this.#sizes.set(key.name, sizeOf(object));
+        on: ({ type, key, object }) => this.#note(key.name, type === 'DELETED' ? undefined : sizeOf(object)),
+        synced: () => {
+          this.#isSynced = true;
+          answered();
+          this.#changed();
         },
-        synced,
+        trouble: (error) => {
+          answered();
+          this.#refuse(error?.code === 'Forbidden' ? error : undefined);
+        },
       });
     });
-    await Promise.race([this.#synced, new Promise<void>((resolve) => this.#clock.after(waitMsMax, resolve))]);
-    return describeNodes([...this.#sizes.values()]);
+    await Promise.race([this.#answered, new Promise<void>((resolve) => this.#clock.after(waitMsMax, resolve))]);
+    return this.#isSynced && !this.#refusal ? describeNodes([...this.#sizes.values()]) : {};
+  }
+
+  /** Why nodes must not be listed; a cluster that is away says so otherwise. */
+  get refusal(): BanyanError | undefined {
+    return this.#refusal;
   }
 
   stop(): void {
     this.#stop?.();
   }
-}
 
-function sizeOf({ status }: KubeObject): NodeStatus {
-  const { capacity = {}, allocatable = {} } = (status ?? {}) as NodeStatus;
-  return { capacity, allocatable };
-}
-
-export function describeNodes(statuses: readonly NodeStatus[]): Described {
-  return {
-    nodes: statuses.length,
-    capacity: sumOf(statuses.map(({ capacity = {} }) => capacity)),
-    allocatable: sumOf(statuses.map(({ allocatable = {} }) => allocatable)),
-  };
-}
-
-interface Sum {
-  nanos: bigint;
-  isBinary: boolean;
-}
-
-/** A quantity that can't be read is left out: it is some device's own. */
-function sumOf(amounts: readonly Readonly<Record<string, string>>[]): Record<string, string> {
-  const sums = new Map<string, Sum>();
-  for (const [name, text] of amounts.flatMap((each) => Object.entries(each))) {
-    const amount = parseQuantity(text);
-    if (!amount) continue;
-    const sum = sums.get(name) ?? { nanos: 0n, isBinary: false };
-    sum.nanos += amount.nanos;
-    sum.isBinary ||= text.endsWith('i');
-    sums.set(name, sum);
+  /** A node tells of itself every few minutes, and mostly of nothing new. */
+  #note(name: string, now: NodeStatus | undefined): void {
+    if (equalJson(this.#sizes.get(name), now)) return;
+    if (now) this.#sizes.set(name, now);
+    else this.#sizes.delete(name);
+    if (this.#isSynced) this.#changed();
   }
-  return Object.fromEntries([...sums].map(([name, sum]) => [name, formatSum(sum)]));
-}
 
-const nano = 1_000_000_000n;
-const kibi = 1024n;
-
-/** In the coarsest of the units that nodes use which loses nothing. */
-function formatSum({ nanos, isBinary }: Sum): string {
-  if (nanos % nano !== 0n) return nanos % 1_000_000n === 0n ? `${nanos / 1_000_000n}m` : `${nanos}n`;
-  const whole = nanos / nano;
-  return isBinary && whole % kibi === 0n ? `${whole / kibi}Ki` : `${whole}`;
+  #refuse(refusal: BanyanError | undefined): void {
+    if (this.#refusal?.message === refusal?.message) return;
+    this.#refusal = refusal;
+    this.#changed();
+  }
 }

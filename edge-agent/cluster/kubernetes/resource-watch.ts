@@ -23,7 +23,13 @@ export interface WatchPorts {
   resourceOf(resource: GroupResource): Promise<ServedResource>;
   /** Objects without these labels are not asked for: `app=till`. */
   readonly labelSelector?: string | undefined;
+  /** Of the objects nothing else is asked for: a definition is up to a megabyte, and its name is what counts. */
+  readonly metadataOnly?: boolean;
 }
+
+/** https://kubernetes.io/docs/reference/using-api/api-concepts/#metadata-only-fetches; API servers that know nothing of it answer whole objects. */
+export const metadataList = metadataAs('PartialObjectMetadataList');
+const metadataOne = metadataAs('PartialObjectMetadata');
 
 /** What client-go takes: a page of ordinary objects is a few megabytes. */
 export const pageSize = 500;
@@ -67,6 +73,7 @@ export class ResourceWatch {
       try {
         const served = await this.#ports.resourceOf(this.#resource);
         let version = await this.#list(served);
+        if (this.#failures > 0) this.#events.trouble?.(undefined);
         this.#failures = 0;
         while (!this.#isStopped) version = await this.#follow(served, version);
       } catch (error) {
@@ -85,6 +92,7 @@ export class ResourceWatch {
         { group, resource, error: describeError(error) },
         'a resource of the cluster is not watched now',
       );
+      if (error instanceof BanyanError) this.#events.trouble?.(error);
     }
     const ceiling = Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(10, this.#failures++));
     await new Promise<void>((resolve) => {
@@ -104,11 +112,12 @@ export class ResourceWatch {
       const page = (await this.#ports.client.json({
         path: pathOf(served, version),
         query: { limit: String(pageSize), ...this.#selected(), ...(next ? { continue: next } : {}) },
+        ...this.#accepting(metadataList),
       })) as ListPage;
       if (this.#isStopped) return '';
       for (const item of page.items ?? []) {
         // Items of a list have neither.
-        const object = { ...item, apiVersion: formatApiVersion(served.group, version), kind: served.kind };
+        const object = named(item, served);
         found.add(formatKey(this.#keyOf(object)));
         this.#tell('ADDED', object);
       }
@@ -144,7 +153,8 @@ export class ResourceWatch {
       resourceVersion: from,
       timeoutSeconds: String(seconds),
     };
-    const response = await this.#ports.client.stream({ path: pathOf(served, served.versions[0]!), query }, idleMs);
+    const path = pathOf(served, served.versions[0]!);
+    const response = await this.#ports.client.stream({ path, query, ...this.#accepting(metadataOne) }, idleMs);
     this.#response = response;
     response.setTimeout(idleMs, () => response.destroy(new Error(`nothing heard for ${idleMs / 1_000} s`)));
     const lines = new JsonLines();
@@ -154,10 +164,15 @@ export class ResourceWatch {
         const { type, object } = line as WatchLine;
         if (type === 'ERROR') throw errorOf(object);
         version = object.metadata.resourceVersion ?? version;
-        if (type !== 'BOOKMARK') this.#tell(type, object);
+        // What is its metadata alone comes under the name of that.
+        if (type !== 'BOOKMARK') this.#tell(type, this.#ports.metadataOnly ? named(object, served) : object);
       }
     }
     return version;
+  }
+
+  #accepting(accept: string): { accept?: string } {
+    return this.#ports.metadataOnly ? { accept } : {};
   }
 
   #selected(): { labelSelector?: string } {
@@ -192,6 +207,14 @@ export class ResourceWatch {
     const { group, resource } = this.#resource;
     return { group, resource, namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
   }
+}
+
+function metadataAs(kind: string): string {
+  return `application/json;as=${kind};g=meta.k8s.io;v=v1,application/json`;
+}
+
+function named(object: KubeObject, { group, versions, kind }: ServedResource): KubeObject {
+  return { ...object, apiVersion: formatApiVersion(group, versions[0]!), kind };
 }
 
 interface ListPage {

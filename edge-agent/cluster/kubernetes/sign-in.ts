@@ -1,7 +1,7 @@
 /** Users that sign in by a program, a provider or a password: the Kubernetes client knows every way to do that. */
 import type { RequestOptions } from 'node:https';
 import { KubeConfig } from '@kubernetes/client-node';
-import { type Credentials, unreadable } from './access.ts';
+import { type Credentials, unreadable } from './credentials.ts';
 
 /** For a file that readKubeconfig has read. */
 export function signIn(file: string, context: string | undefined): () => Promise<Credentials> {

@@ -131,10 +131,12 @@ export function clusterContract(start: () => Cluster): void {
   });
 
   test('it says its version, its nodes and what they have', async () => {
-    const { kubernetesVersion, nodes, capacity } = await start().describe();
+    const { kubernetesVersion, platform, nodes, nodesReady, capacity } = await start().describe();
     expect(kubernetesVersion).toMatch(/^v1\.\d+/);
+    expect(platform).toMatch(/^\w+\/\w+$/);
     expect(nodes).toBeGreaterThan(0);
-    expect(Object.keys(capacity)).toEqual(expect.arrayContaining(['cpu', 'memory', 'pods']));
+    expect(nodesReady).toBeLessThanOrEqual(nodes ?? 0);
+    expect(Object.keys(capacity ?? {})).toEqual(expect.arrayContaining(['cpu', 'memory', 'pods']));
   });
 }
 
@@ -159,7 +161,7 @@ function definitionOf(group: string): KubeObject {
   };
 }
 
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
+export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = performance.now() + waitMsMax;
   while (!(await holds())) {
     if (performance.now() > deadline) throw new Error(`it did not come to hold within ${waitMsMax} ms`);

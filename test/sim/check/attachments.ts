@@ -5,6 +5,7 @@
  */
 import type { Host } from '../host.ts';
 import type { Life } from '../life.ts';
+import { isAtOrBelow } from '../plan/tree.ts';
 import type { Check, World } from '../world.ts';
 import { isIn, Rows } from './rows.ts';
 
@@ -149,8 +150,4 @@ function siblingsOf(world: World, { path }: Host): Host[] {
 
 function placesBelow(world: World, ancestor: Host): Host[] {
   return world.childrenOf(ancestor).filter(({ planned, replica }) => (planned.replicas ?? 1) > 1 && replica === 0);
-}
-
-function isAtOrBelow(path: string, above: string): boolean {
-  return path === above || path.startsWith(`${above}:`);
 }

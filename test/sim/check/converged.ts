@@ -6,6 +6,7 @@ import type { Releases } from '../model/releases.ts';
 import type { World } from '../world.ts';
 import { prunedWrong } from './pruned.ts';
 import { Rows } from './rows.ts';
+import { standing, standingAmong } from './standing.ts';
 import { summaryWrong as foldWrong, readSummary, summarizersOf } from './summaries.ts';
 
 /** Agents that are cut off for good are none of it: what they hold is what they held. */
@@ -59,15 +60,18 @@ const waiting = new Set(['Paused', 'RolledBack', 'WaitingForGate']);
 const nobodyThere = 'none of its destinations is connected';
 
 function summariesWrong(world: World, model: Expectation, isCutOff: (path: string) => boolean): string | undefined {
+  const standingAt = standing(world, isCutOff);
   const cutOff = [...world.hosts.values()].filter(({ isGone, path }) => !isGone && isCutOff(path));
   for (const placement of model.placements) {
     const isWhole = !cutOff.some(({ path }) => isBelow(path, placement.host.path));
     const isReached = placement.agents.filter((path) => !isCutOff(path));
     if (isCutOff(placement.host.path)) continue;
     const broken = placement.broken.filter((path) => !isCutOff(path));
-    const wrong = summaryWrong(placement, { reached: isReached.length, broken: broken.length, isWhole });
+    const untold = standingAmong(standingAt, isReached, placement.host.path);
+    const wrong = summaryWrong(placement, { reached: isReached.length, broken: broken.length, isWhole, untold });
     if (wrong) return wrong;
-    const told = isReached.length === placement.agents.length ? userSummariesWrong(placement) : undefined;
+    const isToldOfAll = isReached.length === placement.agents.length && untold === 0;
+    const told = isToldOfAll ? userSummariesWrong(placement) : undefined;
     if (told) return told;
   }
   return undefined;
@@ -82,10 +86,19 @@ function userSummariesWrong({ host, space, object, agents, delivered }: ModelPla
   return undefined;
 }
 
+interface Reached {
+  readonly reached: number;
+  readonly broken: number;
+  /** None of those below the placement's node is cut off. */
+  readonly isWhole: boolean;
+  /** Of those that are reached: of so many at most it is not told that they are. */
+  readonly untold: number;
+}
+
 /** The fold over the leaves: by now each one that is reached has all objects, and all of them are available. */
 function summaryWrong(
   { host, space, object, agents, isUnfinished }: ModelPlacement,
-  { reached, broken, isWhole }: { readonly reached: number; readonly broken: number; readonly isWhole: boolean },
+  { reached, broken, isWhole, untold }: Reached,
 ): string | undefined {
   const { observedGeneration, summary = {}, rollout } = (object as KubeObject & { status?: Status }).status ?? {};
   const title = `${host.title}/${space} ${object.metadata.name}`;
@@ -100,11 +113,25 @@ function summaryWrong(
   if ((fresh ?? 0) + stale + never + quarantined !== expected) return `${title}: the parts are not the whole: ${told}`;
   if (isUnfinished) {
     const waits = waiting.has(rollout?.phase ?? '') || rollout?.message.includes(nobodyThere);
-    return waits ? undefined : `${title} neither goes on nor waits: ${rollout?.message}`;
+    return waits || untold > 0 ? undefined : `${title} neither goes on nor waits: ${rollout?.message}`;
   }
+  if (untold > 0) return partlyToldWrong(title, summary, { reached, broken, untold });
   const should = { fresh: reached, synced: reached, applied: reached, available: reached - broken, failed: broken };
   for (const [count, number] of Object.entries({ ...should, conflicted: 0, outdated: 0 })) {
     if (summary[count] !== number) return `${title}: ${count} should be ${number}, told is ${told}`;
   }
   return undefined;
+}
+
+/** Of whom it is told, all is told. */
+function partlyToldWrong(
+  title: string,
+  { fresh = 0, synced, applied, available = 0, failed = 0, conflicted, outdated }: Readonly<Record<string, number>>,
+  { reached, broken, untold }: Omit<Reached, 'isWhole'>,
+): string | undefined {
+  const isWithin = fresh >= reached - untold && fresh <= reached && failed <= broken;
+  const isAll = synced === fresh && applied === fresh && available + failed === fresh;
+  if (isWithin && isAll && conflicted === 0 && outdated === 0) return undefined;
+  const told = JSON.stringify({ fresh, synced, applied, available, failed, conflicted, outdated });
+  return `${title}: fresh should be ${reached - untold} to ${reached}, and all of them available but for ${broken} at most, told is ${told}`;
 }

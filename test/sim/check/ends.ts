@@ -26,7 +26,8 @@ export function consumerOf(connection: Connection, feed: Feed): FeedEnd {
 /**
  * What a consumer that has come to `cursor` lacks, or has too much, given the producer's rows as they are: undefined if nothing. A row up to the
  * cursor must be there, unless the consumer has a newer origin's; what is there must be there, or have been superseded behind the cursor, or be held:
- * an agent that moved may have more of its former parent than it lets go at once. Or the producer says that it is to be kept.
+ * an agent that moved may have more of its former parent than it lets go at once, and of a producer that was emptied a reconciliation sees no tombstones:
+ * what it removed is as absent as what it never had. Or the producer says that it is to be kept.
  */
 export function gap(producer: FeedEnd, consumer: FeedEnd, held: MemoryStore, cursor: number): string | undefined {
   // What a liar has made it believe is found by the digests, which are compared later.
@@ -36,6 +37,7 @@ export function gap(producer: FeedEnd, consumer: FeedEnd, held: MemoryStore, cur
   // Of what an origin that was put back lacks or deletes, a consumer that reconciles keeps what may be of the life that was lost.
   const mayHold = producer.host.world.originWasPutBack;
   if (!sent) return undefined;
+  const heldBack = Rows.of(held, (rows) => rows.heldHashes(consumer.table));
   for (const [hash, row] of sent) {
     if (row.revision > cursor) continue;
     const own = has?.get(hash);
@@ -43,6 +45,7 @@ export function gap(producer: FeedEnd, consumer: FeedEnd, held: MemoryStore, cur
       !mayHold &&
       row.content === undefined &&
       own?.content !== undefined &&
+      !heldBack.has(hash) &&
       own.originRevision <= row.originRevision
     ) {
       return `${hash.slice(0, 6)} was removed at revision ${row.revision} and is still there`;
@@ -52,7 +55,6 @@ export function gap(producer: FeedEnd, consumer: FeedEnd, held: MemoryStore, cur
     return `${nameOf(producer, row)} of revision ${row.revision} is ${own ? 'another' : 'not there'}`;
   }
   if (mayHold) return undefined;
-  const heldBack = Rows.of(held, (rows) => rows.heldHashes(consumer.table));
   for (const [hash, own] of has ?? []) {
     if (own.content === undefined || sent.has(hash) || heldBack.has(hash)) continue;
     const name = nameOf(consumer, own);

@@ -1,7 +1,8 @@
 /**
  * What is promised of an object where rows of a lost life lie below (docs/decisions/0020): such a row stays whole, an object with the placements that it named
  * then, a placement with the places that it named then. So at each relay on the way the object is for the agents that its placements reach as they are there;
- * only where none of them does, by a row that is newer than the origin's, it may be missing.
+ * only where none of them does, by a row that is newer than the origin's, it may be missing. Its Namespace is such an object as well: where that is taken,
+ * its cluster can't have it.
  */
 import type { Host } from '../host.ts';
 import { placeOf, selects, titleOfKey } from '../model/expected.ts';
@@ -38,7 +39,13 @@ export interface AtRelay {
   readonly told: ReadonlyMap<string, Seen>;
 }
 
-export function isTaken(place: Place, { source, key, upstream, told }: AtRelay): boolean {
+export function isTaken(place: Place, at: AtRelay): boolean {
+  const [, , , , namespace] = at.key.split('/');
+  const needed = `o/${at.source}//namespaces//${namespace}`;
+  return isRowTaken(place, at) || (at.upstream.has(needed) && isRowTaken(place, { ...at, key: needed }));
+}
+
+function isRowTaken(place: Place, { source, key, upstream, told }: AtRelay): boolean {
   const isLost = (one: string) => (upstream.get(one)?.originRevision ?? 0) > (told.get(one)?.originRevision ?? 0);
   const { refs } = JSON.parse(upstream.get(key)!.attributes.toString()) as { refs: readonly string[] };
   const placements = refs.map((name) => `p/${source}/${name}`);

@@ -53,8 +53,7 @@ function hops(world: World, from: Host, path: string): [Host, Host][] {
 /** A sibling whose line stays dead knows only what was before, and its agents are at another one. */
 function hearing(world: World, path: string): Host {
   const siblings = [...world.hosts.values()].filter((host) => host.path === path);
-  const hears = (host: Host) => world.parentsOf(host).some((parent) => !world.network.line(host, parent).cut);
-  return siblings.find(hears) ?? world.hosts.get(path)!;
+  return siblings.find((host) => world.hearsFromAbove(host)) ?? world.hosts.get(path)!;
 }
 
 function has(host: Host, table: string, key: string): boolean {

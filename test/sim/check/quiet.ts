@@ -6,13 +6,18 @@ import { isStagedNamespace, isStagedObject } from '../model/releases.ts';
 import type { Check, World } from '../world.ts';
 import { isIn, Rows, rowOf, tableIdOf } from './rows.ts';
 
-export function quiet(world: World): Check & { begin(): void; end(): void } {
+type IsLate = (path: string, entry: string) => boolean;
+
+/** `isLate`: what an agent may lose all the same, by what was asked for before. */
+export function quiet(world: World): Check & { begin(isLate?: IsLate): void; end(): void } {
   const name = 'faults alone delete nothing';
   let isOn = false;
+  let isLate: IsLate | undefined;
   return {
     name,
-    begin() {
+    begin(late) {
       isOn = true;
+      isLate = late;
     },
     end() {
       isOn = false;
@@ -28,8 +33,8 @@ export function quiet(world: World): Check & { begin(): void; end(): void } {
           if (content === undefined) continue;
           const entry = rows.keyOf(content);
           // A release may come to its end by itself, and be taken back, with the namespace that came for its objects.
-          if (entry.startsWith('o/') && !isStagedObject(entry) && !isStagedNamespace(entry))
-            world.violation(name, `${host.title} loses ${entry}`);
+          if (!entry.startsWith('o/') || isStagedObject(entry) || isStagedNamespace(entry)) continue;
+          if (!isLate?.(host.path, entry)) world.violation(name, `${host.title} loses ${entry}`);
         }
       });
     },

@@ -1,7 +1,9 @@
 /**
- * Invariant 11, the half that holds at any time: fresh + stale + never + quarantined = expected, wherever a partial is told, and whenever a node writes
- * what it says of a placement, or of its summary.
+ * Invariant 11, the half that holds at any time: fresh + stale + never + quarantined = expected, and these are never more than the agents that there are,
+ * wherever a partial is told, and whenever a node writes what it says of a placement, or of its summary.
  */
+import type { Host } from '../host.ts';
+import { isBelow } from '../model/expected.ts';
 import type { Check, World } from '../world.ts';
 import { isIn, prefix } from './rows.ts';
 
@@ -17,10 +19,24 @@ const told = ['edge.banyan.io\u0000edgeplacements', 'edge.banyan.io\u0000statuss
 
 export function totals(world: World): Check {
   const name = 'fresh + stale + never + quarantined = expected';
-  const look = (counts: Counts, what: () => string) => {
+  /** By path; the plan's, whether they are gone or not. */
+  const places = new Map<string, number>();
+  const placesOf = ({ path }: Host) => {
+    const known = places.get(path);
+    if (known !== undefined) return known;
+    const agents = [...world.hosts.values()].filter(({ role }) => role === 'agent');
+    const count = agents.filter((one) => one.path === path || isBelow(one.path, path)).length;
+    places.set(path, count);
+    return count;
+  };
+  const look = (host: Host, counts: Counts, what: () => string) => {
     const { expected = 0, fresh = 0, stale = 0, never = 0, quarantined = 0 } = counts;
     if (fresh + stale + never + quarantined !== expected) {
       world.violation(name, `${what()} as ${JSON.stringify(counts)}`);
+    }
+    const most = placesOf(host);
+    if (expected > most) {
+      world.violation('a place is counted once', `${what()} as ${JSON.stringify(counts)}; it has ${most} places`);
     }
   };
   return {
@@ -30,7 +46,8 @@ export function totals(world: World): Check {
       for (const { key, body, tombstone } of frame.value.entries) {
         if (tombstone || !key.startsWith('partial/')) continue;
         const { counts } = JSON.parse(body.toString()) as { counts: Counts };
-        look(counts, () => `${connection.host(from).title} tells ${key}`);
+        const host = connection.host(from);
+        look(host, counts, () => `${host.title} tells ${key}`);
       }
     },
     committed(host, changes) {
@@ -42,7 +59,7 @@ export function totals(world: World): Check {
           status?: { summary?: Counts };
           completeness?: Counts;
         };
-        look(completeness ?? status?.summary ?? {}, () => `${host.title} writes ${metadata.name}`);
+        look(host, completeness ?? status?.summary ?? {}, () => `${host.title} writes ${metadata.name}`);
       }
     },
   };

@@ -55,7 +55,7 @@ export class Liar {
 
   #storms(): void {
     const { world } = this.#host;
-    const [parent] = world.parentsOf(this.#host);
+    const [parent] = this.#ownParents;
     const hello = this.#hello();
     if (!parent || !hello) return;
     const dialer = world.network.dialer(this.#host, parent);
@@ -67,7 +67,7 @@ export class Liar {
 
   async #dials(): Promise<void> {
     const { world } = this.#host;
-    const parents = world.parentsOf(this.#host);
+    const parents = this.#ownParents;
     if (parents.length === 0) return;
     const isStray = this.#isRarely(0.05);
     const parent = this.#chance.of(isStray ? strangers(this.#host) : parents);
@@ -93,6 +93,18 @@ export class Liar {
       link?.close('enough');
       void this.#dials();
     });
+  }
+
+  /**
+   * Of several siblings the one that its attach sequence is of. A sequence belongs to whoever has the identity: with the same one at another sibling it would
+   * say that it is there, and there would be no later word of the node that comes after it.
+   */
+  get #ownParents(): readonly Host[] {
+    const { world, rows } = this.#host;
+    const parents = world.parentsOf(this.#host);
+    const attached = rows.read(readAttachment)?.parent;
+    const own = parents.filter(({ id }) => id === attached);
+    return own.length > 0 ? own : parents;
   }
 
   #greets(link: End, hello: Hello): void {

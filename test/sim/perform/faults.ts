@@ -117,6 +117,7 @@ export class Spoiler {
 
   /** Another program, or the product again, with the same disk and identity. */
   #replaceProcess(host: Host, lie: Host['lie']): void {
+    if (host.lie !== undefined) host.liedUntilMs = this.#world.nowMs;
     host.lie = lie;
     host.crash(1);
   }

@@ -23,7 +23,7 @@ export function liesOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   for (let i = 0; i < 6; i++) {
     const { path } = chance.of(neighbours);
     const kind = chance.is(0.3) ? ('ping' as const) : ('sim' as const);
-    const talk = { ...talkOf(chance, firstTalk + i), kind, isWithLiar: true };
+    const talk = { ...talkOf(chance, firstTalk + i), kind };
     steps.push({ atMs: atMs + 300 + chance.below(lastsMs), action: { do: 'talk', node: path, to: node, talk } });
   }
   return steps;

@@ -10,8 +10,6 @@ export interface PlannedTalk {
   readonly number: number;
   /** `ping`: what `banyan ping` asks, of the product's own making. */
   readonly kind: 'sim' | 'echo' | 'health' | 'no-such' | 'ping';
-  /** The other end may be no product: it writes what it will. */
-  readonly isWithLiar?: boolean;
   readonly isAdministrator: boolean;
   readonly bulk: boolean;
   readonly deadlineMs: number;

@@ -60,6 +60,11 @@ export function sourceOf(node: PlannedNode, space: string): string {
   return `${node.path === '' ? 'center' : node.path.replaceAll(':', '.')}.${space}`;
 }
 
+/** By the names alone: at or below the center is the center, and nobody else. */
+export function isAtOrBelow(path: string, above: string): boolean {
+  return path === above || path.startsWith(`${above}:`);
+}
+
 export function nodeOfSource(source: string): string {
   const node = source.slice(0, source.lastIndexOf('.'));
   return node === 'center' ? '' : node.replaceAll('.', ':');

@@ -10,6 +10,7 @@ import type { Host } from '../host.ts';
 import type { PlannedTalk } from '../plan/talk.ts';
 import type { World } from '../world.ts';
 import { Party } from './party.ts';
+import { type Asked, mayBeLied } from './way.ts';
 
 export const simKind = 'sim';
 const lateMs = 700;
@@ -21,6 +22,8 @@ export class Talks {
   readonly #open = new Set<Party>();
   /** By the number of the talk: what each end has written in all, when it has. */
   readonly #written = new Map<string, number>();
+  /** By the number of the talk. */
+  readonly #asked = new Map<number, Asked>();
   readonly name = 'bytes of a stream come in order, unaltered and once';
 
   constructor(world: World) {
@@ -35,6 +38,7 @@ export class Talks {
   ask(host: Host, to: string, talk: PlannedTalk): void {
     const { streams } = host;
     if (!streams) return;
+    this.#asked.set(talk.number, { from: host.path, to, atMs: this.#world.nowMs });
     if (talk.kind === 'ping') return this.#ping(host, streams, to, talk);
     const party = this.#party(host, talk, 'asker');
     const { kind, bulk, deadlineMs, isAdministrator } = talk;
@@ -72,7 +76,7 @@ export class Talks {
     const told = (words: string) => life.alive && this.#world.note(`ping ${talk.number} of ${title}: ${words}`);
     const answered = ({ path: from, echo }: Pinged) => {
       told(`${from} is there, ${echo?.bytes ?? 0} bytes came back`);
-      if (from !== path && !talk.isWithLiar)
+      if (from !== path && !this.#mayBeLied(talk))
         this.#world.violation(this.name, `a ping of ${path} was answered by ${from}`);
     };
     const failed = (error: Error) => {
@@ -122,10 +126,16 @@ export class Talks {
         this.#open.delete(party);
         this.#world.note(`${party.title} is over: ${why}`);
       },
+      mayBeLied: () => this.#mayBeLied(talk),
       windowBytes: talk.bulk ? bulkWindowBytes : windowBytes,
     });
     this.#open.add(party);
     return party;
+  }
+
+  #mayBeLied({ number }: PlannedTalk): boolean {
+    const asked = this.#asked.get(number);
+    return asked !== undefined && mayBeLied(this.#world, asked);
   }
 
   #after(host: Host, ms: number, act: () => void): void {

@@ -69,6 +69,23 @@ describe('applying', () => {
     expect(bench.cluster.objects.has(key)).toBe(true);
   });
 
+  it('is sent in a version that the cluster serves where that is the same, and is not taken for drifted', async () => {
+    const bench = await withShop();
+    const key = 'apps/deployments/shop/old';
+    const old = { ...deployment('old'), apiVersion: 'apps/v1beta2' };
+    bench.cluster.log.length = 0;
+    await bench.receive(bench.object(key, old, ['shop-prod']));
+    expect(bench.cluster.objects.get(key)?.apiVersion).toBe('apps/v1');
+    await bench.advance(60_000);
+    expect(bench.cluster.log).toEqual([`apply ${key}`]);
+    const odd = { ...deployment('odd'), apiVersion: 'apps/v1beta1' };
+    await bench.receive(bench.object('apps/deployments/shop/odd', odd, ['shop-prod']));
+    expect(bench.said('state/center.retail/apps/deployments/shop/odd')!.attributes).toMatchObject({
+      reason: 'UnknownKind',
+      message: expect.stringContaining('write the object as apps/v1'),
+    });
+  });
+
   it('goes on with everything else when the cluster refuses one object, and tries that one again', async () => {
     const bench = new AgentBench();
     bench.cluster.refuse.set(till, 'data: too odd');

@@ -259,12 +259,21 @@ describe('objects that placed ones own', () => {
       expect(bench.saidKeys('assoc/')).toEqual([pod(1), pod(2)].map((key) => assoc(key)));
     });
 
+    it('are watched whole where a rule names them, and kinds between without their bodies', async () => {
+      const always = 'apiextensions.k8s.io/customresourcedefinitions';
+      expect(bench.cluster.watchedBare()).toEqual([always, 'apps/replicasets']);
+      const all = [{ resources: ['*'], limit: 2 }];
+      await bench.receive(bench.rules(placement, { associated: all }));
+      expect(bench.cluster.watchedBare()).toEqual([always]);
+    });
+
     it('follow the rules', async () => {
       await bench.receive(
         bench.rules(placement, { associated: [...rules(1).associated, { resources: ['replicasets'], limit: 5 }] }),
       );
       expect(bench.saidKeys('assoc/')).toEqual([assoc(pod(1)), assoc(set)]);
       expect(bench.said(assoc(set))!.body).toMatchObject({ metadata: { name: 'web-1' } });
+      expect(bench.cluster.watchedBare()).not.toContain('apps/replicasets');
       await bench.receive(bench.gone(`u/${placement}`));
       expect(bench.saidKeys('assoc/')).toEqual([]);
       expect(bench.cluster.watched()).not.toContain('/pods');

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { enroll } from '../../../../center/cli/enroll.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
 
 const path = 'eu:paris:store-17';
 const target = '/apis/inventory.banyan.io/v1alpha1/synctargets/store-17';
@@ -12,9 +13,12 @@ const asked = { path, labels: ['env=prod', 'tier=store'], secret: 'who', again: 
 function parent(there: Readonly<Record<string, KubeObject>> = {}) {
   const made = new Map<string, KubeObject>();
   const issued: string[] = [];
+  const warned: string[] = [];
   return {
     made,
     issued,
+    warned,
+    warn: (line: string) => void warned.push(line),
     api: {
       contexts: () => ['node/center', 'node/eu:paris'],
       get: async (context: string, at: string) => (context === 'node/eu:paris' ? there[at] : undefined),
@@ -38,8 +42,8 @@ const known: KubeObject = {
 
 describe('banyan enroll', () => {
   it('makes the place of the agent at its parent, with its labels, and prints what the chart takes', async () => {
-    const { api, issue, made } = parent();
-    const secret = parse(await enroll(api, asked, issue)) as object;
+    const { api, issue, warn, made } = parent();
+    const secret = parse(await enroll(api, asked, issue, warn)) as object;
     expect(secret).toEqual({
       apiVersion: 'v1',
       kind: 'Secret',
@@ -54,8 +58,8 @@ describe('banyan enroll', () => {
   it('refuses a name that is taken, and issues nothing', async () => {
     const node = '/apis/mesh.banyan.io/v1alpha1/nodes/eu.paris.store-17';
     for (const there of [{ [target]: known }, { [node]: known }]) {
-      const { api, issue, made, issued } = parent(there);
-      await expect(enroll(api, asked, issue)).rejects.toThrow(
+      const { api, issue, warn, made, issued } = parent(there);
+      await expect(enroll(api, asked, issue, warn)).rejects.toThrow(
         /"eu:paris:store-17" is taken at node\/eu:paris.*--again/,
       );
       expect([made.size, issued]).toEqual([0, []]);
@@ -63,10 +67,10 @@ describe('banyan enroll', () => {
   });
 
   it('gives a known agent another certificate when that is asked for, and leaves its place as it is', async () => {
-    const { api, issue, made } = parent({ [target]: known });
-    expect(await enroll(api, { ...asked, again: true }, issue)).toContain(`certificate of ${path}`);
+    const { api, issue, warn, made } = parent({ [target]: known });
+    expect(await enroll(api, { ...asked, again: true }, issue, warn)).toContain(`certificate of ${path}`);
     expect(made.size).toBe(0);
-    await expect(enroll(parent().api, { ...asked, again: true }, issue)).rejects.toThrow(/there is no "eu:paris/);
+    await expect(enroll(parent().api, { ...asked, again: true }, issue, warn)).rejects.toThrow(/there is no "eu:paris/);
   });
 
   it.each([
@@ -78,8 +82,91 @@ describe('banyan enroll', () => {
     [{ labels: ['env=no spaces'] }, /--label: "env=no spaces": /],
     [{ secret: 'Not_A_Name' }, /--secret: "Not_A_Name": /],
   ])('refuses %o in words, and issues nothing', async (wrong, words) => {
-    const { api, issue, made, issued } = parent();
-    await expect(enroll(api, { ...asked, ...wrong }, issue)).rejects.toThrow(words);
+    const { api, issue, warn, made, issued } = parent();
+    await expect(enroll(api, { ...asked, ...wrong }, issue, warn)).rejects.toThrow(words);
     expect([made.size, issued]).toEqual([0, []]);
+  });
+});
+
+describe('banyan enroll under siblings', () => {
+  const silent = 'silent';
+  const node = '/apis/mesh.banyan.io/v1alpha1/nodes/eu.paris.store-17';
+  const place = (kind: string): KubeObject => ({
+    ...known,
+    kind,
+    metadata: { name: 'store-17', labels: { env: 'prod' }, uid: 'u-1', resourceVersion: '7' },
+    spec: kind === 'SyncTarget' ? { unschedulable: true } : {},
+    status: { display: 'seen' },
+  });
+  const whole = { [target]: place('SyncTarget'), [location]: place('Location') };
+  /** What each sibling has; those that are silent do not answer. */
+  const siblings = (...there: (Readonly<Record<string, KubeObject>> | typeof silent)[]) => {
+    const made = new Map<string, KubeObject>();
+    const warned: string[] = [];
+    const issued: string[] = [];
+    const contexts = there.map((_, i) => (i === 0 ? 'node/eu:paris' : `node/eu:paris~${i}`));
+    const at = (context: string) => {
+      const shown = there[contexts.indexOf(context)];
+      if (shown === silent) throw new BanyanError('Unavailable', `${context} does not answer`);
+      return shown;
+    };
+    const api = {
+      contexts: () => ['node/center', 'node/eu', 'node/eu~1', ...contexts, 'node/eu:paris:deep'],
+      get: async (context: string, what: string) => at(context)?.[what],
+      apply: async (context: string, what: string, object: KubeObject) => {
+        at(context);
+        made.set(`${context} ${what}`, object);
+        return object;
+      },
+    };
+    const issue = async (agent: string) => {
+      issued.push(agent);
+      return { caPem: 'authority', certPem: `certificate of ${agent}`, keyPem: 'key' };
+    };
+    const run = (again = false) => enroll(api, { ...asked, again }, issue, (line) => warned.push(line));
+    return { made, warned, issued, run };
+  };
+
+  it('admits the agent at each of them', async () => {
+    const { made, warned, issued, run } = siblings({}, {});
+    expect(await run()).toContain(`certificate of ${path}`);
+    const places = ['node/eu:paris', 'node/eu:paris~1'].flatMap((at) => [`${at} ${target}`, `${at} ${location}`]);
+    expect([[...made.keys()], warned, issued]).toEqual([places, [], [path]]);
+  });
+
+  it('says which ones did not answer, and what to do when they do', async () => {
+    const { made, warned, run } = siblings(silent, {});
+    await run();
+    expect([...made.keys()]).toEqual([`node/eu:paris~1 ${target}`, `node/eu:paris~1 ${location}`]);
+    expect(warned).toEqual([
+      "eu:paris:store-17 is not admitted at node/eu:paris, and can't fail over to it (node/eu:paris does not answer); when it answers: banyan enroll eu:paris:store-17 --again",
+    ]);
+    const none = siblings(silent, silent);
+    await expect(none.run()).rejects.toThrow(/node\/eu:paris~1 does not answer/);
+    expect(none.issued).toEqual([]);
+  });
+
+  it('admits it again where it is missing, as the other one has it now, and leaves what is there', async () => {
+    const { made, run } = siblings({}, whole);
+    expect(await run(true)).toContain(`certificate of ${path}`);
+    const metadata = { name: 'store-17', labels: { env: 'prod' } };
+    expect(Object.fromEntries(made)).toEqual({
+      [`node/eu:paris ${target}`]: { ...known, metadata, spec: { unschedulable: true } },
+      [`node/eu:paris ${location}`]: { ...known, kind: 'Location', metadata, spec: {} },
+    });
+    const half = siblings({ [target]: place('SyncTarget') }, whole);
+    await half.run(true);
+    expect([...half.made.keys()]).toEqual([`node/eu:paris ${location}`]);
+  });
+
+  it('refuses a name that any of them has', async () => {
+    for (const there of [whole, { [node]: known }]) {
+      const { made, issued, run } = siblings({}, there);
+      await expect(run()).rejects.toThrow(/is taken at node\/eu:paris~1/);
+      expect([made.size, issued]).toEqual([0, []]);
+    }
+    await expect(siblings({}, silent).run(true)).rejects.toThrow(
+      `there is no "${path}" at node/eu:paris (node/eu:paris~1 can't be asked)`,
+    );
   });
 });

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { ApiClient } from '../../../../center/cli/api-client.ts';
 import { formatTree, treeRows } from '../../../../center/cli/tree.ts';
 import { timestamp } from '../../../../core/object/conditions.ts';
@@ -89,4 +89,52 @@ it('shows what hangs below siblings once, as the one sees it to which it is atta
     ['eu~1', 'Relay', 'Connected'],
   ]);
   expect(shown.join('\n')).toContain('WaitsForParent: takes nothing from this parent since noon');
+});
+
+describe('from a path downwards', () => {
+  const agent = (state: string) => ({
+    ...node('eu:till', { session: { state } }),
+    spec: { path: 'eu:till', role: 'Agent' },
+  });
+  const tree = (root: string, shown: Record<string, KubeObject[] | undefined>) => {
+    const list = (context: string) => {
+      const nodes = shown[context];
+      return nodes ? Promise.resolve(nodes) : Promise.reject(new Error('no answer'));
+    };
+    return treeRows({ contexts: () => [...Object.keys(shown), 'mailbox/eu:till'], list }, root);
+  };
+  const lean = (rows: readonly { path: string; session: string }[]) => rows.map(({ path, session }) => [path, session]);
+
+  it('shows an agent, as the sibling to which it is attached does', async () => {
+    const eu = { 'node/center': [node('', {}), node('eu', {})], 'node/eu': [node('eu', {}), agent('Disconnected')] };
+    const rows = await tree('eu:till', { ...eu, 'node/eu~1': [node('eu', {}), agent('Connected')] });
+    expect(formatTree(rows, nowMs).split('\n')).toEqual([
+      expect.stringMatching(/^NODE /),
+      expect.stringMatching(/^till +Agent +Connected/),
+    ]);
+  });
+
+  it("shows a relay with its siblings and its parent's word on them, and nothing that is above or beside it", async () => {
+    const connected = { session: { state: 'Connected' } };
+    const center = [node('', {}), node('eu', connected), node('eu~1', connected), node('us', {})];
+    const rows = await tree('eu', {
+      'node/center': center,
+      'node/eu': [node('eu', {}), agent('Connected')],
+      'node/eu~1': [node('eu', {})],
+      'node/us': [node('us', {})],
+    });
+    expect(lean(rows)).toEqual([
+      ['eu', 'Connected'],
+      ['eu:till', 'Connected'],
+      ['eu~1', 'Connected'],
+    ]);
+  });
+
+  it('says of an agent whose parent is silent that this is so, and of one that nobody knows that there is none', async () => {
+    expect(lean(await tree('eu:till', { 'node/eu': undefined }))).toEqual([
+      ['eu:till', 'unknown: node/eu is unreachable: no answer'],
+    ]);
+    await expect(tree('eu:none', { 'node/eu': [node('eu', {})] })).rejects.toThrow(/there is no node "eu:none"/);
+    await expect(tree('us:till', { 'node/eu': [node('eu', {})] })).rejects.toThrow(/there is no node "us:till"/);
+  });
 });

@@ -12,6 +12,11 @@ async function pass(pair: SessionPair, ms: number, stepMs: number): Promise<void
   }
 }
 
+/** Frames in their order. */
+function said(pair: SessionPair): string[] {
+  return pair.frames.map(({ from, frame }) => `${from}: ${frame.frame?.$case}`);
+}
+
 describe('a session on a link whose certificates expire', () => {
   it('ends when the first of them does, on either side, with the reason in words', async () => {
     const pair = new SessionPair();
@@ -39,6 +44,31 @@ describe('a session on a link whose certificates expire', () => {
     await pair.run(100);
     expect(pair.said.filter((line) => line === 'child: connected')).toHaveLength(2);
     expect(pair.held()).toEqual({ 'p/center.a/x': 'one', 'p/center.a/y': 'two' });
+  });
+
+  it('does not begin when one of them has ended before the welcome could be sent', async () => {
+    const pair = new SessionPair();
+    pair.put('p/center.a/x', 'one');
+    pair.expiry = { atMs: pair.clock.wallMs() + 1, words };
+    pair.child.session.start();
+    await pair.run(100);
+    expect(said(pair).slice(0, 2)).toEqual(['child: hello', 'parent: retry']);
+    expect(pair.said).toEqual([`child: unreached, expired: ${words}`]);
+    expect(pair.parent.sessions.ends.refused.get('expired')).toBe(1);
+  });
+
+  it('does not begin when one of them has ended while the welcome was on its way', async () => {
+    const pair = new SessionPair();
+    pair.put('p/center.a/x', 'one');
+    pair.expiry = { atMs: pair.clock.wallMs() + 3, words };
+    pair.child.session.start();
+    await pair.run(10);
+    const ofChild = said(pair).filter((line) => line.startsWith('child'));
+    expect(ofChild.slice(0, 2)).toEqual(['child: hello', 'child: goodbye']);
+    expect(said(pair)[1]).toBe('parent: welcome');
+    expect(pair.said).toContain(`child: unreached, ${words}`);
+    expect(pair.said).not.toContain('child: connected');
+    expect(pair.child.session.ends.refused.get('expired')).toBe(1);
   });
 
   it('outlives no certificate that ends long after, though timers reach less far', async () => {

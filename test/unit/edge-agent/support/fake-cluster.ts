@@ -7,10 +7,12 @@ import type {
   ClusterDescription,
   ClusterEvent,
   ServedResource,
+  WatchOptions,
 } from '../../../../edge-agent/cluster/cluster.ts';
 
 interface Listener {
   readonly resource: string;
+  readonly metadataOnly: boolean;
   readonly on: (event: ClusterEvent) => void;
 }
 
@@ -103,12 +105,20 @@ export class FakeCluster implements Cluster {
     });
   }
 
-  watch(resource: GroupResource, events: { on(event: ClusterEvent): void; synced(): void }): () => void {
+  watch(
+    resource: GroupResource,
+    events: { on(event: ClusterEvent): void; synced(): void },
+    { metadataOnly = false }: WatchOptions = {},
+  ): () => void {
     const prefix = `${resource.group}/${resource.resource}/`;
     if (this.silent.has(prefix.slice(0, -1))) return () => {};
-    const listener = { resource: prefix, on: events.on.bind(events) };
+    const on = ({ type, key, object }: ClusterEvent) => {
+      const { apiVersion, kind, metadata } = object;
+      events.on({ type, key, object: metadataOnly ? { apiVersion, kind, metadata } : object });
+    };
+    const listener = { resource: prefix, metadataOnly, on };
     for (const [key, object] of this.objects) {
-      if (key.startsWith(prefix)) events.on({ type: 'ADDED', key: parse(key), object: structuredClone(object) });
+      if (key.startsWith(prefix)) on({ type: 'ADDED', key: parse(key), object: structuredClone(object) });
     }
     events.synced();
     this.#listeners.add(listener);
@@ -155,6 +165,12 @@ export class FakeCluster implements Cluster {
 
   watched(): string[] {
     return [...this.#listeners].map((listener) => listener.resource.slice(0, -1)).sort();
+  }
+
+  /** Those of them that are watched without bodies. */
+  watchedBare(): string[] {
+    const bare = [...this.#listeners].filter(({ metadataOnly }) => metadataOnly);
+    return bare.map((listener) => listener.resource.slice(0, -1)).sort();
   }
 
   #store(key: string, object: KubeObject): KubeObject {

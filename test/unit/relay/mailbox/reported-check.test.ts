@@ -11,7 +11,7 @@ function check(key: string, { attributes = {}, body = '' }: { attributes?: unkno
   const after = { key, attributes: Buffer.isBuffer(attributes) ? attributes : bytes(attributes), body: bytes(body) };
   return () => {
     checkSpeaker('eu:paris', { key });
-    const flaw = reportedFlaw(after);
+    const flaw = reportedFlaw({ path: 'eu:paris', role: 'relay' }, after);
     if (flaw) throw new Error(flaw.reason);
   };
 }
@@ -47,6 +47,12 @@ describe('what a child says', () => {
     expect(check('state/center.retail//configmaps/shop/till', { attributes: { desired: 1 } })).toThrow(/applied: /);
     expect(check('gone/center.retail/shop', { attributes: { asked: -1 } })).toThrow(/asked: /);
     expect(check('node/eu:paris', { attributes: { role: 'king', version: '1' } })).toThrow(/role: /);
+    const agent = { role: 'agent', version: '1' };
+    expect(check('node/eu:paris', { attributes: { ...agent, nodes: -1 } })).toThrow(/nodes: /);
+    expect(check('node/eu:paris', { attributes: { ...agent, served: ['pods'] } })).toThrow(/served.0: /);
+    expect(check('node/eu:paris', { attributes: { ...agent, served: Array(501).fill('/pods:v1') } })).toThrow(
+      /served: /,
+    );
     const state = { desired: 1, applied: true, available: false };
     expect(check('state/center.retail//configmaps/shop/till', { attributes: state, body: '{"a":' })).toThrow(
       'the status of state/center.retail//configmaps/shop/till that is no JSON',

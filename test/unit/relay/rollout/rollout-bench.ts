@@ -70,7 +70,7 @@ class BenchNode {
 
   restart(): void {
     this.exposures?.stop();
-    this.mailboxes = new Mailboxes(this.store, this.#random, `boot-${this.#boots++}`);
+    this.mailboxes = new Mailboxes(this.store, this.#random, `boot-${this.#boots++}`, '');
     this.placements = new Placements();
     this.#children = new Map(this.known);
     this.exposures = new Exposures({

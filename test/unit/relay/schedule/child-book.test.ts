@@ -70,7 +70,7 @@ describe('the children of a node', () => {
       counting: { isSibling: false, counts: () => true },
       toldLabels: () => undefined,
       inventory,
-      mailboxes: new Mailboxes(store, random, 'boot'),
+      mailboxes: new Mailboxes(store, random, 'boot', ''),
       outbox,
       clock,
       write: (act: (t: Transaction) => void) => store.write(act),

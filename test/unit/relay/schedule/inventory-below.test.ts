@@ -33,7 +33,7 @@ describe('inventory on its way down', () => {
   });
 
   function start(path = 'eu'): void {
-    mailboxes = new Mailboxes(store, new SeededRandom(1), 'boot');
+    mailboxes = new Mailboxes(store, new SeededRandom(1), 'boot', path);
     wrote = [];
     below = new InventoryBelow({
       path,

@@ -1,12 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
-import {
-  encodeLabelSummary,
-  type LabelSummary,
-  mergeLabelSummaries,
-  summaryOfAgent,
-} from '../../../../core/match/label-summary.ts';
+import { encodeLabelSummary, type LabelSummary } from '../../../../core/match/label-summary.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
@@ -15,9 +10,8 @@ import type { Transaction } from '../../../../core/store/store.ts';
 import { attributesOf, labelsKey, matchedKey } from '../../../../core/wire/entries.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { MatchedLabels } from '../../../../relay/schedule/matched-labels.ts';
+import { sites } from './sites.ts';
 
-const sites = (...names: string[]): LabelSummary =>
-  mergeLabelSummaries(names.map((site) => summaryOfAgent([{ labels: { site } }])));
 const body = new Uint8Array(0);
 
 describe('labels that the tree above has worked off', () => {
@@ -33,7 +27,7 @@ describe('labels that the tree above has worked off', () => {
   beforeEach(() => {
     store = new MemoryStore();
     revision = 0;
-    mailboxes = new Mailboxes(store, random, 'boot');
+    mailboxes = new Mailboxes(store, random, 'boot', '');
     store.write((t) => {
       upstream = FeedConsumer.open(t, { name: 'upstream' });
       outbox = FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random });

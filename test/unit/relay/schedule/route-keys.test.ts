@@ -107,6 +107,19 @@ describe('what has changed of a child', () => {
     }
   });
 
+  it('is also which places a relay counts, since it has siblings', () => {
+    const [one, two] = [at({ env: 'prod' }), at({ env: 'test' })];
+    const all = relayOf([[one], [two]], false);
+    const labelsOf = (of: readonly Full[]) => relayOf([of], false).labels!;
+    const counts = (...of: Full[]): Child => ({
+      ...all,
+      counted: mergeLabelSummaries(of.map((each) => labelsOf([each]))),
+    });
+    expect(changedKeys(all, counts(one, two))).toEqual(new Set());
+    expect(changedKeys(all, counts(one))).toBe('all');
+    expect(changedKeys(counts(one), counts(two))).toEqual(new Set(['labels/env', 'labels/*']));
+  });
+
   it('is every key of the sets where values have changed places between them', () => {
     const sets = (...pairs: [string, string][]) =>
       relayOf(

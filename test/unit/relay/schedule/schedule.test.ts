@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { hash128 } from '../../../../core/object/hash.ts';
 import { storedContents } from '../../core/feed/feed-support.ts';
 import { idOf, mapKey, ScheduleBench, selecting } from '../support/schedule-bench.ts';
 
@@ -251,6 +252,34 @@ describe('a scheduler', () => {
     bench.placement('p', selecting('paris'));
     bench.settle();
     expect(bench.mailbox('paris')).toEqual(['o/a', 't/p']);
+  });
+
+  it('takes a placement away as of the write that deleted it: a child may have what this mailbox never had', () => {
+    const keys = [`t/${idOf('p')}`, `u/${idOf('p')}`];
+    bench.placement('p', selecting('paris', 'tokyo'));
+    bench.rules('p', 'x');
+    bench.settle();
+    bench.rules('p', 'y');
+    bench.target('p');
+    const newest = bench.store.read((reader) => bench.table.get(reader, hash128(keys[0]!))!.originRevision);
+    bench.removePlacement('p');
+    bench.settle();
+    const deleted = [...keys.map((key) => ['paris', key] as const), ['asia', keys[0]!], ['asia', `p/${idOf('p')}`]];
+    for (const [child, key] of deleted) expect(bench.originRevision(child!, key!)).toBeGreaterThan(newest);
+    expect([bench.mailbox('asia'), bench.mailbox('paris')]).toEqual([[], []]);
+  });
+
+  it('takes away what a placement wanted reported as of the write that did', () => {
+    bench.placement('p', selecting('paris'));
+    bench.rules('p', 'x');
+    bench.settle();
+    bench.rules('p', 'y');
+    const key = `u/${idOf('p')}`;
+    const newest = bench.store.read((reader) => bench.table.get(reader, hash128(key))!.originRevision);
+    bench.rules('p', undefined);
+    bench.settle();
+    expect(bench.originRevision('paris', key)).toBeGreaterThan(newest);
+    expect(bench.mailbox('paris')).toEqual(['t/p']);
   });
 
   it('does nothing when nothing is dirty', () => {

@@ -1,20 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
-import {
-  decodeLabelSummary,
-  type LabelSummary,
-  mergeLabelSummaries,
-  summaryOfAgent,
-} from '../../../../core/match/label-summary.ts';
+import { decodeLabelSummary, type LabelSummary } from '../../../../core/match/label-summary.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { labelsKey } from '../../../../core/wire/entries.ts';
 import { narrowingDelayMs, ToldLabels } from '../../../../relay/schedule/told-labels.ts';
-
-const sites = (...names: string[]): LabelSummary =>
-  mergeLabelSummaries(names.map((site) => summaryOfAgent([{ labels: { site } }])));
+import { sites } from './sites.ts';
 
 describe('the label summary that a parent is told', () => {
   const random = new SeededRandom(1);

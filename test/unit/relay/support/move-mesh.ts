@@ -76,7 +76,7 @@ export class MeshRelay {
     const bootNonce = `boot-${this.path}-${this.#boots++}`;
     this.#isIdle = false;
     this.#mover?.stop();
-    this.#mailboxes = new Mailboxes(store, this.#random, bootNonce);
+    this.#mailboxes = new Mailboxes(store, this.#random, bootNonce, this.path);
     store.write((t) => {
       this.#upstream = FeedConsumer.open(t, { name: 'upstream' });
       this.#outbox = FeedProducer.open(t, { name: 'outbox', bootNonce, random: this.#random });

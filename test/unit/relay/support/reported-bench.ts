@@ -65,7 +65,7 @@ export class ReportedBench {
   constructor(path: string) {
     this.#path = path;
     const random = new SeededRandom(1);
-    this.mailboxes = new Mailboxes(this.store, random, 'boot');
+    this.mailboxes = new Mailboxes(this.store, random, 'boot', path);
     this.outbox = this.store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'boot', random }));
   }
 

@@ -67,7 +67,7 @@ export class ScheduleBench {
 
   /** A start of the process: everything in memory anew from the store. */
   restart(): void {
-    this.#mailboxes = new Mailboxes(this.store, this.#random, `boot-${this.#revision}`);
+    this.#mailboxes = new Mailboxes(this.store, this.#random, `boot-${this.#revision}`, '');
     const present = [...this.#known.values()].filter(({ name }) => this.#mailboxes.get(name));
     this.children = new Map(present.map((child) => [child.name, child]));
     this.placements = new Placements();

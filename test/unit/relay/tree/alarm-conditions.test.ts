@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { alarmConditions } from '../../../../relay/tree/alarm-conditions.ts';
+import { alarmConditions, incompleteCondition } from '../../../../relay/tree/alarm-conditions.ts';
 
 const on = (alarms: Parameters<typeof alarmConditions>[0]) =>
   alarmConditions(alarms).flatMap(({ type, status, message }) => (status === 'True' ? [`${type}: ${message}`] : []));
@@ -42,4 +42,14 @@ it('a cluster that its agent can not use says why, whatever the agent makes of t
   );
   expect(reasons).toEqual(['Unauthorized', 'Unknown', 'Unknown', 'Unknown']);
   expect(on({})).toEqual([]);
+});
+
+it('an agent that may not learn all of its cluster says what is missing', () => {
+  expect(incompleteCondition({ reason: 'Forbidden', message: 'nodes are not counted' })).toMatchObject({
+    type: 'DescriptionIncomplete',
+    status: 'True',
+    reason: 'Forbidden',
+    message: 'nodes are not counted',
+  });
+  expect(incompleteCondition(undefined)).toMatchObject({ status: 'False' });
 });

@@ -11,8 +11,12 @@ import { SiblingGroups } from '../../../../relay/tree/sibling-groups.ts';
 
 /** The parent of two siblings that are both connected. */
 class Parent {
+  /** Told that what they add is to be looked at again, in order. */
+  readonly changed: string[] = [];
+  readonly clock = new VirtualClock();
+  readonly #away = new Set<string>();
   readonly #store = new MemoryStore();
-  readonly #mailboxes = new Mailboxes(this.#store, new SeededRandom(1), 'boot');
+  readonly #mailboxes = new Mailboxes(this.#store, new SeededRandom(1), 'boot', '');
   #groups = this.#made();
   readonly #cursors = new Map<string, number>();
 
@@ -24,11 +28,11 @@ class Parent {
 
   #made(): SiblingGroups {
     return new SiblingGroups({
-      clock: new VirtualClock(),
+      clock: this.clock,
       mailboxes: this.#mailboxes,
       wrote() {},
-      changed() {},
-      isConnected: () => true,
+      changed: (siblings) => this.changed.push(...siblings),
+      isConnected: (sibling) => !this.#away.has(sibling),
       write: (act) => this.#store.write(act),
     });
   }
@@ -53,6 +57,27 @@ class Parent {
     this.#store.write((t) => {
       this.#groups.pass(t, sibling, this.#mailboxes.get(sibling)!.consumer.apply(t, batch));
     });
+  }
+
+  /** In the middle of a reconciliation, or at its end. */
+  reconciles(sibling: string, isDone = false): void {
+    const { consumer } = this.#mailboxes.get(sibling)!;
+    const cursor = this.#cursors.get(sibling) ?? 0;
+    const at = isDone ? { incarnation: 'i0', cursor, seenHead: cursor } : { incarnation: '', cursor: 0, seenHead: 0 };
+    this.#store.write((t) => {
+      consumer.setResume(t, { epoch: 'e0', ...at });
+      this.#groups.pass(t, sibling, []);
+    });
+  }
+
+  /** Whose share of the sums stays as it was. */
+  get frozen(): string[] {
+    return ['eu', 'eu~1'].filter((sibling) => this.#groups.isFrozen(sibling));
+  }
+
+  leaves(sibling: string): void {
+    this.#away.add(sibling);
+    this.#groups.connectionChanged(sibling, false);
   }
 
   restart(): void {
@@ -126,5 +151,39 @@ describe('what the parent of siblings tells them', () => {
     expect(parent.nearest('till')).toEqual(['eu~1', 'eu']);
     parent.restart();
     expect(parent.nearest('till')).toEqual(['eu~1', 'eu']);
+  });
+
+  it('counts as it was while the feed of a sibling is reconciled, and anew at the end: its rows are of two histories', () => {
+    const parent = new Parent();
+    parent.says('eu', attachKey('till'), { sequence: 5, role: 'agent' });
+    expect(parent.frozen).toEqual([]);
+    parent.reconciles('eu');
+    parent.reconciles('eu');
+    expect({ frozen: parent.frozen, changed: parent.changed }).toEqual({ frozen: ['eu'], changed: [] });
+    parent.reconciles('eu', true);
+    expect({ frozen: parent.frozen, changed: parent.changed }).toEqual({ frozen: [], changed: ['eu'] });
+  });
+
+  it('counts anew after 10 s of a reconciliation that does not end', () => {
+    const parent = new Parent();
+    parent.says('eu', attachKey('till'), { sequence: 5, role: 'agent' });
+    parent.reconciles('eu');
+    parent.clock.advance(9_999);
+    parent.reconciles('eu');
+    expect({ frozen: parent.frozen, changed: parent.changed }).toEqual({ frozen: ['eu'], changed: [] });
+    parent.clock.advance(1);
+    parent.reconciles('eu');
+    expect({ frozen: parent.frozen, changed: parent.changed }).toEqual({ frozen: [], changed: ['eu'] });
+  });
+
+  it('does not count as it was once the sibling that is reconciled has to hear first what was decided without it', () => {
+    const parent = new Parent();
+    parent.says('eu', attachKey('till'), { sequence: 5, role: 'agent' });
+    parent.reconciles('eu');
+    parent.leaves('eu');
+    parent.says('eu~1', attachKey('till'), { sequence: 6, role: 'agent' });
+    parent.says('eu~1', 'siblings', { term: 2 });
+    expect(parent.told('till')[1]).toMatchObject({ owner: 1, granted: true });
+    expect(parent.frozen).toEqual([]);
   });
 });

@@ -31,7 +31,8 @@ function secondSibling() {
     told: () => {},
   });
   let revision = 0;
-  const hear = (rows: Readonly<Record<string, OwnerAttributes | SiblingsAttributes>>) => {
+  /** `more`: so many revisions lie behind the batch. */
+  const hear = (rows: Readonly<Record<string, OwnerAttributes | SiblingsAttributes>>, more = 0) => {
     const from = revision;
     const entries = Object.entries(rows).map(([key, row]) => ({
       keyHash: hash128(key),
@@ -39,7 +40,8 @@ function secondSibling() {
       originRevision: 0,
       content: { key, attributes: text(JSON.stringify(row)), body: new Uint8Array(0) },
     }));
-    const batch = { entries, from, to: revision, head: revision, epoch: 'e0', incarnation: 'i0' };
+    if (entries.length === 0) revision++;
+    const batch = { entries, from, to: revision, head: revision + more, epoch: 'e0', incarnation: 'i0' };
     store.write((t) => place.fromAbove(t, upstream.apply(t, batch)));
   };
   const said = () =>
@@ -56,6 +58,17 @@ describe('one of several siblings', () => {
     hear({ [ownerKey('shop')]: { owner: 0, granted: true, sequence: 5 }, [siblingsKey]: { term: 3, lead: 1 } });
     expect(said()).toBe(3);
     expect(retold).toEqual([[]]);
+  });
+
+  it('says no term before all has come that was decided by then: what was rewritten since lies behind it', () => {
+    const { hear, said } = secondSibling();
+    hear({ [siblingsKey]: { term: 3, lead: 1 } }, 2);
+    expect(said()).toBeUndefined();
+    hear({ [ownerKey('shop')]: { owner: 0, granted: true, sequence: 5 } }, 1);
+    expect(said()).toBeUndefined();
+    // The last of them were superseded or purged: an empty batch.
+    hear({});
+    expect(said()).toBe(3);
   });
 
   it('tells of a child that is granted to it under a term that it has said before', () => {

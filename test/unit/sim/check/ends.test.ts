@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { noteHeldRows } from '../../../../core/feed/deletions.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
 import { gap } from '../../../sim/check/ends.ts';
 import type { PlannedNode } from '../../../sim/plan/tree.ts';
 import { WrittenWorld } from '../written.ts';
@@ -19,12 +21,25 @@ function room(...sent: string[]) {
   written.put('a', 'upstream', { key }, ...sent.map((one) => ({ key: one })));
   const [center, agent] = [written.host(''), written.host('a')];
   const found = () => gap({ host: center, table: 'mailbox/a' }, { host: agent, table: 'upstream' }, agent.rows, 100);
-  return { found };
+  const removed = () => written.bury('', 'mailbox/a', key, 50);
+  const held = () =>
+    written.write('a', (t) => {
+      noteHeldRows(t, LocalTable.open(t, 'upstream').id, [{ keyHash: hash128(key), key }], 0);
+    });
+  return { found, removed, held };
 }
 
 describe('the gap between two ends of a feed', () => {
   it('is what the consumer has and its producer has not', () => {
     expect(room().found()).toBe(`${key} is there, and its producer has none`);
+  });
+
+  it('is what the producer has removed and the consumer still has, unless it holds it', () => {
+    const { found, removed, held } = room();
+    removed();
+    expect(found()).toMatch(/was removed at revision 50 and is still there/);
+    held();
+    expect(found()).toBeUndefined();
   });
 
   it('is not what the producer has told the consumer to keep', () => {

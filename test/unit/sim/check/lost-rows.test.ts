@@ -38,6 +38,15 @@ describe('an object of an origin that was put back', () => {
     expect(taken({ [key]: object(5, 'here'), [p('here')]: placement(9, 'prod') }, told)).toBe(false);
   });
 
+  it('may be missing where its Namespace may', () => {
+    const namespace = `o/${source}//namespaces//w`;
+    const placements = { [p('here')]: placement(3, 'prod'), [p('there')]: placement(4, 'test') };
+    const told = { [key]: object(5, 'here'), [namespace]: object(5, 'here', 'there'), ...placements };
+    expect(taken({ ...told, [namespace]: object(9, 'there') }, told)).toBe(true);
+    expect(taken({ ...told, [namespace]: object(9, 'here') }, told)).toBe(false);
+    expect(taken({ ...told, [namespace]: object(4, 'there') }, told)).toBe(false);
+  });
+
   it('may not be missing where nothing below is newer than its origin', () => {
     const told = { [key]: object(5, 'here'), [p('here')]: placement(3, 'prod') };
     expect(taken(told, told)).toBe(false);

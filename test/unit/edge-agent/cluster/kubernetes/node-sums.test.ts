@@ -1,12 +1,24 @@
 import { expect, test } from 'vitest';
 import { VirtualClock } from '../../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import type { Cluster } from '../../../../../edge-agent/cluster/cluster.ts';
-import { describeNodes, NodeSums } from '../../../../../edge-agent/cluster/kubernetes/node-sums.ts';
+import { describeNodes } from '../../../../../edge-agent/cluster/described-nodes.ts';
+import { NodeSums } from '../../../../../edge-agent/cluster/kubernetes/node-sums.ts';
 
 const node = (capacity: Record<string, string>, allocatable = capacity) => ({
   capacity,
   allocatable,
 });
+
+/** Nodes that a test tells of, and how often something else was to be described. */
+function followed() {
+  const told: { events?: Parameters<Cluster['watch']>[1]; changes: number } = { changes: 0 };
+  const watch = (events: Parameters<Cluster['watch']>[1]) => {
+    told.events = events;
+    return () => {};
+  };
+  return { sums: new NodeSums(new VirtualClock(), watch, () => told.changes++), told };
+}
 
 test('what nodes have is added up by resource, each in the units that nodes use', () => {
   const described = describeNodes([
@@ -15,13 +27,14 @@ test('what nodes have is added up by resource, each in the units that nodes use'
   ]);
   expect(described).toEqual({
     nodes: 2,
+    nodesReady: 0,
     capacity: { cpu: '6', memory: `${24 * 1024 * 1024}Ki`, pods: '220', 'example.com/gpu': '1' },
     allocatable: { cpu: '4500m', memory: `${22 * 1024 * 1024}Ki`, pods: '110' },
   });
 });
 
 test('a cluster without nodes has nothing, and what is no quantity is left out', () => {
-  expect(describeNodes([])).toEqual({ nodes: 0, capacity: {}, allocatable: {} });
+  expect(describeNodes([])).toEqual({ nodes: 0, nodesReady: 0, capacity: {}, allocatable: {} });
   expect(describeNodes([node({ cpu: 'many', pods: '1' })]).capacity).toEqual({ pods: '1' });
   expect(describeNodes([{}])).toMatchObject({ nodes: 1, capacity: {} });
 });
@@ -53,10 +66,46 @@ test('nodes are listed once and followed from then on', async () => {
   expect(watches).toBe(0);
 });
 
-test('an agent that may not list nodes says so little after a while', async () => {
+test('nodes that do not come are nothing known, and not none', async () => {
   const clock = new VirtualClock();
   const sums = new NodeSums(clock, () => () => {});
   const described = sums.described();
   clock.advance(5_000);
-  expect(await described).toEqual({ nodes: 0, capacity: {}, allocatable: {} });
+  expect(await described).toEqual({});
+});
+
+test('an agent that may not list nodes says why at once, and counts them when it may', async () => {
+  const { sums, told } = followed();
+  const described = sums.described();
+  told.events!.trouble?.(new BanyanError('Forbidden', 'nodes is forbidden'));
+  expect(await described).toEqual({});
+  expect(sums.refusal?.message).toBe('nodes is forbidden');
+  told.events!.trouble?.(undefined);
+  told.events!.synced();
+  expect([sums.refusal, await sums.described()]).toMatchObject([undefined, { nodes: 0 }]);
+  expect(told.changes).toBe(3);
+});
+
+test('a change is told of when it is one of what is described: not when a node says again how it is', async () => {
+  const { sums, told } = followed();
+  const tell = (status: 'True' | 'False', lastHeartbeatTime: string) =>
+    told.events!.on({
+      type: 'MODIFIED',
+      key: { group: '', resource: 'nodes', namespace: '', name: 'a' },
+      object: {
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name: 'a' },
+        status: { conditions: [{ type: 'Ready', status, lastHeartbeatTime }] },
+      },
+    });
+  const first = sums.described();
+  tell('True', '10:00');
+  told.events!.synced();
+  expect(await first).toMatchObject({ nodes: 1, nodesReady: 1 });
+  told.changes = 0;
+  tell('True', '10:05');
+  expect(told.changes).toBe(0);
+  tell('False', '10:10');
+  expect([told.changes, await sums.described()]).toMatchObject([1, { nodes: 1, nodesReady: 0 }]);
 });

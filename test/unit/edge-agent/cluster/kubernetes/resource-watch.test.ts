@@ -20,7 +20,10 @@ const change = (type: string, name: string, resourceVersion: string, uid?: strin
 class Served {
   readonly clock = new VirtualClock();
   readonly asked: string[] = [];
+  readonly accepted: (string | undefined)[] = [];
   readonly seen: string[] = [];
+  readonly kinds = new Set<string>();
+  trouble: (error: BanyanError | undefined) => void = () => {};
   readonly #pages: unknown[];
   #watch: PassThrough | undefined;
 
@@ -28,26 +31,39 @@ class Served {
     this.#pages = pages;
   }
 
-  begin(): ResourceWatch {
+  begin(options: Pick<WatchPorts, 'metadataOnly'> = {}): ResourceWatch {
     const client = {
-      json: async ({ query = {} }: { query?: Readonly<Record<string, string>> }) => {
+      json: async ({ query = {}, accept }: { query?: Readonly<Record<string, string>>; accept?: string }) => {
+        this.accepted.push(accept);
         this.asked.push(`list ${query.continue ?? ''}`.trim());
         const page = this.#pages.shift();
         if (page instanceof Error) throw page;
         return page;
       },
-      stream: async ({ query = {} }: { query?: Readonly<Record<string, string>> }) => {
+      stream: async ({ query = {}, accept }: { query?: Readonly<Record<string, string>>; accept?: string }) => {
+        this.accepted.push(accept);
         this.asked.push(`watch from ${query.resourceVersion}`);
         this.#watch = Object.assign(new PassThrough(), { setTimeout: () => {} });
         return this.#watch;
       },
     } as unknown as WatchPorts['client'];
     return new ResourceWatch(
-      { client, clock: this.clock, random: new SeededRandom(1), logger: silentLogger, resourceOf: async () => served },
+      {
+        ...options,
+        client,
+        clock: this.clock,
+        random: new SeededRandom(1),
+        logger: silentLogger,
+        resourceOf: async () => served,
+      },
       configMaps,
       {
-        on: ({ type, key, object }) => void this.seen.push(`${type} ${key.name} ${object.metadata.uid}`),
+        on: ({ type, key, object }) => {
+          this.kinds.add(`${object.apiVersion} ${object.kind}`);
+          this.seen.push(`${type} ${key.name} ${object.metadata.uid}`);
+        },
         synced: () => void this.seen.push('synced'),
+        trouble: (error) => this.trouble(error),
       },
     );
   }
@@ -148,4 +164,34 @@ test('nothing is told after it was stopped', async () => {
   await server.settle();
   expect(server.seen).toEqual(['synced']);
   expect(server.asked).toEqual(['list', 'watch from 10']);
+});
+
+test('of metadata alone nothing else is asked for, and objects have their own kind all the same', async () => {
+  const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
+  const watch = server.begin({ metadataOnly: true });
+  const bare = { apiVersion: 'meta.k8s.io/v1', kind: 'PartialObjectMetadata', ...item('a', '11') };
+  await server.tell({ type: 'MODIFIED', object: bare });
+  expect(server.accepted).toEqual([
+    expect.stringContaining('as=PartialObjectMetadataList;'),
+    expect.stringContaining('as=PartialObjectMetadata;'),
+  ]);
+  expect(server.seen).toEqual(['ADDED a uid-a', 'synced', 'MODIFIED a uid-a']);
+  expect([...server.kinds]).toEqual(['v1 ConfigMap']);
+  watch.stop();
+});
+
+test('why it can not be watched is told, and that it can again', async () => {
+  const told: (string | undefined)[] = [];
+  const server = new Served(new BanyanError('Forbidden', 'may not list'), {
+    metadata: { resourceVersion: '5' },
+    items: [],
+  });
+  server.trouble = (error) => void told.push(error?.code);
+  const watch = server.begin();
+  await server.settle();
+  expect(told).toEqual(['Forbidden']);
+  server.clock.advance(2_000);
+  await server.settle();
+  expect(told).toEqual(['Forbidden', undefined]);
+  watch.stop();
 });

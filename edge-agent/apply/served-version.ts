@@ -1,0 +1,102 @@
+/**
+ * An object in a version that the cluster does not serve, when it serves its kind in another one. An API server converts among the versions that it knows; an agent knows
+ * none. It writes another apiVersion over an object where that is all that a server would do, and says otherwise what is served (decision 0034).
+ */
+import { formatApiVersion, type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
+import type { ServedResource } from '../cluster/cluster.ts';
+
+export type InServedVersion =
+  | { readonly object: KubeObject }
+  /** In words what is served instead; undefined: nothing of that kind. */
+  | { readonly why: string | undefined };
+
+/**
+ * Versions of one kind that have the same fields, with the same defaults and the same meaning, by the conversions of Kubernetes that are empty but for the version
+ * (pkg/apis/GROUP/VERSION/zz_generated.conversion.go, conversion.go and defaults.go of each release that had both).
+ */
+const alike: readonly {
+  readonly group: string;
+  readonly kinds: readonly string[];
+  readonly versions: readonly string[];
+}[] = [
+  {
+    group: 'admissionregistration.k8s.io',
+    kinds: ['ValidatingAdmissionPolicy', 'ValidatingAdmissionPolicyBinding'],
+    versions: ['v1', 'v1beta1'],
+  },
+  {
+    group: 'apps',
+    kinds: ['ControllerRevision', 'DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet'],
+    versions: ['v1', 'v1beta2'],
+  },
+  { group: 'autoscaling', kinds: ['HorizontalPodAutoscaler'], versions: ['v2', 'v2beta2'] },
+  { group: 'batch', kinds: ['CronJob'], versions: ['v1', 'v1beta1'] },
+  { group: 'networking.k8s.io', kinds: ['IPAddress', 'IngressClass', 'ServiceCIDR'], versions: ['v1', 'v1beta1'] },
+  { group: 'node.k8s.io', kinds: ['RuntimeClass'], versions: ['v1', 'v1beta1'] },
+  { group: 'policy', kinds: ['PodDisruptionBudget'], versions: ['v1', 'v1beta1'] },
+  {
+    group: 'rbac.authorization.k8s.io',
+    kinds: ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding'],
+    versions: ['v1', 'v1beta1'],
+  },
+  { group: 'scheduling.k8s.io', kinds: ['PriorityClass'], versions: ['v1', 'v1beta1'] },
+  {
+    group: 'storage.k8s.io',
+    kinds: ['CSIStorageCapacity', 'StorageClass', 'VolumeAttributesClass'],
+    versions: ['v1', 'v1beta1'],
+  },
+];
+
+/** `definition`: the one of the kind on the cluster, if it is a custom kind. */
+export function inServedVersion(
+  object: KubeObject,
+  served: readonly ServedResource[],
+  definition: KubeObject | undefined,
+): InServedVersion {
+  const { group, version } = parseApiVersion(object.apiVersion);
+  const { kind } = object;
+  const known = served.find((one) => one.group === group && one.kind === kind);
+  if (!known) return { why: elsewhere(group, kind, served) };
+  const equal = known.versions.find((other) => isAlike(group, kind, version, other));
+  const other = equal ?? (definition && isOnlyRenamed(definition, version) ? known.versions[0] : undefined);
+  const differs = other === undefined ? undefined : meaningDiffers(object);
+  if (other !== undefined && differs === undefined)
+    return { object: { ...object, apiVersion: formatApiVersion(group, other) } };
+  const instead = known.versions.map((one) => formatApiVersion(group, one)).join(', ');
+  return {
+    why: `it serves it as ${instead}, and ${differs ?? 'their fields are not the same: only an API server that knows both can convert them'}; write the object as ${formatApiVersion(group, known.versions[0] ?? '')}`,
+  };
+}
+
+function isAlike(group: string, kind: string, version: string, other: string): boolean {
+  return alike.some(
+    (one) =>
+      one.group === group && one.kinds.includes(kind) && one.versions.includes(version) && one.versions.includes(other),
+  );
+}
+
+/** An empty selector was nobody in v1beta1 of PodDisruptionBudget, and is everybody in v1. */
+function meaningDiffers({ kind, spec }: KubeObject): string | undefined {
+  const { selector } = (spec ?? {}) as { selector?: { matchLabels?: object; matchExpressions?: unknown[] } };
+  if (kind !== 'PodDisruptionBudget' || !selector) return undefined;
+  const isEmpty =
+    Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
+  return isEmpty ? 'an empty spec.selector selects no pod in the one and every pod in the other' : undefined;
+}
+
+/** What the API server itself does for a definition with the strategy None, to whatever versions it lists. */
+function isOnlyRenamed({ spec }: KubeObject, version: string): boolean {
+  const { conversion, versions = [] } = (spec ?? {}) as {
+    conversion?: { strategy?: string };
+    versions?: readonly { name?: string }[];
+  };
+  return (conversion?.strategy ?? 'None') === 'None' && versions.some(({ name }) => name === version);
+}
+
+/** What the group `extensions` had has a group of its own today, with other fields or defaults. */
+function elsewhere(group: string, kind: string, served: readonly ServedResource[]): string | undefined {
+  const others = group === 'extensions' ? served.filter((one) => one.kind === kind) : [];
+  if (others.length === 0) return undefined;
+  const names = others.flatMap((one) => one.versions.map((version) => formatApiVersion(one.group, version)));
+  return `it serves ${names.join(', ')}, whose fields or defaults are not the same; write the object so`;
+}

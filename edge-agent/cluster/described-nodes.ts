@@ -1,0 +1,59 @@
+/** What the nodes of a cluster have together, as its SyncTarget tells. */
+import { parseQuantity } from '../../core/match/cel/quantity.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import type { ClusterDescription } from './cluster.ts';
+
+export interface NodeStatus {
+  readonly capacity?: Readonly<Record<string, string>>;
+  readonly allocatable?: Readonly<Record<string, string>>;
+  readonly isReady?: boolean;
+}
+
+export type DescribedNodes = Pick<ClusterDescription, 'nodes' | 'nodesReady' | 'capacity' | 'allocatable'>;
+
+export function sizeOf({ status }: KubeObject): NodeStatus {
+  const { capacity = {}, allocatable = {}, conditions = [] } = (status ?? {}) as NodeStatus & Conditions;
+  return { capacity, allocatable, isReady: conditions.some((one) => one.type === 'Ready' && one.status === 'True') };
+}
+
+interface Conditions {
+  readonly conditions?: readonly { readonly type?: string; readonly status?: string }[];
+}
+
+export function describeNodes(statuses: readonly NodeStatus[]): DescribedNodes {
+  return {
+    nodes: statuses.length,
+    nodesReady: statuses.filter(({ isReady }) => isReady).length,
+    capacity: sumOf(statuses.map(({ capacity = {} }) => capacity)),
+    allocatable: sumOf(statuses.map(({ allocatable = {} }) => allocatable)),
+  };
+}
+
+interface Sum {
+  nanos: bigint;
+  isBinary: boolean;
+}
+
+/** A quantity that can't be read is left out: it is some device's own. */
+function sumOf(amounts: readonly Readonly<Record<string, string>>[]): Record<string, string> {
+  const sums = new Map<string, Sum>();
+  for (const [name, text] of amounts.flatMap((each) => Object.entries(each))) {
+    const amount = parseQuantity(text);
+    if (!amount) continue;
+    const sum = sums.get(name) ?? { nanos: 0n, isBinary: false };
+    sum.nanos += amount.nanos;
+    sum.isBinary ||= text.endsWith('i');
+    sums.set(name, sum);
+  }
+  return Object.fromEntries([...sums].map(([name, sum]) => [name, formatSum(sum)]));
+}
+
+const nano = 1_000_000_000n;
+const kibi = 1024n;
+
+/** In the coarsest of the units that nodes use which loses nothing. */
+function formatSum({ nanos, isBinary }: Sum): string {
+  if (nanos % nano !== 0n) return nanos % 1_000_000n === 0n ? `${nanos / 1_000_000n}m` : `${nanos}n`;
+  const whole = nanos / nano;
+  return isBinary && whole % kibi === 0n ? `${whole / kibi}Ki` : `${whole}`;
+}

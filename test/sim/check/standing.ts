@@ -1,0 +1,37 @@
+/**
+ * Where siblings count what nobody else can: one of them is away for good, and with it a relay that attached to it last. What is below that relay nobody else
+ * knows, so what this sibling told last stands, as stale, for all of its children: also for those that are at another one by now (docs/decisions/0022).
+ */
+import { isBelow } from '../model/expected.ts';
+import type { World } from '../world.ts';
+import { Rows } from './rows.ts';
+
+/** Paths of these siblings. Who attached where is what siblings have told their parent, not what it makes of that. */
+export function standing(world: World, isCutOff: (path: string) => boolean): string[] {
+  const found = new Set<string>();
+  for (const relay of world.hosts.values()) {
+    const siblings = world.parentsOf(relay);
+    const [first] = siblings;
+    if (relay.role !== 'relay' || !first || siblings.length < 2 || isCutOff(first.path) || !isCutOff(relay.path))
+      continue;
+    const [parent] = world.parentsOf(first);
+    if (!parent) continue;
+    const heard = siblings.map(({ name }) =>
+      Rows.of(parent.rows, (rows) => rows.attributes<Attached>(`reported/${name}`, `attach/${relay.name}`)),
+    );
+    const last = Math.max(...heard.map((said) => said?.sequence ?? -1));
+    const at = siblings.find((_, i) => heard[i]?.sequence === last);
+    if (at && !world.hearsFromAbove(at)) found.add(first.path);
+  }
+  return [...found];
+}
+
+interface Attached {
+  readonly sequence: number;
+}
+
+/** How many of these places are below some of those siblings that tell `origin` of them. */
+export function standingAmong(paths: readonly string[], places: readonly string[], origin: string): number {
+  const telling = paths.filter((path) => isBelow(path, origin));
+  return places.filter((place) => telling.some((path) => isBelow(place, path))).length;
+}

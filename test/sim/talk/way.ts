@@ -1,0 +1,30 @@
+/** The nodes that bytes between two of them go through. */
+import type { World } from '../world.ts';
+
+export interface Asked {
+  readonly from: string;
+  readonly to: string;
+  readonly atMs: number;
+}
+
+/** One of them, or an end, is no product since the talk began, or was none: what comes may be of its making. */
+export function mayBeLied(world: World, { from, to, atMs }: Asked): boolean {
+  const way = wayOf(from, to);
+  return [...world.hosts.values()].some(({ path, lie, liedUntilMs }) => {
+    return way.has(path) && (lie !== undefined || liedUntilMs >= atMs);
+  });
+}
+
+/** Paths, with both ends: up to the first node that has both at or below it, and down. */
+export function wayOf(from: string, to: string): ReadonlySet<string> {
+  const [up, down] = [atAndAbove(from), atAndAbove(to)];
+  const common = up.filter((path) => down.includes(path)).length;
+  return new Set([...up.slice(common - 1), ...down.slice(common - 1)]);
+}
+
+/** From the center on. */
+function atAndAbove(path: string): string[] {
+  if (path === '') return [''];
+  const names = path.split(':');
+  return ['', ...names.map((_, i) => names.slice(0, i + 1).join(':'))];
+}

@@ -1,0 +1,21 @@
+import { expect, it } from 'vitest';
+import { pingLine } from '../../../../center/cli/ping.ts';
+
+const options = { path: 'eu:till', bytes: 0, from: 'center', timeoutSeconds: 5 };
+
+/** As a node answers, of whatever make. */
+function line(health: object): Promise<string> {
+  const answer = { path: 'eu:till', role: 'agent', version: '1', roundTripMs: 2, ...health };
+  return pingLine({ ask: <T>() => Promise.resolve(answer as T) }, options);
+}
+
+it('says that a node is ready by its own word for it, whatever stands beside', async () => {
+  expect(await line({ ready: true })).toBe('eu:till: agent 1, ready, 2.0 ms');
+  expect(await line({ ready: true, notReady: [] })).toBe('eu:till: agent 1, ready, 2.0 ms');
+  expect(await line({ ready: true, notReady: '' })).toBe('eu:till: agent 1, ready, 2.0 ms');
+});
+
+it('says why a node is not ready, where it says so itself', async () => {
+  expect(await line({ ready: false, notReady: 'waits' })).toBe('eu:till: agent 1, not ready (waits), 2.0 ms');
+  expect(await line({ ready: false })).toBe('eu:till: agent 1, not ready, 2.0 ms');
+});
