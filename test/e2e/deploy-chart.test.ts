@@ -265,8 +265,9 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       }),
     ]);
     expect(failures()[0]?.message).toContain('till');
-    // The kubeconfig of the tree names the contexts of no agent that was enrolled.
-    expect(banyan('tree', path, '--data', tree.data).out).toMatch(/^NODE .*\nrivoli +Agent +Connected/);
+    // The kubeconfig of the tree names the contexts of no agent that was enrolled. What its parent shows of it follows within a second.
+    const shown = /^NODE .*\nrivoli +Agent +Connected/;
+    await until('the tree shows it connected', () => shown.test(banyan('tree', path, '--data', tree.data).out));
     const asked = ['configmap/prices', '-n', 'shop', '--at', path, '--space', 'space/center/retail'];
     expect(banyan('why', ...asked, '--data', tree.data)).toMatchObject({
       code: 0,
@@ -275,7 +276,9 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       ),
     });
     // What it tells of the cluster needs no more than the chart gives.
-    const { status } = tree.json<{ status?: Described }>('node/eu', 'synctarget', 'rivoli') ?? {};
+    const described = () => tree.json<{ status?: Described }>('node/eu', 'synctarget', 'rivoli')?.status;
+    await until('the cluster is described', () => described()?.nodes === 2);
+    const status = described();
     expect(status).toMatchObject({ kubernetesVersion: expect.stringMatching(/^v1\./), nodes: 2 });
     expect(status?.conditions?.map(({ type }) => type)).toEqual(['Ready']);
   }, 60_000);
@@ -310,6 +313,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
 });
 
 interface Described {
+  readonly nodes?: number;
   readonly conditions?: readonly { readonly type: string }[];
 }
 
