@@ -3,6 +3,7 @@
  * is such a frame, and the generated code takes a writer, a list of pieces and three copies for it. The lengths come first, then the bytes.
  */
 import { Buffer } from 'node:buffer';
+import { bytesLength, isPlain, numberLength, putBytes, putNumber, putText, putVarint, varintLength } from './fields.ts';
 import type { Batch, Entry } from './generated/mesh.ts';
 
 /** Numbers of the fields in proto/mesh.proto with their wire types: `field << 3 | type`, in one byte below 16. */
@@ -14,8 +15,6 @@ const tags = {
 /** The second byte of a tag whose field is 16: `ahead` as a varint, `pieces` with a length (whose first byte is 0x82). */
 const field16 = 0x01;
 const piecesTag = 0x82;
-/** What a byte of a varint carries. */
-const base = 0x80;
 
 /** Of a Frame that has this batch; undefined when a number in it is none that a batch can have, about which the generated code has its own mind. */
 export function batchFrameBytes(batch: Batch): Buffer | undefined {
@@ -47,10 +46,6 @@ export function batchFrameBytes(batch: Batch): Buffer | undefined {
 function hasPlainNumbers({ feed, from, to, head, entries }: Batch): boolean {
   if (!isPlain(feed) || !isPlain(from) || !isPlain(to) || !isPlain(head)) return false;
   return entries.every(({ revision, originRevision }) => isPlain(revision) && isPlain(originRevision));
-}
-
-function isPlain(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0;
 }
 
 function batchLength({ feed, from, to, head, epoch, incarnation, ahead }: Batch, entries: readonly number[]): number {
@@ -90,53 +85,4 @@ function putEntry(bytes: Buffer, start: number, entry: Entry): number {
   if (entry.pieces.length === 0) return at;
   bytes[at] = piecesTag;
   return putBytes(bytes, at + 1, field16, entry.pieces);
-}
-
-// ------------------------------------------------------------------------------------- fields; what is 0 or empty is left out
-
-function numberLength(value: number): number {
-  return value === 0 ? 0 : 1 + varintLength(value);
-}
-
-function bytesLength(length: number): number {
-  return length === 0 ? 0 : 1 + varintLength(length) + length;
-}
-
-function putNumber(bytes: Buffer, at: number, tag: number, value: number): number {
-  if (value === 0) return at;
-  bytes[at] = tag;
-  return putVarint(bytes, at + 1, value);
-}
-
-function putBytes(bytes: Buffer, at: number, tag: number, value: Uint8Array): number {
-  if (value.length === 0) return at;
-  bytes[at] = tag;
-  const start = putVarint(bytes, at + 1, value.length);
-  bytes.set(value, start);
-  return start + value.length;
-}
-
-function putText(bytes: Buffer, at: number, tag: number, value: string): number {
-  if (value === '') return at;
-  bytes[at] = tag;
-  const start = putVarint(bytes, at + 1, Buffer.byteLength(value));
-  return start + bytes.write(value, start);
-}
-
-/** Up to 2^53, by division: the operators on bits end at 2^32. */
-function varintLength(value: number): number {
-  let length = 1;
-  for (let left = value; left >= base; left = Math.floor(left / base)) length++;
-  return length;
-}
-
-function putVarint(bytes: Buffer, start: number, value: number): number {
-  let at = start;
-  let left = value;
-  while (left >= base) {
-    bytes[at++] = (left % base) | base;
-    left = Math.floor(left / base);
-  }
-  bytes[at++] = left;
-  return at;
 }

@@ -2,6 +2,7 @@
 import { Buffer } from 'node:buffer';
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { BanyanError, describeError } from '../runtime/errors.ts';
+import { ackFrameBytes } from './ack-bytes.ts';
 import { batchFrameBytes } from './batch-bytes.ts';
 import { checkFrameBounds } from './frame-bounds.ts';
 import { Frame } from './generated/mesh.ts';
@@ -16,14 +17,20 @@ let writer = new BinaryWriter();
 
 /** Throws TooLarge. */
 export function encodeFrame(frame: Frame): Buffer {
-  const batch = frame.frame?.$case === 'batch' ? batchFrameBytes(frame.frame.value) : undefined;
-  if (batch) return checked(batch);
+  const plain = plainBytes(frame);
+  if (plain) return checked(plain);
   const own = writer;
   // A writer in which an encoding failed holds half a frame: it comes back only after a whole one.
   writer = new BinaryWriter();
   const { buffer, byteOffset, byteLength } = Frame.encode(frame, own).finish();
   if (byteLength <= writerKeepsBytes) writer = own;
   return checked(Buffer.from(buffer, byteOffset, byteLength));
+}
+
+/** Of the frames of which there are most. */
+function plainBytes({ frame }: Frame): Buffer | undefined {
+  if (frame?.$case === 'batch') return batchFrameBytes(frame.value);
+  return frame?.$case === 'ack' ? ackFrameBytes(frame.value) : undefined;
 }
 
 /** A frame of a type that this version does not know has no `frame` and is passed over by the session. Throws TooLarge and Protocol. */

@@ -1,0 +1,21 @@
+/** Frames of one acknowledgement to bytes, byte for byte as the generated code writes them: there is one for each batch. */
+import { Buffer } from 'node:buffer';
+import { bytesLength, isPlain, numberLength, putBytes, putNumber } from './fields.ts';
+import type { Ack } from './generated/mesh.ts';
+
+/** Numbers of the fields in proto/mesh.proto with their wire types. */
+const tags = { frame: 0x2a, feed: 0x08, cursor: 0x10, epoch: 0x1a } as const;
+/** The length of an acknowledgement takes one byte. */
+const lengthMax = 0x7f;
+
+/** Of a Frame that has this acknowledgement; undefined when it is none that a session sends, about which the generated code has its own mind. */
+export function ackFrameBytes({ feed, cursor, epoch }: Ack): Buffer | undefined {
+  if (!isPlain(feed) || !isPlain(cursor)) return undefined;
+  const length = numberLength(feed) + numberLength(cursor) + bytesLength(epoch.length);
+  if (length > lengthMax) return undefined;
+  const bytes = Buffer.allocUnsafe(2 + length);
+  bytes[0] = tags.frame;
+  bytes[1] = length;
+  putBytes(bytes, putNumber(bytes, putNumber(bytes, 2, tags.feed, feed), tags.cursor, cursor), tags.epoch, epoch);
+  return bytes;
+}

@@ -1,0 +1,31 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { ackFrameBytes } from '../../../../core/wire/ack-bytes.ts';
+import { type Ack, Feed, Frame } from '../../../../core/wire/generated/mesh.ts';
+
+const ack: fc.Arbitrary<Ack> = fc.record<Ack>({
+  feed: fc.constantFrom(Feed.FEED_UNSPECIFIED, Feed.FEED_DOWN, Feed.FEED_UP),
+  cursor: fc.oneof(fc.nat(300), fc.maxSafeNat()),
+  epoch: fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
+});
+const generated = (value: Ack) => Buffer.from(Frame.encode({ frame: { $case: 'ack', value } }).finish());
+
+describe('ackFrameBytes', () => {
+  it('gives the bytes that the generated code gives, for every acknowledgement', () => {
+    fc.assert(
+      fc.property(ack, (value) => {
+        expect(ackFrameBytes(value)?.toString('hex')).toBe(generated(value).toString('hex'));
+      }),
+    );
+  });
+
+  it.each([-1, 0.5, Number.NaN, 2 ** 53])('leaves one with the cursor %d to the generated code', (cursor) => {
+    expect(ackFrameBytes({ feed: Feed.FEED_DOWN, cursor, epoch: Buffer.alloc(16) })).toBeUndefined();
+  });
+
+  it('leaves one to it whose length takes more than a byte', () => {
+    const longest = { feed: Feed.FEED_DOWN, cursor: 1, epoch: Buffer.alloc(121) };
+    expect(ackFrameBytes(longest)?.equals(generated(longest))).toBe(true);
+    expect(ackFrameBytes({ ...longest, epoch: Buffer.alloc(122) })).toBeUndefined();
+  });
+});
