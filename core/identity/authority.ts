@@ -7,9 +7,12 @@ import { webcrypto } from 'node:crypto';
 import { isIP } from 'node:net';
 import * as x509 from '@peculiar/x509';
 import type { Clock } from '../runtime/clock.ts';
+import { BanyanError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
 import { hex } from '../store/bytes.ts';
 import type { PeerIdentity } from '../wire/link.ts';
+import { keyOfRequest } from './certificate-request.ts';
+import { issuerUnit } from './issuer-name.ts';
 import { spiffeId } from './peer-identity.ts';
 
 x509.cryptoProvider.set(webcrypto as Crypto);
@@ -20,6 +23,8 @@ const dayMs = 86_400_000;
 const authorityDays = 3650;
 /** A local tree has nobody who renews while it runs: `banyan up` issues anew when two thirds have passed. */
 export const leafDays = 397;
+/** What an issuer signs ends with it, so it lives twice as long: what it signs as it is made anew still has two thirds of a leaf's life. */
+const issuerDays = 2 * leafDays;
 /** Clocks of other machines may be behind. */
 const backdateMs = 3_600_000;
 
@@ -34,6 +39,9 @@ export interface Issuing {
 }
 
 export async function createAuthority(tree: string, { clock, random }: Issuing): Promise<KeyAndCertificate> {
+  if (tree.toLowerCase().includes(issuerUnit)) {
+    throw new BanyanError('Invalid', `"${tree}" is no name for a tree: ${issuerUnit} stands in names of issuers alone`);
+  }
   const keys = await generateKeys();
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serial(random),
@@ -49,6 +57,32 @@ export async function createAuthority(tree: string, { clock, random }: Issuing):
     ],
   });
   return { certPem: certificate.toString('pem'), keyPem: await exportKey(keys.privateKey) };
+}
+
+/** What a relay, or the center, signs the agents right below it with. It can sign no server, no further authority, and nobody else: issuer-name.ts. */
+export async function createIssuer(
+  authority: KeyAndCertificate,
+  of: { readonly tree: string; readonly path: string },
+  issuing: Issuing,
+): Promise<KeyAndCertificate> {
+  const keys = await generateKeys();
+  const name = spiffeId(of.tree, { path: of.path, role: of.path === '' ? 'center' : 'relay' });
+  const certPem = await sign(
+    authority,
+    {
+      subject: new x509.Name([{ OU: [{ utf8String: issuerUnit }] }, { CN: [{ utf8String: name }] }]),
+      publicKey: keys.publicKey,
+      days: issuerDays,
+      extensions: [
+        new x509.BasicConstraintsExtension(true, 0, true),
+        new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+        new x509.ExtendedKeyUsageExtension([x509.ExtendedKeyUsage.clientAuth]),
+        await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+      ],
+    },
+    issuing,
+  );
+  return { certPem, keyPem: await exportKey(keys.privateKey) };
 }
 
 /** For a node: its SPIFFE identity, and the hosts under which its API is reached. */
@@ -71,6 +105,26 @@ export function issueNode(
   );
 }
 
+/** For an agent that keeps its key to itself, on its request: it is nothing but a client, by whatever name it asks. The issuer's own certificate comes behind it. */
+export async function issueAgent(
+  issuer: KeyAndCertificate,
+  agent: { readonly tree: string; readonly path: string },
+  request: string,
+  issuing: Issuing,
+): Promise<string> {
+  const { notAfter } = new x509.X509Certificate(issuer.certPem);
+  if (notAfter.getTime() <= issuing.clock.wallMs()) {
+    const remedy = 'issue it anew, which `banyan up` does when it starts';
+    throw new BanyanError('Unavailable', `the issuer of this node expired on ${notAfter.toUTCString()}: ${remedy}`);
+  }
+  const id = spiffeId(agent.tree, { path: agent.path, role: 'agent' });
+  const publicKey = await keyOfRequest(request, agent.path, id);
+  const names = new x509.SubjectAlternativeNameExtension([{ type: 'url', value: id }]);
+  const extensions = leafExtensions([x509.ExtendedKeyUsage.clientAuth], [names]);
+  const leaf = { subject: distinguishedName(agent.path), publicKey, days: leafDays, extensions };
+  return `${await sign(issuer, leaf, issuing)}\n${issuer.certPem.trim()}\n`;
+}
+
 /** For a person or a program at the API: CN is the name, every O a group, as in Kubernetes. */
 export function issueUser(
   authority: KeyAndCertificate,
@@ -86,28 +140,50 @@ async function issue(
   subject: x509.Name,
   usages: readonly string[],
   extensions: readonly x509.Extension[],
-  { clock, random }: Issuing,
+  issuing: Issuing,
 ): Promise<KeyAndCertificate> {
   const keys = await generateKeys();
+  const leaf = { subject, publicKey: keys.publicKey, days: leafDays, extensions: leafExtensions(usages, extensions) };
+  return { certPem: await sign(authority, leaf, issuing), keyPem: await exportKey(keys.privateKey) };
+}
+
+function leafExtensions(usages: readonly string[], extensions: readonly x509.Extension[]): x509.Extension[] {
+  return [
+    new x509.BasicConstraintsExtension(false, undefined, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+    new x509.ExtendedKeyUsageExtension([...usages]),
+    ...extensions,
+  ];
+}
+
+interface ToSign {
+  readonly subject: x509.Name;
+  readonly publicKey: x509.PublicKeyType;
+  readonly days: number;
+  readonly extensions: readonly x509.Extension[];
+}
+
+/** It ends with the authority's at the latest. */
+async function sign(
+  authority: KeyAndCertificate,
+  { subject, publicKey, days, extensions }: ToSign,
+  { clock, random }: Issuing,
+): Promise<string> {
   const issuer = new x509.X509Certificate(authority.certPem);
+  const { notBefore, notAfter } = validity(clock, days);
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serial(random),
     subject,
     // As it is, not as text: Go compares the bytes of both names.
     issuer: issuer.subjectName,
-    ...validity(clock, leafDays),
+    notBefore,
+    notAfter: notAfter < issuer.notAfter ? notAfter : issuer.notAfter,
     signingAlgorithm: algorithm,
-    publicKey: keys.publicKey,
+    publicKey,
     signingKey: await importKey(authority.keyPem),
-    extensions: [
-      new x509.BasicConstraintsExtension(false, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([...usages]),
-      await x509.AuthorityKeyIdentifierExtension.create(issuer),
-      ...extensions,
-    ],
+    extensions: [...extensions, await x509.AuthorityKeyIdentifierExtension.create(issuer)],
   });
-  return { certPem: certificate.toString('pem'), keyPem: await exportKey(keys.privateKey) };
+  return certificate.toString('pem');
 }
 
 /** Typed values: a plain string would be read in the syntax of names, where quotes cut it and a leading # makes it hexadecimal. */

@@ -1,6 +1,7 @@
 /** A chain of certificates that came outside of TLS, judged as TLS judges one: up to an authority that is trusted, at a time, for a use. */
 import { X509Certificate } from 'node:crypto';
 import { BanyanError, describeError } from '../runtime/errors.ts';
+import { isFromIssuer } from './issuer-name.ts';
 import { describeMistrust } from './peer-identity.ts';
 
 /** https://www.rfc-editor.org/rfc/rfc5280#section-4.2.1.12 */
@@ -23,8 +24,11 @@ export function trustedLeaf(
     throw unauthorized(`${ders.length} certificates were presented; at most ${chainMax} are read`);
   const [leaf, ...between] = ders.map(certificateOf) as [X509Certificate, ...X509Certificate[]];
   const authorities = (caPem.toString('latin1').match(pemBlock) ?? []).map((pem) => new X509Certificate(pem));
-  const chain = [leaf, ...pathUp(leaf, between, authorities)];
-  for (const certificate of chain) {
+  const above = pathUp(leaf, between, authorities);
+  // TLS knows it by the length of the path that the issuer's certificate allows.
+  if (above.some(isFromIssuer))
+    throw unauthorized('an issuer of a relay has signed another authority, which it may not');
+  for (const certificate of [leaf, ...above]) {
     if (wallMs > certificate.validToDate.getTime())
       throw unauthorized(describeMistrust(certificate, 'CERT_HAS_EXPIRED'));
     if (wallMs < certificate.validFromDate.getTime()) {

@@ -7,6 +7,7 @@ import type { TLSSocket } from 'node:tls';
 import { checkDnsLabel } from '../object/names.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { PeerIdentity } from '../wire/link.ts';
+import { notForItsIssuer } from './issuer-name.ts';
 import { replicasMax } from './replica.ts';
 
 const roles = ['center', 'relay', 'agent'] as const;
@@ -25,14 +26,17 @@ export function spiffeId(tree: string, { role, path, replica = 0 }: PeerIdentity
   return id;
 }
 
-/** Throws Unauthorized, with what is wrong, for a certificate that does not name exactly one node. */
+/** Throws Unauthorized, with what is wrong, for a certificate that does not name exactly one node, or one that is not its issuer's to name. */
 export function identityOfCertificate(der: Uint8Array): PeerIdentity {
-  const names = new X509Certificate(der).subjectAltName;
+  const certificate = new X509Certificate(der);
+  const names = certificate.subjectAltName;
   // Node quotes and escapes what could be taken for a separator, so that no name can pretend to be two.
   const uris = (names?.split(', ') ?? []).filter((name) => name.startsWith('URI:')).map((name) => name.slice(4));
   if (uris.length === 0)
     throw unauthorized(`the certificate names no node of a tree (${names ?? 'it has no alternative names'})`);
   if (uris.length > 1) throw unauthorized(`the certificate names more than one identity: ${uris.join(', ')}`);
+  const wrong = notForItsIssuer(certificate, uris[0]!);
+  if (wrong) throw unauthorized(`the certificate for ${uris[0]} does not count: ${wrong}`);
   return identityOfSpiffeId(uris[0]!);
 }
 

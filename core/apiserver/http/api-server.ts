@@ -7,6 +7,7 @@ import {
   type ServerHttp2Session,
 } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
+import { isFromIssuer } from '../../identity/issuer-name.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
@@ -191,7 +192,7 @@ export class ApiServer implements AsyncDisposable {
     const connection = request.stream?.session ?? socket;
     const known = this.#users.get(connection);
     if (known) return known;
-    const certificate = socket.authorized ? socket.getPeerCertificate() : undefined;
+    const certificate = isUser(socket) ? socket.getPeerCertificate() : undefined;
     const user = this.#options.authenticate(certificate as { subject: Record<string, unknown> } | undefined);
     if (!user) throw new BanyanError('Unauthorized', 'Unauthorized');
     this.#users.set(connection, user);
@@ -252,4 +253,10 @@ function urlOf(target: string): URL {
     'BadRequest',
     `the server has nothing at ${JSON.stringify(target)}: a URL's path begins with "/"`,
   );
+}
+
+/** Of the tree, and of its authority alone: whoever holds a relay's issuer could make itself anybody. */
+function isUser(socket: TLSSocket): boolean {
+  const certificate = socket.authorized ? socket.getPeerX509Certificate() : undefined;
+  return certificate !== undefined && !isFromIssuer(certificate);
 }

@@ -1,0 +1,87 @@
+/** A request for a certificate (PKCS #10, RFC 2986): made by an agent, which keeps the key, and judged by whoever signs. Only these two import this file. */
+import 'reflect-metadata';
+import { createPublicKey, generateKeyPairSync, webcrypto } from 'node:crypto';
+import * as x509 from '@peculiar/x509';
+import { BanyanError, describeError } from '../runtime/errors.ts';
+import { requestBytesMax } from './request-bytes.ts';
+
+x509.cryptoProvider.set(webcrypto as Crypto);
+
+const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+/** What TLS 1.3 and a proof both take; RSA can't sign a proof. */
+const curves: readonly string[] = ['P-256', 'P-384'];
+
+/** PEM, PKCS #8. */
+export function newKey(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  return privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+}
+
+/** For an agent at this path, signed with its key of P-256. PEM. */
+export async function requestFor(path: string, keyPem: string): Promise<string> {
+  const der = x509.PemConverter.decodeFirst(keyPem);
+  const privateKey = await webcrypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign']);
+  const spki = createPublicKey(keyPem).export({ type: 'spki', format: 'der' });
+  const publicKey = await webcrypto.subtle.importKey('spki', new Uint8Array(spki), algorithm, true, ['verify']);
+  const request = await x509.Pkcs10CertificateRequestGenerator.create({
+    name: new x509.Name([{ CN: [{ utf8String: path }] }]),
+    keys: { privateKey, publicKey },
+    signingAlgorithm: algorithm,
+  });
+  return `${request.toString('pem')}\n`;
+}
+
+/** Its key, if it asks for an agent at this path and for nothing else. Throws BadRequest and Forbidden. */
+export async function keyOfRequest(pem: string, path: string, id: string): Promise<x509.PublicKey> {
+  const request = read(pem);
+  const names = request.subjectName.toJSON();
+  const [cn] = request.subjectName.getField('CN');
+  if (names.length !== 1 || Object.keys(names[0]!).length !== 1 || cn !== path) {
+    throw forbidden(`it is for "${request.subject}", and not for "CN=${path}" alone`);
+  }
+  for (const extension of request.extensions) checkExtension(extension, id);
+  const { publicKey } = request;
+  const { name, namedCurve = '' } = publicKey.algorithm as { readonly name: string; readonly namedCurve?: string };
+  if (name !== 'ECDSA' || !curves.includes(namedCurve)) {
+    const shown = `${name} ${namedCurve}`.trim();
+    throw forbidden(`its key is ${shown}; ECDSA with ${curves.join(' or ')} is taken`);
+  }
+  if (!(await isSigned(request))) throw forbidden('it is not signed with the key that it is for');
+  return publicKey;
+}
+
+function read(pem: string): x509.Pkcs10CertificateRequest {
+  if (pem.length > requestBytesMax) {
+    throw new BanyanError('TooLarge', `the request has ${pem.length} characters; at most ${requestBytesMax} are read`);
+  }
+  try {
+    return new x509.Pkcs10CertificateRequest(pem);
+  } catch (cause) {
+    const message = `what was sent is no request for a certificate: ${describeError(cause)}`;
+    throw new BanyanError('BadRequest', message, {}, { cause });
+  }
+}
+
+/** None is needed; the one name that the certificate will have may be asked for. */
+function checkExtension(extension: x509.Extension, id: string): void {
+  if (!(extension instanceof x509.SubjectAlternativeNameExtension)) {
+    throw forbidden(`it asks for the extension ${extension.type}; none but the name ${id} can be had`);
+  }
+  const items = extension.names.items.map(({ type, value }) => `${type}:${value}`);
+  if (items.length !== 1 || items[0] !== `url:${id}`) {
+    throw forbidden(`it asks for the names ${items.join(', ')}; none but ${id} can be had`);
+  }
+}
+
+/** A signature of another form than the key's is an error of the library. */
+async function isSigned(request: x509.Pkcs10CertificateRequest): Promise<boolean> {
+  try {
+    return await request.verify();
+  } catch {
+    return false;
+  }
+}
+
+function forbidden(why: string): BanyanError {
+  return new BanyanError('Forbidden', `the request for a certificate is refused: ${why}`);
+}

@@ -1,0 +1,96 @@
+import 'reflect-metadata';
+import { webcrypto } from 'node:crypto';
+import * as x509 from '@peculiar/x509';
+import { describe, expect, it } from 'vitest';
+import { keyOfRequest, newKey, requestFor } from '../../../../core/identity/certificate-request.ts';
+
+const path = 'eu:kid';
+const id = 'spiffe://shop/node/agent/eu/kid';
+const p256 = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+const uri = (value: string) => ({ type: 'url' as const, value });
+
+interface Odd {
+  readonly algorithm?: object;
+  readonly name?: string;
+  readonly names?: x509.JsonGeneralNames;
+  readonly extension?: x509.Extension;
+}
+
+async function request({ algorithm = p256, name = `CN=${path}`, names, extension }: Odd): Promise<string> {
+  const keys = (await webcrypto.subtle.generateKey(algorithm as webcrypto.EcKeyGenParams, true, [
+    'sign',
+    'verify',
+  ])) as webcrypto.CryptoKeyPair;
+  const extensions = [
+    ...(names ? [new x509.SubjectAlternativeNameExtension(names)] : []),
+    ...(extension ? [extension] : []),
+  ];
+  const made = await x509.Pkcs10CertificateRequestGenerator.create({
+    name,
+    keys,
+    signingAlgorithm: algorithm as webcrypto.EcdsaParams,
+    extensions,
+  });
+  return made.toString('pem');
+}
+
+describe('a request for a certificate', () => {
+  it('that an agent makes is taken, and is for the key that it has', async () => {
+    const own = newKey();
+    const key = await keyOfRequest(await requestFor(path, own), path, id);
+    expect(key.algorithm).toMatchObject({ name: 'ECDSA', namedCurve: 'P-256' });
+    const again = await keyOfRequest(await requestFor(path, own), path, id);
+    expect(Buffer.from(again.rawData)).toEqual(Buffer.from(key.rawData));
+  });
+
+  it('may ask for the one name that it will have', async () => {
+    await expect(keyOfRequest(await request({ names: [uri(id)] }), path, id)).resolves.toBeDefined();
+    const p384 = { name: 'ECDSA', namedCurve: 'P-384', hash: 'SHA-384' };
+    await expect(keyOfRequest(await request({ algorithm: p384 }), path, id)).resolves.toBeDefined();
+  });
+
+  const rsa = {
+    name: 'RSASSA-PKCS1-v1_5',
+    hash: 'SHA-256',
+    publicExponent: new Uint8Array([1, 0, 1]),
+    modulusLength: 1024,
+  };
+  it.each<[string, Odd, RegExp]>([
+    ['another path', { name: 'CN=eu:other' }, /it is for "CN=eu:other", and not for "CN=eu:kid" alone/],
+    ['a group beside', { name: 'O=system:masters, CN=eu:kid' }, /and not for "CN=eu:kid" alone/],
+    ['two names', { name: 'CN=eu:kid+O=system:masters' }, /and not for "CN=eu:kid" alone/],
+    [
+      'another role',
+      { names: [uri('spiffe://shop/node/relay/eu/kid')] },
+      /asks for the names url:spiffe:\/\/shop\/node\/relay/,
+    ],
+    ['a name beside', { names: [uri(id), { type: 'dns', value: 'localhost' }] }, /asks for the names .*dns:localhost/],
+    ['an authority', { extension: new x509.BasicConstraintsExtension(true) }, /asks for the extension 2\.5\.29\.19/],
+    ['a weak key', { algorithm: rsa }, /its key is RSASSA.*; ECDSA with P-256 or P-384 is taken/],
+    ['another curve', { algorithm: { ...p256, namedCurve: 'P-521', hash: 'SHA-512' } }, /its key is ECDSA P-521/],
+  ])('for %s is refused', async (_what, odd, words) => {
+    await expect(keyOfRequest(await request(odd), path, id)).rejects.toThrow(words);
+  });
+
+  it('is refused when it is signed by another key than the one that it is for', async () => {
+    const [one, two] = await Promise.all([request({}), request({})]);
+    const der = (pem: string) => Buffer.from(x509.PemConverter.decodeFirst(pem));
+    // Both have the same form: the signature of the one behind the rest of the other.
+    const rest = new x509.Pkcs10CertificateRequest(two);
+    const mixed = der(one);
+    mixed.set(new Uint8Array(rest.signature).subarray(-20), mixed.length - 20);
+    const pem = x509.PemConverter.encode(new Uint8Array(mixed), 'CERTIFICATE REQUEST');
+    await expect(keyOfRequest(pem, path, id)).rejects.toThrow(/it is not signed with the key that it is for/);
+  });
+
+  it.each([
+    '',
+    'garbage',
+    '-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----',
+    'x'.repeat(9_000),
+  ])('is refused in words when it is none: %s', async (text) => {
+    await expect(keyOfRequest(text, path, id)).rejects.toMatchObject({
+      code: expect.stringMatching(/^(BadRequest|TooLarge)$/),
+    });
+  });
+});
