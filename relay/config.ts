@@ -34,7 +34,13 @@ export const nodeConfigSchema = z.strictObject({
   replicas: z.number().int().min(1).max(replicasMax).optional(),
   /** How the parent is reached. */
   link: linkOptionsSchema.prefault({}),
-  pki: z.strictObject({ ca: z.string(), cert: z.string(), key: z.string() }),
+  pki: z.strictObject({
+    ca: z.string(),
+    cert: z.string(),
+    key: z.string(),
+    /** What it signs the certificates of its agents with; absent: it gives none. */
+    issuer: z.strictObject({ cert: z.string(), key: z.string() }).optional(),
+  }),
   api: z.strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) }),
   mesh: z.strictObject({
     host: z.string().default('127.0.0.1'),

@@ -16,6 +16,7 @@ import type { Listener } from '../core/wire/link.ts';
 import type { NodeConfig } from './config.ts';
 import { Ground, type NodeEvents } from './ground.ts';
 import { GuardRoom } from './guard/guard-room.ts';
+import { type Admissions, admissionsOf } from './join/admissions.ts';
 import { checkSpeaker } from './mailbox/reported-check.ts';
 import type { NodeApi, NodePorts } from './node-ports.ts';
 import { markDirty } from './schedule/dirty.ts';
@@ -48,6 +49,7 @@ export class Node implements AsyncDisposable {
   /** Where its byte streams meet. */
   readonly streams: StreamRouter;
   readonly #guard: GuardRoom;
+  readonly #admissions: Admissions | undefined;
   readonly #api: NodeApi;
   readonly streamCounts = new StreamCounts();
   #listener: Listener | undefined;
@@ -85,6 +87,7 @@ export class Node implements AsyncDisposable {
       tell: (ids) => this.#up.tell(ids),
     });
     this.#guard = this.#makeGuard();
+    this.#admissions = admissionsOf(config, ports, this.#ground.spaces.system);
     this.#teller = new WatermarkTeller({
       clock: ports.clock,
       present: () => ({
@@ -122,7 +125,7 @@ export class Node implements AsyncDisposable {
     });
     seedInventory(spaces.system, inventory);
     await store.flushed();
-    this.#listener = await network.listen((link) => this.#sessions.accept(link));
+    this.#listener = await network.listen((link) => this.#sessions.accept(link), this.#admissions);
     const url = await this.#api.listen();
     this.#loop.poke();
     this.#down.start();
@@ -130,6 +133,7 @@ export class Node implements AsyncDisposable {
     this.#uplink?.start();
     this.#reports.start();
     this.#guard.start();
+    this.#admissions?.start();
     log.info({ path, url, meshAddress: this.#listener.address }, 'the node serves');
     return { url, meshAddress: this.#listener.address };
   }
@@ -143,6 +147,7 @@ export class Node implements AsyncDisposable {
     this.#up.stop();
     this.#reports.stop();
     this.#guard.stop();
+    this.#admissions?.stop();
     this.#uplink?.close();
     this.#sessions.close();
     await this.#listener?.[Symbol.asyncDispose]();

@@ -18,6 +18,7 @@ import { perCredentials, renewedCredentials } from '../core/wire/node-credential
 import { tlsNetwork } from '../core/wire/tls-network.ts';
 import { storedTransport } from '../core/wire/transport-memory.ts';
 import { type NodeConfig, nodeConfigSchema } from './config.ts';
+import { issuerSigner } from './join/signer.ts';
 import { measureNode, processMetrics } from './metrics.ts';
 import { Node } from './node.ts';
 import { keepShortLivedYoung } from './short-lived.ts';
@@ -56,8 +57,18 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
     log,
     read: () => ({ caPem: pem(pki.ca), certPem: pem(pki.cert), keyPem: pem(pki.key) }),
   });
+  const { issuer } = pki;
+  const signer =
+    issuer &&
+    issuerSigner(config.path, {
+      authority: () => pem(pki.ca).toString(),
+      issuer: () => ({ certPem: pem(issuer.cert).toString(), keyPem: pem(issuer.key).toString() }),
+      clock: systemClock,
+      random: systemRandom,
+    });
   const node = new Node(config, {
     store,
+    signer,
     clock: systemClock,
     random: systemRandom,
     log,

@@ -22,6 +22,8 @@ export interface TreePki {
   readonly admin: { readonly certPem: string; readonly keyPem: string };
   /** Files of a node's certificate and key. */
   nodeFiles(id: string): { readonly cert: string; readonly key: string };
+  /** Of the issuer of a relay or the center. */
+  issuerFiles(id: string): { readonly cert: string; readonly key: string };
 }
 
 export interface SupervisorOptions {
@@ -158,6 +160,7 @@ export class Supervisor {
     if (node.role === 'agent') return { ...common, cluster: this.#cluster(node) };
     return {
       ...common,
+      pki: { ...common.pki, issuer: pki.issuerFiles(node.id) },
       mesh: { host: own.host, port: own.mesh, terminatedTls: node.listen?.terminatedTls ?? false },
       ...(node.replicas > 1 ? { replica: node.replica, replicas: node.replicas } : {}),
       labels: node.labels,

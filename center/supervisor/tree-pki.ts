@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   createAuthority,
+  createIssuer,
   type Issuing,
   issueNode,
   issueUser,
@@ -35,6 +36,13 @@ export async function ensureTreePki(
       return ensure(base(fileName(id)), clock, () => issueNode(authority, named, issuing));
     }),
   );
+  await Promise.all(
+    nodes
+      .filter(({ role }) => role !== 'agent')
+      .map(({ id, path }) =>
+        ensure(base(issuerName(id)), clock, () => createIssuer(authority, { tree, path }, issuing)),
+      ),
+  );
   const admin = await ensure(base('user-admin'), clock, () =>
     issueUser(authority, { name: 'admin', groups: ['system:masters'] }, issuing),
   );
@@ -42,8 +50,18 @@ export async function ensureTreePki(
     caFile: `${base('ca')}.crt`,
     caPem: authority.certPem,
     admin,
-    nodeFiles: (id) => ({ cert: `${base(fileName(id))}.crt`, key: `${base(fileName(id))}.key` }),
+    nodeFiles: (id) => filesAt(base(fileName(id))),
+    issuerFiles: (id) => filesAt(base(issuerName(id))),
   };
+}
+
+/** No node has an underscore in its name. */
+function issuerName(id: string): string {
+  return `issuer_${fileName(id)}`;
+}
+
+function filesAt(base: string): { readonly cert: string; readonly key: string } {
+  return { cert: `${base}.crt`, key: `${base}.key` };
 }
 
 export interface AgentCertificate extends KeyAndCertificate {
@@ -66,7 +84,7 @@ export async function issueAgent(data: DataDirectory, path: string, clock: Clock
 }
 
 async function ensure(base: string, clock: Clock, make: () => Promise<KeyAndCertificate>): Promise<KeyAndCertificate> {
-  const files = { cert: `${base}.crt`, key: `${base}.key` };
+  const files = filesAt(base);
   if (existsSync(files.cert) && existsSync(files.key)) {
     const known = { certPem: readFileSync(files.cert, 'utf8'), keyPem: readFileSync(files.key, 'utf8') };
     if (isYoung(known.certPem, clock)) return known;

@@ -6,6 +6,7 @@ import { BanyanError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Random } from '../runtime/random.ts';
 import type { FrameLink } from './frame-link.ts';
+import type { Joins } from './join/joins.ts';
 import type { Accept, Link, LinkEvents, PeerIdentity } from './link.ts';
 
 export interface Acceptor {
@@ -24,6 +25,8 @@ export interface Accepting {
   readonly acceptUnproven: (link: FrameLink) => LinkEvents;
   /** The connection comes without a certificate, and may, since TLS is terminated on the way. */
   isTerminated(socket: TLSSocket): boolean;
+  /** Absent: this node gives no certificates. */
+  readonly joins: Joins | undefined;
   readonly log: Logger;
   readonly clock: Clock;
   readonly random: Random;

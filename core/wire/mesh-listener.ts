@@ -14,6 +14,7 @@ import { tlsVersionMin } from './dialer/secure-connection.ts';
 import { Door } from './door.ts';
 import { GrpcAcceptor } from './grpc/grpc-acceptor.ts';
 import { grpcProtocol } from './grpc/tls-channel.ts';
+import type { Joins } from './join/joins.ts';
 import type { Accept, Listener } from './link.ts';
 import { type NodeCredentials, perCredentials } from './node-credentials.ts';
 import { acceptProven } from './proof/parent-proof.ts';
@@ -26,6 +27,8 @@ export interface ListenOptions {
   readonly port: number;
   readonly credentials: NodeCredentials;
   readonly accept: Accept;
+  /** Absent: this node gives no certificates. */
+  readonly joins?: Joins | undefined;
   /** Takes children without a certificate as well, who prove who they are by signature. */
   readonly terminatedTls?: boolean;
   readonly log: Logger;
@@ -60,6 +63,7 @@ class MeshListener implements Listener {
   constructor({
     credentials,
     accept,
+    joins,
     terminatedTls = false,
     log,
     clock = systemClock,
@@ -70,6 +74,7 @@ class MeshListener implements Listener {
     const accepting: Accepting = {
       accept,
       acceptUnproven: acceptProven(accept, { credentials, clock, random }),
+      joins,
       isTerminated: (socket) => terminatedTls && socket.getPeerX509Certificate() === undefined,
       log,
       clock,

@@ -36,7 +36,7 @@ export interface TlsNetworkOptions extends UplinkOptions {
 
 export function tlsNetwork(options: TlsNetworkOptions): MeshNetwork {
   return {
-    listen: (accept) => listenMesh({ ...options, accept }),
+    listen: (accept, joins) => listenMesh({ ...options, accept, joins }),
     dialer: (parent) => dialerTo(parent, options),
   };
 }

@@ -5,6 +5,7 @@ import type { Kind } from '../space.ts';
 import { customizerDefinition } from './customizer-kind.ts';
 import { edgeDefinitions } from './edge-kinds.ts';
 import { inventoryDefinitions } from './inventory-kinds.ts';
+import { joinTokenDefinition } from './join-token-kind.ts';
 import { meshDefinitions } from './mesh-kinds.ts';
 import { rolloutGateDefinition } from './rollout-kinds.ts';
 import { summaryDefinitions } from './summary-kinds.ts';
@@ -15,7 +16,7 @@ export type SpaceType = 'Workload' | 'Inventory' | 'System' | 'Cluster';
 const definitions: { readonly [type in SpaceType]: readonly CustomResourceDefinition[] } = {
   Workload: [...edgeDefinitions, customizerDefinition, ...summaryDefinitions, rolloutGateDefinition],
   Inventory: inventoryDefinitions,
-  System: [...meshDefinitions, ...inventoryDefinitions],
+  System: [...meshDefinitions, joinTokenDefinition, ...inventoryDefinitions],
   Cluster: [],
 };
 
@@ -27,6 +28,7 @@ export const ownDefinitions: readonly CustomResourceDefinition[] = [
   rolloutGateDefinition,
   ...inventoryDefinitions,
   ...meshDefinitions,
+  joinTokenDefinition,
 ];
 
 const compiled = new Map<CustomResourceDefinition, Kind>();

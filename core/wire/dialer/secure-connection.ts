@@ -41,13 +41,20 @@ export function trustInTree(
       createSecureContext({ ca: caPem, cert: certPem, key: keyPem, minVersion: tlsVersionMin }),
     ),
     byHost: false,
-    peerOf(socket) {
-      const peer = treeIdentity(socket);
-      const refusal = check(peer);
-      if (refusal) throw refusal;
-      return peer;
-    },
+    peerOf: (socket) => checkedIn(socket, check),
   };
+}
+
+/** Of a node that has no certificate yet: the parent is known as in the tree, and learns nothing of the child. */
+export function trustInAuthority(caPem: string, check: (peer: PeerIdentity) => BanyanError | undefined): Trust {
+  const context = createSecureContext({ ca: caPem, minVersion: tlsVersionMin });
+  return { context: () => context, byHost: false, peerOf: (socket) => checkedIn(socket, check) };
+}
+
+/** Of a node that does not know the authority yet. What comes over such a connection is believed for reasons of its own, and nothing that matters is said. */
+export function trustInNobody(parent: PeerIdentity): Trust {
+  const context = createSecureContext({ minVersion: tlsVersionMin });
+  return { context: () => context, byHost: false, peerOf: () => parent };
 }
 
 /** The child shows no certificate there, since it could prove nothing by it. `parent`: whom it will have to prove to be behind it. */
@@ -96,6 +103,13 @@ export async function secureConnection(
     socket.destroy();
     throw error;
   }
+}
+
+function checkedIn(socket: TLSSocket, check: (peer: PeerIdentity) => BanyanError | undefined): PeerIdentity {
+  const peer = treeIdentity(socket);
+  const refusal = check(peer);
+  if (refusal) throw refusal;
+  return peer;
 }
 
 function treeIdentity(socket: TLSSocket): PeerIdentity {

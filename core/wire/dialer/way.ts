@@ -25,6 +25,8 @@ export interface WayOptions {
   readonly environment: EnvironmentProxies;
   readonly credentials: NodeCredentials;
   readonly clock: Clock;
+  /** Absent: by the credentials, or by who terminates TLS. `check` returns why a node of the tree is not the parent. */
+  readonly trust?: (check: (peer: PeerIdentity) => BanyanError | undefined) => Trust;
 }
 
 export class Way {
@@ -48,7 +50,7 @@ export class Way {
   readonly #trust: Trust;
 
   /** Throws Invalid. */
-  constructor({ parent, link, linkCaPem, environment, credentials, clock }: WayOptions) {
+  constructor({ parent, link, linkCaPem, environment, credentials, clock, trust }: WayOptions) {
     this.address = parent.address;
     this.#target = targetOf(parent.address);
     this.#proxy = chooseProxy(this.#target, link.proxy, environment);
@@ -61,9 +63,10 @@ export class Way {
     this.parent = { path: parent.path, role: parent.path === '' ? 'center' : 'relay' };
     this.terminated = link.terminatedTls;
     this.credentials = credentials;
-    this.#trust = link.terminatedTls
-      ? trustInTerminator(linkCaPem, this.parent, this.shown)
-      : trustInTree(credentials, (peer) => this.notMeant(peer));
+    const check = (peer: PeerIdentity) => this.notMeant(peer);
+    if (trust) this.#trust = trust(check);
+    else if (link.terminatedTls) this.#trust = trustInTerminator(linkCaPem, this.parent, this.shown);
+    else this.#trust = trustInTree(credentials, check);
   }
 
   /** Authority of `host` and `port`. */

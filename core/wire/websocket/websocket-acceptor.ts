@@ -17,6 +17,7 @@ import {
   whyUnused,
 } from '../acceptor.ts';
 import type { FrameLink } from '../frame-link.ts';
+import { answerJoinRequest, isJoinRequest } from '../join/join-handler.ts';
 import type { Link, LinkEvents, PeerIdentity } from '../link.ts';
 import { WebSocketCall } from './websocket-call.ts';
 import {
@@ -65,7 +66,9 @@ export class WebSocketAcceptor implements Acceptor {
   constructor(accepting: Accepting) {
     this.#accepting = accepting;
     this.#http = createServer({ headersTimeout: sessionWithinMs, requestTimeout: sessionWithinMs });
-    this.#http.on('request', (_request, response) => {
+    this.#http.on('request', (request, response) => {
+      const connection = this.#connections.get(request.socket);
+      if (connection && isJoinRequest(request)) return void answerJoinRequest(request, response, connection, accepting);
       response.writeHead(404, { 'content-type': 'text/plain' }).end(nobodyHere);
     });
     this.#upgrades.on('headers', (lines, request) => lines.push(...(this.#answers.get(request) ?? [])));

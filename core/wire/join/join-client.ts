@@ -1,0 +1,154 @@
+/**
+ * The agent's side: asks its parent for a certificate, over the way that a session takes. TLS has to end at the parent, which is the one that gets the secret:
+ * where it is terminated on the way, nothing is sent.
+ */
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { pinned } from '../../identity/join-token.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { BanyanError, describeError, type ErrorCode, isErrorCode } from '../../runtime/errors.ts';
+import type { LinkOptions } from '../dialer/link-options.ts';
+import type { EnvironmentProxies } from '../dialer/proxy-choice.ts';
+import { trustInAuthority, trustInNobody } from '../dialer/secure-connection.ts';
+import { Way, type WayOptions } from '../dialer/way.ts';
+import type { ParentAddress } from '../network.ts';
+import type { NodeCredentials } from '../node-credentials.ts';
+import { codeHeader, webSocketProtocol } from '../websocket/websocket-words.ts';
+import {
+  authorityPath,
+  type JoinAnswer,
+  type JoinRequest,
+  joinAnswerSchema,
+  joinBodyBytesMax,
+  joinPath,
+  renewPath,
+} from './join-words.ts';
+
+export interface JoinLine {
+  readonly parent: ParentAddress;
+  readonly link: LinkOptions;
+  /** The file that `link.ca` names. */
+  readonly linkCaPem?: Buffer | undefined;
+  readonly environment: EnvironmentProxies;
+  readonly clock: Clock;
+}
+
+/** As long as a dial of a session may take. */
+const answerWithinMs = 10_000;
+const refusalBytesMax = 2_000;
+const none: NodeCredentials = { caPem: Buffer.alloc(0), certPem: Buffer.alloc(0), keyPem: Buffer.alloc(0) };
+
+/** With a join token. Throws Unavailable where nobody answers, Unauthorized for a parent that the pin does not know, or with the parent's words. */
+export async function joinParent(line: JoinLine, pin: string, asked: JoinRequest): Promise<JoinAnswer> {
+  const unknown = wayOf(line, none, () => trustInNobody({ path: line.parent.path, role: 'relay' }));
+  const told = jsonIn(await ask(unknown, authorityPath)) as { readonly authority?: unknown } | undefined;
+  const trusted = pinned(String(told?.authority), pin);
+  if (trusted.length === 0) {
+    const words = `${unknown.shown} is of another tree than the join token: its authority is not the pinned one`;
+    throw new BanyanError('Unauthorized', `${words}; check the parent's address, or who answers there`);
+  }
+  const way = wayOf(line, none, (check) => trustInAuthority(trusted.join('\n'), check));
+  return answerIn(way, await ask(way, joinPath, asked));
+}
+
+/** With the certificate that is there. */
+export async function renewAtParent(
+  line: JoinLine,
+  credentials: NodeCredentials,
+  request: string,
+): Promise<JoinAnswer> {
+  const way = wayOf(line, credentials);
+  return answerIn(way, await ask(way, renewPath, { request }));
+}
+
+function wayOf(line: JoinLine, credentials: NodeCredentials, trust?: WayOptions['trust']): Way {
+  const { parent, link, linkCaPem, environment, clock } = line;
+  if (link.terminatedTls) {
+    const remedy = 'give the agent a certificate by `banyan enroll`, or a way without termination';
+    throw new BanyanError(
+      'Invalid',
+      `link.terminatedTls: no certificate can be had where TLS ends before the parent, since who ends it would read the token: ${remedy}`,
+    );
+  }
+  const optional = { ...(linkCaPem ? { linkCaPem } : {}), ...(trust ? { trust } : {}) };
+  return new Way({ parent, link, environment, credentials, clock, ...optional });
+}
+
+function answerIn(way: Way, body: string): JoinAnswer {
+  const result = joinAnswerSchema.safeParse(jsonIn(body));
+  if (result.success) return result.data;
+  throw new BanyanError('Protocol', `${way.shown} answers no certificate: ${result.error.issues[0]?.message ?? ''}`);
+}
+
+function jsonIn(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The body of an answer of 200; everything on the way within one time. */
+async function ask(way: Way, path: string, body?: object): Promise<string> {
+  const silence = new BanyanError('Unavailable', `${way.shown}: no answer within ${answerWithinMs / 1000} s`);
+  const tcp = connect({ host: way.host, port: way.port, noDelay: true });
+  const timer = way.clock.after(answerWithinMs, () => tcp.destroy(silence));
+  try {
+    await connected(tcp);
+    const { socket } = await way.open(tcp, [webSocketProtocol]);
+    return await exchange(way, socket, path, body);
+  } catch (error) {
+    if (error instanceof BanyanError) throw error;
+    throw new BanyanError('Unavailable', `${way.shown}: ${describeError(error)}`, {}, { cause: error });
+  } finally {
+    timer.stop();
+    tcp.destroy();
+  }
+}
+
+function exchange(way: Way, socket: Socket, path: string, body: object | undefined): Promise<string> {
+  const text = body === undefined ? undefined : JSON.stringify(body);
+  const headers = {
+    host: way.address,
+    connection: 'close',
+    ...(text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }),
+  };
+  return new Promise((resolve, reject) => {
+    const method = text === undefined ? 'GET' : 'POST';
+    const asked = httpRequest({ method, path, headers, createConnection: () => socket }, (response) => {
+      read(way, response).then(resolve, reject);
+    });
+    asked.once('error', reject);
+    asked.end(text);
+  });
+}
+
+async function read(way: Way, response: IncomingMessage): Promise<string> {
+  let body = '';
+  response.setEncoding('utf8');
+  for await (const chunk of response) {
+    body += String(chunk);
+    if (body.length > joinBodyBytesMax) throw new BanyanError('Protocol', `${way.shown} answers far too much`);
+  }
+  const { statusCode = 0, headers } = response;
+  if (statusCode === 200) return body;
+  const told = headers[codeHeader];
+  if (typeof told !== 'string' || !isErrorCode(told)) {
+    const code: ErrorCode = statusCode >= 500 || statusCode === 429 ? 'Unavailable' : 'Protocol';
+    const older = 'is it a parent of an older version, or another server?';
+    throw new BanyanError(code, `${way.shown} gives no certificate, it answers ${statusCode}: ${older}`);
+  }
+  const seconds = Number(headers['retry-after']);
+  const details = seconds > 0 ? { retryAfterSeconds: seconds } : {};
+  throw new BanyanError(told, `${way.shown}: ${body.slice(0, refusalBytesMax).trim()}`, details);
+}
+
+function connected(tcp: Socket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    tcp.once('connect', () => {
+      tcp.removeListener('error', reject);
+      resolve();
+    });
+    tcp.once('error', reject);
+  });
+}

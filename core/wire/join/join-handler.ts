@@ -1,0 +1,103 @@
+/** The parent's side of requests for certificates, on connections of the acceptor of WebSocket. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TLSSocket } from 'node:tls';
+import type { z } from 'zod';
+import { identityOfPeer } from '../../identity/peer-identity.ts';
+import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
+import type { Logger } from '../../runtime/logger.ts';
+import { codeHeader } from '../websocket/websocket-words.ts';
+import {
+  authorityPath,
+  type JoinAnswer,
+  joinBodyBytesMax,
+  joinPath,
+  joinRequestSchema,
+  renewPath,
+  renewRequestSchema,
+} from './join-words.ts';
+import type { Joins } from './joins.ts';
+
+export interface JoinConnection {
+  readonly socket: TLSSocket;
+  readonly remote: string;
+  /** The whole request has come: until then the acceptor's time for a session counts. */
+  used: boolean;
+}
+
+/** Whether it is such a request; then it is answered, and the connection ends. */
+export function isJoinRequest({ url }: IncomingMessage): boolean {
+  return url === authorityPath || url === joinPath || url === renewPath;
+}
+
+export async function answerJoinRequest(
+  request: IncomingMessage,
+  response: ServerResponse,
+  connection: JoinConnection,
+  { joins, log }: { readonly joins: Joins | undefined; readonly log: Logger },
+): Promise<void> {
+  response.setHeader('connection', 'close');
+  try {
+    const body = await answerTo(request, connection, joins);
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  } catch (error) {
+    connection.used = true;
+    log.warn({ remote: connection.remote, reason: describeError(error) }, 'a request for a certificate was refused');
+    const { code, details } = error instanceof BanyanError ? error : new BanyanError('Internal', '');
+    const words = error instanceof BanyanError ? error.message : 'the parent could not answer: its log says why';
+    const later = details.retryAfterSeconds === undefined ? {} : { 'retry-after': String(details.retryAfterSeconds) };
+    response
+      .writeHead(errorTable[code].http, { 'content-type': 'text/plain; charset=utf-8', [codeHeader]: code, ...later })
+      .end(`${words}\n`);
+  }
+}
+
+async function answerTo(
+  request: IncomingMessage,
+  connection: JoinConnection,
+  joins: Joins | undefined,
+): Promise<JoinAnswer | { readonly authority: string }> {
+  if (!joins) {
+    throw new BanyanError('NotFound', 'this node gives no certificates: its configuration has no pki.issuer');
+  }
+  if (request.url === authorityPath) {
+    connection.used = true;
+    return { authority: joins.authority() };
+  }
+  if (request.method !== 'POST') {
+    throw new BanyanError('MethodNotAllowed', `${request.url} takes POST, and not ${request.method}`);
+  }
+  if (request.url === renewPath) {
+    const peer = identityOfPeer(connection.socket);
+    const asked = parsed(renewRequestSchema, await bodyOf(request, connection));
+    return joins.renew(peer, asked.request);
+  }
+  joins.admit();
+  return joins.join(parsed(joinRequestSchema, await bodyOf(request, connection)), connection.remote);
+}
+
+async function bodyOf(request: IncomingMessage, connection: JoinConnection): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > joinBodyBytesMax) {
+      throw new BanyanError('TooLarge', `a request for a certificate has at most ${joinBodyBytesMax} bytes`);
+    }
+    chunks.push(chunk);
+  }
+  connection.used = true;
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function parsed<T>(schema: z.ZodType<T>, text: string): T {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new BanyanError('BadRequest', 'the body is not JSON', {}, { cause });
+  }
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const wrong = result.error.issues.map((issue) => `${issue.path.join('.') || 'the body'}: ${issue.message}`);
+  throw new BanyanError('BadRequest', wrong.join('; ').slice(0, 500));
+}

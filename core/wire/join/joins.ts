@@ -1,0 +1,14 @@
+/** What a parent does with requests for certificates; the relay gives it to its listener. */
+import type { PeerIdentity } from '../link.ts';
+import type { JoinAnswer, JoinRequest } from './join-words.ts';
+
+export interface Joins {
+  /** Before anything of a request with a token is read: anybody may send one. Throws TooManyRequests. */
+  admit(): void;
+  /** PEM: what this node trusts. */
+  authority(): string;
+  /** `from`: the address that it came from. Throws Unauthorized for a token that is not known here, and other errors only to who has its secret. */
+  join(asked: JoinRequest, from: string): Promise<JoinAnswer>;
+  /** For the node that has shown its certificate. */
+  renew(peer: PeerIdentity, request: string): Promise<JoinAnswer>;
+}

@@ -1,0 +1,154 @@
+/** Gives agents right below this node their certificates: with a join token the first, and with a certificate the next. A use is on record before it is answered. */
+import type { Space } from '../../core/apiserver/space.ts';
+import { nameOf, parentOf } from '../../core/identity/node-path.ts';
+import { timestamp } from '../../core/object/conditions.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { TokenBucket } from '../../core/runtime/token-bucket.ts';
+import type { JoinAnswer, JoinRequest } from '../../core/wire/join/join-words.ts';
+import type { Joins } from '../../core/wire/join/joins.ts';
+import type { PeerIdentity } from '../../core/wire/link.ts';
+import type { NodeConfig } from '../config.ts';
+import { updateStatus } from '../gather/update-status.ts';
+import type { NodePorts } from '../node-ports.ts';
+import { syncTargetResource } from '../schedule/inventory.ts';
+import { checkSecret, checkUse, isExpired, isPossible, type JoinTokenSpec, type JoinTokenStatus } from './judge.ts';
+import type { Signer } from './signer.ts';
+
+export interface AdmissionsPorts {
+  readonly path: string;
+  /** The system space: JoinTokens and SyncTargets. */
+  readonly space: Space;
+  readonly signer: Signer;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** All that was written is on the disk. */
+  flushed(): Promise<void>;
+}
+
+type Stored = KubeObject & { readonly spec: JoinTokenSpec; readonly status?: JoinTokenStatus };
+
+const resource = { group: 'mesh.banyan.io', resource: 'jointokens' } as const;
+
+/**
+ * Anybody may come with a token, so that it is for all of them together: what it takes, a hash, and for who has a secret a signature and a flush, is nothing
+ * at this rate. A region of a thousand sites that are installed at once has joined in 100 s.
+ */
+const joinBurst = 20;
+const joinEveryMs = 100;
+/** Each has a certificate: ten thousand agents that all renew in one hour are three a second. */
+const renewBurst = 100;
+const renewEveryMs = 50;
+/** How late a token may be called expired; it admits nobody from the moment on. */
+const lookEveryMs = 30_000;
+
+/** Undefined: the node has nothing to sign with. */
+export function admissionsOf(
+  { path }: Pick<NodeConfig, 'path'>,
+  { signer, store, clock, log }: Pick<NodePorts, 'signer' | 'store' | 'clock' | 'log'>,
+  space: Space,
+): Admissions | undefined {
+  return signer && new Admissions({ path, space, signer, clock, log, flushed: () => store.flushed() });
+}
+
+export class Admissions implements Joins {
+  readonly #ports: AdmissionsPorts;
+  readonly #joins: TokenBucket;
+  readonly #renewals: TokenBucket;
+  #looking: Timer | undefined;
+
+  constructor(ports: AdmissionsPorts) {
+    this.#ports = ports;
+    const nowMs = ports.clock.monotonicMs();
+    this.#joins = new TokenBucket(joinBurst, joinEveryMs, nowMs);
+    this.#renewals = new TokenBucket(renewBurst, renewEveryMs, nowMs);
+  }
+
+  start(): void {
+    this.#look();
+  }
+
+  stop(): void {
+    this.#looking?.stop();
+  }
+
+  admit(): void {
+    this.#take(this.#joins, 'agents come with join tokens faster than this node admits them');
+  }
+
+  authority(): string {
+    return this.#ports.signer.authority();
+  }
+
+  async join(asked: JoinRequest, from: string): Promise<JoinAnswer> {
+    const { signer, clock, log, flushed } = this.#ports;
+    const { path, request, secret } = asked;
+    const token = () => (isPossible(asked) ? this.#token(asked.name) : undefined);
+    checkSecret(token(), secret);
+    const key = await signer.keyOf(path, request);
+    // Read anew, since others may have come meanwhile; from here to the write nobody can.
+    const present = token();
+    checkSecret(present, secret);
+    checkUse(present!, { path, key, nowMs: clock.wallMs() });
+    this.#checkPlace(path);
+    if (present!.status?.key === undefined) this.#use(present!, from, key);
+    const certificate = await signer.sign(path, request);
+    await flushed();
+    log.info({ child: path, token: asked.name, from }, 'an agent has joined by a token');
+    return { authority: signer.authority(), certificate };
+  }
+
+  async renew({ path, role }: PeerIdentity, request: string): Promise<JoinAnswer> {
+    const { signer, log } = this.#ports;
+    this.#take(this.#renewals, 'agents renew their certificates faster than this node signs them');
+    if (role !== 'agent' || parentOf(path) !== this.#ports.path || path === this.#ports.path) {
+      throw new BanyanError('Forbidden', `the ${role} "${path}" is no agent right below "${this.#ports.path}"`);
+    }
+    this.#checkPlace(path);
+    await signer.keyOf(path, request);
+    const certificate = await signer.sign(path, request);
+    log.info({ child: path }, 'the certificate of an agent was renewed');
+    return { authority: signer.authority(), certificate };
+  }
+
+  #take(bucket: TokenBucket, words: string): void {
+    const waitMs = bucket.take(this.#ports.clock.monotonicMs());
+    if (waitMs === 0) return;
+    throw new BanyanError('TooManyRequests', `${words}: come again later`, {
+      retryAfterSeconds: Math.ceil(waitMs / 1_000),
+    });
+  }
+
+  #token(name: string): Stored | undefined {
+    return this.#ports.space.get({ ...resource, namespace: '', name }) as Stored | undefined;
+  }
+
+  /** Deleting the SyncTarget of an agent is what shuts it out, with whatever it has. */
+  #checkPlace(path: string): void {
+    const { space } = this.#ports;
+    const isHere = parentOf(path) === this.#ports.path && path !== this.#ports.path;
+    if (isHere && space.get({ ...syncTargetResource, namespace: '', name: nameOf(path) })) return;
+    const remedy = `admit it again: banyan join-token ${path}`;
+    throw new BanyanError('Forbidden', `there is no SyncTarget of "${path}" here, it may have been deleted: ${remedy}`);
+  }
+
+  #use(token: Stored, usedFrom: string, key: string): void {
+    const usedAt = timestamp(this.#ports.clock.wallMs());
+    const status: JoinTokenStatus = { state: 'Used', usedAt, usedFrom, key };
+    this.#ports.space.update({ ...token, status }, { subresource: 'status' });
+  }
+
+  /** For people: a token that nobody has used in time says so. */
+  #look(): void {
+    const { space, clock, log } = this.#ports;
+    for (const stored of space.storage.scan(resource)) {
+      const token = space.parse(stored) as Stored;
+      if (token.status?.state === undefined && isExpired(token.spec, clock.wallMs())) {
+        updateStatus(space, token, { state: 'Expired' }, log);
+      }
+    }
+    this.#looking = clock.after(lookEveryMs, () => this.#look());
+  }
+}

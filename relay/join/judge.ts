@@ -1,0 +1,61 @@
+/** Whether a join token admits who shows it. Pure. */
+import { hashOfSecret, isJoinName, isJoinSecret, isSecretOf } from '../../core/identity/join-token.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+
+export interface JoinTokenSpec {
+  readonly path: string;
+  readonly expires: string;
+  readonly hash: string;
+}
+
+export interface JoinTokenStatus {
+  readonly state?: 'Used' | 'Expired';
+  readonly usedAt?: string;
+  readonly usedFrom?: string;
+  readonly key?: string;
+}
+
+/** Compared with where there is no token, so that this takes the same time. */
+const nobodysHash = hashOfSecret('nobody');
+
+/** Throws Unauthorized, in the same words whether there is no such token or its secret is another one. */
+export function checkSecret(token: KubeObject | undefined, secret: string): JoinTokenSpec {
+  const spec = token?.spec as JoinTokenSpec | undefined;
+  const isRight = isSecretOf(secret, spec?.hash ?? nobodysHash);
+  if (spec && isRight) return spec;
+  throw new BanyanError('Unauthorized', 'this join token is not known here: make one at the parent of the agent');
+}
+
+/** What can't be a token needs no look into the store. */
+export function isPossible({ name, secret }: { readonly name: string; readonly secret: string }): boolean {
+  return isJoinName(name) && isJoinSecret(secret);
+}
+
+/** For who has the secret. Throws Forbidden, Expired and Conflict, each with what to do. `key`: the hash of the public key that is asked for. */
+export function checkUse(
+  { spec, status = {} }: { readonly spec: JoinTokenSpec; readonly status?: JoinTokenStatus | undefined },
+  { path, key, nowMs }: { readonly path: string; readonly key: string; readonly nowMs: number },
+): void {
+  const another = `make another: banyan join-token ${spec.path} --again`;
+  if (path !== spec.path) {
+    const remedy = 'correct the path of the agent, or make a token for it';
+    throw new BanyanError('Forbidden', `this join token is for "${spec.path}", and not for "${path}": ${remedy}`);
+  }
+  if (isExpired(spec, nowMs)) {
+    throw new BanyanError('Expired', `this join token for "${spec.path}" expired at ${spec.expires}: ${another}`);
+  }
+  // The same key comes again where an answer was lost, or the pods of a cluster share it. A certificate is of no use without it.
+  if (status.key !== undefined && status.key !== key) {
+    const use = `by another key from ${status.usedFrom ?? 'an unknown address'} at ${status.usedAt ?? 'an unknown time'}`;
+    throw new BanyanError(
+      'Conflict',
+      `this join token for "${spec.path}" was used ${use}: if that was not this agent, delete its SyncTarget; otherwise ${another}`,
+    );
+  }
+}
+
+/** A time that can't be read has passed. */
+export function isExpired({ expires }: JoinTokenSpec, nowMs: number): boolean {
+  return !(nowMs < Date.parse(expires));
+}

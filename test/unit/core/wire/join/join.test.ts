@@ -1,0 +1,198 @@
+/** A request for a certificate over a real connection: who is asked, what is said to whom, and what is refused before anything is read. */
+import { request as httpsRequest } from 'node:https';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newJoinToken } from '../../../../../core/identity/join-token.ts';
+import { systemClock } from '../../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../../core/runtime/errors.ts';
+import { silentLogger } from '../../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../../core/runtime/random.ts';
+import { linkOptionsSchema } from '../../../../../core/wire/dialer/link-options.ts';
+import { type JoinLine, joinParent, renewAtParent } from '../../../../../core/wire/join/join-client.ts';
+import type { Joins } from '../../../../../core/wire/join/joins.ts';
+import type { Listener } from '../../../../../core/wire/link.ts';
+import { listenMesh } from '../../../../../core/wire/mesh-listener.ts';
+import type { NodeCredentials } from '../../../../../core/wire/node-credentials.ts';
+import { connectProxy } from '../../../../support/connect-proxy.ts';
+import { TestTree } from '../../../../support/test-tree.ts';
+
+const asked = { name: 'aaaaaaaaaa', secret: 's', path: 'eu:kid', request: 'pem' };
+const answer = { authority: 'authority', certificate: 'certificate' };
+
+let tree: TestTree;
+let own: NodeCredentials;
+let kid: NodeCredentials;
+let pin: string;
+beforeAll(async () => {
+  tree = await TestTree.create();
+  [own, kid] = await Promise.all([tree.credentials('eu', 'relay'), tree.credentials('eu:kid', 'agent')]);
+  ({ pin } = newJoinToken(tree.authority.certPem, new SeededRandom(1)));
+});
+
+let listener: Listener;
+let said: unknown[];
+let joins: Joins | undefined;
+beforeEach(async () => {
+  said = [];
+  joins = {
+    admit: () => void said.push('admit'),
+    authority: () => tree.authority.certPem,
+    join: async (...given) => {
+      said.push(given);
+      return answer;
+    },
+    renew: async (...given) => {
+      said.push(given);
+      return answer;
+    },
+  };
+  listener = await listen();
+});
+afterEach(() => listener[Symbol.asyncDispose]());
+
+function listen(): Promise<Listener> {
+  const accept = () => {
+    throw new Error('no session is begun here');
+  };
+  return listenMesh({ host: '127.0.0.1', port: 0, credentials: own, accept, joins, log: silentLogger });
+}
+
+function line(more: Partial<JoinLine> = {}): JoinLine {
+  return {
+    parent: { address: listener.address, path: 'eu' },
+    link: linkOptionsSchema.parse({}),
+    environment: {},
+    clock: systemClock,
+    ...more,
+  };
+}
+
+/** What somebody gets who is no agent. */
+function raw(path: string, method: string, body = '', credentials?: NodeCredentials) {
+  const [host, port] = listener.address.split(':');
+  return new Promise<{ status: number | undefined; code: unknown; body: string }>((resolve, reject) => {
+    const identity = credentials ? { cert: credentials.certPem, key: credentials.keyPem } : {};
+    const options = { host, port, path, method, rejectUnauthorized: false, ...identity };
+    const sent = httpsRequest(options, (response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => {
+        text += chunk;
+      });
+      response.on('end', () =>
+        resolve({ status: response.statusCode, code: response.headers['banyan-code'], body: text }),
+      );
+    });
+    sent.on('error', reject);
+    sent.end(body);
+  });
+}
+
+describe('a request with a join token', () => {
+  it('reaches the parent that the pin knows, with the address that it came from', async () => {
+    expect(await joinParent(line(), pin, asked)).toEqual(answer);
+    expect(said).toEqual(['admit', [asked, expect.stringMatching(/^127\.0\.0\.1:\d+$/)]]);
+  });
+
+  it('goes through a proxy as sessions do', async () => {
+    const proxy = await connectProxy({ login: 'me:secret' });
+    const url = proxy.url.replace('://', '://me:secret@');
+    expect(await joinParent(line({ link: linkOptionsSchema.parse({ proxy: url }) }), pin, asked)).toEqual(answer);
+    expect(proxy.tunnels).toEqual([listener.address, listener.address]);
+    await proxy[Symbol.asyncDispose]();
+  });
+
+  it('is not sent to another tree, to another node, or where TLS is terminated', async () => {
+    const otherPin = newJoinToken((await TestTree.create()).authority.certPem, new SeededRandom(1)).pin;
+    await expect(joinParent(line(), otherPin, asked)).rejects.toMatchObject({
+      code: 'Unauthorized',
+      message: expect.stringMatching(/is of another tree than the join token/),
+    });
+    const us = { address: listener.address, path: 'us' };
+    await expect(joinParent(line({ parent: us }), pin, asked)).rejects.toThrow(/is the relay "eu", not the relay "us"/);
+    const terminated = linkOptionsSchema.parse({ terminatedTls: true });
+    await expect(joinParent(line({ link: terminated }), pin, asked)).rejects.toThrow(/^link\.terminatedTls: no cert/);
+    expect(said).toEqual([]);
+  });
+
+  it('is not sent to who tells of the authority and is not of it', async () => {
+    await listener[Symbol.asyncDispose]();
+    const thief = await (await TestTree.create()).credentials('eu', 'relay');
+    const mine = own;
+    own = thief;
+    listener = await listen();
+    own = mine;
+    await expect(joinParent(line(), pin, asked)).rejects.toThrow(/was not signed by the authority of this tree/);
+    expect(said).toEqual([]);
+  });
+
+  it('is refused with the code and the words of the parent, and when to come again', async () => {
+    joins!.join = async () => {
+      throw new BanyanError('Conflict', 'it was used');
+    };
+    await expect(joinParent(line(), pin, asked)).rejects.toMatchObject({
+      code: 'Conflict',
+      message: `${listener.address}: it was used`,
+    });
+    joins!.admit = () => {
+      throw new BanyanError('TooManyRequests', 'later', { retryAfterSeconds: 7 });
+    };
+    await expect(joinParent(line(), pin, asked)).rejects.toMatchObject({
+      code: 'TooManyRequests',
+      details: { retryAfterSeconds: 7 },
+    });
+  });
+
+  it('tells nothing of an error of the parent itself', async () => {
+    joins!.join = async () => {
+      throw new Error('the secret of the house');
+    };
+    expect(await raw('/banyan.mesh.v1/join', 'POST', JSON.stringify(asked))).toEqual({
+      status: 500,
+      code: 'Internal',
+      body: 'the parent could not answer: its log says why\n',
+    });
+  });
+
+  it.each([
+    ['no JSON', 'x', 'BadRequest', /the body is not JSON/],
+    ['a part that is missing', '{"name":"a"}', 'BadRequest', /secret: .*path: .*request: /],
+    ['a part too many', JSON.stringify({ ...asked, role: 'relay' }), 'BadRequest', /role/],
+    ['far too much', `"${'x'.repeat(40_000)}"`, 'TooLarge', /has at most 32768 bytes/],
+  ])('is refused for %s, after its turn was asked for', async (_what, body, code, words) => {
+    const got = await raw('/banyan.mesh.v1/join', 'POST', body);
+    expect(got).toMatchObject({ code, body: expect.stringMatching(words) });
+    expect(said).toEqual(['admit']);
+  });
+
+  it('has no answer at a parent that signs nothing, and takes no other method', async () => {
+    expect(await raw('/banyan.mesh.v1/join', 'GET')).toMatchObject({ status: 405, code: 'MethodNotAllowed' });
+    joins = undefined;
+    await listener[Symbol.asyncDispose]();
+    listener = await listen();
+    await expect(joinParent(line(), pin, asked)).rejects.toMatchObject({
+      code: 'NotFound',
+      message: expect.stringMatching(/gives no certificates: its configuration has no pki\.issuer/),
+    });
+  });
+
+  it('says where nobody is that there is no answer', async () => {
+    await listener[Symbol.asyncDispose]();
+    await expect(joinParent(line(), pin, asked)).rejects.toMatchObject({ code: 'Unavailable' });
+    listener = await listen();
+  });
+});
+
+describe('a request to renew', () => {
+  it('is of the node whose certificate was shown', async () => {
+    expect(await renewAtParent(line(), kid, 'pem')).toEqual(answer);
+    expect(said).toEqual([[{ path: 'eu:kid', role: 'agent' }, 'pem']]);
+  });
+
+  it('is refused without one, and with one of another tree, before it is read', async () => {
+    const body = JSON.stringify({ request: 'pem' });
+    const other = await (await TestTree.create()).credentials('eu:kid', 'agent');
+    for (const credentials of [undefined, other]) {
+      expect(await raw('/banyan.mesh.v1/renew', 'POST', body, credentials)).toMatchObject({ code: 'Unauthorized' });
+    }
+    expect(said).toEqual([]);
+  });
+});

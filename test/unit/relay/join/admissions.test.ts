@@ -1,0 +1,182 @@
+/** Who gets a certificate for a join token, and what is on record of it, over a real system space. */
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { Space } from '../../../../core/apiserver/space.ts';
+import { hashOfSecret } from '../../../../core/identity/join-token.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { Admissions } from '../../../../relay/join/admissions.ts';
+import { openSpace } from '../../../../relay/spaces/own-spaces.ts';
+
+const path = 'eu:till';
+const secret = 's'.repeat(43);
+const name = 'aaaaaaaaaa';
+const asked = { name, secret, path, request: 'key-1' };
+const hourMs = 3_600_000;
+
+let clock: VirtualClock;
+let space: Space;
+let admissions: Admissions;
+let order: string[];
+beforeEach(() => {
+  clock = new VirtualClock(Date.UTC(2030, 0, 1));
+  const random = new SeededRandom(1);
+  const ports = { store: new MemoryStore(), clock, random, log: silentLogger, soon: () => {}, path: 'eu' };
+  ({ space } = openSpace(ports, 'system', 'System', () => {}));
+  order = [];
+  admissions = new Admissions({
+    path: 'eu',
+    space,
+    clock,
+    log: silentLogger,
+    signer: {
+      authority: () => 'authority',
+      keyOf: async (_path, request) => request,
+      sign: async (agent, request) => {
+        order.push('sign');
+        return `certificate of ${agent} for ${request}`;
+      },
+    },
+    flushed: async () => void order.push('flush'),
+  });
+  make('SyncTarget', 'inventory.banyan.io', 'till', {});
+  token(name);
+});
+
+function make(kind: string, group: string, of: string, spec: object): void {
+  space.create({ apiVersion: `${group}/v1alpha1`, kind, metadata: { name: of }, spec });
+}
+
+function token(of: string, spec: object = {}): void {
+  const expires = new Date(clock.wallMs() + hourMs).toISOString();
+  make('JoinToken', 'mesh.banyan.io', of, { path, expires, hash: hashOfSecret(secret), ...spec });
+}
+
+const statusOf = (of: string) =>
+  space.get({ group: 'mesh.banyan.io', resource: 'jointokens', namespace: '', name: of })?.status;
+
+describe('a relay that is shown a join token', () => {
+  it('answers a certificate for its path when the use is on the disk', async () => {
+    expect(await admissions.join(asked, '10.0.0.7:4711')).toEqual({
+      authority: 'authority',
+      certificate: 'certificate of eu:till for key-1',
+    });
+    expect(order).toEqual(['sign', 'flush']);
+    expect(statusOf(name)).toEqual({
+      state: 'Used',
+      usedAt: '2030-01-01T00:00:00Z',
+      usedFrom: '10.0.0.7:4711',
+      key: 'key-1',
+    });
+  });
+
+  it('answers the same key again, and no other', async () => {
+    await admissions.join(asked, '10.0.0.7:1');
+    clock.advance(60_000);
+    expect((await admissions.join(asked, '10.0.0.8:2')).certificate).toContain('key-1');
+    expect(statusOf(name)).toMatchObject({ usedFrom: '10.0.0.7:1', usedAt: '2030-01-01T00:00:00Z' });
+    await expect(admissions.join({ ...asked, request: 'key-2' }, '10.0.0.9:3')).rejects.toMatchObject({
+      code: 'Conflict',
+      message: expect.stringMatching(/was used by another key from 10\.0\.0\.7:1 at 2030-01-01T00:00:00Z/),
+    });
+  });
+
+  it('gives it to one of two keys that come at once', async () => {
+    const both = await Promise.allSettled([
+      admissions.join(asked, 'a'),
+      admissions.join({ ...asked, request: 'key-2' }, 'b'),
+    ]);
+    expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    expect(order.filter((step) => step === 'sign')).toHaveLength(1);
+  });
+
+  it('says the same of a token that is not there and of a secret that is another one', async () => {
+    const words = async (wrong: object) => {
+      try {
+        await admissions.join({ ...asked, ...wrong }, 'a');
+      } catch (error) {
+        return error;
+      }
+      throw new Error('it was taken');
+    };
+    const [noToken, noSecret] = [await words({ name: 'bbbbbbbbbb' }), await words({ secret: 'x'.repeat(43) })];
+    const odd = await words({ name: '../x', secret: '' });
+    for (const error of [noToken, noSecret, odd]) {
+      expect(error).toMatchObject({ code: 'Unauthorized', message: (noToken as Error).message });
+    }
+    expect([order, statusOf(name)]).toEqual([[], undefined]);
+  });
+
+  it('tells who has the secret what is wrong, and uses nothing up', async () => {
+    await expect(admissions.join({ ...asked, path: 'eu:other' }, 'a')).rejects.toMatchObject({
+      code: 'Forbidden',
+      message: expect.stringMatching(/is for "eu:till", and not for "eu:other"/),
+    });
+    token('bbbbbbbbbb', { path: 'us:till' });
+    await expect(admissions.join({ ...asked, name: 'bbbbbbbbbb', path: 'us:till' }, 'a')).rejects.toThrow(
+      /there is no SyncTarget of "us:till" here/,
+    );
+    space.delete({ group: 'inventory.banyan.io', resource: 'synctargets', namespace: '', name: 'till' });
+    await expect(admissions.join(asked, 'a')).rejects.toMatchObject({
+      code: 'Forbidden',
+      message: expect.stringMatching(/no SyncTarget of "eu:till".*banyan join-token eu:till/),
+    });
+    clock.advance(hourMs);
+    await expect(admissions.join(asked, 'a')).rejects.toMatchObject({
+      code: 'Expired',
+      message: expect.stringMatching(/expired at .*banyan join-token eu:till --again/),
+    });
+    expect([order, statusOf(name)]).toEqual([[], undefined]);
+  });
+
+  it('says of a token that nobody used in time that it has expired', async () => {
+    token('bbbbbbbbbb', { expires: '2030-01-02T00:00:00Z' });
+    await admissions.join(asked, 'a');
+    token('cccccccccc');
+    admissions.start();
+    clock.advance(2 * hourMs);
+    admissions.stop();
+    expect([name, 'bbbbbbbbbb', 'cccccccccc'].map((one) => (statusOf(one) as { state?: string })?.state)).toEqual([
+      'Used',
+      undefined,
+      'Expired',
+    ]);
+  });
+
+  it('does no work for more than come at its rate, and says when to come again', () => {
+    for (let i = 0; i < 20; i++) admissions.admit();
+    expect(() => admissions.admit()).toThrow(
+      expect.objectContaining({ code: 'TooManyRequests', details: { retryAfterSeconds: 1 } }),
+    );
+    clock.advance(200);
+    admissions.admit();
+  });
+
+  it('keeps a token as it was made', () => {
+    const key = { group: 'mesh.banyan.io', resource: 'jointokens', namespace: '', name };
+    expect(() => space.patch(key, { type: 'merge', patch: { spec: { expires: '2040-01-01T00:00:00Z' } } })).toThrow(
+      /a join token can not be changed: make another/,
+    );
+  });
+});
+
+describe('a relay that is asked to renew', () => {
+  it('signs for the agent that has shown its certificate, while it is in the inventory', async () => {
+    const { certificate } = await admissions.renew({ path, role: 'agent' }, 'key-1');
+    expect(certificate).toBe('certificate of eu:till for key-1');
+    space.delete({ group: 'inventory.banyan.io', resource: 'synctargets', namespace: '', name: 'till' });
+    await expect(admissions.renew({ path, role: 'agent' }, 'key-1')).rejects.toThrow(/no SyncTarget of "eu:till"/);
+  });
+
+  it.each([
+    { path: 'us:till', role: 'agent' },
+    { path: 'eu', role: 'agent' },
+    { path: 'eu:paris:till', role: 'agent' },
+    { path: 'eu:till', role: 'relay' },
+    { path: '', role: 'center' },
+  ] as const)('signs nothing for %o', async (peer) => {
+    await expect(admissions.renew(peer, 'key-1')).rejects.toMatchObject({ code: 'Forbidden' });
+    expect(order).toEqual([]);
+  });
+});

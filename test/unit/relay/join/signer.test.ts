@@ -1,0 +1,37 @@
+import { X509Certificate } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { createIssuer } from '../../../../core/identity/authority.ts';
+import { newKey, requestFor } from '../../../../core/identity/certificate-request.ts';
+import { systemClock } from '../../../../core/runtime/clock.ts';
+import { systemRandom } from '../../../../core/runtime/random.ts';
+import { issuerSigner } from '../../../../relay/join/signer.ts';
+import { TestTree } from '../../../support/test-tree.ts';
+
+const issuing = { clock: systemClock, random: systemRandom };
+
+it('a signer knows one key by one hash, and signs for it with the issuer that is in the files by then', async () => {
+  const tree = await TestTree.create('shop');
+  let issuer = await createIssuer(tree.authority, { tree: 'shop', path: 'eu' }, issuing);
+  const signer = issuerSigner('eu', { authority: () => 'ca', issuer: () => issuer, ...issuing });
+  const [one, two] = [newKey(), newKey()];
+  const hashes = await Promise.all(
+    [one, one, two].map(async (key) => signer.keyOf('eu:kid', await requestFor('eu:kid', key))),
+  );
+  expect([hashes[0], new Set(hashes).size]).toEqual([hashes[1], 2]);
+  issuer = await createIssuer(tree.authority, { tree: 'shop', path: 'eu' }, issuing);
+  const signed = new X509Certificate(await signer.sign('eu:kid', await requestFor('eu:kid', one)));
+  expect(signed.verify(new X509Certificate(issuer.certPem).publicKey)).toBe(true);
+  await expect(signer.keyOf('eu:other', await requestFor('eu:kid', one))).rejects.toThrow(/it is for "CN=eu:kid"/);
+});
+
+it("a signer refuses an issuer that is not its node's before it is asked for anything", async () => {
+  const tree = await TestTree.create('shop');
+  const us = await createIssuer(tree.authority, { tree: 'shop', path: 'us' }, issuing);
+  const ports = { authority: () => 'ca', ...issuing };
+  expect(() => issuerSigner('eu', { ...ports, issuer: () => us })).toThrow(
+    'pki.issuer.cert is for "us": the issuer of "eu" is needed',
+  );
+  expect(() => issuerSigner('eu', { ...ports, issuer: () => tree.authority })).toThrow(
+    'pki.issuer.cert is none (CN=banyan shop): the issuer of "eu" is needed',
+  );
+});
