@@ -30,8 +30,12 @@ const agentConfigSchema = z.strictObject({
   }),
   /** How the parent is reached. */
   link: linkOptionsSchema.prefault({}),
-  /** PEM files: the tree's authority, and this agent's certificate and key. */
-  pki: z.strictObject({ ca: z.string().min(1), cert: z.string().min(1), key: z.string().min(1) }),
+  pki: z.union([
+    /** PEM files: the tree's authority, and this agent's certificate and key. */
+    z.strictObject({ ca: z.string().min(1), cert: z.string().min(1), key: z.string().min(1) }),
+    /** A file with a join token: the agent makes its key and asks its parent for these, once, and keeps them in its data directory. */
+    z.strictObject({ joinToken: z.string().min(1) }),
+  ]),
   /** Where the API of the embedded cluster is served, beside /readyz; port 0 takes a free one. */
   api: z
     .strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) })

@@ -14,9 +14,9 @@ import { systemClock } from '../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../core/runtime/errors.ts';
 import { systemRandom } from '../core/runtime/random.ts';
 import { proxiesOf } from '../core/wire/dialer/proxy-choice.ts';
-import { renewedCredentials } from '../core/wire/node-credentials.ts';
 import type { Access, AccessOptions } from './cluster/kubernetes/access.ts';
 import { type AgentConfig, parseAgentConfig } from './config.ts';
+import { credentialsOf, readBytes } from './identity/credentials.ts';
 import { bootClock } from './lease/boot-clock.ts';
 import { type LeaseOptions, type NodeOptions, startNode } from './node.ts';
 
@@ -45,20 +45,16 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
   const lastWords = join(config.data, 'last-words');
   process.on('uncaughtExceptionMonitor', (error) => leaveLastWords(lastWords, error));
   let ending = false;
+  const linkCaPem = config.link.ca === undefined ? undefined : readBytes(config.link.ca);
+  const environment = proxiesOf(process.env);
+  const ports = { config, linkCaPem, environment, clock: systemClock, random: systemRandom, log: logger };
+  const credentials = await credentialsOf(ports);
   const node = await startNode({
     config,
     version: packageVersion(),
-    credentials: renewedCredentials({
-      clock: systemClock,
-      log: logger,
-      read: () => ({
-        caPem: readBytes(config.pki.ca),
-        certPem: readBytes(config.pki.cert),
-        keyPem: readBytes(config.pki.key),
-      }),
-    }),
-    ...(config.link.ca === undefined ? {} : { linkCaPem: readBytes(config.link.ca) }),
-    environment: proxiesOf(process.env),
+    credentials,
+    ...(linkCaPem ? { linkCaPem } : {}),
+    environment,
     clock: systemClock,
     random: systemRandom,
     logger,
@@ -130,14 +126,6 @@ function readConfig(): AgentConfig {
   }
   if (file === undefined) throw new BanyanError('BadRequest', usage);
   return parseAgentConfig(readBytes(file).toString('utf8'), file);
-}
-
-function readBytes(file: string): Buffer {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    throw new BanyanError('BadRequest', `${file}: not readable: ${describeError(error)}`, {}, { cause: error });
-  }
 }
 
 function loggerOf({ logFile, logLevel, path }: AgentConfig): Pino {

@@ -39,6 +39,11 @@ export class ApiClient {
     return this.#config['current-context'] ?? '';
   }
 
+  /** PEM: by what the node of a context is known. */
+  authority(context: string): string {
+    return Buffer.from(this.#cluster(context)['certificate-authority-data'], 'base64').toString();
+  }
+
   /** Undefined for 404. */
   async get(context: string, path: string): Promise<KubeObject | undefined> {
     const { status, body } = await this.#ask(context, path);
@@ -86,7 +91,7 @@ export class ApiClient {
     const headers = { accept: 'application/json', ...(send ? { 'content-type': send.contentType } : {}) };
     const options = { agent: this.#agent, method: send?.method ?? 'GET', headers };
     return new Promise((resolve, reject) => {
-      const asked = request(`${this.#server(context)}${path}`, options, (response) => {
+      const asked = request(`${this.#cluster(context).server}${path}`, options, (response) => {
         const chunks: Buffer[] = [];
         response.on('data', (chunk: Buffer) => chunks.push(chunk));
         response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }));
@@ -115,7 +120,7 @@ export class ApiClient {
     });
   }
 
-  #server(context: string): string {
+  #cluster(context: string): Kubeconfig['clusters'][number]['cluster'] {
     const found = this.#config.contexts.find(({ name }) => name === context);
     const cluster = this.#config.clusters.find(({ name }) => name === found?.context.cluster);
     if (!cluster) {
@@ -124,7 +129,7 @@ export class ApiClient {
         `the kubeconfig has no context "${context}"; kubectl config get-contexts lists them`,
       );
     }
-    return cluster.cluster.server;
+    return cluster.cluster;
   }
 }
 

@@ -5,11 +5,13 @@ import { join } from 'node:path';
 import { Command, CommanderError, Option } from 'commander';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { systemRandom } from '../../core/runtime/random.ts';
 import { programOf, type Role } from '../supervisor/programs.ts';
 import { issueAgent } from '../supervisor/tree-pki.ts';
 import { ApiClient } from './api-client.ts';
 import { demo } from './demo.ts';
 import { enroll } from './enroll.ts';
+import { joinToken } from './join-token.ts';
 import { pingLine } from './ping.ts';
 import { release } from './release.ts';
 import { placementReport } from './status.ts';
@@ -111,6 +113,23 @@ program
     const issue = (agent: string) => issueAgent(dataOf(options), agent, systemClock);
     const warn = (line: string) => console.error(`banyan: ${line}`);
     process.stdout.write(await enroll(api, { ...options, path, labels: options.label }, issue, warn));
+    api.close();
+  });
+
+program
+  .command('join-token')
+  .description('admit an agent that runs elsewhere, and print a token with which it gets a certificate, once')
+  .argument('<path>', 'of the agent, for example eu:paris:store-17')
+  .option('--label <key=value>', 'of its Location; once for each', (one: string, all: string[]) => [...all, one], [])
+  .option('--ttl <time>', 'how long it may be used: 30m, 24h, 7d', '24h')
+  .option('--again', 'another token for an agent that is known', false)
+  .option('--data <dir>', 'data directory of the tree')
+  .option('--kubeconfig <file>', 'kubeconfig of the tree')
+  .action(async (path: string, options) => {
+    const api = clientOf(options);
+    const ports = { clock: systemClock, random: systemRandom };
+    const warn = (line: string) => console.error(`banyan: ${line}`);
+    say(await joinToken(api, { ...options, path, labels: options.label }, ports, warn));
     api.close();
   });
 

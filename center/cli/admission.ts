@@ -1,0 +1,159 @@
+/**
+ * The admission of an agent that runs elsewhere: its SyncTarget and Location are made at its parent, each sibling of it. `banyan enroll` and
+ * `banyan join-token` begin with it.
+ */
+import { nameOf, parentOf } from '../../core/identity/node-path.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { checkDnsLabel, checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import { objectName } from '../../relay/tree/node-objects.ts';
+import type { ApiClient } from './api-client.ts';
+import { nodeContexts } from './node-contexts.ts';
+import { UsageError } from './up.ts';
+
+export interface Asked {
+  /** `eu:paris:store-17` */
+  readonly path: string;
+  /** Of its Location: `env=prod`. */
+  readonly labels: readonly string[];
+  /** It is known already. */
+  readonly again: boolean;
+}
+
+/** The command that admits again, for what it says of siblings that were away. */
+export type AdmittingCommand = 'enroll' | 'join-token';
+
+const apiVersion = 'inventory.banyan.io/v1alpha1';
+const inventory = `/apis/${apiVersion}`;
+const nodes = '/apis/mesh.banyan.io/v1alpha1/nodes';
+
+export type Api = Pick<ApiClient, 'contexts' | 'get' | 'apply'>;
+
+/** What one sibling of the parent has of the agent. */
+interface Place {
+  readonly context: string;
+  readonly target: KubeObject | undefined;
+  readonly location: KubeObject | undefined;
+  /** The name is that of a node already, such as a relay. */
+  readonly isNode: boolean;
+}
+
+/**
+ * Throws Conflict for a name that is taken at any sibling, and NotFound for one that is to be there and is not; nothing is made before the result is called.
+ * That admits the agent wherever it is missing, warns of siblings that do not answer, and returns the contexts of the others.
+ */
+export async function admission(
+  api: Api,
+  command: AdmittingCommand,
+  { path, labels, again }: Asked,
+  warn: (line: string) => void,
+): Promise<() => Promise<string[]>> {
+  const wrong = path
+    .split(':')
+    .map(checkDnsLabel)
+    .find((problem) => problem !== undefined);
+  if (wrong) throw new UsageError(`"${path}" is no path of an agent, such as eu:paris:store-17: ${wrong}`);
+  const told = Object.fromEntries(labels.map(labelOf));
+  const contexts = nodeContexts(api.contexts(), parentOf(path));
+  if (contexts.length === 0) {
+    const context = `node/${parentOf(path) || 'center'}`;
+    throw new BanyanError(
+      'NotFound',
+      `the kubeconfig has no ${context}: the parent of an agent is a relay of the tree`,
+    );
+  }
+  const silent = new Map<string, string>();
+  const siblings = contexts.map((context) => ({ context }));
+  const places = await ofThoseThatAnswer(siblings, silent, ({ context }) => placeAt(api, context, path));
+  const first = places.find(({ target, location }) => target && location) ?? places.find(({ target }) => target);
+  const takenAt = first ?? places.find(({ isNode }) => isNode);
+  if (again && !first) throw unknown(path, contexts, silent);
+  if (!again && takenAt) throw taken(path, takenAt.context);
+  const wanted = first ? [first.target, first.location].flatMap(copyOf) : placeOf(path, told);
+  return async () => {
+    const admitted = await ofThoseThatAnswer(places, silent, async (place) => {
+      await admit(api, place, wanted);
+      return place.context;
+    });
+    for (const [context, words] of silent) {
+      warn(
+        `${path} is not admitted at ${context}, and can't fail over to it (${words}); when it answers: banyan ${command} ${path} --again`,
+      );
+    }
+    return admitted;
+  };
+}
+
+/** Siblings that do not answer come to `silent`; throws the error of one where nobody does. */
+async function ofThoseThatAnswer<Sibling extends { readonly context: string }, T>(
+  siblings: readonly Sibling[],
+  silent: Map<string, string>,
+  use: (sibling: Sibling) => Promise<T>,
+): Promise<T[]> {
+  const results: T[] = [];
+  let last: BanyanError | undefined;
+  for (const sibling of siblings) {
+    try {
+      results.push(await use(sibling));
+    } catch (error) {
+      if (!(error instanceof BanyanError && error.code === 'Unavailable')) throw error;
+      last = error;
+      silent.set(sibling.context, error.message);
+    }
+  }
+  if (last && results.length === 0) throw last;
+  return results;
+}
+
+async function placeAt(api: Api, context: string, path: string): Promise<Place> {
+  const name = nameOf(path);
+  const [target, location, node] = await Promise.all([
+    api.get(context, `${inventory}/synctargets/${name}`),
+    api.get(context, `${inventory}/locations/${name}`),
+    api.get(context, `${nodes}/${objectName(path)}`),
+  ]);
+  return { context, target, location, isNode: node !== undefined };
+}
+
+function placeOf(path: string, labels: Readonly<Record<string, string>>): KubeObject[] {
+  const metadata = { name: nameOf(path), labels };
+  return ['SyncTarget', 'Location'].map((kind) => ({ apiVersion, kind, metadata, spec: {} }));
+}
+
+/** For a sibling that was away when the agent was admitted: as the other one has it now. */
+function copyOf(object: KubeObject | undefined): KubeObject[] {
+  if (!object) return [];
+  const { kind, metadata, spec = {} } = object;
+  return [{ apiVersion, kind, metadata: { name: metadata.name ?? '', labels: metadata.labels ?? {} }, spec }];
+}
+
+/** Makes what is not there. */
+async function admit(api: Api, { context, target, location }: Place, wanted: readonly KubeObject[]): Promise<void> {
+  const there = new Set([target, location].map((object) => object?.kind));
+  for (const object of wanted) {
+    if (there.has(object.kind)) continue;
+    await api.apply(context, `${inventory}/${object.kind.toLowerCase()}s/${object.metadata.name}`, object);
+  }
+}
+
+function labelOf(text: string): [string, string] {
+  const [key = '', value, ...more] = text.split('=');
+  if (value === undefined || more.length > 0) throw new UsageError(`--label: "${text}" is not of the form key=value`);
+  const wrong = checkLabelKey(key) ?? checkLabelValue(value);
+  if (wrong) throw new UsageError(`--label: "${text}": ${wrong}`);
+  return [key, value];
+}
+
+function taken(path: string, context: string): BanyanError {
+  return new BanyanError(
+    'Conflict',
+    `"${path}" is taken at ${context}: choose another name, or --again to admit the same agent once more`,
+  );
+}
+
+function unknown(path: string, contexts: readonly string[], silent: ReadonlyMap<string, string>): BanyanError {
+  const where = contexts.filter((context) => !silent.has(context)).join(', ');
+  const away = silent.size === 0 ? '' : ` (${[...silent.keys()].join(', ')} can't be asked)`;
+  const message = `--again: there is no "${path}" at ${where}${away}: leave it out to admit the agent`;
+  return new BanyanError('NotFound', message);
+}

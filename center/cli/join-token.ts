@@ -1,0 +1,51 @@
+/**
+ * `banyan join-token PATH`: admits an agent that runs elsewhere, and prints a token with which it gets its certificate from its parent, once. The secret is made
+ * here and kept nowhere: the parent gets its hash.
+ */
+import { hashOfSecret, newJoinToken, writeJoinToken } from '../../core/identity/join-token.ts';
+import { timestamp } from '../../core/object/conditions.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import type { Random } from '../../core/runtime/random.ts';
+import { type Api as AdmittingApi, type Asked, admission } from './admission.ts';
+import type { ApiClient } from './api-client.ts';
+import { UsageError } from './up.ts';
+
+export interface TokenAsked extends Asked {
+  /** How long it may be used: `24h`. */
+  readonly ttl: string;
+}
+
+type Api = AdmittingApi & Pick<ApiClient, 'authority'>;
+
+const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
+/** A secret that is good for longer is forgotten somewhere. */
+const ttlMsMax = 30 * 86_400_000;
+
+/** The text of the token. It is kept by one of several siblings, the first that answers: an agent asks all of them. */
+export async function joinToken(
+  api: Api,
+  { ttl, ...asked }: TokenAsked,
+  { clock, random }: { readonly clock: Clock; readonly random: Random },
+  warn: (line: string) => void,
+): Promise<string> {
+  const ttlMs = millisecondsOf(ttl);
+  const admit = await admission(api, 'join-token', asked, warn);
+  const [context] = await admit();
+  if (context === undefined) throw new BanyanError('Unavailable', `nobody admits "${asked.path}" just now`);
+  const token = newJoinToken(api.authority(context), random);
+  await api.apply(context, `/apis/mesh.banyan.io/v1alpha1/jointokens/${token.name}`, {
+    apiVersion: 'mesh.banyan.io/v1alpha1',
+    kind: 'JoinToken',
+    metadata: { name: token.name },
+    spec: { path: asked.path, expires: timestamp(clock.wallMs() + ttlMs), hash: hashOfSecret(token.secret) },
+  });
+  return writeJoinToken(token);
+}
+
+function millisecondsOf(ttl: string): number {
+  const [, number, unit = ''] = /^([1-9]\d{0,5})([mhd])$/.exec(ttl) ?? [];
+  const ms = Number(number) * (unitMs[unit] ?? Number.NaN);
+  if (ms <= ttlMsMax) return ms;
+  throw new UsageError(`--ttl: "${ttl}" is no time up to 30 days, such as 30m, 24h or 7d`);
+}

@@ -1,0 +1,56 @@
+/** An identity as files of one folder, which nobody else can read. */
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Identity, IdentityStore } from './identity-store.ts';
+
+/** As in a Secret of type kubernetes.io/tls. The certificate is last: with it, the identity is whole. */
+const files = [
+  ['keyPem', 'tls.key'],
+  ['caPem', 'ca.crt'],
+  ['certPem', 'tls.crt'],
+] as const satisfies readonly (readonly [keyof Identity, string])[];
+
+export function fileStore(directory: string): IdentityStore {
+  const fileOf = (name: string) => join(directory, name);
+  const kept = () => {
+    const there = files.filter(([, name]) => existsSync(fileOf(name)));
+    return Object.fromEntries(there.map(([part, name]) => [part, readFileSync(fileOf(name), 'utf8')]));
+  };
+  return {
+    shown: directory,
+    async read() {
+      const identity = kept() as Partial<Identity>;
+      return identity.keyPem === undefined ? undefined : identity;
+    },
+    async settleKey(keyPem) {
+      const { keyPem: present } = kept() as Partial<Identity>;
+      if (present !== undefined) return present;
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      writeWhole(directory, 'tls.key', keyPem);
+      return keyPem;
+    },
+    async keep(identity) {
+      mkdirSync(directory, { recursive: true, mode: 0o700 });
+      for (const [part, name] of files) writeWhole(directory, name, identity[part]);
+    },
+  };
+}
+
+/** Readers see the old file or the new one; the folder too is on the disk. */
+function writeWhole(directory: string, name: string, content: string): void {
+  const file = join(directory, name);
+  const fd = openSync(`${file}.new`, 'w', 0o600);
+  try {
+    writeSync(fd, content);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+  renameSync(`${file}.new`, file);
+  const folder = openSync(directory, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}

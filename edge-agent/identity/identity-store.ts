@@ -1,0 +1,23 @@
+/** Where an agent keeps the identity that it got with a join token: what it needs to go on without it. */
+
+/** PEM. */
+export interface Identity {
+  readonly caPem: string;
+  /** Its own certificate, with that of the issuer behind it. */
+  readonly certPem: string;
+  readonly keyPem: string;
+}
+
+export interface IdentityStore {
+  /** For messages. */
+  readonly shown: string;
+  /** Undefined: nothing is kept yet. Only the key is there while no certificate was given for it. */
+  read(): Promise<Partial<Identity> | undefined>;
+  /**
+   * Keeps this key unless there is one, and returns the one that is kept: whoever shares the store asks for a certificate of the same key, so that a join token,
+   * which is good for one key, does for all of them.
+   */
+  settleKey(keyPem: string): Promise<string>;
+  /** On the disk when it returns. */
+  keep(identity: Identity): Promise<void>;
+}

@@ -1,0 +1,250 @@
+/** An agent that joins with a token: what it gets and keeps, and every token that is refused, with real processes. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { parse, stringify } from 'yaml';
+import { hashOfSecret, readJoinToken, writeJoinToken } from '../../core/identity/join-token.ts';
+import { connectProxy } from '../support/connect-proxy.ts';
+import { tlsTerminator } from '../support/tls-terminator.ts';
+import { banyan, fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+
+const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
+const topology = {
+  apiVersion: 'banyan.io/v1alpha1',
+  kind: 'Topology',
+  metadata: { name: 'joining' },
+  spec: { center: {}, relays: [{ name: 'eu' }, { name: 'us' }], clusters: [] },
+};
+
+interface Agent {
+  readonly process: ChildProcess;
+  readonly ended: Promise<number | null>;
+  log(): string;
+}
+
+describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
+  const directory = mkdtempSync(join(tmpdir(), 'banyan-join-'));
+  const tree = new LocalTree(join(directory, 'topology.yaml'));
+  const agents: Agent[] = [];
+
+  beforeAll(async () => {
+    writeFileSync(join(directory, 'topology.yaml'), stringify(topology));
+    await tree.up();
+  }, 120_000);
+  afterAll(async () => {
+    for (const agent of agents) agent.process.kill('SIGKILL');
+    await tree[Symbol.asyncDispose]();
+    rmSync(directory, { recursive: true, force: true });
+  }, 60_000);
+
+  const tokenFor = (path: string, ...args: string[]): string => {
+    const { code, out } = banyan('join-token', path, ...args, '--data', tree.data);
+    if (code !== 0) throw new Error(out);
+    return out.trim();
+  };
+  const meshAddress = (relay: string): string => {
+    const { mesh } = parse(readFileSync(join(tree.data, 'config', `${relay}.yaml`), 'utf8')) as {
+      mesh: { port: number };
+    };
+    return `127.0.0.1:${mesh.port}`;
+  };
+  const at = (name: string, file = '') => join(directory, name, file);
+
+  /** Its data are below a folder of this name, so that a later one of it goes on with them; without a token its file is not there. */
+  function start(name: string, token: string | undefined, more: object = {}): Agent {
+    mkdirSync(at(name), { recursive: true });
+    if (token === undefined) rmSync(at(name, 'token'), { force: true });
+    else writeFileSync(at(name, 'token'), `${token}\n`);
+    const config = {
+      path: 'eu:till',
+      data: at(name, 'data'),
+      logFile: at(name, 'log'),
+      parent: { address: meshAddress('eu'), path: 'eu' },
+      pki: { joinToken: at(name, 'token') },
+      cluster: { embedded: {} },
+      ...more,
+    };
+    writeFileSync(at(name, 'agent.yaml'), stringify(config));
+    const process_ = spawn(process.execPath, [fixture('edge-agent/main.ts'), '--config', at(name, 'agent.yaml')], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let said = '';
+    process_.stderr.on('data', (chunk: Buffer) => {
+      said += chunk;
+    });
+    const ended = new Promise<number | null>((done) => process_.once('exit', done));
+    const log = () => {
+      try {
+        return readFileSync(at(name, 'log'), 'utf8') + said;
+      } catch {
+        return said;
+      }
+    };
+    const agent = { process: process_, ended, log };
+    agents.push(agent);
+    return agent;
+  }
+  const isConnected = (path: string) => {
+    const name = path.replaceAll(':', '.');
+    const node = tree.json<{ status?: { session?: { state?: string } } }>('node/eu', 'nodes.mesh.banyan.io', name);
+    return node?.status?.session?.state === 'Connected';
+  };
+  /** Also what is shown of it: the next one is to be seen. */
+  async function end(agent: Agent, path = 'eu:till'): Promise<void> {
+    agent.process.kill('SIGTERM');
+    expect(await agent.ended).toBe(0);
+    await until('the agent is shown as detached', () => !isConnected(path));
+  }
+  const tokenObject = (token: string) =>
+    tree.json<{ spec: object; status?: object }>('node/eu', 'jointokens', readJoinToken(token, 'test').name);
+  const refusedWith = async (name: string, token: string, more: object = {}) => {
+    const agent = start(name, token, more);
+    const code = await agent.ended;
+    return { code, words: agent.log() };
+  };
+
+  let token: string;
+
+  it('gets a certificate for its path with a key that it made, keeps both to itself, and is attached', async () => {
+    token = tokenFor('eu:till', '--label', 'env=prod');
+    expect(token).toMatch(/^banyan-join-1\.[a-z0-9]{10}\.[\w-]{43}\.[\w-]{43}$/);
+    const secret = readJoinToken(token, 'test').secret;
+    expect(JSON.stringify(tokenObject(token))).not.toContain(secret);
+    const agent = start('first', token);
+    await until('the agent is attached', () => isConnected('eu:till'));
+    expect(agent.log()).toContain('joined: a certificate is kept');
+    expect(agent.log()).not.toContain(secret);
+    const kept = at('first', 'data/identity');
+    expect(readdirSync(kept).sort()).toEqual(['ca.crt', 'tls.crt', 'tls.key']);
+    for (const file of readdirSync(kept)) expect(statSync(join(kept, file)).mode & 0o777).toBe(0o600);
+    expect(tokenObject(token)).toMatchObject({
+      spec: { path: 'eu:till', hash: hashOfSecret(secret) },
+      status: { state: 'Used', usedFrom: expect.stringMatching(/^127\.0\.0\.1:\d+$/) },
+    });
+    expect(tree.json('node/eu', 'location', 'till')).toMatchObject({ metadata: { labels: { env: 'prod' } } });
+    await end(agent);
+  }, 60_000);
+
+  it('goes on with what it kept, without the token', async () => {
+    const agent = start('first', undefined);
+    await until('the agent is attached', () => isConnected('eu:till'));
+    expect(agent.log().match(/joined: a certificate is kept/g)).toHaveLength(1);
+    await end(agent);
+  }, 60_000);
+
+  it('is refused a second use by another key, in words that say when the first was', async () => {
+    const { code, words } = await refusedWith('second', token);
+    expect(code).toBe(1);
+    expect(words).toMatch(/was used by another key from 127\.0\.0\.1:\d+ at .*banyan join-token eu:till --again/);
+  }, 60_000);
+
+  it('may use it again with the same key, as when an answer was lost', async () => {
+    for (const file of ['ca.crt', 'tls.crt']) rmSync(at('first', `data/identity/${file}`));
+    const agent = start('first', token);
+    await until('the agent is attached', () => isConnected('eu:till'));
+    await end(agent);
+  }, 60_000);
+
+  it('is refused with a token that is unknown, expired, of another path or another tree, each with what to do', async () => {
+    const another = tokenFor('eu:till', '--again');
+    const { name, secret, pin } = readJoinToken(another, 'test');
+    const unknownName = await refusedWith('unknown', writeJoinToken({ name: 'aaaaaaaaaa', secret, pin }));
+    const otherSecret = await refusedWith('guess', writeJoinToken({ name, secret: pin, pin }));
+    for (const { code, words } of [unknownName, otherSecret]) {
+      expect([code, words]).toEqual([1, expect.stringMatching(/this join token is not known here/)]);
+    }
+    expect(await refusedWith('pin', writeJoinToken({ name, secret, pin: secret }))).toEqual({
+      code: 1,
+      words: expect.stringMatching(/is of another tree than the join token/),
+    });
+    expect(await refusedWith('path', another, { path: 'eu:other' })).toEqual({
+      code: 1,
+      words: expect.stringMatching(/this join token is for \\"eu:till\\", and not for \\"eu:other\\"/),
+    });
+    // The parent that a wrong address leads to is told nothing.
+    expect(await refusedWith('parent', another, { parent: { address: meshAddress('us'), path: 'eu' } })).toEqual({
+      code: 1,
+      words: expect.stringMatching(/is the relay \\"us\\", not the relay \\"eu\\"/),
+    });
+    expect(await refusedWith('cut', another.slice(0, -3))).toEqual({
+      code: 2,
+      words: expect.stringMatching(/a part of the join token is missing.*was all of it copied/),
+    });
+    const past = {
+      apiVersion: 'mesh.banyan.io/v1alpha1',
+      kind: 'JoinToken',
+      metadata: { name: 'bbbbbbbbbb' },
+      spec: { path: 'eu:till', expires: '2026-01-01T00:00:00Z', hash: hashOfSecret(secret) },
+    };
+    expect(tree.apply('node/eu', past).code).toBe(0);
+    expect(await refusedWith('late', writeJoinToken({ name: 'bbbbbbbbbb', secret, pin }))).toEqual({
+      code: 1,
+      words: expect.stringMatching(/expired at 2026-01-01T00:00:00Z: make another/),
+    });
+    expect(tokenObject(another)?.status).toBeUndefined();
+  }, 120_000);
+
+  it('joins through a proxy, and sends nothing where TLS ends before the parent', async () => {
+    const another = tokenFor('eu:kiosk');
+    const proxy = await connectProxy();
+    const own = { path: 'eu:kiosk' };
+    const agent = start('proxied', another, { ...own, link: { proxy: proxy.url } });
+    await until('the agent is attached', () => isConnected('eu:kiosk'));
+    expect(new Set(proxy.tunnels)).toEqual(new Set([meshAddress('eu')]));
+    await end(agent, 'eu:kiosk');
+    await proxy[Symbol.asyncDispose]();
+
+    const read = (file: string) => readFileSync(join(tree.data, 'pki', file));
+    const certificate = { caPem: read('ca.crt'), certPem: read('us.crt'), keyPem: read('us.key') };
+    const terminator = await tlsTerminator(meshAddress('eu'), certificate);
+    const unused = tokenFor('eu:third');
+    const third = { path: 'eu:third', parent: { address: terminator.address, path: 'eu' } };
+    // It is not told that there is one: the certificate that it sees is not its parent's.
+    expect(await refusedWith('intercepted', unused, third)).toEqual({
+      code: 1,
+      words: expect.stringMatching(/is the relay \\"us\\", not the relay \\"eu\\"/),
+    });
+    expect(await refusedWith('terminated', unused, { ...third, link: { terminatedTls: true } })).toEqual({
+      code: 1,
+      words: expect.stringMatching(/link\.terminatedTls: no certificate can be had.*banyan enroll/),
+    });
+    expect(tokenObject(unused)?.status).toBeUndefined();
+    await terminator[Symbol.asyncDispose]();
+  }, 90_000);
+
+  it('waits for a parent that is away, and joins when it is there', async () => {
+    const unused = tokenFor('eu:fourth');
+    tree.kill('eu');
+    const agent = start('fourth', unused, { path: 'eu:fourth' });
+    await until('the agent is attached', () => isConnected('eu:fourth'));
+    await end(agent, 'eu:fourth');
+  }, 90_000);
+
+  it('is shut out by the deletion of its SyncTarget', async () => {
+    const unused = tokenFor('eu:fourth', '--again');
+    tree.ok('node/eu', 'delete', 'synctarget', 'fourth');
+    expect(await refusedWith('fifth', unused, { path: 'eu:fourth' })).toEqual({
+      code: 1,
+      words: expect.stringMatching(/there is no SyncTarget of \\"eu:fourth\\" here/),
+    });
+  }, 60_000);
+
+  it('has a name that nobody else gets, and a token only where a person asks for another', () => {
+    expect(banyan('join-token', 'eu:till', '--data', tree.data)).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(/"eu:till" is taken at node\/eu/),
+    });
+    for (const [args, words] of [
+      [['eu:x', '--ttl', '31d'], /--ttl: "31d" is no time up to 30 days/],
+      [['eu:x', '--ttl', 'soon'], /--ttl: "soon" is no time/],
+      [['EU:x'], /"EU:x" is no path of an agent/],
+    ] as const) {
+      expect(banyan('join-token', ...args, '--data', tree.data)).toMatchObject({
+        code: 2,
+        out: expect.stringMatching(words),
+      });
+    }
+  });
+});

@@ -1,0 +1,100 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { joinToken } from '../../../../center/cli/join-token.ts';
+import { hashOfSecret, pinned, readJoinToken } from '../../../../core/identity/join-token.ts';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { TestTree } from '../../../support/test-tree.ts';
+
+const path = 'eu:paris:store-17';
+const asked = { path, labels: ['env=prod'], again: false, ttl: '24h' };
+
+let ca: string;
+beforeAll(async () => {
+  ca = (await TestTree.create()).authority.certPem;
+});
+
+/** Siblings; the silent ones do not answer. */
+function parents(there: Readonly<Record<string, KubeObject>> = {}, silent: readonly string[] = []) {
+  const made = new Map<string, KubeObject>();
+  const warned: string[] = [];
+  const answers = (context: string) => {
+    if (silent.includes(context)) throw new BanyanError('Unavailable', `${context} does not answer`);
+  };
+  const api = {
+    contexts: () => ['node/center', 'node/eu:paris', 'node/eu:paris~1'],
+    authority: () => ca,
+    get: async (context: string, at: string) => {
+      answers(context);
+      return there[at];
+    },
+    apply: async (context: string, at: string, object: KubeObject) => {
+      answers(context);
+      made.set(`${context} ${at}`, object);
+      return object;
+    },
+  };
+  const ports = { clock: new VirtualClock(Date.UTC(2030, 0, 1)), random: new SeededRandom(1) };
+  const run = (more: object = {}) => joinToken(api, { ...asked, ...more }, ports, (line) => warned.push(line));
+  return { made, warned, run };
+}
+
+describe('banyan join-token', () => {
+  it('admits the agent at each sibling of its parent, and leaves the hash of the secret at one', async () => {
+    const { made, run } = parents();
+    const { name, secret, pin } = readJoinToken(await run(), 'stdout');
+    expect(pinned(ca, pin)).toHaveLength(1);
+    const kinds = [...made].map(([at, { kind }]) => `${at.split(' ')[0]} ${kind}`);
+    expect(kinds).toEqual([
+      'node/eu:paris SyncTarget',
+      'node/eu:paris Location',
+      'node/eu:paris~1 SyncTarget',
+      'node/eu:paris~1 Location',
+      'node/eu:paris JoinToken',
+    ]);
+    expect([...made.values()].at(-1)).toMatchObject({
+      metadata: { name },
+      spec: { path, expires: '2030-01-02T00:00:00Z', hash: hashOfSecret(secret) },
+    });
+    expect(JSON.stringify([...made])).not.toContain(secret);
+  });
+
+  it('leaves it at one that answers, and says how the other one is told', async () => {
+    const { made, warned, run } = parents({}, ['node/eu:paris']);
+    await run({ ttl: '30m' });
+    const token = [...made].find(([, { kind }]) => kind === 'JoinToken')!;
+    expect([token[0].split(' ')[0], token[1].spec]).toEqual([
+      'node/eu:paris~1',
+      expect.objectContaining({ expires: '2030-01-01T00:30:00Z' }),
+    ]);
+    expect(warned).toEqual([expect.stringMatching(/not admitted at node\/eu:paris,.*banyan join-token .* --again$/)]);
+  });
+
+  it('refuses a name that is taken, and gives another token for an agent that is known only when asked to', async () => {
+    const metadata = { name: 'store-17' };
+    const known = Object.fromEntries(
+      ['SyncTarget', 'Location'].map((kind) => [
+        `/apis/inventory.banyan.io/v1alpha1/${kind.toLowerCase()}s/store-17`,
+        { apiVersion: 'inventory.banyan.io/v1alpha1', kind, metadata },
+      ]),
+    );
+    const { made, run } = parents(known);
+    await expect(run()).rejects.toThrow(/"eu:paris:store-17" is taken at node\/eu:paris/);
+    expect(made.size).toBe(0);
+    await run({ again: true });
+    expect([...made.values()].map(({ kind }) => kind)).toEqual(['JoinToken']);
+  });
+
+  it.each([
+    [{ ttl: '0h' }, /--ttl: "0h" is no time up to 30 days/],
+    [{ ttl: '31d' }, /--ttl: "31d" is no time up to 30 days/],
+    [{ ttl: '24' }, /--ttl: "24" is no time/],
+    [{ path: 'eu:Paris' }, /"eu:Paris" is no path of an agent/],
+    [{ labels: ['env'] }, /--label: "env" is not of the form key=value/],
+  ])('refuses %o in words, and makes nothing', async (wrong, words) => {
+    const { made, run } = parents();
+    await expect(run(wrong)).rejects.toThrow(words);
+    expect(made.size).toBe(0);
+  });
+});

@@ -1,0 +1,270 @@
+/** What an agent asks for, keeps and uses: of its identity, with the certificates of a real issuer. */
+
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createIssuer, issueAgent, type KeyAndCertificate, leafDays } from '../../../../core/identity/authority.ts';
+import { newJoinToken, writeJoinToken } from '../../../../core/identity/join-token.ts';
+import { type Clock, VirtualClock } from '../../../../core/runtime/clock.ts';
+import { BanyanError, type ErrorCode } from '../../../../core/runtime/errors.ts';
+import { type Logger, silentLogger } from '../../../../core/runtime/logger.ts';
+import { SeededRandom, systemRandom } from '../../../../core/runtime/random.ts';
+import type { JoinRequest } from '../../../../core/wire/join/join-words.ts';
+import { currentOf } from '../../../../core/wire/node-credentials.ts';
+import { fileStore } from '../../../../edge-agent/identity/file-store.ts';
+import type { IdentityStore } from '../../../../edge-agent/identity/identity-store.ts';
+import { type JoiningPorts, joinedIdentity } from '../../../../edge-agent/identity/joining.ts';
+import { RenewedIdentity } from '../../../../edge-agent/identity/renewal.ts';
+import { TestTree } from '../../../support/test-tree.ts';
+
+const path = 'eu:kid';
+const dayMs = 86_400_000;
+
+let tree: TestTree;
+let issuer: KeyAndCertificate;
+let token: string;
+beforeAll(async () => {
+  tree = await TestTree.create('shop');
+  issuer = await createIssuer(
+    tree.authority,
+    { tree: 'shop', path: 'eu' },
+    { clock: new VirtualClock(Date.now()), random: systemRandom },
+  );
+  token = writeJoinToken(newJoinToken(tree.authority.certPem, systemRandom));
+});
+
+let directory: string;
+let store: IdentityStore;
+let clock: VirtualClock;
+let asked: JoinRequest[];
+let warned: string[];
+let tokens: number;
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'banyan-identity-'));
+  store = fileStore(join(directory, 'identity'));
+  clock = new VirtualClock(Date.now());
+  asked = [];
+  warned = [];
+  tokens = 0;
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+const log: Logger = {
+  ...silentLogger,
+  warn: (fields: object) => void warned.push((fields as { reason: string }).reason),
+};
+
+const sign = async (of: string, request: string, at: Clock = clock) => ({
+  authority: tree.authority.certPem,
+  certificate: await issueAgent(issuer, { tree: 'shop', path: of }, request, { clock: at, random: systemRandom }),
+});
+const answering = async (_pin: string, request: JoinRequest) => {
+  asked.push(request);
+  return sign(path, request.request);
+};
+const refusing =
+  (code: ErrorCode, message: string = code) =>
+  async (_pin: string, request: JoinRequest) => {
+    asked.push(request);
+    throw new BanyanError(code, message);
+  };
+
+function ports(...parents: JoiningPorts['parents']): JoiningPorts {
+  const read = () => {
+    tokens++;
+    return { text: token, where: 'token' };
+  };
+  return { path, store, token: read, parents, clock, random: new SeededRandom(1), log };
+}
+
+/** Time goes on for whoever waits. */
+async function settled<T>(promise: Promise<T>): Promise<T> {
+  let over = false;
+  const watched = promise.finally(() => {
+    over = true;
+  });
+  watched.catch(() => {});
+  while (!over) {
+    await new Promise((done) => setImmediate(done));
+    clock.advance(1_000);
+  }
+  return watched;
+}
+
+describe('an agent with a join token', () => {
+  it('keeps what it got in files that are its own, and does without the token from then on', async () => {
+    const identity = await joinedIdentity(ports(answering));
+    expect(new X509Certificate(identity.certPem).subject).toBe('CN=eu:kid');
+    for (const [file, pem] of [
+      ['tls.key', identity.keyPem],
+      ['tls.crt', identity.certPem],
+      ['ca.crt', identity.caPem],
+    ] as const) {
+      const kept = join(directory, 'identity', file);
+      expect([readFileSync(kept, 'utf8'), statSync(kept).mode & 0o777]).toEqual([pem, 0o600]);
+    }
+    expect(statSync(join(directory, 'identity')).mode & 0o777).toBe(0o700);
+    expect(await joinedIdentity(ports(refusing('Internal')))).toEqual(identity);
+    expect([asked.length, tokens]).toEqual([1, 1]);
+  });
+
+  it('asks again with the same key after an answer that was lost', async () => {
+    await expect(joinedIdentity(ports(refusing('Forbidden')))).rejects.toThrow('Forbidden');
+    const key = (await store.read())?.keyPem;
+    const identity = await joinedIdentity(ports(answering));
+    expect(identity.keyPem).toBe(key);
+    expect(new X509Certificate(identity.certPem).publicKey.export({ type: 'spki', format: 'pem' })).toEqual(
+      expect.stringContaining('PUBLIC KEY'),
+    );
+    expect(asked).toHaveLength(2);
+  });
+
+  it('asks the siblings of its parent, one of which knows the token', async () => {
+    await joinedIdentity(ports(refusing('Unavailable'), refusing('Unauthorized'), answering, refusing('Internal')));
+    expect(asked).toHaveLength(3);
+  });
+
+  it('waits while a sibling that may know it is away, and takes the word of all when they are there', async () => {
+    let isAway = true;
+    const sometimes = async (pin: string, request: JoinRequest) => {
+      const answer = await refusing(isAway ? 'Unavailable' : 'Unauthorized', isAway ? 'it is away' : 'unknown')(
+        pin,
+        request,
+      ).catch((e: unknown) => e);
+      if (asked.length > 7) isAway = false;
+      throw answer;
+    };
+    await expect(settled(joinedIdentity(ports(refusing('Unauthorized', 'unknown'), sometimes)))).rejects.toThrow(
+      'unknown',
+    );
+    expect(new Set(warned)).toEqual(new Set(['it is away']));
+  });
+
+  it.each(['Forbidden', 'Expired', 'Conflict', 'Invalid', 'NotFound'] as const)(
+    'takes %s for an answer, and asks nobody else',
+    async (code) => {
+      await expect(joinedIdentity(ports(refusing(code), answering))).rejects.toMatchObject({ code });
+      expect(asked).toHaveLength(1);
+    },
+  );
+
+  it('joins anew, with its key, when what it kept has expired', async () => {
+    const before = await joinedIdentity(ports(answering));
+    clock.advance((leafDays + 1) * dayMs);
+    const after = await joinedIdentity(ports(answering));
+    expect(after.keyPem).toBe(before.keyPem);
+    expect(after.certPem).not.toBe(before.certPem);
+  });
+
+  it('does not go on as another agent whose data it was given', async () => {
+    await joinedIdentity(ports(answering));
+    await expect(joinedIdentity({ ...ports(answering), path: 'eu:other' })).rejects.toMatchObject({
+      code: 'BadRequest',
+      message: expect.stringMatching(
+        /identity has the certificate of the agent "eu:kid", and not of "eu:other": correct/,
+      ),
+    });
+  });
+
+  it('refuses a token that is none before anybody is asked', async () => {
+    const wrong = { ...ports(answering), token: () => ({ text: 'x', where: '/run/token' }) };
+    await expect(joinedIdentity(wrong)).rejects.toMatchObject({
+      code: 'BadRequest',
+      message: expect.stringMatching(/^\/run\/token: it is no join token/),
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it('takes a certificate of a key that is not its own for no certificate', async () => {
+    await joinedIdentity(ports(answering));
+    writeFileSync(join(directory, 'identity', 'tls.key'), (await foreignKey()).trim());
+    const again = await joinedIdentity(ports(answering));
+    expect(asked).toHaveLength(2);
+    expect(again.keyPem).toBe((await store.read())?.keyPem);
+  });
+});
+
+async function foreignKey(): Promise<string> {
+  const { newKey } = await import('../../../../core/identity/certificate-request.ts');
+  return newKey();
+}
+
+describe('the identity of an agent that runs', () => {
+  const renewal = async (answer = (request: string) => sign(path, request)) => {
+    const renewals: string[] = [];
+    const identity = await joinedIdentity(ports(answering));
+    const renewed = new RenewedIdentity(
+      {
+        ...ports(),
+        renewals: [
+          async (_credentials, request) => {
+            renewals.push(request);
+            return answer(request);
+          },
+        ],
+      },
+      identity,
+    );
+    return { identity, renewed, renewals };
+  };
+
+  it('is renewed when two thirds of its life are over, with the same key, for who uses it and on the disk', async () => {
+    const { identity, renewed, renewals } = await renewal();
+    const { credentials } = renewed;
+    clock.advance((leafDays * dayMs * 2) / 3 - dayMs);
+    await renewed.look();
+    expect(renewals).toEqual([]);
+    clock.advance(2 * dayMs);
+    await renewed.look();
+    expect(renewals).toHaveLength(1);
+    const current = currentOf(credentials);
+    expect(new X509Certificate(current.certPem).validToDate > new X509Certificate(identity.certPem).validToDate).toBe(
+      true,
+    );
+    expect(current.keyPem.toString()).toBe(identity.keyPem);
+    expect(await store.read()).toMatchObject({ certPem: current.certPem.toString(), keyPem: identity.keyPem });
+    await renewed.look();
+    expect(renewals).toHaveLength(1);
+  });
+
+  it('takes what another one that shares its store has renewed', async () => {
+    const { identity, renewed, renewals } = await renewal();
+    clock.advance(leafDays * dayMs * 0.7);
+    const { requestFor } = await import('../../../../core/identity/certificate-request.ts');
+    const { authority, certificate } = await sign(path, await requestFor(path, identity.keyPem));
+    await store.keep({ caPem: authority, certPem: certificate, keyPem: identity.keyPem });
+    await renewed.look();
+    expect(renewals).toEqual([]);
+    expect(currentOf(renewed.credentials).certPem.toString()).toBe(certificate);
+  });
+
+  it('stays as it is, and says so, where it is refused', async () => {
+    const { identity, renewed, renewals } = await renewal(() => {
+      throw new BanyanError('Forbidden', 'there is no SyncTarget');
+    });
+    clock.advance(leafDays * dayMs * 0.7);
+    await renewed.look();
+    await renewed.look();
+    expect(renewals).toHaveLength(2);
+    expect(warned).toEqual(['there is no SyncTarget', 'there is no SyncTarget']);
+    expect(currentOf(renewed.credentials).certPem.toString()).toBe(identity.certPem);
+  });
+
+  it('is looked at every one to two hours', async () => {
+    const { renewed, renewals } = await renewal();
+    clock.advance(leafDays * dayMs * 0.7);
+    renewed.start();
+    clock.advance(3_599_000);
+    expect(renewals).toEqual([]);
+    clock.advance(3_601_000);
+    // What is signed takes some turns of the event loop, and the next look is set behind it.
+    await vi.waitFor(() => expect(renewals).toHaveLength(1));
+    clock.advance(leafDays * dayMs * 0.7);
+    await vi.waitFor(() => {
+      clock.advance(7_200_000);
+      expect(renewals).toHaveLength(2);
+    });
+  });
+});
