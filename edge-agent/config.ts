@@ -34,7 +34,16 @@ const agentConfigSchema = z.strictObject({
     /** PEM files: the tree's authority, and this agent's certificate and key. */
     z.strictObject({ ca: z.string().min(1), cert: z.string().min(1), key: z.string().min(1) }),
     /** A file with a join token: the agent makes its key and asks its parent for these, once, and keeps them in its data directory. */
-    z.strictObject({ joinToken: z.string().min(1) }),
+    z.strictObject({
+      joinToken: z.string().min(1),
+      /** A Secret of the cluster that is there, empty at first, instead of the data directory: several agents with one identity keep it there. */
+      secret: z
+        .strictObject({
+          namespace: z.string().regex(dnsLabel, 'must be the name of a namespace'),
+          name: z.string().regex(dnsName, 'must be the name of a Secret'),
+        })
+        .optional(),
+    }),
   ]),
   /** Where the API of the embedded cluster is served, beside /readyz; port 0 takes a free one. */
   api: z
@@ -95,7 +104,15 @@ export function parseAgentConfig(text: string, file: string): AgentConfig {
     throw new BanyanError('BadRequest', `${file}: not YAML: ${describeError(error)}`, {}, { cause: error });
   }
   const result = agentConfigSchema.safeParse(raw);
-  if (result.success) return Object.freeze(result.data);
+  if (result.success) return Object.freeze(consistent(result.data, file));
   const wrong = result.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`);
   throw new BanyanError('BadRequest', `${file}: ${wrong.join('; ')}`);
+}
+
+function consistent(config: AgentConfig, file: string): AgentConfig {
+  if ('joinToken' in config.pki && config.pki.secret && !('kubernetes' in config.cluster)) {
+    const remedy = 'leave it out, and the identity is kept in the data directory';
+    throw new BanyanError('BadRequest', `${file}: pki.secret: an embedded cluster has no Secret for that: ${remedy}`);
+  }
+  return config;
 }

@@ -16,7 +16,8 @@ import { systemRandom } from '../core/runtime/random.ts';
 import { proxiesOf } from '../core/wire/dialer/proxy-choice.ts';
 import type { Access, AccessOptions } from './cluster/kubernetes/access.ts';
 import { type AgentConfig, parseAgentConfig } from './config.ts';
-import { credentialsOf, readBytes } from './identity/credentials.ts';
+import { credentialsOf, readBytes, type SecretName } from './identity/credentials.ts';
+import type { IdentityStore } from './identity/identity-store.ts';
 import { bootClock } from './lease/boot-clock.ts';
 import { type LeaseOptions, type NodeOptions, startNode } from './node.ts';
 
@@ -47,8 +48,15 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
   let ending = false;
   const linkCaPem = config.link.ca === undefined ? undefined : readBytes(config.link.ca);
   const environment = proxiesOf(process.env);
-  const ports = { config, linkCaPem, environment, clock: systemClock, random: systemRandom, log: logger };
-  const credentials = await credentialsOf(ports);
+  const credentials = await credentialsOf({
+    config,
+    linkCaPem,
+    environment,
+    clock: systemClock,
+    random: systemRandom,
+    log: logger,
+    openSecret: (secret) => secretOf(config, secret),
+  });
   const node = await startNode({
     config,
     version: packageVersion(),
@@ -109,6 +117,13 @@ async function leaseOf({ cluster }: AgentConfig, lost: (why: string) => void): P
   const { openLease } = await import('./cluster/kubernetes/open.ts');
   const clock = bootClock(systemClock);
   return { port: openLease(clock, await accessTo(cluster.kubernetes), lease), clock, identity, lost };
+}
+
+async function secretOf({ cluster }: AgentConfig, secret: SecretName): Promise<IdentityStore> {
+  if ('embedded' in cluster)
+    throw new Error('the configuration was not checked: an embedded cluster has no such Secret');
+  const { openSecret } = await import('./cluster/kubernetes/open.ts');
+  return openSecret(systemClock, await accessTo(cluster.kubernetes), secret);
 }
 
 async function accessTo(options: AccessOptions): Promise<Access> {

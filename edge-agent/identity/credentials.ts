@@ -14,6 +14,9 @@ import type { IdentityStore } from './identity-store.ts';
 import { joinedIdentity } from './joining.ts';
 import { RenewedIdentity } from './renewal.ts';
 
+type Joining = Extract<AgentConfig['pki'], { joinToken: string }>;
+export type SecretName = NonNullable<Joining['secret']>;
+
 export interface IdentityPorts {
   readonly config: AgentConfig;
   readonly linkCaPem?: Buffer | undefined;
@@ -21,6 +24,8 @@ export interface IdentityPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** A Secret of the agent's cluster. */
+  openSecret(secret: SecretName): Promise<IdentityStore>;
 }
 
 const aliveEveryMs = 60_000;
@@ -29,15 +34,15 @@ const aliveEveryMs = 60_000;
 export async function credentialsOf(ports: IdentityPorts): Promise<NodeCredentials> {
   const { config, clock, log } = ports;
   const { pki } = config;
-  if ('joinToken' in pki) return joinedCredentials(pki.joinToken, ports);
+  if ('joinToken' in pki) return joinedCredentials(pki, ports);
   const read = () => ({ caPem: readBytes(pki.ca), certPem: readBytes(pki.cert), keyPem: readBytes(pki.key) });
   return renewedCredentials({ clock, log, read });
 }
 
-async function joinedCredentials(tokenFile: string, ports: IdentityPorts): Promise<NodeCredentials> {
+async function joinedCredentials({ joinToken, secret }: Joining, ports: IdentityPorts): Promise<NodeCredentials> {
   const { config, environment, linkCaPem, clock, random, log } = ports;
   const { path, parent, link } = config;
-  const store: IdentityStore = fileStore(join(config.data, 'identity'));
+  const store = secret ? await ports.openSecret(secret) : fileStore(join(config.data, 'identity'));
   const lines = [parent.address, ...(parent.siblings ?? [])].map(
     (address): JoinLine => ({ parent: { address, path: parent.path }, link, linkCaPem, environment, clock }),
   );
@@ -46,7 +51,7 @@ async function joinedCredentials(tokenFile: string, ports: IdentityPorts): Promi
   const waiting = setInterval(() => {}, aliveEveryMs);
   const identity = await joinedIdentity({
     ...common,
-    token: () => ({ text: readBytes(tokenFile).toString('utf8'), where: tokenFile }),
+    token: () => ({ text: readBytes(joinToken).toString('utf8'), where: joinToken }),
     parents: lines.map((line) => (pin, asked) => joinParent(line, pin, asked)),
   }).finally(() => clearInterval(waiting));
   const renewed = new RenewedIdentity(

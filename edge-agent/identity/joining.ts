@@ -1,6 +1,6 @@
 /** How an agent with a join token comes to its certificate: it asks its parent, each sibling of it, until one answers, and keeps what it got. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { type JoinToken, readJoinToken } from '../../core/identity/join-token.ts';
+import { readJoinToken } from '../../core/identity/join-token.ts';
 import { identityOfCertificate } from '../../core/identity/peer-identity.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError, type ErrorCode } from '../../core/runtime/errors.ts';
@@ -30,22 +30,12 @@ const passing: readonly ErrorCode[] = ['Unavailable', 'Timeout', 'TooManyRequest
 
 /** What is kept, as long as it is valid: the token is not asked for then. Throws with the parent's words where it refuses. */
 export async function joinedIdentity(ports: JoiningPorts): Promise<Identity> {
-  const kept = whole(await ports.store.read(), ports);
-  if (kept) return kept;
-  const { text, where } = ports.token();
-  const token = readJoinToken(text, where);
-  const { newKey, requestFor } = await import('../../core/identity/certificate-request.ts');
-  const keyPem = await ports.store.settleKey(newKey());
-  const request = await requestFor(ports.path, keyPem);
   for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(pauseMaxMs, 2 * pauseMs)) {
-    // Of those that share the store, another one may have been answered.
-    const present = whole(await ports.store.read(), ports);
-    if (present) return present;
     try {
-      return await joinOnce(ports, token, keyPem, request);
+      return await attempt(ports);
     } catch (error) {
       if (!isPassing(error)) throw error;
-      ports.log.warn({ reason: describeError(error) }, 'not joined yet: the parent is asked again');
+      ports.log.warn({ reason: describeError(error) }, 'not joined yet: it is tried again');
       const asked = (error as BanyanError).details.retryAfterSeconds ?? 0;
       const ownMs = pauseMs * (0.5 + ports.random.fraction() / 2);
       await delay(ports, Math.min(pauseMaxMs, Math.max(asked * 1_000, ownMs)));
@@ -53,10 +43,17 @@ export async function joinedIdentity(ports: JoiningPorts): Promise<Identity> {
   }
 }
 
-async function joinOnce(ports: JoiningPorts, token: JoinToken, keyPem: string, request: string): Promise<Identity> {
-  const { path, store, log } = ports;
-  const asked = { name: token.name, secret: token.secret, path, request };
-  const { authority, certificate } = await askEach(ports.parents.map((ask) => () => ask(token.pin, asked)));
+/** Of those that share the store, another one may have been answered since the last attempt. */
+async function attempt(ports: JoiningPorts): Promise<Identity> {
+  const { path, store, log, parents } = ports;
+  const kept = whole(await store.read(), ports);
+  if (kept) return kept;
+  const { text, where } = ports.token();
+  const { pin, name, secret } = readJoinToken(text, where);
+  const { newKey, requestFor } = await import('../../core/identity/certificate-request.ts');
+  const keyPem = await store.settleKey(newKey());
+  const asked = { name, secret, path, request: await requestFor(path, keyPem) };
+  const { authority, certificate } = await askEach(parents.map((ask) => () => ask(pin, asked)));
   const identity = { caPem: authority, certPem: certificate, keyPem };
   if (!whole(identity, ports))
     throw new BanyanError('Protocol', 'the parent has answered a certificate that has ended');

@@ -1,6 +1,6 @@
 /** The chart: what it refuses, what the API server says of it, and that the rights which it gives are those that an agent needs. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -13,6 +13,7 @@ import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { type Audited, ControlPlane } from '../support/control-plane/control-plane.ts';
 import { furnish } from '../support/control-plane/furniture.ts';
 import { Helm, withoutHelm } from '../support/helm.ts';
+import { identityFiles, startInstalled } from './installed-agent.ts';
 import { banyan, fixture, kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
 import { placedInProduction } from './placements.ts';
 
@@ -24,6 +25,7 @@ const chart = fixture('deploy/chart');
 const [release, namespace] = ['banyan-agent', 'banyan'];
 const path = 'eu:rivoli';
 const pem = '-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n';
+const token = `banyan-join-1.0123456789.${'s'.repeat(43)}.${'p'.repeat(43)}`;
 /** The least that has to be given. */
 const least = {
   path,
@@ -103,10 +105,14 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       /agent\.parent\.address: "https:\/\/a:1" is no address: host:port/,
     ],
     [{ ...least, parent: { address: 'a:1', siblings: ['b'] } }, /agent\.parent\.siblings\[0\]: "b" is no address/],
-    [{ ...least, identity: {} }, /agent\.identity is missing: name the Secret/],
+    [{ ...least, identity: {} }, /agent\.identity is missing: give the token .*or name the Secret/],
     [{ ...least, identity: { ca: pem, cert: pem } }, /agent\.identity is missing/],
     [{ ...least, identity: { secretName: 'a', ca: pem } }, /agent\.identity has a secretName and certificates too/],
     [{ ...least, identity: { ca: pem, cert: '/a/file', key: pem } }, /agent\.identity\.cert is no PEM.*--set-file/],
+    [{ ...least, identity: { secretName: 'a', joinToken: token } }, /agent\.identity has a join token and a cert/],
+    [{ ...least, identity: { joinToken: token, joinTokenSecretName: 'a' } }, /a joinToken and a joinTokenSecretName/],
+    [{ ...least, identity: { joinToken: token.slice(0, -1) } }, /joinToken is no join token, or not all of it/],
+    [{ ...least, identity: { joinToken: token }, link: { terminatedTls: true } }, /agent\.link\.terminatedTls: with a/],
     [{ ...least, link: { ca: 'x' } }, /agent\.link\.ca is no PEM/],
     [{ ...least, link: { transport: 'http' } }, /agent\/link\/transport.*'auto', 'grpc', 'websocket'/],
     [{ ...least, proxy: { url: 'proxy:3128' } }, /agent\.proxy\.url is no proxy's: http:\/\/user:password@host:port/],
@@ -190,14 +196,15 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       podAnnotations: { 'example.com/note': 'seen' },
       priorityClassName: '',
     };
-    for (const values of [least, all]) {
+    const byToken = { ...least, identity: { joinToken: token } };
+    for (const values of [least, all, byToken]) {
       for (const manifest of render(values)) {
         const args = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'];
         const { code, out } = kubectlBy(plane.kubeconfig, args, JSON.stringify(manifest));
         const { kind: what, metadata } = manifest;
         expect([code, out.trim()]).toEqual([0, expect.stringMatching(`^\\S+/${metadata.name} serverside-applied.*$`)]);
-        // A password stands in no other object.
-        if (what !== 'Secret') expect(JSON.stringify(manifest)).not.toContain('secret@');
+        // A password stands in no other object, and a token neither.
+        if (what !== 'Secret') expect(JSON.stringify(manifest)).not.toMatch(/secret@|banyan-join-1/);
       }
     }
   });
@@ -239,7 +246,10 @@ describe.skipIf(missing)(`the chart${why}`, () => {
   });
 
   it('gives the agent the rights that it needs for the kinds which are listed, and for no others', async () => {
-    agent = startAgent(tree, plane, join(directory, 'agent'), site);
+    agent = startInstalled({
+      ...{ tree, plane, namespace, release, directory: join(directory, 'agent'), identity: 'the-first' },
+      pki: identityFiles(plane, namespace, least.identity.secretName),
+    });
     tree.ok('space/center/retail', 'create', 'namespace', 'shop');
     for (const args of [
       ['configmap', 'prices', '--from-literal=bread=1'],
@@ -325,49 +335,3 @@ const topology = {
 };
 
 const placement = placedInProduction('shop');
-
-/** By what is in the cluster: the configuration of the chart, the Secret of its enrolment, a token of its service account. Paths and addresses are this machine's. */
-function startAgent(tree: LocalTree, plane: ControlPlane, directory: string, site: (args: string[]) => string) {
-  const read = <T>(...args: string[]) => JSON.parse(site(['get', ...args, '-n', namespace, '-o', 'json'])) as T;
-  mkdirSync(directory);
-  const write = (name: string, content: string) => {
-    const file = join(directory, name);
-    writeFileSync(file, content, { mode: 0o600 });
-    return file;
-  };
-  const { data: identity } = read<{ data: Record<string, string> }>('secret', least.identity.secretName);
-  const pki = Object.fromEntries(
-    Object.entries({ ca: 'ca.crt', cert: 'tls.crt', key: 'tls.key' }).map(([part, name]) => [
-      part,
-      write(name, Buffer.from(identity[name] ?? '', 'base64').toString()),
-    ]),
-  );
-  const admin = parse(readFileSync(plane.kubeconfig, 'utf8')) as { clusters: unknown[] };
-  const kubeconfig = write(
-    'kubeconfig',
-    stringify({
-      clusters: admin.clusters,
-      users: [{ name: 'agent', user: { token: site(['create', 'token', release, '-n', namespace]).trim() } }],
-      contexts: [{ name: 'agent', context: { cluster: 'cluster', user: 'agent' } }],
-      'current-context': 'agent',
-    }),
-  );
-  const { data: config } = read<{ data: Record<string, string> }>('configmap', release);
-  const whole = parse(config['agent.yaml'] ?? '') as {
-    parent: object;
-    cluster: { kubernetes: { lease: object } };
-  };
-  const { kubernetes } = whole.cluster;
-  const relay = parse(readFileSync(join(tree.data, 'config/eu.yaml'), 'utf8')) as { mesh: { port: number } };
-  const own = {
-    ...whole,
-    data: join(directory, 'data'),
-    logFile: join(directory, 'log'),
-    api: { host: '127.0.0.1', port: 0 },
-    pki,
-    parent: { ...whole.parent, address: `127.0.0.1:${relay.mesh.port}` },
-    cluster: { kubernetes: { ...kubernetes, kubeconfig, lease: { ...kubernetes.lease, identity: 'the-first' } } },
-  };
-  const args = [fixture('edge-agent/main.ts'), '--config', write('agent.yaml', stringify(own))];
-  return spawn(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] });
-}

@@ -1,5 +1,7 @@
 /** A real cluster as the agent opens it. */
 import type { Clock } from '../../../core/runtime/clock.ts';
+import type { IdentityStore } from '../../identity/identity-store.ts';
+import { secretStore } from '../../identity/secret-store.ts';
 import { KubernetesLease } from '../../lease/kubernetes-lease.ts';
 import type { LeasePort } from '../../lease/lease.ts';
 import type { ClusterPorts, OpenCluster, WriteGuard } from '../cluster.ts';
@@ -31,4 +33,14 @@ export function openLease(
 ): LeasePort {
   const client = new ApiClient(access, clock);
   return new KubernetesLease({ ...lease, json: (asked) => client.json(asked), wallMs: () => clock.wallMs() });
+}
+
+/** Before the cluster is opened: who the agent is to its parent may be kept there. */
+export function openSecret(
+  clock: Clock,
+  access: Access,
+  secret: { readonly namespace: string; readonly name: string },
+): IdentityStore {
+  const client = new ApiClient(access, clock);
+  return secretStore({ ...secret, json: (asked) => client.json(asked) });
 }

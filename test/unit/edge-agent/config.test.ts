@@ -38,4 +38,22 @@ describe('the configuration of an agent', () => {
     );
     expect(() => withLease('{name: agent}')).toThrow(/agent\.yaml/);
   });
+
+  it('takes a join token instead of certificates, with a Secret only where there is a cluster for it', () => {
+    const secret = '{joinToken: /run/token, secret: {namespace: banyan, name: agent-joined}}';
+    const withToken = (pki: string, cluster = '{embedded: {}}') =>
+      parseAgentConfig(
+        good
+          .replace('{ca: ca.pem, cert: cert.pem, key: key.pem}', pki)
+          .replace('cluster: {embedded: {}}', `cluster: ${cluster}`),
+        'agent.yaml',
+      ).pki;
+    expect(withToken('{joinToken: /run/token}')).toEqual({ joinToken: '/run/token' });
+    expect(withToken(secret, '{kubernetes: {}}')).toMatchObject({ secret: { namespace: 'banyan' } });
+    expect(() => withToken(secret)).toThrow(
+      /agent\.yaml: pki\.secret: an embedded cluster has no Secret.*leave it out/,
+    );
+    expect(() => withToken('{joinToken: /run/token, ca: ca.pem}')).toThrow(/agent\.yaml: pki/);
+    expect(() => withToken('{ca: ca.pem}')).toThrow(/agent\.yaml: pki/);
+  });
 });

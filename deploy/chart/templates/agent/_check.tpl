@@ -20,11 +20,24 @@
 {{- end -}}
 {{- $identity := $agent.identity -}}
 {{- $given := compact (list $identity.ca $identity.cert $identity.key) -}}
+{{- $token := compact (list $identity.joinToken $identity.joinTokenSecretName) -}}
 {{- if and $identity.secretName $given -}}
 {{- fail "agent.identity has a secretName and certificates too: leave out one of both" -}}
 {{- end -}}
-{{- if and (not $identity.secretName) (ne (len $given) 3) -}}
-{{- fail "agent.identity is missing: name the Secret that `banyan enroll` has written (--set agent.identity.secretName=…), or give ca, cert and key by --set-file" -}}
+{{- if and $token (or $identity.secretName $given) -}}
+{{- fail "agent.identity has a join token and a certificate too: leave out one of both" -}}
+{{- end -}}
+{{- if gt (len $token) 1 -}}
+{{- fail "agent.identity has a joinToken and a joinTokenSecretName: leave out one of both" -}}
+{{- end -}}
+{{- if and (not $token) (not $identity.secretName) (ne (len $given) 3) -}}
+{{- fail "agent.identity is missing: give the token that `banyan join-token` prints (--set agent.identity.joinToken=…), or name the Secret that `banyan enroll` has written (--set agent.identity.secretName=…), or give ca, cert and key by --set-file" -}}
+{{- end -}}
+{{- if and $identity.joinToken (not (regexMatch "^banyan-join-1\\.[a-z0-9]{10}\\.[-_A-Za-z0-9]{43}\\.[-_A-Za-z0-9]{43}$" $identity.joinToken)) -}}
+{{- fail "agent.identity.joinToken is no join token, or not all of it: banyan-join-1.… is, as `banyan join-token` prints it" -}}
+{{- end -}}
+{{- if and $token $agent.link.terminatedTls -}}
+{{- fail "agent.link.terminatedTls: with a join token TLS has to end at the parent, since who ends it on the way would read the token: use agent.identity.secretName and `banyan enroll`" -}}
 {{- end -}}
 {{- range $name := list "ca" "cert" "key" -}}
 {{- $pem := index $identity $name -}}

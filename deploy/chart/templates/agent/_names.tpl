@@ -28,6 +28,20 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ .Values.agent.identity.secretName | default (printf "%s-identity" (include "banyan.agent.name" .)) }}
 {{- end }}
 
+{{/* Empty: the agent has no join token. */}}
+{{- define "banyan.agent.tokenSecret" -}}
+{{- if .Values.agent.identity.joinTokenSecretName -}}
+{{ .Values.agent.identity.joinTokenSecretName }}
+{{- else if .Values.agent.identity.joinToken -}}
+{{ include "banyan.agent.name" . }}-join-token
+{{- end -}}
+{{- end }}
+
+{{/* Where the pods keep what they got for it. */}}
+{{- define "banyan.agent.joinedSecret" -}}
+{{ include "banyan.agent.name" . }}-joined
+{{- end }}
+
 {{- define "banyan.agent.proxySecret" -}}
 {{- if .Values.agent.proxy.secretName -}}
 {{ .Values.agent.proxy.secretName }}
@@ -68,9 +82,16 @@ link:
   ca: /etc/banyan/config/link-ca.crt
   {{- end }}
 pki:
+  {{- if include "banyan.agent.tokenSecret" . }}
+  joinToken: /etc/banyan/join/token
+  secret:
+    namespace: {{ .Release.Namespace }}
+    name: {{ include "banyan.agent.joinedSecret" . }}
+  {{- else }}
   ca: /etc/banyan/identity/ca.crt
   cert: /etc/banyan/identity/tls.crt
   key: /etc/banyan/identity/tls.key
+  {{- end }}
 api:
   host: {{ $agent.api.host | quote }}
   port: {{ int $agent.api.port }}

@@ -1,0 +1,92 @@
+/**
+ * An identity as a Secret of the agent's cluster: several pods have one identity, and whoever comes first is the one that makes the key. The chart makes the Secret,
+ * so that the agent needs no right to make any.
+ */
+import { BanyanError } from '../../core/runtime/errors.ts';
+import type { ApiRequest } from '../cluster/kubernetes/api-client.ts';
+import type { Identity, IdentityStore } from './identity-store.ts';
+
+export interface SecretStoreOptions {
+  readonly namespace: string;
+  readonly name: string;
+  json(asked: ApiRequest): Promise<unknown>;
+}
+
+interface Secret {
+  readonly metadata?: { readonly resourceVersion?: string };
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+/** As in a Secret of type kubernetes.io/tls. */
+const names = { caPem: 'ca.crt', certPem: 'tls.crt', keyPem: 'tls.key' } as const satisfies Record<
+  keyof Identity,
+  string
+>;
+/** How often others may have written between a read and the write: each of them only once, and then it is there. */
+const triesMax = 5;
+
+export function secretStore({ namespace, name, json }: SecretStoreOptions): IdentityStore {
+  const shown = `the Secret ${namespace}/${name}`;
+  const path = `/api/v1/namespaces/${encodeURIComponent(namespace)}/secrets/${encodeURIComponent(name)}`;
+
+  async function get(): Promise<Secret> {
+    try {
+      return (await json({ path })) as Secret;
+    } catch (cause) {
+      if (!(cause instanceof BanyanError && cause.code === 'NotFound')) throw cause;
+      const words = `${shown}, where the identity of this agent is kept, is not there: the chart makes it (helm upgrade)`;
+      throw new BanyanError('NotFound', words, {}, { cause });
+    }
+  }
+
+  /** What others have written into it stays, and nothing is written over what was not read. */
+  async function put(secret: Secret, parts: Partial<Identity>): Promise<void> {
+    const data = Object.fromEntries(
+      (Object.keys(names) as (keyof Identity)[]).flatMap((part) => {
+        const pem = parts[part];
+        return pem === undefined ? [] : [[names[part], Buffer.from(pem).toString('base64')]];
+      }),
+    );
+    await json({ method: 'PUT', path, body: { ...secret, data: { ...secret.data, ...data } } });
+  }
+
+  async function again<T>(act: (secret: Secret) => Promise<T>): Promise<T> {
+    for (let tried = 1; ; tried++) {
+      try {
+        return await act(await get());
+      } catch (error) {
+        if (!(error instanceof BanyanError && error.code === 'Conflict') || tried === triesMax) throw error;
+      }
+    }
+  }
+
+  return {
+    shown,
+    async read() {
+      const parts = partsOf(await get());
+      return parts.keyPem === undefined ? undefined : parts;
+    },
+    settleKey: (keyPem) =>
+      again(async (secret) => {
+        const { keyPem: present } = partsOf(secret);
+        if (present === undefined) await put(secret, { keyPem });
+        return present ?? keyPem;
+      }),
+    keep: (identity) =>
+      again(async (secret) => {
+        if (partsOf(secret).keyPem === identity.keyPem) return put(secret, identity);
+        // Somebody has emptied it meanwhile: what is there now counts.
+        throw new BanyanError('Unavailable', `${shown} has another key by now`);
+      }),
+  };
+}
+
+/** What is empty is not there. */
+function partsOf({ data = {} }: Secret): Partial<Identity> {
+  return Object.fromEntries(
+    (Object.keys(names) as (keyof Identity)[]).flatMap((part) => {
+      const pem = Buffer.from(data[names[part]] ?? '', 'base64').toString();
+      return pem === '' ? [] : [[part, pem]];
+    }),
+  );
+}
