@@ -15,7 +15,7 @@ const topology = {
   apiVersion: 'banyan.io/v1alpha1',
   kind: 'Topology',
   metadata: { name: 'joining' },
-  spec: { center: {}, relays: [{ name: 'eu' }, { name: 'us' }], clusters: [] },
+  spec: { center: {}, relays: [{ name: 'eu' }, { name: 'us', replicas: 2 }], clusters: [] },
 };
 
 interface Agent {
@@ -213,6 +213,19 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     expect(tokenObject(unused)?.status).toBeUndefined();
     await terminator[Symbol.asyncDispose]();
   }, 90_000);
+
+  it('finds the one of several siblings that has its token, and is admitted at all of them', async () => {
+    const shared = tokenFor('us:till');
+    const parent = { address: meshAddress('us~1'), path: 'us', siblings: [meshAddress('us')] };
+    const agent = start('sibling', shared, { path: 'us:till', parent });
+    await until('the agent has joined', () => agent.log().includes('joined: a certificate is kept'));
+    for (const node of ['node/us', 'node/us~1']) expect(tree.json(node, 'synctarget', 'till')).toBeDefined();
+    const { name } = readJoinToken(shared, 'test');
+    expect(tree.json('node/us', 'jointokens', name)).toMatchObject({ status: { state: 'Used' } });
+    expect(tree.json('node/us~1', 'jointokens', name)).toBeUndefined();
+    agent.process.kill('SIGTERM');
+    expect(await agent.ended).toBe(0);
+  }, 60_000);
 
   it('waits for a parent that is away, and joins when it is there', async () => {
     const unused = tokenFor('eu:fourth');
