@@ -128,6 +128,13 @@ export class ChildBook {
 
   /** Some are counted from now on, or are so no more. */
   recount(t: Transaction, names: readonly string[]): void {
+    // What is counted of a relay may have come with the word that it counts: sums are made of both before the scheduler looks.
+    for (const name of names) {
+      const mailbox = this.#ports.mailboxes.get(name);
+      const known = this.children.get(name);
+      const counted = mailbox?.role === 'relay' && known ? this.#countedOf(t, mailbox) : undefined;
+      if (known && counted) this.children.set(name, { ...known, counted });
+    }
     this.#count(t, names);
     this.#counted.tell(t);
   }

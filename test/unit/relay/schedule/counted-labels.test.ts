@@ -56,6 +56,13 @@ describe('what a node above siblings tells of the places that it counts', () => 
 
   /** As the node takes it; undefined: it counts all of them. */
   function say(child: string, labels: LabelSummary, counted?: LabelSummary): void {
+    hear(child, labels, counted);
+    store.write((t) => {
+      for (const one of [paris, sibling]) book.refresh(t, one);
+    });
+  }
+
+  function hear(child: string, labels: LabelSummary, counted?: LabelSummary): void {
     store.write((t) => {
       const entry = (key: string, summary: LabelSummary | undefined) => {
         const content = summary && { key, attributes: encodeLabelSummary(summary), body: new Uint8Array(0) };
@@ -63,7 +70,6 @@ describe('what a node above siblings tells of the places that it counts', () => 
       };
       mailboxes.get(child)!.consumer.applyEntries(t, [entry(countedKey, counted), entry(labelsKey, labels)]);
       book.widen(t, child);
-      for (const one of [paris, sibling]) book.refresh(t, one);
     });
   }
 
@@ -92,6 +98,15 @@ describe('what a node above siblings tells of the places that it counts', () => 
     expect([told(labelsKey)?.leaves, counted()]).toEqual([3, 2]);
     clock.advance(narrowingDelayMs);
     expect([told(labelsKey)?.leaves, told(countedKey)]).toEqual([2, undefined]);
+  });
+
+  it('is what a sibling says of itself as soon as it counts, before the scheduler looks', () => {
+    say(paris, sites('a'));
+    say(sibling, sites('a'));
+    expect(expected()).toEqual([1, 1]);
+    hear(sibling, sites('a'), sites());
+    store.write((t) => book.recount(t, [paris, sibling]));
+    expect(expected()).toEqual([1, 0]);
   });
 
   it('goes out in front of wider labels', () => {
