@@ -119,8 +119,8 @@ export class SiblingPlace {
     const { store, upstream, retell } = this.#ports;
     // In the middle of a reconciliation rows come in any order, and those that were rewritten since come behind the term: it may be here and what it speaks
     // of not yet. So it is said when the feed has come to its head.
-    const { epoch, cursor, seenHead } = store.read((reader) => upstream.resume(reader));
-    if (epoch === '' || cursor < seenHead) return;
+    const { incarnation, cursor, seenHead } = store.read((reader) => upstream.resume(reader));
+    if (incarnation === '' || cursor < seenHead) return;
     if (!retell([...this.#unsaid])) return;
     this.#unsaid.clear();
     if (this.#said === term) return;

@@ -44,12 +44,30 @@ function secondSibling() {
     const batch = { entries, from, to: revision, head: revision + more, epoch: 'e0', incarnation: 'i0' };
     store.write((t) => place.fromAbove(t, upstream.apply(t, batch)));
   };
+  /** In the middle of a reconciliation: rows come in any order, and of no revision. */
+  const hearSome = (rows: Readonly<Record<string, OwnerAttributes | SiblingsAttributes>>) => {
+    store.write((t) => {
+      upstream.setResume(t, { epoch: 'e0', incarnation: '', cursor: 0, seenHead: 0 });
+      const entries = Object.entries(rows).map(([key, row]) => ({
+        keyHash: hash128(key),
+        revision: ++revision,
+        originRevision: 0,
+        content: { key, attributes: text(JSON.stringify(row)), body: new Uint8Array(0) },
+      }));
+      place.fromAbove(t, upstream.applyEntries(t, entries));
+    });
+  };
+  const finish = () => {
+    const at = { epoch: 'e0', incarnation: 'i0', cursor: revision, seenHead: revision };
+    store.write((t) => upstream.setResume(t, at));
+    place.say();
+  };
   const said = () =>
     store.read((reader) => {
       const row = outbox.get(reader, hash128(siblingsKey));
       return row?.content && attributesOf<SaidAttributes>(outbox.content(reader, row.content)).term;
     });
-  return { place, hear, retold, said };
+  return { place, hear, hearSome, finish, retold, said };
 }
 
 describe('one of several siblings', () => {
@@ -68,6 +86,16 @@ describe('one of several siblings', () => {
     expect(said()).toBeUndefined();
     // The last of them were superseded or purged: an empty batch.
     hear({});
+    expect(said()).toBe(3);
+  });
+
+  it('says no term in the middle of a reconciliation: what it speaks of may come later', () => {
+    const { hearSome, finish, said } = secondSibling();
+    hearSome({ [siblingsKey]: { term: 3, lead: 1 } });
+    expect(said()).toBeUndefined();
+    hearSome({ [ownerKey('shop')]: { owner: 0, granted: true, sequence: 5 } });
+    expect(said()).toBeUndefined();
+    finish();
     expect(said()).toBe(3);
   });
 
