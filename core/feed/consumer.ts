@@ -219,7 +219,11 @@ export class FeedConsumer extends TableRows implements Consumer {
     return changes.filter((change) => change !== undefined);
   }
 
-  #toHold(t: Transaction, guard: DeletionGuard, keyHashes: readonly Uint8Array[]): Set<Uint8Array> {
+  #toHold(t: Transaction, guard: DeletionGuard, absent: readonly Uint8Array[]): Set<Uint8Array> {
+    const keyHashes = absent.filter((keyHash) => {
+      const content = this.contentOf(t, this.get(t, keyHash));
+      return content === undefined || !guard.mayGo(content.key);
+    });
     const isLost = (keyHash: Uint8Array) => {
       const row = this.get(t, keyHash);
       const content = this.contentOf(t, row);

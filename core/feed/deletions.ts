@@ -23,6 +23,8 @@ export const deletionLimits: DeletionLimits = { entries: 50, fraction: 0.2 };
 export interface DeletionGuard {
   readonly limits: DeletionLimits;
   wallMs(): number;
+  /** The row stands for nothing that could be lost: without it in the producer it goes, whatever else is held. */
+  mayGo(key: string): boolean;
   /** The producer may lack the row because its origin has lost it, and not because it was deleted. */
   isLost(reader: Reader, table: Table, key: string, originRevision: number): boolean;
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { type DeletionGuard, deletionLimits, type Held } from '../feed/deletions.ts';
 import { timestamp } from '../object/conditions.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { parseEntryKey } from './entries.ts';
 import type { HeldAttributes } from './entry-attributes.ts';
 import { isLostRow } from './seen.ts';
 
@@ -27,7 +28,13 @@ export const limitsSchema = z.strictObject({
 export type Limits = z.infer<typeof limitsSchema>;
 
 export function deletionGuard(clock: Clock, limits: Limits | undefined): DeletionGuard {
-  return { limits: limits?.deletions ?? deletionLimits, wallMs: () => clock.wallMs(), isLost: isLostRow };
+  return {
+    limits: limits?.deletions ?? deletionLimits,
+    wallMs: () => clock.wallMs(),
+    // To whom a child belongs is what the parent says now: by an older word, two siblings would count it.
+    mayGo: (key) => parseEntryKey(key)?.type === 'owner',
+    isLost: isLostRow,
+  };
 }
 
 /** What a node tells of what it holds. */

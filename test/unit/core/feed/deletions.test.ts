@@ -43,7 +43,13 @@ describe('a consumer with a guard', () => {
   /** A consumer that has `count` keys, and a producer that has none of them. */
   function emptied(count: number, guard: Partial<DeletionGuard> = {}) {
     const consumer = new ConsumerEnd();
-    const whole: DeletionGuard = { limits: deletionLimits, wallMs: () => 1_000, isLost: () => false, ...guard };
+    const whole: DeletionGuard = {
+      limits: deletionLimits,
+      wallMs: () => 1_000,
+      mayGo: () => false,
+      isLost: () => false,
+      ...guard,
+    };
     consumer.feed = consumer.store.write((t) => FeedConsumer.open(t, { name: 'upstream', guard: whole }));
     const before = new ProducerEnd();
     for (const key of names(count)) before.put(key, 'body', 7);
@@ -177,6 +183,14 @@ describe('a consumer with a guard', () => {
     ).toEqual(['k0', 'k2']);
     expect(held(consumer)).toEqual({ k1: 'body' });
     expect(holding(consumer)).toMatchObject({ entries: 1, sample: ['k1'] });
+  });
+
+  it('holds no row that stands for nothing, and counts none against the budget', () => {
+    const over = emptied(61, { mayGo: (key) => key === 'k1' });
+    expect(reconcile(over.producer, over.consumer).changes.map(({ key }) => key)).toEqual(['k1']);
+    expect(holding(over.consumer)).toMatchObject({ entries: 60 });
+    const within = emptied(51, { mayGo: (key) => key === 'k1' });
+    expect(reconcile(within.producer, within.consumer).changes).toHaveLength(51);
   });
 
   it('tells once for each transaction that what it holds has changed', () => {
