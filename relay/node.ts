@@ -326,6 +326,7 @@ export class Node implements AsyncDisposable {
       putBack: () => {
         if (this.#uplink) this.#readiness.putBack();
       },
+      hasOtherHistory: (child) => this.#ground.groups.hasOtherHistory(child),
       applied: (t, child, changes) => this.#fromBelow(t, child, changes),
       committed: (child, changes) => this.#reportedChanged(child, changes),
       siblings: this.#ground.place,

@@ -162,6 +162,12 @@ export class FeedProducer extends TableRows implements Producer {
     return at < 0 || tuple.cursor > (incarnations[at + 1]?.startRevision ?? this.head(reader));
   }
 
+  /** The consumer has rows, or may have some, that are none of this producer's history. */
+  isOtherHistory(reader: Reader, tuple: ResumeTuple): boolean {
+    if (tuple.epoch === '') return false;
+    return tuple.epoch !== this.epoch || tuple.incarnation === '' || this.wasPutBack(reader, tuple);
+  }
+
   batch(reader: Reader, after: number, durableHead: number, limits: BatchLimits): Batch | undefined {
     if (after >= durableHead) return undefined;
     const entries: WireEntry[] = [];

@@ -1,6 +1,7 @@
 /** The parent's side: one session for each child that is attached. */
 import type { ResumeTuple } from '../feed/feed.ts';
 import { heldPieces } from '../feed/pieces.ts';
+import type { FeedProducer } from '../feed/producer.ts';
 import { nameOf, parentOf } from '../identity/node-path.ts';
 import { withReplica } from '../identity/replica.ts';
 import { BanyanError, describeError } from '../runtime/errors.ts';
@@ -263,9 +264,7 @@ export class ParentSessions {
       return undefined;
     }
     const { producer } = feeds!;
-    // Before it is said whether what is missing is meant to be missing.
-    if (this.#ports.store.read((reader) => producer.wasPutBack(reader, tupleFromWire(hello.down))))
-      this.#ports.putBack?.();
+    this.#compare(child, producer, tupleFromWire(hello.down));
     return {
       ...feeds!,
       record: admission.record,
@@ -273,6 +272,17 @@ export class ParentSessions {
       head: this.#ports.store.read((r) => producer.head(r)),
       ready: this.#ports.ready(child),
     };
+  }
+
+  /** Before it is said whether what is missing is meant to be missing. */
+  #compare(child: string, producer: FeedProducer, tuple: ResumeTuple): void {
+    const { store, putBack, hasOtherHistory } = this.#ports;
+    const { isBehind, isOther } = store.read((reader) => ({
+      isBehind: producer.wasPutBack(reader, tuple),
+      isOther: producer.isOtherHistory(reader, tuple),
+    }));
+    if (isBehind) putBack?.();
+    if (isOther) hasOtherHistory?.(child);
   }
 
   #begin(link: Link, child: string, hello: Hello, opened: Opened): SessionRunner {

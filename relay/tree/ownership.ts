@@ -5,7 +5,8 @@
  * A child is counted by its owner alone. It gets another one in two steps: the present owner is told, leaves the child out of all that it tells, and
  * says so by the term of the change; then the new one is told that it may count. In between nobody counts the child, and never two do. An owner
  * that is away can't answer: then all that it told is left out, its other children go to the sibling that leads, and when it comes back it counts again
- * only after it has said the term of that. So does one that says a lower term than before: it was put back to an older copy.
+ * only after it has said the term of that. So does one that says a lower term than before: it was put back to an older copy. And so does one whose word
+ * is of a time that this node has lost, being put back itself: a term is no less than the milliseconds since 1970, so that none is given twice.
  */
 
 /** Where a child belongs. */
@@ -51,11 +52,18 @@ export class Ownership {
   /** Children that another one counts than the one where they are. */
   readonly #astray = new Set<string>();
   readonly #changed = new Set<string>();
+  readonly #nowMs: () => number;
   #term: number;
   #lead: number;
 
-  constructor(state: GroupState = newGroup, children: ReadonlyMap<string, Held> = new Map()) {
+  /** `nowMs`: wall time. */
+  constructor(
+    state: GroupState = newGroup,
+    children: ReadonlyMap<string, Held> = new Map(),
+    nowMs: () => number = () => 0,
+  ) {
     this.children = new Map(children);
+    this.#nowMs = nowMs;
     this.#term = state.term;
     this.#lead = state.lead;
     for (const [replica, wanted] of state.wanted.entries()) {
@@ -109,7 +117,7 @@ export class Ownership {
       this.#place(child, { sequence, role, at: replica, owner: replica, granted: true });
       return;
     }
-    const term = held?.granted === false ? held.term! : ++this.#term;
+    const term = held?.granted === false ? held.term! : this.#nextTerm();
     this.#place(child, { sequence, role, at: replica, owner: replica, granted: false, from: counting, term });
     this.#settle(counting);
   }
@@ -124,7 +132,7 @@ export class Ownership {
     const counting = held.granted ? held.owner : held.from!;
     if (counting === this.#lead) return this.#forget(child);
     const { sequence, role, at } = held;
-    const term = held.granted ? ++this.#term : held.term!;
+    const term = held.granted ? this.#nextTerm() : held.term!;
     this.#place(child, { sequence, role, at, owner: this.#lead, granted: false, from: counting, term, gone: true });
     this.#settle(counting);
   }
@@ -136,6 +144,11 @@ export class Ownership {
   said(replica: number, term: number, isWhole = true): void {
     // Put back to an older copy, it may count what others were given since.
     if (term < this.saidBy(replica)) this.#member(replica, { said: 0, wanted: this.#term });
+    // Not decided here, as far as is known here: this node was put back, or lost its store.
+    if (term > this.#term) {
+      if (this.counts(replica)) this.hasOtherHistory(replica);
+      return;
+    }
     if (isWhole) this.#member(replica, { said: term });
     this.#settleAll();
     this.#handBack(replica);
@@ -144,6 +157,12 @@ export class Ownership {
   /** A sibling has lost what it said: it may count what is not its own, and is left out until it has heard all that was decided. */
   forgot(replica: number): void {
     this.#member(replica, { said: 0, wanted: this.#term });
+    this.#settle(replica);
+  }
+
+  /** A sibling has heard of decisions that this node knows no more: it may count by these, also if it says a term that is known here. */
+  hasOtherHistory(replica: number): void {
+    this.#member(replica, { said: 0, wanted: this.#nextTerm() });
     this.#settle(replica);
   }
 
@@ -183,7 +202,7 @@ export class Ownership {
       const { sequence, role, at, owner } = this.children.get(child)!;
       if (at !== replica) continue;
       owners.add(owner);
-      this.#place(child, { sequence, role, at, owner: at, granted: false, from: owner, term: ++this.#term });
+      this.#place(child, { sequence, role, at, owner: at, granted: false, from: owner, term: this.#nextTerm() });
     }
     for (const owner of owners) this.#settle(owner);
   }
@@ -202,12 +221,17 @@ export class Ownership {
   }
 
   #leaveOut(replica: number): void {
-    this.#member(replica, { wanted: ++this.#term });
+    this.#member(replica, { wanted: this.#nextTerm() });
     if (this.#lead === replica) this.#lead = this.#nextLead(replica);
     for (const [child, held] of this.children) {
       if (held.granted && held.owner === replica) this.#place(child, { ...held, owner: this.#lead });
       else if (!held.granted && held.from === replica) this.#grant(child);
     }
+  }
+
+  #nextTerm(): number {
+    this.#term = Math.max(this.#term + 1, Math.floor(this.#nowMs()));
+    return this.#term;
   }
 
   #nextLead(replica: number): number {

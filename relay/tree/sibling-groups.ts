@@ -75,7 +75,7 @@ export class SiblingGroups {
         asText(childAt.subarray(at.length)),
         JSON.parse(asText(held)) as Held,
       ]);
-      const ownership = new Ownership(JSON.parse(asText(value)) as GroupState, new Map(children));
+      const ownership = this.#ownership(JSON.parse(asText(value)) as GroupState, new Map(children));
       this.#groups.set(name, groupWith(name, ownership));
     }
   }
@@ -187,6 +187,13 @@ export class SiblingGroups {
     }
   }
 
+  /** The child has rows of its mailbox that are none of this node's: this node was put back, or lost its store. */
+  hasOtherHistory(child: string): void {
+    const { name, replica } = splitReplica(child);
+    if (!this.#groups.has(name)) return;
+    this.#ports.write((t) => this.#decide(t, name, (ownership) => ownership.hasOtherHistory(replica)));
+  }
+
   connectionChanged(child: string, connected: boolean): void {
     const { name, replica } = splitReplica(child);
     if (!this.#groups.has(name)) return;
@@ -237,10 +244,15 @@ export class SiblingGroups {
     for (const member of members) this.#ports.mailboxes.get(member)?.producer.remove(t, hash128(ownerKey(child)), 0);
   }
 
+  #ownership(...held: readonly [] | readonly [GroupState, ReadonlyMap<string, Held>]): Ownership {
+    const [state, children] = held;
+    return new Ownership(state, children, () => this.#ports.clock.wallMs());
+  }
+
   #groupOf(name: string): Group {
     const known = this.#groups.get(name);
     if (known) return known;
-    const group = groupWith(name, new Ownership());
+    const group = groupWith(name, this.#ownership());
     this.#groups.set(name, group);
     for (const member of this.#ports.mailboxes.siblingsOf(name)) {
       group.ownership.connection(splitReplica(member).replica, this.#ports.isConnected(member));

@@ -21,6 +21,8 @@ export class SessionPair {
   /** The parent's cursor each time that it was told of something applied. */
   readonly upCursors: number[] = [];
   readonly said: string[] = [];
+  /** Children that came with rows which the parent has not told. */
+  readonly otherHistories: string[] = [];
   parentReady = true;
   childReady = true;
   cut = false;
@@ -54,6 +56,7 @@ export class SessionPair {
       software: 'test',
       feedsOf: () => feeds,
       ready: () => this.parentReady,
+      hasOtherHistory: (child) => this.otherHistories.push(child),
       applied: (t, _child, changes) => {
         this.up.push(...changes);
         this.upCursors.push(feeds.consumer.resume(t).cursor);

@@ -90,6 +90,27 @@ describe('a producer that was put back', () => {
   });
 });
 
+describe('the history of a consumer', () => {
+  const isOther = ({ store, feed }: ProducerEnd, tuple: ResumeTuple) =>
+    store.read((reader) => feed.isOtherHistory(reader, tuple));
+
+  it('is of another one than the producer has, if that was put back or emptied, and perhaps in the middle of a reconciliation', () => {
+    const producer = new ProducerEnd();
+    const consumer = new ConsumerEnd();
+    expect(isOther(producer, consumer.tuple)).toBe(false);
+    producer.put('a', '1');
+    sync(producer, consumer);
+    const copy = producer.store.copy();
+    expect(isOther(new ProducerEnd(copy.copy()), consumer.tuple)).toBe(false);
+    producer.put('b', '1');
+    sync(producer, consumer);
+    expect(isOther(producer.restart(), consumer.tuple)).toBe(false);
+    expect(isOther(producer, { ...consumer.tuple, incarnation: '', cursor: 0, seenHead: 0 })).toBe(true);
+    expect(isOther(new ProducerEnd(copy.copy()), consumer.tuple)).toBe(true);
+    expect(isOther(new ProducerEnd(undefined, 3), consumer.tuple)).toBe(true);
+  });
+});
+
 describe('the incarnations of a producer', () => {
   it('are remembered for its last 64 starts', () => {
     const producer = new ProducerEnd();

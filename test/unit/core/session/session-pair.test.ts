@@ -137,6 +137,7 @@ describe('a child and its parent', () => {
       frame.frame?.$case === 'batch' ? [frame.frame.value.entries.length] : [],
     );
     expect(batches.reduce((a, b) => a + b)).toBe(12);
+    expect(pair.otherHistories).toEqual([]);
   });
 
   it('carry the up feed as well', async () => {
@@ -226,6 +227,7 @@ describe('a child and its parent', () => {
     await pair.run(1500);
     expect(pair.held()).toEqual({ a: '1' });
     expect(kinds(pair, 'child')).toContain('reconcileRequest');
+    expect(pair.otherHistories).toEqual(['kid']);
   });
 
   it('keep an idle session alive with beats', async () => {

@@ -70,6 +70,26 @@ class Parent {
     });
   }
 
+  /** The newest decision, as the siblings are told. */
+  get term(): number {
+    const { producer } = this.#mailboxes.get('eu')!;
+    return this.#store.read((reader) => {
+      const row = producer.get(reader, hash128('siblings'));
+      const told = row?.content && producer.content(reader, row.content).attributes;
+      return told ? (JSON.parse(Buffer.from(told).toString()) as { term: number }).term : 0;
+    });
+  }
+
+  /** It comes with rows of its mailbox that the parent has not told. */
+  comesWithOtherRows(sibling: string): void {
+    this.#groups.hasOtherHistory(sibling);
+  }
+
+  /** Whose word counts. */
+  get counted(): string[] {
+    return ['eu', 'eu~1'].filter((sibling) => this.#groups.counts(sibling));
+  }
+
   /** Whose share of the sums stays as it was. */
   get frozen(): string[] {
     return ['eu', 'eu~1'].filter((sibling) => this.#groups.isFrozen(sibling));
@@ -107,9 +127,9 @@ describe('what the parent of siblings tells them', () => {
   it('is the highest word of any of them, also when the one that had said it lost its store and comes with an older one', () => {
     const parent = new Parent();
     parent.says('eu~1', attachKey('till'), { sequence: 5, role: 'agent' });
-    parent.says('eu', 'siblings', { term: 1 });
+    parent.says('eu', 'siblings', { term: parent.term });
     parent.says('eu', attachKey('till'), { sequence: 7, role: 'agent' });
-    parent.says('eu~1', 'siblings', { term: 2 });
+    parent.says('eu~1', 'siblings', { term: parent.term });
     parent.says('eu', attachKey('till'), undefined);
     parent.says('eu', attachKey('till'), { sequence: 2, role: 'agent' });
     const [told] = parent.told('till');
@@ -121,11 +141,11 @@ describe('what the parent of siblings tells them', () => {
     parent.says('eu~1', attachKey('till'), { sequence: 5, role: 'agent' });
     const moving = { owner: 1, granted: false, sequence: 5 };
     expect(parent.told('till')).toEqual([moving, moving]);
-    parent.says('eu', 'siblings', { term: 1 });
+    parent.says('eu', 'siblings', { term: parent.term });
     const granted = { ...moving, granted: true };
     expect(parent.told('till')).toEqual([granted, granted]);
     parent.says('eu~1', attachKey('till'), undefined);
-    parent.says('eu~1', 'siblings', { term: 2 });
+    parent.says('eu~1', 'siblings', { term: parent.term });
     expect(parent.told('till')).toEqual([undefined, undefined]);
     parent.restart();
     expect(parent.nearest('till')).toEqual(['eu', 'eu~1']);
@@ -134,7 +154,7 @@ describe('what the parent of siblings tells them', () => {
   it('is that a child is granted once all has come that its former owner had told and rewritten before it said the term', () => {
     const parent = new Parent();
     parent.says('eu~1', attachKey('till'), { sequence: 5, role: 'agent' });
-    parent.says('eu', 'siblings', { term: 1 }, 1);
+    parent.says('eu', 'siblings', { term: parent.term }, 1);
     const moving = { owner: 1, granted: false, sequence: 5 };
     expect(parent.told('till')).toEqual([moving, moving]);
     parent.restart();
@@ -176,13 +196,26 @@ describe('what the parent of siblings tells them', () => {
     expect({ frozen: parent.frozen, changed: parent.changed }).toEqual({ frozen: [], changed: ['eu'] });
   });
 
+  it('leaves out a sibling that has rows which it has not told, until that has said what is decided now', () => {
+    const parent = new Parent();
+    parent.comesWithOtherRows('eu');
+    expect(parent.term).toBe(0);
+    parent.says('eu', attachKey('till'), { sequence: 5, role: 'agent' });
+    parent.comesWithOtherRows('eu');
+    expect(parent.counted).toEqual(['eu~1']);
+    parent.says('eu', 'siblings', { term: parent.term - 1 });
+    expect(parent.counted).toEqual(['eu~1']);
+    parent.says('eu', 'siblings', { term: parent.term });
+    expect(parent.counted).toEqual(['eu', 'eu~1']);
+  });
+
   it('does not count as it was once the sibling that is reconciled has to hear first what was decided without it', () => {
     const parent = new Parent();
     parent.says('eu', attachKey('till'), { sequence: 5, role: 'agent' });
     parent.reconciles('eu');
     parent.leaves('eu');
     parent.says('eu~1', attachKey('till'), { sequence: 6, role: 'agent' });
-    parent.says('eu~1', 'siblings', { term: 2 });
+    parent.says('eu~1', 'siblings', { term: parent.term });
     expect(parent.told('till')[1]).toMatchObject({ owner: 1, granted: true });
     expect(parent.frozen).toEqual([]);
   });
