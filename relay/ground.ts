@@ -130,7 +130,10 @@ export class Ground {
         this.groups.relayCame(t, child);
       },
       inventory: this.spaces.inventory,
-      counting: { isSibling: (config.replicas ?? 1) > 1, counts: (child) => this.counting.counts(child) },
+      counting: {
+        isSibling: (config.replicas ?? 1) > 1,
+        counts: (child) => this.counting.counts(child) && !this.counting.isMixed(child),
+      },
       mailboxes: this.mailboxes,
       outbox: this.outbox,
       clock,
@@ -155,6 +158,7 @@ export class Ground {
     this.counting = {
       counts: (child) => this.place.owns(child) && this.groups.counts(child),
       isFrozen: (child) => this.groups.isFrozen(child),
+      isMixed: (child) => this.groups.isMixed(child),
       membersOf: (child) => this.groups.membersOf(child),
       wasAttached: (child) => this.place.wasAttached(child),
     };

@@ -123,8 +123,10 @@ export class Gather {
     const wanted = this.#ports.rollouts.wanted(placement);
     if ((!child && !row) || !wanted) return;
     if (this.#counting.isFrozen(name) && isOf(wanted, tree.get(name))) return;
-    if (!this.#counting.counts(name)) {
-      this.#drop(tree, placement.id, name);
+    if (!this.#counting.counts(name) || this.#counting.isMixed(name)) {
+      // And not absent: while sums stay as they were, so does that it adds nothing.
+      tree.set(name, emptyPartial(wanted.generation, wanted.target));
+      this.#ports.rollouts.forget(placement.id, name);
       return;
     }
     const last = this.#reported(reader, name, placement.id);

@@ -4,6 +4,8 @@ export interface Counting {
   counts(child: string): boolean;
   /** What the child adds stays as it is. */
   isFrozen(child: string): boolean;
+  /** It is being reconciled, and nobody knows which of its rows go together: it adds nothing where that does not stay as it is. */
+  isMixed(child: string): boolean;
   /** The siblings of a child that has some, itself among them. */
   membersOf(child: string): readonly string[] | undefined;
   /** It was attached to this node or to a sibling of it. */
@@ -14,6 +16,7 @@ export interface Counting {
 export const withoutSiblings: Counting = {
   counts: () => true,
   isFrozen: () => false,
+  isMixed: () => false,
   membersOf: () => undefined,
   wasAttached: () => false,
 };

@@ -7,7 +7,8 @@
  *
  * While a group changes, what its members add to sums here stays as it was, for a bounded time: the old owner leaves a child out before the new one takes
  * it in, and a sum between the two would be of too few. So does what one member adds while its feed is reconciled, for as long: its rows are of two
- * histories, and what it says now, put back to an older copy, may be here before the term of that.
+ * histories, and what it says now, put back to an older copy, may be here before the term of that. Where what it added is not known, of a new target or
+ * after a start, and when the time is over, it adds nothing until the end.
  */
 
 import type { AppliedChange } from '../../core/feed/feed.ts';
@@ -76,7 +77,12 @@ export class SiblingGroups {
         JSON.parse(asText(held)) as Held,
       ]);
       const ownership = this.#ownership(JSON.parse(asText(value)) as GroupState, new Map(children));
-      this.#groups.set(name, groupWith(name, ownership));
+      const group = groupWith(name, ownership);
+      // Who was in the middle of a reconciliation is left out until its end: how what it added stood before, nobody knows now.
+      for (const member of this.#ports.mailboxes.siblingsOf(name)) {
+        if (this.#isBetween(reader, member)) group.mixed.set(splitReplica(member).replica, undefined);
+      }
+      this.#groups.set(name, group);
     }
   }
 
@@ -91,6 +97,12 @@ export class SiblingGroups {
   counts(child: string): boolean {
     const { name, replica } = splitReplica(child);
     return this.#groups.get(name)?.ownership.counts(replica) ?? true;
+  }
+
+  /** What it tells is of two histories, and may be of what others count: it adds nothing to a sum that is made anew. */
+  isMixed(child: string): boolean {
+    const { name, replica } = splitReplica(child);
+    return this.#groups.get(name)?.mixed.has(replica) ?? false;
   }
 
   /** What a child adds to sums stays as it was. */
@@ -150,13 +162,18 @@ export class SiblingGroups {
     const feed = this.#ports.mailboxes.get(child)?.consumer;
     if (!group || !feed) return;
     const { ownership } = group;
-    const { epoch, incarnation, cursor, seenHead } = feed.resume(t);
-    // Without an incarnation its rows are of two histories; without an epoch there are none.
-    const isMixed = incarnation === '' && epoch !== '';
+    const { incarnation, cursor, seenHead } = feed.resume(t);
+    const isMixed = this.#isBetween(t, child);
     if (isMixed !== group.mixed.has(replica)) t.afterCommit(() => this.#mix(group, child, isMixed));
     if (incarnation === '' || cursor < seenHead) return;
     const term = this.#saidBy(t, child);
     if (term !== ownership.saidBy(replica)) this.#decide(t, name, (own) => own.said(replica, term));
+  }
+
+  /** Without an incarnation its rows are of two histories; without an epoch there are none. */
+  #isBetween(reader: Reader, child: string): boolean {
+    const resume = this.#ports.mailboxes.get(child)?.consumer.resume(reader);
+    return resume !== undefined && resume.incarnation === '' && resume.epoch !== '';
   }
 
   #mix({ mixed }: Group, child: string, isMixed: boolean): void {
@@ -169,11 +186,11 @@ export class SiblingGroups {
         changed([child]);
       };
       mixed.set(replica, clock.after(frozenMaxMs, over));
-      return;
+    } else {
+      timer?.stop();
+      mixed.delete(replica);
     }
-    timer?.stop();
-    mixed.delete(replica);
-    if (timer) changed([child]);
+    changed([child]);
   }
 
   /** Of a child of which nothing is held, others than `sibling` may have said a higher sequence: who speaks now may have been put back. */

@@ -85,9 +85,13 @@ class Parent {
     this.#groups.hasOtherHistory(sibling);
   }
 
-  /** Whose word counts. */
+  /** Whose word counts, and whose rows are of two histories. */
   get counted(): string[] {
     return ['eu', 'eu~1'].filter((sibling) => this.#groups.counts(sibling));
+  }
+
+  get mixed(): string[] {
+    return ['eu', 'eu~1'].filter((sibling) => this.#groups.isMixed(sibling));
   }
 
   /** Whose share of the sums stays as it was. */
@@ -179,9 +183,9 @@ describe('what the parent of siblings tells them', () => {
     expect(parent.frozen).toEqual([]);
     parent.reconciles('eu');
     parent.reconciles('eu');
-    expect({ frozen: parent.frozen, changed: parent.changed }).toEqual({ frozen: ['eu'], changed: [] });
+    expect({ frozen: parent.frozen, changed: parent.changed }).toEqual({ frozen: ['eu'], changed: ['eu'] });
     parent.reconciles('eu', true);
-    expect({ frozen: parent.frozen, changed: parent.changed }).toEqual({ frozen: [], changed: ['eu'] });
+    expect({ frozen: parent.frozen, changed: parent.changed }).toEqual({ frozen: [], changed: ['eu', 'eu'] });
   });
 
   it('counts anew after 10 s of a reconciliation that does not end', () => {
@@ -190,10 +194,21 @@ describe('what the parent of siblings tells them', () => {
     parent.reconciles('eu');
     parent.clock.advance(9_999);
     parent.reconciles('eu');
-    expect({ frozen: parent.frozen, changed: parent.changed }).toEqual({ frozen: ['eu'], changed: [] });
+    expect({ frozen: parent.frozen, changed: parent.changed }).toEqual({ frozen: ['eu'], changed: ['eu'] });
     parent.clock.advance(1);
     parent.reconciles('eu');
-    expect({ frozen: parent.frozen, changed: parent.changed }).toEqual({ frozen: [], changed: ['eu'] });
+    expect({ frozen: parent.frozen, changed: parent.changed }).toEqual({ frozen: [], changed: ['eu', 'eu'] });
+    expect(parent.mixed).toEqual(['eu']);
+  });
+
+  it('adds nothing of a sibling that is still reconciled after a start, until the end: how it stood before is not known', () => {
+    const parent = new Parent();
+    parent.says('eu', attachKey('till'), { sequence: 5, role: 'agent' });
+    parent.reconciles('eu');
+    parent.restart();
+    expect({ frozen: parent.frozen, mixed: parent.mixed }).toEqual({ frozen: [], mixed: ['eu'] });
+    parent.reconciles('eu', true);
+    expect({ mixed: parent.mixed, changed: parent.changed }).toEqual({ mixed: [], changed: ['eu', 'eu'] });
   });
 
   it('leaves out a sibling that has rows which it has not told, until that has said what is decided now', () => {
