@@ -92,16 +92,16 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     rmSync(directory, { recursive: true, force: true });
   }, 60_000);
 
-  it('joins its parent, by what banyan enroll has written, and is ready', async () => {
+  it('joins its parent, by a join token, and is ready', async () => {
     site('create', 'namespace', namespace);
-    const enrolled = banyan('enroll', path, '--label', 'env=prod', '--data', tree.data);
-    expect(kubectlBy(plane.kubeconfig, ['apply', '-n', namespace, '-f', '-'], enrolled.out).code).toBe(0);
+    const { code, out } = banyan('join-token', path, '--label', 'env=prod', '--data', tree.data);
+    expect([code, out]).toEqual([0, expect.stringMatching(/^banyan-join-1\.\S+\n$/)]);
     const values = {
       image: { ...image, pullPolicy: 'Never' },
       agent: {
         path,
         parent: { address: `${node.address}:${relayPort}` },
-        identity: { secretName: 'banyan-identity' },
+        identity: { joinToken: out.trim() },
         data: { hostPath: join(directory, 'n/data') },
       },
     };
@@ -119,6 +119,8 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     await until('the pod is ready', () => pods().some(isReady), 90);
     await until('it is active', () => holder().startsWith(`${pods()[0]}_`));
     await until('it has joined', () => /rivoli .*Connected/.test(banyan('tree', '--data', tree.data).out));
+    // From here on it is by what it got for the token, also after it has ended.
+    site('delete', 'secret', `${release}-join-token`, '-n', namespace);
   }, 120_000);
 
   it('runs as nobody: without capabilities, with filtered system calls, on files that nobody can write', () => {
