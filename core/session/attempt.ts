@@ -92,6 +92,14 @@ export class Attempt {
     });
   }
 
+  /** No session has begun, and none is to. */
+  cancel(reason: string): void {
+    if (this.#over || this.#runner) return;
+    this.#over = true;
+    this.#timer?.stop();
+    this.#link?.close(reason);
+  }
+
   #receive(frame: Frame): void {
     if (this.#runner) {
       this.#runner.receive(frame);

@@ -13,12 +13,14 @@ import { SessionEnds } from './session-ends.ts';
 import type { Waiting } from './watermark-gate.ts';
 
 const dialTimeoutMs = 10_000;
+const endsWords = 'the child ends';
 
 export class ChildSession {
   readonly #ports: ChildSessionPorts;
   #backoff: Backoff = noBackoff;
   #timer: Timer | undefined;
   #runner: SessionRunner | undefined;
+  #attempt: Attempt | undefined;
   #stopped = false;
   #unreached: string | undefined;
   readonly #mismatch = new Mismatch();
@@ -70,7 +72,8 @@ export class ChildSession {
   close(): void {
     this.#stopped = true;
     this.#timer?.stop();
-    this.#runner?.goodbye('the child ends');
+    this.#runner?.goodbye(endsWords);
+    this.#attempt?.cancel(endsWords);
   }
 
   /** For what it is that nothing is taken from the parent. */
@@ -101,13 +104,17 @@ export class ChildSession {
       },
       this.#mismatch,
     );
+    this.#attempt = attempt;
     try {
       // What is said in the hello is durable: the boot counter, and the cursors.
       await this.#ports.store.flushed();
+      if (this.#stopped) return;
       const link = await dialer.dial(attempt.events, dialTimeoutMs);
+      if (this.#stopped) return link.close(endsWords);
       const { store, clock } = this.#ports;
       const { sequence, moved } = store.write((t) => beginAttach(t, link.peer, clock));
       if (moved) await store.flushed();
+      if (this.#stopped) return link.close(endsWords);
       attempt.hello(link, sequence);
     } catch (error) {
       this.ends.notReached(error);

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { dropTable } from '../../../../core/feed/table.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { acknowledgedWithinMs } from '../../../../core/session/acknowledgements.ts';
+import { readAttachment } from '../../../../core/session/attach.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { Hello } from '../../../../core/wire/generated/mesh.ts';
 import { ReplayLink } from '../../../support/recorded-frames.ts';
@@ -98,6 +99,23 @@ describe('a child and its parent', () => {
     await pair.run(10);
     expect(kinds(pair, 'parent')).toEqual(['retry']);
     expect(pair.parent.sessions.status('kid').connected).toBe(false);
+  });
+
+  it('begin no session, and write nothing, once the child ends, however far it had come', async () => {
+    for (const afterMs of [0, 1, 2]) {
+      const pair = new SessionPair();
+      pair.put('a', '1');
+      pair.child.session.start();
+      await pair.run(afterMs);
+      pair.child.session.close();
+      const before = pair.child.store.copy();
+      await pair.run(20_000);
+      const began = pair.said.includes('child: connected');
+      expect({ afterMs, began, held: pair.held() }).toEqual({ afterMs, began: false, held: {} });
+      expect(pair.parent.sessions.status('kid').connected).toBe(false);
+      const attachment = (store: MemoryStore) => store.read((reader) => readAttachment(reader));
+      expect(attachment(pair.child.store)).toEqual(attachment(before));
+    }
   });
 
   it('keep the newest session when the flush for an older one is done later', async () => {
