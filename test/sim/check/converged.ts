@@ -70,7 +70,7 @@ function summariesWrong(world: World, model: Expectation, isCutOff: (path: strin
     const untold = standingAmong(standingAt, isReached, placement.host.path);
     const wrong = summaryWrong(placement, { reached: isReached.length, broken: broken.length, isWhole, untold });
     if (wrong) return wrong;
-    const isToldOfAll = isReached.length === placement.agents.length && untold === 0;
+    const isToldOfAll = isWhole && isReached.length === placement.agents.length && untold === 0;
     const told = isToldOfAll ? userSummariesWrong(placement) : undefined;
     if (told) return told;
   }
