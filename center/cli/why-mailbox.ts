@@ -4,11 +4,11 @@ import { nameOf, parentOf } from '../../core/identity/node-path.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { ApiClient } from './api-client.ts';
-import { nodeContexts } from './node-contexts.ts';
+import { askSiblings, nodeContexts } from './node-contexts.ts';
 
 /**
  * An object of the agent's mailbox. The kubeconfig names the mailboxes of a topology's agents; that of one which was enrolled is asked for at its parent, of
- * siblings at the first that answers. Throws NotFound where the kubeconfig has no parent of it.
+ * siblings at the first that has it. Throws NotFound where the kubeconfig has no parent of it.
  */
 export async function inMailbox(
   api: Pick<ApiClient, 'contexts' | 'get'>,
@@ -24,14 +24,7 @@ export async function inMailbox(
     throw new BanyanError('NotFound', `the kubeconfig has neither ${own} nor ${parent}, its parent: is "${at}" right?`);
   }
   const mailbox = `/mailboxes/${nameOf(at)}`;
-  for (const parent of parents.slice(0, -1)) {
-    try {
-      return await api.get(parent, mailbox + path);
-    } catch (error) {
-      if (!(error instanceof BanyanError && error.code === 'Unavailable')) throw error;
-    }
-  }
-  return api.get(parents.at(-1)!, mailbox + path);
+  return (await askSiblings(parents, (parent) => api.get(parent, mailbox + path))).answer;
 }
 
 /** The cluster of an agent that was enrolled, or has a real one, is none of the kubeconfig's. */

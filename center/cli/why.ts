@@ -5,6 +5,7 @@ import { BanyanError } from '../../core/runtime/errors.ts';
 import { type DownsyncItem, selectingItems } from '../../relay/spaces/downsync.ts';
 import { ancestors } from '../topology/plan.ts';
 import type { ApiClient } from './api-client.ts';
+import { askSiblings, spaceContexts } from './node-contexts.ts';
 import { type FoundResource, findResource, objectPath } from './resources.ts';
 import { inventoryLines, reaching } from './why-destination.ts';
 import { heldBack } from './why-held.ts';
@@ -66,8 +67,10 @@ async function followDown(api: ApiClient, sought: Sought): Promise<string[]> {
   let lastHop = question.space;
   for (const relay of ancestors(question.at)) {
     if (relay === originPath || !relay.startsWith(originPath)) continue;
-    lastHop = `space/${relay}/${source}`;
-    if (!(await api.get(lastHop, path))) {
+    const hops = spaceContexts(api.contexts(), relay, source);
+    const { context, answer } = await askSiblings(hops, (hop) => api.get(hop, path));
+    lastHop = context;
+    if (!answer) {
       lines.push(`${lastHop}: it did not come here`);
       const came = await Promise.all(
         placements.map(({ metadata }) => api.get(lastHop, `${placementsPath}/${metadata.name}`)),
