@@ -29,9 +29,9 @@ export function trustedLeaf(
   if (above.some(isFromIssuer))
     throw unauthorized('an issuer of a relay has signed another authority, which it may not');
   for (const certificate of [leaf, ...above]) {
-    if (wallMs > certificate.validToDate.getTime())
-      throw unauthorized(describeMistrust(certificate, 'CERT_HAS_EXPIRED'));
-    if (wallMs < certificate.validFromDate.getTime()) {
+    // Node 20 has the dates as text alone.
+    if (wallMs > Date.parse(certificate.validTo)) throw unauthorized(describeMistrust(certificate, 'CERT_HAS_EXPIRED'));
+    if (wallMs < Date.parse(certificate.validFrom)) {
       throw unauthorized(describeMistrust(certificate, 'CERT_NOT_YET_VALID'));
     }
   }

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import type { Expiry } from '../wire/link.ts';
 
-type Dated = Pick<X509Certificate, 'subject' | 'subjectAltName' | 'validTo' | 'validToDate'>;
+type Dated = Pick<X509Certificate, 'subject' | 'subjectAltName' | 'validTo'>;
 
 /** The first of the two to end, which says what has to be renewed. Undefined: neither is known. */
 export function firstExpiry(own: Dated | undefined, peer: Dated | undefined): Expiry | undefined {
@@ -27,10 +27,11 @@ export function expiryOfChains(own: readonly Uint8Array[], peer: readonly Uint8A
   return firstExpiry(leaf(own), leaf(peer));
 }
 
-function expiryOf({ subject, subjectAltName, validTo, validToDate }: Dated, remedy: string): Expiry {
+function expiryOf({ subject, subjectAltName, validTo }: Dated, remedy: string): Expiry {
   const uri = subjectAltName?.split(', ').find((name) => name.startsWith('URI:'));
   return {
-    atMs: validToDate.getTime(),
+    // Node 20 has it as text alone.
+    atMs: Date.parse(validTo),
     words: `the certificate ${uri?.slice(4) ?? subject} expired on ${validTo}: ${remedy}`,
   };
 }

@@ -93,7 +93,7 @@ export function whole(
     );
   }
   if (!certificate.checkPrivateKey(createPrivateKey(keyPem))) return undefined;
-  return clock.wallMs() < certificate.validToDate.getTime() ? { caPem, certPem, keyPem } : undefined;
+  return clock.wallMs() < Date.parse(certificate.validTo) ? { caPem, certPem, keyPem } : undefined;
 }
 
 export function isPassing(error: unknown): boolean {

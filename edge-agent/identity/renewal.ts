@@ -84,7 +84,7 @@ export class RenewedIdentity {
 }
 
 function renewAtMs({ certPem }: Identity): number {
-  const { validFromDate, validToDate } = new X509Certificate(certPem);
-  const [fromMs, toMs] = [validFromDate.getTime(), validToDate.getTime()];
+  const { validFrom, validTo } = new X509Certificate(certPem);
+  const [fromMs, toMs] = [Date.parse(validFrom), Date.parse(validTo)];
   return fromMs + (toMs - fromMs) * renewAfter;
 }

@@ -35,6 +35,11 @@ describe('the expiry of a link', () => {
     expect(firstExpiry(undefined, undefined)).toBeUndefined();
   });
 
+  it('is read from what certificates of Node 20 have too, which know their dates as text alone', () => {
+    const { subject, subjectAltName, validTo } = late;
+    expect(firstExpiry(undefined, { subject, subjectAltName, validTo })).toEqual(firstExpiry(undefined, late));
+  });
+
   it('goes by the first certificate of each chain', () => {
     expect(expiryOfChains([late.raw, early.raw], [late.raw, early.raw])).toEqual(firstExpiry(late, late));
     expect(expiryOfChains([], [])).toBeUndefined();
