@@ -1,6 +1,6 @@
 /** The configuration of an agent: one YAML file, checked whole before anything starts. */
 import { parse } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import { BanyanError, describeError } from '../core/runtime/errors.ts';
 import { limitsSchema } from '../core/wire/deletion-guard.ts';
 import { linkOptionsSchema } from '../core/wire/dialer/link-options.ts';

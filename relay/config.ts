@@ -1,5 +1,5 @@
 /** The configuration of a relay or the center: one YAML file, checked whole before anything starts. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { replicasMax } from '../core/identity/replica.ts';
 import { limitsSchema } from '../core/wire/deletion-guard.ts';
 import { linkOptionsSchema } from '../core/wire/dialer/link-options.ts';

@@ -1,6 +1,6 @@
 /** From the text of a topology file to a Topology, or to all its problems with their lines. */
 import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import { replicasMax } from '../../core/identity/replica.ts';
 import { suggest } from '../../core/runtime/suggest.ts';
 import { limitsSchema } from '../../core/wire/deletion-guard.ts';

@@ -6,7 +6,7 @@
  * either of them matches the leaf, once.
  */
 
-import { z } from 'zod';
+import * as z from 'zod';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
 import type { Labels } from '../object/selector.ts';

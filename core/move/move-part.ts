@@ -7,7 +7,7 @@
  * node and never comes twice, so a grant that comes late, after the set has changed, is for nobody. It is a sum: a node's own counter, and the
  * sequences that its children reported. So it merges with the rest, and a sum and the part beside it are always of one moment.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { dueMs, type Move, type MoveOrder, type MoveRow } from './move.ts';
 
 export interface MovePart {

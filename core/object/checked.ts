@@ -1,5 +1,5 @@
 /** JSON from another node, checked before anything relies on it. */
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 
 /** Throws Protocol with what it should have been and the first thing that is wrong with it. */

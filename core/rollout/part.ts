@@ -2,7 +2,7 @@
  * What a partial says of an unfinished release: mergeable like the rest of it, bounded by the number of waves and the greatest count. Parts of
  * different releases do not mix: the older one counts for nothing but that somebody has not heard of the newer one yet.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { smallestPositions } from './waves.ts';
 
 export interface WaveCounts {

@@ -2,7 +2,7 @@
  * What is kept of one subject over a group of rows: one cell for each kind of aggregate, a value that merges in any order. A cell is absent where no row had a
  * value. Two aggregates that need the same share a cell.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { type Distinct, distinctOf, hashesMax, mergeDistinct } from './distinct.ts';
 import { mergeSketches, type QuantileSketch, sketchOf } from './quantile-sketch.ts';
 import { mergeTop, rowsMax, type TopValues, topOf, valuesMax } from './top-values.ts';

@@ -3,7 +3,7 @@
  * destinations merge into the partial of the union; the merge is associative and commutative, so that any tree of merges gives the
  * same result, and `emptyPartial` changes nothing but the generation and target that it names.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { type MovePart, mergeMoveParts, movePartSchema } from '../move/move-part.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';

@@ -1,5 +1,5 @@
 /** Partials of user-defined summaries as they travel: JSON, the same bytes for the same partial. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
 import { compareText } from '../object/text-order.ts';

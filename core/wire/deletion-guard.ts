@@ -1,5 +1,5 @@
 /** The guard of a node's down feed: its budget, and what the spaces above say of their lives. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { type DeletionGuard, deletionLimits, type Held } from '../feed/deletions.ts';
 import { timestamp } from '../object/conditions.ts';
 import type { Clock } from '../runtime/clock.ts';

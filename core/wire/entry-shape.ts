@@ -4,7 +4,7 @@
  *
  * A body is only looked at where the node itself parses it: relays hand objects on as bytes, agents apply them.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Content } from '../feed/feed.ts';
 import type { Flaw, Judge } from '../feed/quarantine.ts';
 import { describeError } from '../runtime/errors.ts';

@@ -2,7 +2,7 @@
  * What a child says, looked at before anything here reads it. One that speaks for others ends its session: that is no accident. An entry that is not what its
  * key says is quarantined (core/feed/quarantine.ts), and nothing else happens.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { AppliedChange, Content } from '../../core/feed/feed.ts';
 import type { Flaw } from '../../core/feed/quarantine.ts';
 import { isAtOrBelow } from '../../core/identity/node-path.ts';

@@ -1,5 +1,5 @@
 /** Whole objects that agents report, what was born at the edge and what placed objects own there, checked when they come. */
-import { z } from 'zod';
+import * as z from 'zod';
 import type { Content } from '../../core/feed/feed.ts';
 import { decodeChecked } from '../../core/object/checked.ts';
 import type { ObjectKey } from '../../core/object/key.ts';

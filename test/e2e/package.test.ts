@@ -27,6 +27,18 @@ describe('the package of npm pack', () => {
     expect(banyan('--version').stdout.trim()).toBe(version);
   });
 
+  it('loads of Node what it uses, and not what comes with every export of a module', () => {
+    const tell = "process.on('exit', () => console.log('loaded', process.moduleLoadList.join()))";
+    const agent = spawnSync(
+      process.execPath,
+      ['--import', `data:text/javascript,${encodeURIComponent(tell)}`, join(installed, 'dist', 'agent.js')],
+      { encoding: 'utf8' },
+    );
+    expect(agent.stderr).toContain('usage: main.ts --config FILE');
+    expect(agent.stdout).toMatch(/^loaded .*NativeModule http2,/);
+    expect(agent.stdout).not.toContain('undici');
+  });
+
   it('runs the example tree until it is available everywhere, and ends on SIGTERM with exit code 0', async () => {
     const demo = spawn(process.execPath, [command(), 'demo'], { cwd: home });
     let output = '';

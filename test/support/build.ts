@@ -4,6 +4,7 @@
  */
 import { cpSync, rmSync } from 'node:fs';
 import { build } from 'esbuild';
+import { lazyBuiltins } from './lazy-builtins.ts';
 
 /** Another folder for an image. */
 const out = process.argv[2] ?? 'dist';
@@ -24,6 +25,11 @@ await build({
   format: 'esm',
   target: 'node20',
   external: ['lmdb'],
+  plugins: [lazyBuiltins],
+  // Source texts stay in the memory of each process. Names stay as they are, for stack traces, and lines are short, since Node prints the one that threw.
+  minifyWhitespace: true,
+  minifySyntax: true,
+  lineLimit: 160,
   sourcemap: process.argv[2] === undefined ? 'linked' : false,
   sourcesContent: false,
   legalComments: 'linked',

@@ -1,5 +1,5 @@
 /** What a configuration says of the link of a node to its parent; topology, relay and agent share it. */
-import { z } from 'zod';
+import * as z from 'zod';
 import { BanyanError } from '../../runtime/errors.ts';
 import { noProxyWord } from './proxy-choice.ts';
 import { parseProxy } from './proxy-url.ts';

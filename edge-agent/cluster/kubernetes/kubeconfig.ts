@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parse } from 'yaml';
-import { z } from 'zod';
+import * as z from 'zod';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 
 const clusterSchema = z.object({
