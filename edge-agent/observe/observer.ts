@@ -54,6 +54,9 @@ interface Watch {
 
 const definitions: GroupResource = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' };
 
+/** One for all objects that have none, of which there may be thousands. */
+const noStatus = new Uint8Array(0);
+
 export class Observer {
   readonly #ports: ObserverPorts;
   readonly #events: ObserverEvents;
@@ -187,7 +190,7 @@ export class Observer {
       this.#seen.set(key, { ...before, resourceVersion });
       return true;
     }
-    const status = live.status === undefined ? new Uint8Array(0) : text(stableStringify(live.status));
+    const status = live.status === undefined ? noStatus : text(stableStringify(live.status));
     this.#seen.set(key, { uid, generation, resourceVersion, quiet, health: judged, status });
     this.#events.changed(key);
     return true;

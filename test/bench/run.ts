@@ -59,6 +59,10 @@ const benches: Readonly<Record<string, Entry>> = {
     line: 'a write at the center until a real cluster has it and its status is back, over the same straight to the cluster',
     load: () => import('./edge.ts'),
   },
+  site: {
+    line: 'resident memory of the agent of a real cluster, beside 20,000 objects of others and 2,000 of its own',
+    load: () => import('./site.ts'),
+  },
   customize: {
     line: 'one object customized for 1,000 agents with three distinct values, and one Location changed',
     load: () => import('./customize.ts'),

@@ -33,9 +33,9 @@ export class Scratch implements AsyncDisposable {
     return this.#hold(fork(program, { serialization: 'advanced', stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }));
   }
 
-  /** Node with these arguments; what it writes goes nowhere. */
-  node(args: readonly string[]): ChildProcess {
-    return this.#hold(spawn(process.execPath, args, { stdio: 'ignore' }));
+  /** Node with these arguments, and with these variables beside those of this process; what it writes goes nowhere. */
+  node(args: readonly string[], env: Readonly<Record<string, string>> = {}): ChildProcess {
+    return this.#hold(spawn(process.execPath, args, { stdio: 'ignore', env: { ...process.env, ...env } }));
   }
 
   /** Disposed of before processes end and directories go; the last one first. */

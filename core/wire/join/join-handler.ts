@@ -1,7 +1,7 @@
 /** The parent's side of requests for certificates, on connections of the acceptor of WebSocket. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
-import type { z } from 'zod';
+import type * as z from 'zod';
 import { identityOfPeer } from '../../identity/peer-identity.ts';
 import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';

@@ -2,7 +2,7 @@
  * How an agent asks its parent for a certificate: requests of HTTP/1.1 on the port where sessions begin, over TLS that ends at the parent. Bodies are JSON; a
  * refusal has a status, the code in a header, and words.
  */
-import { z } from 'zod';
+import * as z from 'zod';
 import { requestBytesMax } from '../../identity/request-bytes.ts';
 
 /** GET: the authorities of the tree as PEM, to anybody. */

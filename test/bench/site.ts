@@ -1,0 +1,167 @@
+/**
+ * What the agent of a real cluster holds in memory while it has nothing to do: the bundled program, started as the chart starts it, beside a control plane with
+ * many objects of others. Once after it has brought its own objects, and once after a restart.
+ */
+import { type ChildProcess, execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Topology } from '../../center/topology/topology.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { markSelector } from '../../edge-agent/apply/mark.ts';
+import { accessOf } from '../../edge-agent/cluster/kubernetes/access.ts';
+import { ApiClient } from '../../edge-agent/cluster/kubernetes/api-client.ts';
+import { ControlPlane } from '../support/control-plane/control-plane.ts';
+import type { BenchPorts, Figure } from './figure.ts';
+import { clusterOf, LocalNodes } from './local-nodes.ts';
+import { type Memory, memoryOf } from './memory.ts';
+import { endProcess, type Scratch } from './scratch.ts';
+
+const foreign = 20_000;
+const managed = 2_000;
+const namespace = 'managed';
+const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
+/** Of this program, which must not be what is measured. */
+const limits = { requestsPerSecond: 10_000, inFlight: 8 };
+const thereMsMax = 300_000;
+/** V8 gives memory back some seconds after the last work. */
+const restMs = 60_000;
+/** Certificates that only this machine names: each process that opens TLS would read them all. */
+const env = { NODE_EXTRA_CA_CERTS: '' };
+const root = join(import.meta.dirname, '../..');
+
+export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
+  say('bundling the programs, starting a control plane and a center');
+  const program = bundled(scratch);
+  const plane = scratch.use(await ControlPlane.start({ directory: scratch.directory() }));
+  const topology = topologyWith(plane.kubeconfig);
+  const nodes = scratch.use(await LocalNodes.start(scratch.directory(), topology, ({ role }) => role !== 'agent'));
+  const cluster = await clientOf(plane.kubeconfig, 'cluster');
+  const origin = await clientOf(nodes.kubeconfig, 'space/center/retail');
+  say(`${foreign} objects of others, and ${managed} at the center`);
+  await make(cluster, 'others', foreign);
+  await place(origin);
+  await make(origin, namespace, managed);
+  const config = configFor(scratch.directory(), nodes, plane.kubeconfig);
+  const bare = scratch.node(['-e', 'setInterval(() => {}, 1_000_000)'], env);
+  const first = scratch.node([program, '--config', config], env);
+  await arrival(cluster);
+  const brought = await rested(say, first, 'after it has brought them');
+  await endProcess(first, 'SIGTERM');
+  const again = await rested(say, scratch.node([program, '--config', config], env), 'after a restart');
+  const alone = memoryOf(bare.pid!);
+  for (const client of [cluster, origin]) client.close();
+  return [...figuresOf('having brought them', brought, alone), ...figuresOf('after a restart', again, alone, 80)];
+}
+
+function figuresOf(when: string, memory: Memory, alone: Memory, bound?: number): Figure[] {
+  const megabytes = (what: string, key: keyof Memory): Figure => ({
+    name: `${what}, ${when}`,
+    value: memory[key] / 1e6,
+    unit: 'MB',
+    baseline: { name: 'node alone', value: alone[key] / 1e6 },
+  });
+  const resident = megabytes('resident', 'resident');
+  return [
+    bound === undefined ? resident : { ...resident, goal: { of: 'value', is: '≤', bound } },
+    megabytes('of which its own', 'own'),
+    megabytes('of which its share', 'proportional'),
+    { name: `of which the store, ${when}`, value: memory.store / 1e6, unit: 'MB' },
+  ];
+}
+
+async function rested(say: (line: string) => void, agent: ChildProcess, when: string): Promise<Memory> {
+  say(`waiting ${restMs / 1_000} s, ${when}`);
+  const ended = once(agent, 'exit').then(([code]) => {
+    throw new Error(`the agent ended with ${code}`);
+  });
+  await Promise.race([delay(restMs), ended]);
+  return memoryOf(agent.pid!);
+}
+
+// ------------------------------------------------------------------------------------------------------- the program
+
+/** As in an image: the bundles beside `package.json`, with lmdb. */
+function bundled(scratch: Scratch): string {
+  const app = scratch.directory();
+  execFileSync(process.execPath, [join(root, 'test/support/build.ts'), join(app, 'dist')], { cwd: root });
+  writeFileSync(join(app, 'package.json'), readFileSync(join(root, 'package.json')));
+  symlinkSync(join(root, 'node_modules'), join(app, 'node_modules'));
+  return join(app, 'dist/agent.js');
+}
+
+function configFor(directory: string, nodes: LocalNodes, kubeconfig: string): string {
+  const { caPem, certPem, keyPem } = nodes.credentials('edge');
+  const file = (name: string, content: Uint8Array | string) => {
+    writeFileSync(join(directory, name), content, { mode: 0o600 });
+    return join(directory, name);
+  };
+  const data = join(directory, 'data');
+  mkdirSync(data);
+  const config = {
+    path: 'edge',
+    data,
+    logFile: join(directory, 'log'),
+    parent: { address: nodes.meshAddress(''), path: '' },
+    pki: { ca: file('ca.crt', caPem), cert: file('tls.crt', certPem), key: file('tls.key', keyPem) },
+    cluster: { kubernetes: { kubeconfig } },
+  };
+  // YAML is a superset of JSON.
+  return file('agent.yaml', JSON.stringify(config));
+}
+
+// ------------------------------------------------------------------------------------------------------- the objects
+
+function topologyWith(path: string): Topology {
+  const edge = clusterOf('', 'edge', { env: 'prod' });
+  return {
+    name: 'bench',
+    center: { labels: {}, spaces: [{ name: 'retail', type: 'Workload' }] },
+    relays: [],
+    clusters: [{ ...edge, provider: { kubeconfig: { path } } }],
+  };
+}
+
+async function clientOf(kubeconfig: string, context: string): Promise<ApiClient> {
+  const nowhere = { host: undefined, port: undefined, directory: '' };
+  return new ApiClient(await accessOf({ kubeconfig, context }, nowhere), systemClock, limits);
+}
+
+async function place(origin: ApiClient): Promise<void> {
+  const spec = {
+    locationSelectors: [{ matchLabels: { env: 'prod' } }],
+    downsync: [{ apiGroup: '*', resources: ['*'], namespaces: [namespace] }],
+  };
+  const metadata = { name: namespace };
+  const body = { apiVersion: 'edge.banyan.io/v1alpha1', kind: 'EdgePlacement', metadata, spec };
+  await origin.json({ method: 'POST', path: '/apis/edge.banyan.io/v1alpha1/edgeplacements', body });
+}
+
+async function make(at: ApiClient, into: string, count: number): Promise<void> {
+  const body = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: into } };
+  await at.json({ method: 'POST', path: '/api/v1/namespaces', body });
+  let next = 0;
+  const worker = async () => {
+    while (next < count) {
+      const i = next++;
+      const metadata = { name: `c${i}`, namespace: into, labels: { part: 'bulk' } };
+      const configMap = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { text: `object ${i} `.repeat(20) } };
+      await at.json({ method: 'POST', path: `/api/v1/namespaces/${into}/configmaps`, body: configMap });
+    }
+  };
+  await Promise.all(Array.from({ length: limits.inFlight }, worker));
+}
+
+/** Until the cluster has all of them. */
+async function arrival(cluster: ApiClient): Promise<void> {
+  const late = performance.now() + thereMsMax;
+  for (;;) {
+    const query = { labelSelector: markSelector };
+    const list = (await cluster.json({ path: configMaps, query })) as { items: readonly KubeObject[] };
+    if (list.items.length >= managed) return;
+    if (performance.now() > late) throw new Error(`${list.items.length} of ${managed} objects came in time`);
+    await delay(1_000);
+  }
+}
