@@ -275,7 +275,7 @@ export class Scheduler {
 
   /**
    * `originRevision`: of the write for which it goes, if there is one. The child may have newer rows than this mailbox ever had, of a parent that it came
-   * from: a deletion that says what is told of it is newer than those too.
+   * from: a deletion that says what is told of it is newer than those too. Where it goes by labels, what the source has now is the newest.
    */
   #detach(t: Transaction, id: PlacementId, child: string, current: Set<string>, originRevision = 0): void {
     this.#ports.placements.detach(id, current, child);
@@ -296,8 +296,8 @@ export class Scheduler {
     for (const key of this.#ports.releases.detached(t, id, child)) {
       if (to?.role === 'agent') this.#writer.ship(t, to, mailbox, source, hash128(key));
     }
-    for (const key of [placementKey(id), rulesKey(id), targetKey(id)]) {
-      this.#writer.remove(t, child, mailbox, hash128(key), originRevision);
+    for (const key of [placementKey(id), rulesKey(id), targetKey(id)].map(hash128)) {
+      this.#writer.remove(t, child, mailbox, key, Math.max(originRevision, table?.get(t, key)?.originRevision ?? 0));
     }
     // Its revisions are no space's.
     this.#writer.remove(t, child, mailbox, hash128(grantKey(id)));

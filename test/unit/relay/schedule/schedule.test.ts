@@ -269,6 +269,23 @@ describe('a scheduler', () => {
     expect([bench.mailbox('asia'), bench.mailbox('paris')]).toEqual([[], []]);
   });
 
+  it('takes a placement away by labels as of what it says now: a child may have that already, of another parent', () => {
+    const keys = [`t/${idOf('p')}`, `u/${idOf('p')}`];
+    bench.placement('p', selecting('paris', 'tokyo'));
+    bench.rules('p', 'x');
+    bench.settle();
+    bench.agent('paris', { site: 'oslo' });
+    bench.relay('asia', [{ site: 'seoul' }]);
+    bench.rules('p', 'y');
+    bench.target('p');
+    bench.settle();
+    for (const key of keys) {
+      const newest = bench.store.read((reader) => bench.table.get(reader, hash128(key))!.originRevision);
+      for (const child of ['paris', 'asia']) expect(bench.originRevision(child, key)).toBeGreaterThanOrEqual(newest);
+    }
+    expect([bench.mailbox('asia'), bench.mailbox('paris')]).toEqual([[], []]);
+  });
+
   it('takes away what a placement wanted reported as of the write that did', () => {
     bench.placement('p', selecting('paris'));
     bench.rules('p', 'x');
