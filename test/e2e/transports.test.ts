@@ -214,8 +214,13 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
     // Squid writes of a tunnel when it is over.
     await tree.down();
     const [center, eu, , , , , , , , berlin] = ports as Ten;
-    expect(proxies.log('login')).toMatch(new RegExp(`CONNECT 127\\.0\\.0\\.1:${center} store`));
-    expect(proxies.log('login')).toMatch(new RegExp(`CONNECT 127\\.0\\.0\\.1:${berlin} store`));
-    expect(proxies.log('open')).toMatch(new RegExp(`CONNECT 127\\.0\\.0\\.1:${eu} -`));
+    const ways = [
+      ['login', `CONNECT 127\\.0\\.0\\.1:${center} store`],
+      ['login', `CONNECT 127\\.0\\.0\\.1:${berlin} store`],
+      ['open', `CONNECT 127\\.0\\.0\\.1:${eu} -`],
+    ] as const;
+    for (const [proxy, line] of ways) {
+      await until(`${proxy} has written of ${line}`, () => new RegExp(line).test(proxies.log(proxy)), 20);
+    }
   });
 });
