@@ -21,6 +21,7 @@ import { version } from './version.ts';
 import { why } from './why.ts';
 
 const say = (line: string) => console.log(line);
+const warn = (line: string) => console.error(`banyan: ${line}`);
 /** How often `-w` looks again. */
 const watchEveryMs = 1_000;
 let code: number = exitCode.done;
@@ -111,7 +112,6 @@ program
   .action(async (path: string, options) => {
     const api = clientOf(options);
     const issue = (agent: string) => issueAgent(dataOf(options), agent, systemClock);
-    const warn = (line: string) => console.error(`banyan: ${line}`);
     process.stdout.write(await enroll(api, { ...options, path, labels: options.label }, issue, warn));
     api.close();
   });
@@ -128,7 +128,6 @@ program
   .action(async (path: string, options) => {
     const api = clientOf(options);
     const ports = { clock: systemClock, random: systemRandom };
-    const warn = (line: string) => console.error(`banyan: ${line}`);
     say(await joinToken(api, { ...options, path, labels: options.label }, ports, warn));
     api.close();
   });

@@ -7,9 +7,13 @@ import type { X509Certificate } from 'node:crypto';
 /** Verifiers compare names without regard to case and to space around them, so whatever has this in it in any form is taken for an issuer's. No space in it. */
 export const issuerUnit = 'banyan-issuer';
 
-/** As node:crypto writes names. */
-const written = new RegExp(`^OU=${issuerUnit}\\nCN=(spiffe://[^\\s\\\\]+)$`);
-const role = /^(spiffe:\/\/[^/]+\/node\/)(?:center|relay(\/.+))$/;
+/** As node:crypto writes names. Of a relay, the path has a slash before each part, as in identities. */
+const written = new RegExp(`^OU=${issuerUnit}\\nCN=(spiffe://([^/\\s\\\\]+)/node/(?:center|relay(/[^\\s\\\\]+)))$`);
+
+function read(text: string): { readonly name: string; readonly tree: string; readonly below: string } | undefined {
+  const [, name, tree, below = ''] = written.exec(text) ?? [];
+  return name === undefined || tree === undefined ? undefined : { name, tree, below };
+}
 
 /** Whether an issuer has signed it, and not the authority itself. */
 export function isFromIssuer({ issuer }: Pick<X509Certificate, 'issuer'>): boolean {
@@ -18,20 +22,17 @@ export function isFromIssuer({ issuer }: Pick<X509Certificate, 'issuer'>): boole
 
 /** Whose issuer this is, by its own certificate; undefined: it is none. */
 export function issuerIn({ subject }: Pick<X509Certificate, 'subject'>): { tree: string; path: string } | undefined {
-  const [, name = ''] = written.exec(subject) ?? [];
-  const [, tree, below = ''] = /^spiffe:\/\/([^/]+)\/node\/(?:center|relay\/(.+))$/.exec(name) ?? [];
-  return tree === undefined ? undefined : { tree, path: below.replaceAll('/', ':') };
+  const own = read(subject);
+  return own && { tree: own.tree, path: own.below.slice(1).replaceAll('/', ':') };
 }
 
 /** Why a certificate with this identity is not the issuer's to sign; undefined: it is, or the authority has signed it. */
 export function notForItsIssuer(certificate: Pick<X509Certificate, 'issuer'>, id: string): string | undefined {
   if (!isFromIssuer(certificate)) return undefined;
-  const [, name] = written.exec(certificate.issuer) ?? [];
-  const [, node, below = ''] = role.exec(name ?? '') ?? [];
-  if (node === undefined) return `its issuer has no name of an issuer: ${certificate.issuer.replaceAll('\n', ', ')}`;
-  const [agent, ...deeper] = id.startsWith(`${node}agent${below}/`)
-    ? id.slice(`${node}agent${below}/`.length).split('/')
-    : [];
-  if (agent && deeper.length === 0) return undefined;
-  return `it was signed by the issuer of ${name}, which signs only agents right below that`;
+  const issuer = read(certificate.issuer);
+  if (!issuer) return `its issuer has no name of an issuer: ${certificate.issuer.replaceAll('\n', ', ')}`;
+  const above = `spiffe://${issuer.tree}/node/agent${issuer.below}/`;
+  const name = id.startsWith(above) ? id.slice(above.length) : '';
+  if (name !== '' && !name.includes('/')) return undefined;
+  return `it was signed by the issuer of ${issuer.name}, which signs only agents right below that`;
 }

@@ -103,11 +103,10 @@ export class Admissions implements Joins {
   async renew({ path, role }: PeerIdentity, request: string): Promise<JoinAnswer> {
     const { signer, log } = this.#ports;
     this.#take(this.#renewals, 'agents renew their certificates faster than this node signs them');
-    if (role !== 'agent' || parentOf(path) !== this.#ports.path || path === this.#ports.path) {
+    if (role !== 'agent' || !this.#isBelow(path)) {
       throw new BanyanError('Forbidden', `the ${role} "${path}" is no agent right below "${this.#ports.path}"`);
     }
     this.#checkPlace(path);
-    await signer.keyOf(path, request);
     const certificate = await signer.sign(path, request);
     log.info({ child: path }, 'the certificate of an agent was renewed');
     return { authority: signer.authority(), certificate };
@@ -125,11 +124,15 @@ export class Admissions implements Joins {
     return this.#ports.space.get({ ...resource, namespace: '', name }) as Stored | undefined;
   }
 
+  /** Right below this node; the center's path is its own parent's. */
+  #isBelow(path: string): boolean {
+    return parentOf(path) === this.#ports.path && path !== this.#ports.path;
+  }
+
   /** Deleting the SyncTarget of an agent is what shuts it out, with whatever it has. */
   #checkPlace(path: string): void {
     const { space } = this.#ports;
-    const isHere = parentOf(path) === this.#ports.path && path !== this.#ports.path;
-    if (isHere && space.get({ ...syncTargetResource, namespace: '', name: nameOf(path) })) return;
+    if (this.#isBelow(path) && space.get({ ...syncTargetResource, namespace: '', name: nameOf(path) })) return;
     const remedy = `admit it again: banyan join-token ${path}`;
     throw new BanyanError('Forbidden', `there is no SyncTarget of "${path}" here, it may have been deleted: ${remedy}`);
   }

@@ -11,7 +11,7 @@ export interface Signer {
   authority(): string;
   /** The hash of the key that is asked for, if no more is asked for than an agent at this path. Throws BadRequest and Forbidden. */
   keyOf(path: string, request: string): Promise<string>;
-  /** PEM: the certificate, and that of the issuer. */
+  /** PEM: the certificate, and that of the issuer. What is asked for is judged here as well. Throws BadRequest and Forbidden. */
   sign(path: string, request: string): Promise<string>;
 }
 

@@ -91,6 +91,17 @@ export class Way {
   }
 }
 
+/** Of TCP to a way's `host` and `port`: rejects with its error. */
+export function connected(tcp: Socket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    tcp.once('connect', () => {
+      tcp.removeListener('error', reject);
+      resolve();
+    });
+    tcp.once('error', reject);
+  });
+}
+
 function targetOf(address: string): { host: string; port: number } {
   const [, host, port] = /^(.+):(\d{1,5})$/.exec(address) ?? [];
   if (host === undefined || Number(port) > 65_535) {

@@ -10,7 +10,7 @@ import { BanyanError, describeError, type ErrorCode, isErrorCode } from '../../r
 import type { LinkOptions } from '../dialer/link-options.ts';
 import type { EnvironmentProxies } from '../dialer/proxy-choice.ts';
 import { trustInAuthority, trustInNobody } from '../dialer/secure-connection.ts';
-import { Way, type WayOptions } from '../dialer/way.ts';
+import { connected, Way, type WayOptions } from '../dialer/way.ts';
 import type { ParentAddress } from '../network.ts';
 import type { NodeCredentials } from '../node-credentials.ts';
 import { codeHeader, webSocketProtocol } from '../websocket/websocket-words.ts';
@@ -141,14 +141,4 @@ async function read(way: Way, response: IncomingMessage): Promise<string> {
   const seconds = Number(headers['retry-after']);
   const details = seconds > 0 ? { retryAfterSeconds: seconds } : {};
   throw new BanyanError(told, `${way.shown}: ${body.slice(0, refusalBytesMax).trim()}`, details);
-}
-
-function connected(tcp: Socket): Promise<void> {
-  return new Promise((resolve, reject) => {
-    tcp.once('connect', () => {
-      tcp.removeListener('error', reject);
-      resolve();
-    });
-    tcp.once('error', reject);
-  });
 }

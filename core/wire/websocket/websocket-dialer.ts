@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { WebSocket } from 'ws';
 import { BanyanError, describeError, type ErrorCode, isErrorCode } from '../../runtime/errors.ts';
-import type { Way } from '../dialer/way.ts';
+import { connected, type Way } from '../dialer/way.ts';
 import type { FrameLink } from '../frame-link.ts';
 import type { Dialer, Expiry, Link, LinkEvents, PeerIdentity } from '../link.ts';
 import { WebSocketCall } from './websocket-call.ts';
@@ -176,16 +176,6 @@ async function openOn(way: Way, tcp: Socket, path: string, headers: Readonly<Rec
     });
     const failed = (error: Error) => reject(error);
     webSocket.once('error', failed);
-  });
-}
-
-function connected(tcp: Socket): Promise<void> {
-  return new Promise((resolve, reject) => {
-    tcp.once('connect', () => {
-      tcp.removeListener('error', reject);
-      resolve();
-    });
-    tcp.once('error', reject);
   });
 }
 
