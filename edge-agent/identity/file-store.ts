@@ -1,20 +1,13 @@
 /** An identity as files of one folder, which nobody else can read. */
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Identity, IdentityStore } from './identity-store.ts';
-
-/** As in a Secret of type kubernetes.io/tls. The certificate is last: with it, the identity is whole. */
-const files = [
-  ['keyPem', 'tls.key'],
-  ['caPem', 'ca.crt'],
-  ['certPem', 'tls.crt'],
-] as const satisfies readonly (readonly [keyof Identity, string])[];
+import { type Identity, type IdentityStore, identityParts, nameOfPart } from './identity-store.ts';
 
 export function fileStore(directory: string): IdentityStore {
-  const fileOf = (name: string) => join(directory, name);
+  const fileOf = (part: keyof Identity) => join(directory, nameOfPart[part]);
   const kept = () => {
-    const there = files.filter(([, name]) => existsSync(fileOf(name)));
-    return Object.fromEntries(there.map(([part, name]) => [part, readFileSync(fileOf(name), 'utf8')]));
+    const there = identityParts.filter((part) => existsSync(fileOf(part)));
+    return Object.fromEntries(there.map((part) => [part, readFileSync(fileOf(part), 'utf8')]));
   };
   return {
     shown: directory,
@@ -26,12 +19,12 @@ export function fileStore(directory: string): IdentityStore {
       const { keyPem: present } = kept() as Partial<Identity>;
       if (present !== undefined) return present;
       mkdirSync(directory, { recursive: true, mode: 0o700 });
-      writeWhole(directory, 'tls.key', keyPem);
+      writeWhole(directory, nameOfPart.keyPem, keyPem);
       return keyPem;
     },
     async keep(identity) {
       mkdirSync(directory, { recursive: true, mode: 0o700 });
-      for (const [part, name] of files) writeWhole(directory, name, identity[part]);
+      for (const part of identityParts) writeWhole(directory, nameOfPart[part], identity[part]);
     },
   };
 }

@@ -8,6 +8,13 @@ export interface Identity {
   readonly keyPem: string;
 }
 
+/** By the names of a Secret of type kubernetes.io/tls. The certificate is last: with it, the identity is whole. */
+export const nameOfPart = { keyPem: 'tls.key', caPem: 'ca.crt', certPem: 'tls.crt' } as const satisfies Record<
+  keyof Identity,
+  string
+>;
+export const identityParts = Object.keys(nameOfPart) as readonly (keyof Identity)[];
+
 export interface IdentityStore {
   /** For messages. */
   readonly shown: string;

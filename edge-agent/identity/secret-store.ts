@@ -4,7 +4,7 @@
  */
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { ApiRequest } from '../cluster/kubernetes/api-client.ts';
-import type { Identity, IdentityStore } from './identity-store.ts';
+import { type Identity, type IdentityStore, identityParts, nameOfPart } from './identity-store.ts';
 
 export interface SecretStoreOptions {
   readonly namespace: string;
@@ -17,11 +17,6 @@ interface Secret {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** As in a Secret of type kubernetes.io/tls. */
-const names = { caPem: 'ca.crt', certPem: 'tls.crt', keyPem: 'tls.key' } as const satisfies Record<
-  keyof Identity,
-  string
->;
 /** How often others may have written between a read and the write: each of them only once, and then it is there. */
 const triesMax = 5;
 
@@ -42,9 +37,9 @@ export function secretStore({ namespace, name, json }: SecretStoreOptions): Iden
   /** What others have written into it stays, and nothing is written over what was not read. */
   async function put(secret: Secret, parts: Partial<Identity>): Promise<void> {
     const data = Object.fromEntries(
-      (Object.keys(names) as (keyof Identity)[]).flatMap((part) => {
+      identityParts.flatMap((part) => {
         const pem = parts[part];
-        return pem === undefined ? [] : [[names[part], Buffer.from(pem).toString('base64')]];
+        return pem === undefined ? [] : [[nameOfPart[part], Buffer.from(pem).toString('base64')]];
       }),
     );
     await json({ method: 'PUT', path, body: { ...secret, data: { ...secret.data, ...data } } });
@@ -84,8 +79,8 @@ export function secretStore({ namespace, name, json }: SecretStoreOptions): Iden
 /** What is empty is not there. */
 function partsOf({ data = {} }: Secret): Partial<Identity> {
   return Object.fromEntries(
-    (Object.keys(names) as (keyof Identity)[]).flatMap((part) => {
-      const pem = Buffer.from(data[names[part]] ?? '', 'base64').toString();
+    identityParts.flatMap((part) => {
+      const pem = Buffer.from(data[nameOfPart[part]] ?? '', 'base64').toString();
       return pem === '' ? [] : [[part, pem]];
     }),
   );
