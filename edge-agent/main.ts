@@ -2,7 +2,7 @@
  * The agent's process: `main.ts --config FILE`. Writes logs and nothing else; ends in order on SIGTERM and SIGINT. Exit codes: 0 ended
  * in order, 1 failed while running, 2 bad usage or configuration.
  */
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import module from 'node:module';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ import { leaveLastWords, takeLastWords } from '../core/crash/last-words.ts';
 import { systemClock } from '../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../core/runtime/errors.ts';
 import { systemRandom } from '../core/runtime/random.ts';
+import { writeWhole } from '../core/runtime/whole-file.ts';
 import { proxiesOf } from '../core/wire/dialer/proxy-choice.ts';
 import type { Access, AccessOptions } from './cluster/kubernetes/access.ts';
 import { type AgentConfig, parseAgentConfig } from './config.ts';
@@ -76,7 +77,9 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     }),
     residentBytes: () => process.memoryUsage.rss(),
   });
-  if (config.statusFile !== undefined) writeWhole(config.statusFile, { url: node.url, pid: process.pid });
+  if (config.statusFile !== undefined) {
+    writeWhole(config.statusFile, JSON.stringify({ url: node.url, pid: process.pid }));
+  }
   logger.info({ url: node.url }, 'the agent is running');
   // Not only at an orderly end: an agent that is killed is back sooner. Older versions of node have no such cache.
   module.flushCompileCache?.();
@@ -146,12 +149,6 @@ function readConfig(): AgentConfig {
 function loggerOf({ logFile, logLevel, path }: AgentConfig): Pino {
   const options = { level: logLevel, base: { node: path } };
   return logFile === undefined ? pino(options) : pino(options, pino.destination({ dest: logFile, sync: true }));
-}
-
-/** Whoever reads it sees the whole file or none. */
-function writeWhole(file: string, content: object): void {
-  writeFileSync(`${file}.new`, JSON.stringify(content), { mode: 0o600 });
-  renameSync(`${file}.new`, file);
 }
 
 /** In a checkout one folder up; in a package beside the bundle's folder, which is one up too. */

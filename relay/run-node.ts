@@ -1,7 +1,7 @@
 /** A node as a process: configuration, store, logs, signals. Exit codes: 0 ended in order, 1 failed while running, 2 bad configuration. */
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import module from 'node:module';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { pino } from 'pino';
 import { parse } from 'yaml';
@@ -11,6 +11,7 @@ import { withReplica } from '../core/identity/replica.ts';
 import { systemClock } from '../core/runtime/clock.ts';
 import { describeError } from '../core/runtime/errors.ts';
 import { systemRandom } from '../core/runtime/random.ts';
+import { writeWhole } from '../core/runtime/whole-file.ts';
 import { openFormatted } from '../core/store/format.ts';
 import { LmdbStore } from '../core/store/lmdb/lmdb-store.ts';
 import type { EnvironmentProxies } from '../core/wire/dialer/proxy-choice.ts';
@@ -139,10 +140,4 @@ function packageVersion(): string {
     if (existsSync(file)) return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
   }
   return 'unknown';
-}
-
-function writeWhole(file: string, content: string): void {
-  mkdirSync(dirname(file), { recursive: true });
-  writeFileSync(`${file}.tmp`, content, { mode: 0o600 });
-  renameSync(`${file}.tmp`, file);
 }

@@ -1,6 +1,6 @@
-/** The files of a local tree below its data directory, each in one place, written whole or not at all. */
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+/** The files of a local tree below its data directory, each in one place. */
+import { readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileName } from '../topology/plan.ts';
 
 export class DataDirectory {
@@ -55,20 +55,6 @@ export class DataDirectory {
   store(path: string): string {
     return join(this.root, 'nodes', fileName(path));
   }
-}
-
-/** Readers see the old file or the new one, never half of one. */
-export function writeWhole(file: string, content: string, mode = 0o600): void {
-  mkdirSync(dirname(file), { recursive: true });
-  const temporary = `${file}.${process.pid}.tmp`;
-  const fd = openSync(temporary, 'w', mode);
-  try {
-    writeSync(fd, content);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  renameSync(temporary, file);
 }
 
 export function readJson<T>(file: string): T | undefined {

@@ -1,8 +1,9 @@
 /** Ports of the nodes of a local tree: given by the topology, remembered from the last run, or free ones. */
 import { createServer, type Server } from 'node:net';
 import { BanyanError } from '../../core/runtime/errors.ts';
+import { writeWhole } from '../../core/runtime/whole-file.ts';
 import type { PlannedNode } from '../topology/plan.ts';
-import { type DataDirectory, readJson, writeWhole } from './data-directory.ts';
+import { type DataDirectory, readJson } from './data-directory.ts';
 
 export interface NodePorts {
   readonly host: string;

@@ -13,8 +13,9 @@ import {
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
+import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { fileName, type PlannedNode } from '../topology/plan.ts';
-import { type DataDirectory, writeWhole } from './data-directory.ts';
+import type { DataDirectory } from './data-directory.ts';
 import type { TreePki } from './supervisor.ts';
 
 const renewAfter = 2 / 3;
@@ -92,7 +93,7 @@ async function ensure(base: string, clock: Clock, make: () => Promise<KeyAndCert
   const made = await make();
   // The key first: a certificate without its key would be taken for whole.
   writeWhole(files.key, made.keyPem);
-  writeWhole(files.cert, made.certPem, 0o644);
+  writeWhole(files.cert, made.certPem, { mode: 0o644 });
   return made;
 }
 

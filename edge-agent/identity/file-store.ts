@@ -1,7 +1,10 @@
 /** An identity as files of one folder, which nobody else can read. */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { type Identity, type IdentityStore, identityParts, nameOfPart } from './identity-store.ts';
+
+const folderMode = 0o700;
 
 export function fileStore(directory: string): IdentityStore {
   const fileOf = (part: keyof Identity) => join(directory, nameOfPart[part]);
@@ -18,32 +21,11 @@ export function fileStore(directory: string): IdentityStore {
     async settleKey(keyPem) {
       const { keyPem: present } = kept() as Partial<Identity>;
       if (present !== undefined) return present;
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
-      writeWhole(directory, nameOfPart.keyPem, keyPem);
+      writeWhole(fileOf('keyPem'), keyPem, { folderMode });
       return keyPem;
     },
     async keep(identity) {
-      mkdirSync(directory, { recursive: true, mode: 0o700 });
-      for (const part of identityParts) writeWhole(directory, nameOfPart[part], identity[part]);
+      for (const part of identityParts) writeWhole(fileOf(part), identity[part], { folderMode });
     },
   };
-}
-
-/** Readers see the old file or the new one; the folder too is on the disk. */
-function writeWhole(directory: string, name: string, content: string): void {
-  const file = join(directory, name);
-  const fd = openSync(`${file}.new`, 'w', 0o600);
-  try {
-    writeSync(fd, content);
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
-  renameSync(`${file}.new`, file);
-  const folder = openSync(directory, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
 }
