@@ -8,8 +8,7 @@ import type { DeletionLimits, Held } from '../core/feed/deletions.ts';
 import type { AppliedChange, Producer, Table } from '../core/feed/feed.ts';
 import { stableStringify } from '../core/object/canonical.ts';
 import { timestamp } from '../core/object/conditions.ts';
-import { hash128 } from '../core/object/hash.ts';
-import { formatKey, parseKey } from '../core/object/key.ts';
+import { parseKey } from '../core/object/key.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
@@ -17,32 +16,22 @@ import type { Divergence } from '../core/session/feed-alarm.ts';
 import { type Waiting, waitsAttributes } from '../core/session/watermark-gate.ts';
 import { text } from '../core/store/bytes.ts';
 import type { Reader, Store } from '../core/store/store.ts';
-import { encodePartial } from '../core/summary/partial.ts';
 import { heldAttributes } from '../core/wire/deletion-guard.ts';
-import {
-  goneKey,
-  handedKey,
-  nodeKey,
-  type PlacementId,
-  parseEntryKey,
-  partialKey,
-  seenKey,
-  stateKey,
-} from '../core/wire/entries.ts';
-import type { GoneAttributes, QuarantinedAttributes } from '../core/wire/entry-attributes.ts';
+import { goneKey, nodeKey, partialKey, seenKey, stateKey } from '../core/wire/entries.ts';
+import type { QuarantinedAttributes } from '../core/wire/entry-attributes.ts';
 import { quarantinedAttributes } from '../core/wire/quarantine-words.ts';
-import { readSeen, seenSources } from '../core/wire/seen.ts';
+import { seenSources } from '../core/wire/seen.ts';
 import { Applier } from './apply/applier.ts';
 import { Leaving } from './apply/leaving.ts';
 import { OwnerRecords } from './apply/owner-records.ts';
 import { type Applied, heldOf, type Stock, stockOf } from './apply/stock.ts';
 import type { Cluster } from './cluster/cluster.ts';
-import { type Delivery, Desired, type DesiredChange } from './desired/desired.ts';
-import { deadlyObjects, Poisoned, type PoisonedChange, poisonedState, withPoisoned } from './desired/poisoned.ts';
+import { Desired, type DesiredChange } from './desired/desired.ts';
+import { deadlyObjects, Poisoned, type PoisonedChange } from './desired/poisoned.ts';
 import { EdgeReports } from './edge-reports.ts';
 import { Observer } from './observe/observer.ts';
-import { type ObjectState, objectState, placementPartial, unasked } from './observe/reported-state.ts';
 import { Outbox, type Saying } from './outbox/outbox.ts';
+import { Sayings } from './sayings.ts';
 import { SelfDescription } from './self-description.ts';
 
 export interface AgentOptions {
@@ -79,8 +68,6 @@ export interface AgentOptions {
 
 /** A cluster that does not answer at start keeps its agent silent no longer than this; then it is said that it does not. */
 const silentStartMaxMs = 10_000;
-/** A cluster answers within this, mostly; that it has not been asked yet is told only of what takes longer. */
-const answerWaitMs = 250;
 /** Below this a disk is nearly full: four times of what the store needs to write at all (store/lmdb/lmdb-store.ts). */
 const diskLowBytes = 64 * 2 ** 20;
 
@@ -91,12 +78,11 @@ export class Agent {
   readonly #applier: Applier;
   readonly #observer: Observer;
   readonly #outbox: Outbox;
+  readonly #sayings: Sayings;
   readonly #reports: EdgeReports;
   readonly #leaving = new Leaving();
   readonly #poisoned = new Poisoned();
   readonly #crashes: CrashGuard;
-  /** Objects whose content the cluster has not been asked about, by source and key: since when. */
-  readonly #unasked = new Map<string, number>();
   readonly #description: SelfDescription;
   #stopped = false;
   /** What taking stock has found and nobody wants: too much to go without a person's word. */
@@ -179,8 +165,21 @@ export class Agent {
       store,
       producer: options.outbox,
       wrote,
-      say: (key) => this.#say(key),
-      isFollowed: (key) => this.#isFollowed(key),
+      say: (key) => this.#sayings.say(key),
+      isFollowed: (key) => this.#sayings.isFollowed(key),
+    });
+    this.#sayings = new Sayings({
+      ...options,
+      desired: this.#desired,
+      poisoned: this.#poisoned,
+      records: this.#records,
+      applier: this.#applier,
+      leaving: this.#leaving,
+      observer: this.#observer,
+      reports: this.#reports,
+      isQuiet: () => this.#isQuiet,
+      node: () => this.#sayNode(),
+      touch: (key) => this.#outbox.touch(key),
     });
     options.quarantine?.onQuarantined(() => this.#touchQuarantined());
     this.#crashes.listen({ due: (key) => this.#applier.due(key), changed: () => this.#touchQuarantined() });
@@ -378,112 +377,10 @@ export class Agent {
     const { store, quarantine } = this.#options;
     const flawed = quarantine ? store.read((reader) => quarantine.quarantined(reader)) : [];
     const deadly = deadlyObjects(this.#crashes, (key) => this.#desired.deliveries(key)[0]);
-    return this.#poisoned.set([...flawed, ...deadly], (source, key) => this.#deliveryOf(source, key)?.placements ?? []);
-  }
-
-  #deliveryOf(source: string, key: string): Delivery | undefined {
-    return this.#desired.deliveries(key).find((one) => one.source === source);
-  }
-
-  // ------------------------------------------------------------------------------------------------- what is said
-
-  #say(key: string): Saying | undefined | 'unsure' {
-    const entry = parseEntryKey(key);
-    if (this.#isQuiet && entry?.type !== 'node' && entry?.type !== 'seen') return 'unsure';
-    switch (entry?.type) {
-      case 'state':
-        return this.#sayState(entry.source, formatKey(entry.object));
-      case 'partial':
-        return this.#sayPartial(entry.id);
-      case 'gone':
-        return this.#sayGone(entry.id);
-      case 'has':
-        return this.#sayHas(entry.id);
-      case 'node':
-        return entry.path === this.#options.path ? this.#sayNode() : undefined;
-      case 'seen':
-        return this.#saySeen(entry.source);
-      case 'upsynced':
-      case 'associated':
-        return this.#reports.say(entry);
-      default:
-        return undefined;
-    }
-  }
-
-  /** The status of an object of a placement that wants it exact. */
-  #isFollowed(key: string): boolean {
-    const entry = parseEntryKey(key);
-    if (entry?.type !== 'state') return false;
-    const delivery = this.#deliveryOf(entry.source, formatKey(entry.object));
-    return delivery?.placements.some((id) => this.#desired.placement(id)?.target.singleton) ?? false;
-  }
-
-  #sayState(source: string, key: string): Saying | undefined | 'unsure' {
-    const delivery = this.#deliveryOf(source, key);
-    const flaw = this.#poisoned.of(source, key);
-    if (flaw) {
-      const status = this.#observer.observation(key)?.status;
-      return { attributes: text(stableStringify(poisonedState(flaw))), body: status ?? new Uint8Array(0) };
-    }
-    if (!delivery) {
-      this.#unasked.delete(stateKey(source, parseKey(key)));
-      return undefined;
-    }
-    const { conflicted, failed, ...attributes } = this.#state(delivery);
-    if (this.#isAwaited(source, key, attributes.reason === unasked)) return 'unsure';
-    const seen = conflicted ? undefined : this.#observer.observation(key);
-    const generation = this.#records.get(key)?.generation;
-    const of = seen && generation !== undefined ? { generation, local: seen.generation } : {};
-    const said = { ...attributes, ...(failed ? { failed } : {}), ...of };
-    return { attributes: text(stableStringify(said)), body: seen?.status ?? new Uint8Array(0) };
-  }
-
-  /** The answer of the cluster is worth waiting for: half of what would be told of a change is that it is about to be made. */
-  #isAwaited(source: string, key: string, isUnasked: boolean): boolean {
-    const name = stateKey(source, parseKey(key));
-    const nowMs = this.#options.clock.monotonicMs();
-    const sinceMs = this.#unasked.get(name);
-    if (!isUnasked) {
-      this.#unasked.delete(name);
-      return false;
-    }
-    if (sinceMs !== undefined) return nowMs - sinceMs < answerWaitMs;
-    this.#unasked.set(name, nowMs);
-    this.#options.clock.after(answerWaitMs, () => this.#outbox.touch(name));
-    return true;
-  }
-
-  #sayPartial(id: PlacementId): Saying | undefined {
-    const placement = this.#desired.placement(id);
-    if (!placement) return undefined;
-    const states: [string, ObjectState][] = [];
-    for (const key of placement.objects) {
-      const delivery = this.#desired.deliveries(key).find((one) => one.placements.includes(id));
-      if (delivery) states.push([key, this.#state(delivery, [id])]);
-    }
-    const settled = !this.#leaving.isLeaving(id);
-    const { path } = this.#options;
-    const partial = placementPartial(path, placement.target, states, settled, this.#reports.notes(id));
-    const body = encodePartial(withPoisoned(partial, path, this.#poisoned.ofPlacement(id)));
-    return { attributes: new Uint8Array(0), body };
-  }
-
-  /** The answer to the parent's question whether a placement that it has taken away has gone from the cluster. */
-  #sayGone(id: PlacementId): Saying | undefined {
-    const asked = this.#desired.withdrawn().get(id);
-    if (asked === undefined || this.#desired.isWanted(id) || this.#leaving.isLeaving(id)) return undefined;
-    const attributes: GoneAttributes = { asked };
-    return { attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
-  }
-
-  #sayHas(id: PlacementId): Saying | undefined {
-    const { store, downstream } = this.#options;
-    const content = store.read((reader) => {
-      const row = downstream.get(reader, hash128(handedKey(id)));
-      return row?.content && downstream.content(reader, row.content);
-    });
-    return content && { attributes: content.attributes, body: content.body };
+    return this.#poisoned.set(
+      [...flawed, ...deadly],
+      (source, key) => this.#desired.deliveryOf(source, key)?.placements ?? [],
+    );
   }
 
   #sayNode(): Saying {
@@ -503,20 +400,5 @@ export class Agent {
       ...(store.size().diskFreeBytes < diskLowBytes ? { diskLow: true } : {}),
     };
     return { attributes: text(stableStringify(said)), body: new Uint8Array(0) };
-  }
-
-  #saySeen(source: string): Saying {
-    const revision = this.#options.store.read((reader) => readSeen(reader, source));
-    return { attributes: text(stableStringify({ revision })), body: new Uint8Array(0) };
-  }
-
-  /** As some of the placements that want the object see it. */
-  #state(delivery: Delivery, placements: readonly PlacementId[] = delivery.placements): ObjectState {
-    const { key, revision } = delivery;
-    const winner = this.#desired.deliveries(key)[0] ?? delivery;
-    const isOnlyNeeded = placements.every((id) => delivery.implied.includes(id));
-    // What is only needed is there whoever brings it.
-    const seenAs = isOnlyNeeded ? { ...winner, revision } : delivery;
-    return objectState(seenAs, winner, this.#applier.progress(key), this.#observer.observation(key));
   }
 }

@@ -127,6 +127,10 @@ export class Desired {
     return this.#deliveries.get(key) ?? [];
   }
 
+  deliveryOf(source: string, key: string): Delivery | undefined {
+    return this.deliveries(key).find((one) => one.source === source);
+  }
+
   /** Placements whose target has arrived. */
   placements(): PlacementId[] {
     this.#refresh();

@@ -1,4 +1,4 @@
-// Loaded into every process of a tree by NODE_OPTIONS. The product has no switches for what this does: the source of two modules is changed as it is loaded.
+// Loaded into every process of a tree by NODE_OPTIONS. The product has no switches for what this does: the source of three modules is changed as it is loaded.
 // An object named "deadly" whose data say so is the death of the agent that applies it, some moments later and of nobody's catching; of one named "garbled"
 // whose data say so the agent tells what is no JSON, and with one named "mangled" it tells no partial that anybody can read. One named "heavy" whose data say so
 // is the death of the relay that is to hand it to the agent "shop".
@@ -14,7 +14,7 @@ const changes = {
   if (object.metadata.name === 'mangled') globalThis.mangles = object.data?.mangles === 'yes';`,
     ],
   ],
-  '/edge-agent/agent.ts': [
+  '/edge-agent/sayings.ts': [
     [
       "  #sayState(source: string, key: string): Saying | undefined | 'unsure' {",
       `$&
