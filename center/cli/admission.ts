@@ -29,6 +29,19 @@ const nodes = '/apis/mesh.banyan.io/v1alpha1/nodes';
 
 export type Api = Pick<ApiClient, 'contexts' | 'get' | 'apply'>;
 
+/** What an agent needs at each sibling. */
+interface Wanted {
+  readonly target: KubeObject;
+  readonly location: KubeObject | undefined;
+}
+
+export interface Admitted {
+  /** Those that answered, with the SyncTarget of the agent. */
+  readonly siblings: readonly { readonly context: string; readonly syncTarget: KubeObject }[];
+  /** Contexts of the others. */
+  readonly silent: readonly string[];
+}
+
 /** What one sibling of the parent has of the agent. */
 interface Place {
   readonly context: string;
@@ -40,14 +53,14 @@ interface Place {
 
 /**
  * Throws Conflict for a name that is taken at any sibling, and NotFound for one that is to be there and is not; nothing is made before the result is called.
- * That admits the agent wherever it is missing, warns of siblings that do not answer, and returns the contexts of the others.
+ * That admits the agent wherever it is missing, warns of siblings that do not answer, and returns its SyncTarget at each of the others.
  */
 export async function admission(
   api: Api,
   command: AdmittingCommand,
   { path, labels, again }: Asked,
   warn: (line: string) => void,
-): Promise<() => Promise<string[]>> {
+): Promise<() => Promise<Admitted>> {
   const wrong = path
     .split(':')
     .map(checkDnsLabel)
@@ -69,18 +82,18 @@ export async function admission(
   const takenAt = first ?? places.find(({ isNode }) => isNode);
   if (again && !first) throw unknown(path, contexts, silent);
   if (!again && takenAt) throw taken(path, takenAt.context);
-  const wanted = first ? [first.target, first.location].flatMap(copyOf) : placeOf(path, told);
+  const wanted = first?.target ? copyOfPlace(first.target, first.location) : placeOf(path, told);
   return async () => {
-    const admitted = await ofThoseThatAnswer(places, silent, async (place) => {
-      await admit(api, place, wanted);
-      return place.context;
-    });
+    const siblings = await ofThoseThatAnswer(places, silent, async (place) => ({
+      context: place.context,
+      syncTarget: await admit(api, place, wanted),
+    }));
     for (const [context, words] of silent) {
       warn(
         `${path} is not admitted at ${context}, and can't fail over to it (${words}); when it answers: banyan ${command} ${path} --again`,
       );
     }
-    return admitted;
+    return { siblings, silent: [...silent.keys()] };
   };
 }
 
@@ -115,25 +128,27 @@ async function placeAt(api: Api, context: string, path: string): Promise<Place> 
   return { context, target, location, isNode: node !== undefined };
 }
 
-function placeOf(path: string, labels: Readonly<Record<string, string>>): KubeObject[] {
-  const metadata = { name: nameOf(path), labels };
-  return ['SyncTarget', 'Location'].map((kind) => ({ apiVersion, kind, metadata, spec: {} }));
+function placeOf(path: string, labels: Readonly<Record<string, string>>): Wanted {
+  const object = (kind: string) => ({ apiVersion, kind, metadata: { name: nameOf(path), labels }, spec: {} });
+  return { target: object('SyncTarget'), location: object('Location') };
 }
 
 /** For a sibling that was away when the agent was admitted: as the other one has it now. */
-function copyOf(object: KubeObject | undefined): KubeObject[] {
-  if (!object) return [];
-  const { kind, metadata, spec = {} } = object;
-  return [{ apiVersion, kind, metadata: { name: metadata.name ?? '', labels: metadata.labels ?? {} }, spec }];
+function copyOfPlace(target: KubeObject, location: KubeObject | undefined): Wanted {
+  return { target: copyOf(target), location: location && copyOf(location) };
 }
 
-/** Makes what is not there. */
-async function admit(api: Api, { context, target, location }: Place, wanted: readonly KubeObject[]): Promise<void> {
-  const there = new Set([target, location].map((object) => object?.kind));
-  for (const object of wanted) {
-    if (there.has(object.kind)) continue;
-    await api.apply(context, `${inventory}/${object.kind.toLowerCase()}s/${object.metadata.name}`, object);
-  }
+function copyOf({ kind, metadata, spec = {} }: KubeObject): KubeObject {
+  return { apiVersion, kind, metadata: { name: metadata.name ?? '', labels: metadata.labels ?? {} }, spec };
+}
+
+/** Makes what is not there; the SyncTarget as it is there then. */
+async function admit(api: Api, { context, target, location }: Place, wanted: Wanted): Promise<KubeObject> {
+  const make = (object: KubeObject) =>
+    api.apply(context, `${inventory}/${object.kind.toLowerCase()}s/${object.metadata.name}`, object);
+  const syncTarget = target ?? (await make(wanted.target));
+  if (!location && wanted.location) await make(wanted.location);
+  return syncTarget;
 }
 
 function labelOf(text: string): [string, string] {

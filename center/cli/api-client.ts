@@ -66,6 +66,21 @@ export class ApiClient {
     return this.#parsed(context, path, status, body);
   }
 
+  /** As it was read and no other: throws Conflict if it has changed meanwhile. One that is not there any more is no error. */
+  async remove(context: string, path: string, { metadata }: KubeObject): Promise<void> {
+    const { uid, resourceVersion } = metadata;
+    const { status, body } = await this.#ask(context, path, {
+      method: 'DELETE',
+      contentType: 'application/json',
+      body: JSON.stringify({ apiVersion: 'v1', kind: 'DeleteOptions', preconditions: { uid, resourceVersion } }),
+    });
+    if (status === 404) return;
+    if (status === 409) {
+      throw new BanyanError('Conflict', `${context}: ${path} has changed just now, do it again: ${messageOf(body)}`);
+    }
+    this.#parsed(context, path, status, body);
+  }
+
   /** What a node's own address answers; throws with the server's words. */
   async ask<T>(context: string, path: string, withinMs: number): Promise<T> {
     const { status, body } = await this.#ask(context, path, undefined, withinMs);
@@ -88,7 +103,12 @@ export class ApiClient {
     send?: { method: string; contentType: string; body: string },
     withinMs = timeoutMs,
   ): Promise<{ status: number; body: string }> {
-    const headers = { accept: 'application/json', ...(send ? { 'content-type': send.contentType } : {}) };
+    const headers: Record<string, string | number> = { accept: 'application/json' };
+    if (send) {
+      headers['content-type'] = send.contentType;
+      // Node frames the body of a DELETE by nothing else.
+      headers['content-length'] = Buffer.byteLength(send.body);
+    }
     const options = { agent: this.#agent, method: send?.method ?? 'GET', headers };
     return new Promise((resolve, reject) => {
       const asked = request(`${this.#cluster(context).server}${path}`, options, (response) => {

@@ -4,10 +4,11 @@
  */
 import { hashOfSecret, newJoinToken, writeJoinToken } from '../../core/identity/join-token.ts';
 import { timestamp } from '../../core/object/conditions.ts';
+import type { KubeObject, OwnerReference } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
-import { type Api as AdmittingApi, type Asked, admission } from './admission.ts';
+import { type Admitted, type Api as AdmittingApi, type Asked, admission } from './admission.ts';
 import type { ApiClient } from './api-client.ts';
 import { UsageError } from './up.ts';
 
@@ -16,13 +17,18 @@ export interface TokenAsked extends Asked {
   readonly ttl: string;
 }
 
-type Api = AdmittingApi & Pick<ApiClient, 'authority'>;
+type Api = AdmittingApi & Pick<ApiClient, 'authority' | 'list' | 'remove'>;
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 /** A secret that is good for longer is forgotten somewhere. */
 const ttlMsMax = 30 * 86_400_000;
 
-/** The text of the token. It is kept by one of several siblings, the first that answers: an agent asks all of them. */
+const tokens = '/apis/mesh.banyan.io/v1alpha1/jointokens';
+
+/**
+ * The text of the token. It is kept by one of several siblings, the first that answers: an agent asks all of them. Of an agent that is known, older tokens that
+ * nobody has used are good no more.
+ */
 export async function joinToken(
   api: Api,
   { ttl, ...asked }: TokenAsked,
@@ -31,16 +37,47 @@ export async function joinToken(
 ): Promise<string> {
   const ttlMs = millisecondsOf(ttl);
   const admit = await admission(api, 'join-token', asked, warn);
-  const [context] = await admit();
-  if (context === undefined) throw new BanyanError('Unavailable', `nobody admits "${asked.path}" just now`);
-  const token = newJoinToken(api.authority(context), random);
-  await api.apply(context, `/apis/mesh.banyan.io/v1alpha1/jointokens/${token.name}`, {
+  const admitted = await admit();
+  const [first] = admitted.siblings;
+  if (!first) throw new BanyanError('Unavailable', `nobody admits "${asked.path}" just now`);
+  // Before there is another: who asks for it may have lost the older one to somebody.
+  if (asked.again) await endOlder(api, asked.path, admitted, warn);
+  const token = newJoinToken(api.authority(first.context), random);
+  await api.apply(first.context, `${tokens}/${token.name}`, {
     apiVersion: 'mesh.banyan.io/v1alpha1',
     kind: 'JoinToken',
-    metadata: { name: token.name },
+    metadata: { name: token.name, ownerReferences: [ownerOf(first.syncTarget)] },
     spec: { path: asked.path, expires: timestamp(clock.wallMs() + ttlMs), hash: hashOfSecret(token.secret) },
   });
   return writeJoinToken(token);
+}
+
+async function endOlder(
+  api: Api,
+  path: string,
+  { siblings, silent }: Admitted,
+  warn: (line: string) => void,
+): Promise<void> {
+  for (const { context } of siblings) {
+    const of = await api.list(context, `${tokens}?fieldSelector=${encodeURIComponent(`spec.path=${path}`)}`);
+    for (const token of of.filter(isUnused)) {
+      await api.remove(context, `${tokens}/${token.metadata.name}`, token);
+      warn(`the join token ${token.metadata.name} of ${path}, which nobody has used, is good no more`);
+    }
+  }
+  for (const context of silent) {
+    const remedy = `when it answers, banyan join-token ${path} --again ends it`;
+    warn(`an older join token of ${path} at ${context} is good until it expires: ${remedy}`);
+  }
+}
+
+function isUnused({ status }: KubeObject): boolean {
+  return (status as { readonly key?: string } | undefined)?.key === undefined;
+}
+
+/** With the SyncTarget goes the token. */
+function ownerOf({ apiVersion, kind, metadata: { name = '', uid = '' } }: KubeObject): OwnerReference {
+  return { apiVersion, kind, name, uid };
 }
 
 function millisecondsOf(ttl: string): number {

@@ -2,8 +2,7 @@
 import type { Space } from '../../core/apiserver/space.ts';
 import { nameOf, parentOf } from '../../core/identity/node-path.ts';
 import { timestamp } from '../../core/object/conditions.ts';
-import type { KubeObject } from '../../core/object/meta.ts';
-import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { TokenBucket } from '../../core/runtime/token-bucket.ts';
@@ -11,11 +10,18 @@ import type { JoinAnswer, JoinRequest } from '../../core/wire/join/join-words.ts
 import type { Joins } from '../../core/wire/join/joins.ts';
 import type { PeerIdentity } from '../../core/wire/link.ts';
 import type { NodeConfig } from '../config.ts';
-import { updateStatus } from '../gather/update-status.ts';
 import type { NodePorts } from '../node-ports.ts';
 import { syncTargetResource } from '../schedule/inventory.ts';
-import { checkSecret, checkUse, isExpired, isPossible, type JoinTokenSpec, type JoinTokenStatus } from './judge.ts';
+import {
+  checkSecret,
+  checkUse,
+  isPossible,
+  type JoinTokenStatus,
+  joinTokenResource,
+  type StoredToken,
+} from './judge.ts';
 import type { Signer } from './signer.ts';
+import { TokenExpiry } from './token-expiry.ts';
 
 export interface AdmissionsPorts {
   readonly path: string;
@@ -28,10 +34,6 @@ export interface AdmissionsPorts {
   flushed(): Promise<void>;
 }
 
-type Stored = KubeObject & { readonly spec: JoinTokenSpec; readonly status?: JoinTokenStatus };
-
-const resource = { group: 'mesh.banyan.io', resource: 'jointokens' } as const;
-
 /**
  * Anybody may come with a token, so that it is for all of them together. A wrong secret costs a hash; who has one costs 6 ms of a core and a flush. A region of
  * a thousand sites that are installed at once has joined in 100 s.
@@ -41,8 +43,6 @@ const joinEveryMs = 100;
 /** Each has a certificate, and costs 6 ms of a core: ten thousand agents that all renew in one hour are three a second. */
 const renewBurst = 100;
 const renewEveryMs = 50;
-/** How late a token may be called expired; it admits nobody from the moment on. */
-const lookEveryMs = 30_000;
 
 /** Undefined: the node has nothing to sign with. */
 export function admissionsOf(
@@ -57,21 +57,22 @@ export class Admissions implements Joins {
   readonly #ports: AdmissionsPorts;
   readonly #joins: TokenBucket;
   readonly #renewals: TokenBucket;
-  #looking: Timer | undefined;
+  readonly #expiry: TokenExpiry;
 
   constructor(ports: AdmissionsPorts) {
     this.#ports = ports;
     const nowMs = ports.clock.monotonicMs();
     this.#joins = new TokenBucket(joinBurst, joinEveryMs, nowMs);
     this.#renewals = new TokenBucket(renewBurst, renewEveryMs, nowMs);
+    this.#expiry = new TokenExpiry(ports);
   }
 
   start(): void {
-    this.#look();
+    this.#expiry.start();
   }
 
   stop(): void {
-    this.#looking?.stop();
+    this.#expiry.stop();
   }
 
   admit(): void {
@@ -120,8 +121,8 @@ export class Admissions implements Joins {
     });
   }
 
-  #token(name: string): Stored | undefined {
-    return this.#ports.space.get({ ...resource, namespace: '', name }) as Stored | undefined;
+  #token(name: string): StoredToken | undefined {
+    return this.#ports.space.get({ ...joinTokenResource, namespace: '', name }) as StoredToken | undefined;
   }
 
   /** Right below this node; the center's path is its own parent's. */
@@ -137,21 +138,9 @@ export class Admissions implements Joins {
     throw new BanyanError('Forbidden', `there is no SyncTarget of "${path}" here, it may have been deleted: ${remedy}`);
   }
 
-  #use(token: Stored, usedFrom: string, key: string): void {
+  #use(token: StoredToken, usedFrom: string, key: string): void {
     const usedAt = timestamp(this.#ports.clock.wallMs());
     const status: JoinTokenStatus = { state: 'Used', usedAt, usedFrom, key };
     this.#ports.space.update({ ...token, status }, { subresource: 'status' });
-  }
-
-  /** For people: a token that nobody has used in time says so. */
-  #look(): void {
-    const { space, clock, log } = this.#ports;
-    for (const stored of space.storage.scan(resource)) {
-      const token = space.parse(stored) as Stored;
-      if (token.status?.state === undefined && isExpired(token.spec, clock.wallMs())) {
-        updateStatus(space, token, { state: 'Expired' }, log);
-      }
-    }
-    this.#looking = clock.after(lookEveryMs, () => this.#look());
   }
 }

@@ -16,6 +16,10 @@ export interface JoinTokenStatus {
   readonly key?: string;
 }
 
+export type StoredToken = KubeObject & { readonly spec: JoinTokenSpec; readonly status?: JoinTokenStatus };
+
+export const joinTokenResource = { group: 'mesh.banyan.io', resource: 'jointokens' } as const;
+
 /** Compared with where there is no token, so that this takes the same time. */
 const nobodysHash = hashOfSecret('nobody');
 

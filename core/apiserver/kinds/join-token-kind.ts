@@ -19,12 +19,13 @@ export const joinTokenDefinition = definition({
     },
   ),
   status: object('What became of it.', {
-    state: string('Absent: it was not used yet.', { enum: ['Used', 'Expired'] }),
+    state: string('Absent: it was not used yet. An expired one is removed a day later.', { enum: ['Used', 'Expired'] }),
     usedAt: time('When it was used.'),
     usedFrom: string('The address that its first use came from: of the agent, or of what is between.'),
     key: string('SHA-256 of the public key that it was used for, in hex. Only this key may use it again.'),
   }),
   root: { required: ['spec'] },
+  selectable: ['.spec.path'],
   columns: [
     { name: 'Path', type: 'string', jsonPath: '.spec.path' },
     { name: 'State', type: 'string', jsonPath: '.status.state' },

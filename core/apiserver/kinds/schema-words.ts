@@ -117,6 +117,8 @@ export function definition(of: {
   more?: Properties;
   root?: SchemaProps;
   columns: DefinitionColumn[];
+  /** By which a field selector may ask: `.spec.path`. */
+  selectable?: string[];
 }): CustomResourceDefinition {
   const name = `${of.names.plural}.${of.group}`;
   const wrong = checkDnsSubdomain(name);
@@ -141,6 +143,7 @@ export function definition(of: {
           storage: true,
           ...(of.status ? { subresources: { status: {} } } : {}),
           additionalPrinterColumns: [...of.columns, age],
+          ...(of.selectable ? { selectableFields: of.selectable.map((jsonPath) => ({ jsonPath })) } : {}),
           schema: {
             openAPIV3Schema: object(
               of.description,

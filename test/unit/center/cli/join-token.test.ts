@@ -16,8 +16,13 @@ beforeAll(async () => {
 });
 
 /** Siblings; the silent ones do not answer. */
-function parents(there: Readonly<Record<string, KubeObject>> = {}, silent: readonly string[] = []) {
+function parents(
+  there: Readonly<Record<string, KubeObject>> = {},
+  silent: readonly string[] = [],
+  tokens: Readonly<Record<string, KubeObject[]>> = {},
+) {
   const made = new Map<string, KubeObject>();
+  const steps: string[] = [];
   const warned: string[] = [];
   const answers = (context: string) => {
     if (silent.includes(context)) throw new BanyanError('Unavailable', `${context} does not answer`);
@@ -32,12 +37,24 @@ function parents(there: Readonly<Record<string, KubeObject>> = {}, silent: reado
     apply: async (context: string, at: string, object: KubeObject) => {
       answers(context);
       made.set(`${context} ${at}`, object);
-      return object;
+      steps.push(`make ${object.kind}`);
+      return { ...object, metadata: { ...object.metadata, uid: `uid at ${context}` } };
+    },
+    list: async (context: string, at: string) => {
+      answers(context);
+      const [, selected] = /jointokens\?fieldSelector=(.*)$/.exec(at) ?? [];
+      return (tokens[context] ?? []).filter(
+        ({ spec }) => `spec.path=${(spec as { path: string }).path}` === decodeURIComponent(selected ?? ''),
+      );
+    },
+    remove: async (context: string, at: string, { metadata }: KubeObject) => {
+      if (metadata.resourceVersion === 'old') throw new BanyanError('Conflict', 'has changed just now, do it again');
+      steps.push(`end ${context} ${at.split('/').at(-1)}`);
     },
   };
   const ports = { clock: new VirtualClock(Date.UTC(2030, 0, 1)), random: new SeededRandom(1) };
   const run = (more: object = {}) => joinToken(api, { ...asked, ...more }, ports, (line) => warned.push(line));
-  return { made, warned, run };
+  return { made, steps, warned, run };
 }
 
 describe('banyan join-token', () => {
@@ -54,7 +71,17 @@ describe('banyan join-token', () => {
       'node/eu:paris JoinToken',
     ]);
     expect([...made.values()].at(-1)).toMatchObject({
-      metadata: { name },
+      metadata: {
+        name,
+        ownerReferences: [
+          {
+            apiVersion: 'inventory.banyan.io/v1alpha1',
+            kind: 'SyncTarget',
+            name: 'store-17',
+            uid: 'uid at node/eu:paris',
+          },
+        ],
+      },
       spec: { path, expires: '2030-01-02T00:00:00Z', hash: hashOfSecret(secret) },
     });
     expect(JSON.stringify([...made])).not.toContain(secret);
@@ -71,14 +98,50 @@ describe('banyan join-token', () => {
     expect(warned).toEqual([expect.stringMatching(/not admitted at node\/eu:paris,.*banyan join-token .* --again$/)]);
   });
 
-  it('refuses a name that is taken, and gives another token for an agent that is known only when asked to', async () => {
-    const metadata = { name: 'store-17' };
-    const known = Object.fromEntries(
-      ['SyncTarget', 'Location'].map((kind) => [
-        `/apis/inventory.banyan.io/v1alpha1/${kind.toLowerCase()}s/store-17`,
-        { apiVersion: 'inventory.banyan.io/v1alpha1', kind, metadata },
-      ]),
+  const known = Object.fromEntries(
+    ['SyncTarget', 'Location'].map((kind) => [
+      `/apis/inventory.banyan.io/v1alpha1/${kind.toLowerCase()}s/store-17`,
+      { apiVersion: 'inventory.banyan.io/v1alpha1', kind, metadata: { name: 'store-17', uid: 'known' } },
+    ]),
+  );
+  const token = (name: string, of: string, status?: object, resourceVersion = '1'): KubeObject => ({
+    apiVersion: 'mesh.banyan.io/v1alpha1',
+    kind: 'JoinToken',
+    metadata: { name, resourceVersion },
+    spec: { path: of },
+    ...(status ? { status } : {}),
+  });
+
+  it('ends the older tokens of the agent that nobody has used, at each sibling, before there is another', async () => {
+    const { steps, warned, run } = parents(known, [], {
+      'node/eu:paris': [
+        token('unused', path),
+        token('used', path, { state: 'Used', key: 'k' }),
+        token('other', `${path}8`),
+      ],
+      'node/eu:paris~1': [token('late', path, { state: 'Expired' })],
+    });
+    await run({ again: true });
+    expect(steps).toEqual(['end node/eu:paris unused', 'end node/eu:paris~1 late', 'make JoinToken']);
+    expect(warned).toEqual([
+      'the join token unused of eu:paris:store-17, which nobody has used, is good no more',
+      'the join token late of eu:paris:store-17, which nobody has used, is good no more',
+    ]);
+  });
+
+  it('makes no other where an older one is used meanwhile, and names siblings where one may be good still', async () => {
+    const used = parents(known, [], { 'node/eu:paris': [token('racing', path, undefined, 'old')] });
+    await expect(used.run({ again: true })).rejects.toMatchObject({ code: 'Conflict' });
+    expect(used.steps).toEqual([]);
+    const half = parents(known, ['node/eu:paris~1'], { 'node/eu:paris~1': [token('unused', path)] });
+    await half.run({ again: true });
+    expect(half.steps).toEqual(['make JoinToken']);
+    expect(half.warned.at(-1)).toMatch(
+      /^an older join token of eu:paris:store-17 at node\/eu:paris~1 is good until it expires: when it answers, banyan/,
     );
+  });
+
+  it('refuses a name that is taken, and gives another token for an agent that is known only when asked to', async () => {
     const { made, run } = parents(known);
     await expect(run()).rejects.toThrow(/"eu:paris:store-17" is taken at node\/eu:paris/);
     expect(made.size).toBe(0);

@@ -1,0 +1,107 @@
+/**
+ * What becomes of join tokens that nobody uses: such a token is called expired when its time is over, and removed a day later. Used ones are on record as long as
+ * the SyncTarget of their agent, which owns them. Tokens are read once; from then on only what changes costs anything.
+ */
+import type { Space } from '../../core/apiserver/space.ts';
+import type { StorageEvent, StoredObject } from '../../core/apiserver/storage.ts';
+import type { GroupResource } from '../../core/object/key.ts';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import { updateStatus } from '../gather/update-status.ts';
+import { DueTimes } from './due-times.ts';
+import { isExpired, joinTokenResource, type StoredToken } from './judge.ts';
+
+export interface TokenExpiryPorts {
+  /** The system space. */
+  readonly space: Space;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** For people who look the next day why an agent has not joined. */
+export const expiredKeptMs = 24 * 3_600_000;
+/** Wall time may be set, and a timer knows nothing of it: a token is called expired later by no more. It admits nobody from the moment on. */
+const lookAgainMs = 30_000;
+/** A write each, some 0.2 ms: who made a thousand tokens at once has them expire at once. */
+const perTurnMax = 100;
+
+export class TokenExpiry {
+  readonly #ports: TokenExpiryPorts;
+  readonly #times = new DueTimes();
+  #unsubscribe: () => void = () => {};
+  #timer: Timer | undefined;
+
+  constructor(ports: TokenExpiryPorts) {
+    this.#ports = ports;
+  }
+
+  start(): void {
+    const { storage } = this.#ports.space;
+    this.#unsubscribe = storage.subscribe((events) => this.#learn(events));
+    for (const stored of storage.scan(joinTokenResource)) this.#set(stored);
+    this.#arm();
+  }
+
+  stop(): void {
+    this.#unsubscribe();
+    this.#timer?.stop();
+  }
+
+  #learn(events: readonly StorageEvent[]): void {
+    const ours = events.filter(({ object }) => isJoinToken(object.key));
+    if (ours.length === 0) return;
+    for (const { type, object } of ours) {
+      if (type === 'DELETED') this.#times.set(object.key.name, undefined);
+      else this.#set(object);
+    }
+    this.#arm();
+  }
+
+  #set(stored: StoredObject): void {
+    this.#times.set(stored.key.name, dueAtMs(this.#ports.space.parse(stored) as StoredToken));
+  }
+
+  #arm(): void {
+    const { clock } = this.#ports;
+    this.#timer?.stop();
+    const { nextMs } = this.#times;
+    if (nextMs === undefined) return;
+    const delayMs = Math.min(lookAgainMs, Math.max(0, nextMs - clock.wallMs()));
+    this.#timer = clock.after(delayMs, () => this.#look());
+  }
+
+  #look(): void {
+    const { clock } = this.#ports;
+    const nowMs = clock.wallMs();
+    for (const name of this.#times.due(nowMs, perTurnMax)) {
+      // What is done about it sets another time; a write that is refused is tried again.
+      this.#times.set(name, nowMs + lookAgainMs);
+      this.#end(name, nowMs);
+    }
+    this.#arm();
+  }
+
+  #end(name: string, nowMs: number): void {
+    const { space, log } = this.#ports;
+    const key = { ...joinTokenResource, namespace: '', name };
+    const token = space.get(key) as StoredToken | undefined;
+    if (!token || token.status?.key !== undefined || !isExpired(token.spec, nowMs)) return;
+    if (token.status?.state === undefined) {
+      updateStatus(space, token, { state: 'Expired' }, log);
+    } else {
+      space.delete(key);
+      log.info({ token: name, child: token.spec.path }, 'a join token that nobody has used is removed');
+    }
+  }
+}
+
+/** Undefined: nothing becomes of it. A time that can't be read has passed. */
+function dueAtMs({ spec, status }: StoredToken): number | undefined {
+  if (status?.key !== undefined) return undefined;
+  const expiresMs = Date.parse(spec.expires) || 0;
+  return status?.state === undefined ? expiresMs : expiresMs + expiredKeptMs;
+}
+
+function isJoinToken({ group, resource }: GroupResource): boolean {
+  return group === joinTokenResource.group && resource === joinTokenResource.resource;
+}
