@@ -11,7 +11,7 @@ import { BanyanError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
 import { hex } from '../store/bytes.ts';
 import type { PeerIdentity } from '../wire/link.ts';
-import { keyOfRequest } from './certificate-request.ts';
+import type { JudgedRequest } from './certificate-request.ts';
 import { issuerUnit } from './issuer-name.ts';
 import { spiffeId } from './peer-identity.ts';
 
@@ -108,8 +108,7 @@ export function issueNode(
 /** For an agent that keeps its key to itself, on its request: it is nothing but a client, by whatever name it asks. The issuer's own certificate comes behind it. */
 export async function issueAgent(
   issuer: KeyAndCertificate,
-  agent: { readonly tree: string; readonly path: string },
-  request: string,
+  { path, id, publicKey }: JudgedRequest,
   issuing: Issuing,
 ): Promise<string> {
   const { notAfter } = new x509.X509Certificate(issuer.certPem);
@@ -117,11 +116,9 @@ export async function issueAgent(
     const remedy = 'issue it anew, which `banyan up` does when it starts';
     throw new BanyanError('Unavailable', `the issuer of this node expired on ${notAfter.toUTCString()}: ${remedy}`);
   }
-  const id = spiffeId(agent.tree, { path: agent.path, role: 'agent' });
-  const publicKey = await keyOfRequest(request, agent.path, id);
   const names = new x509.SubjectAlternativeNameExtension([{ type: 'url', value: id }]);
   const extensions = leafExtensions([x509.ExtendedKeyUsage.clientAuth], [names]);
-  const leaf = { subject: distinguishedName(agent.path), publicKey, days: leafDays, extensions };
+  const leaf = { subject: distinguishedName(path), publicKey, days: leafDays, extensions };
   return `${await sign(issuer, leaf, issuing)}\n${issuer.certPem.trim()}\n`;
 }
 

@@ -1,6 +1,6 @@
 /** A request for a certificate (PKCS #10, RFC 2986): made by an agent, which keeps the key, and judged by whoever signs. Only these two import this file. */
 import 'reflect-metadata';
-import { createPublicKey, generateKeyPairSync, webcrypto } from 'node:crypto';
+import { createHash, createPublicKey, generateKeyPairSync, webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 import { BanyanError, describeError } from '../runtime/errors.ts';
 import { requestBytesMax } from './request-bytes.ts';
@@ -10,6 +10,20 @@ x509.cryptoProvider.set(webcrypto as Crypto);
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
 /** What TLS 1.3 and a proof both take; RSA can't sign a proof. */
 const curves: readonly string[] = ['P-256', 'P-384'];
+
+/** Whoever has one has nothing to judge any more: only `judgeRequest` makes them. */
+export interface JudgedRequest {
+  readonly [judged]: true;
+  /** The agent that it is for. */
+  readonly path: string;
+  readonly id: string;
+  /** Signed with the key that belongs to it. */
+  readonly publicKey: x509.PublicKey;
+  /** SHA-256 of it, in hex. */
+  readonly key: string;
+}
+
+declare const judged: unique symbol;
 
 /** PEM, PKCS #8. */
 export function newKey(): string {
@@ -31,8 +45,8 @@ export async function requestFor(path: string, keyPem: string): Promise<string> 
   return `${request.toString('pem')}\n`;
 }
 
-/** Its key, if it asks for an agent at this path and for nothing else. Throws BadRequest and Forbidden. */
-export async function keyOfRequest(pem: string, path: string, id: string): Promise<x509.PublicKey> {
+/** Whether it asks for an agent at this path, with this identity, and for nothing else. Throws BadRequest and Forbidden. */
+export async function judgeRequest(pem: string, path: string, id: string): Promise<JudgedRequest> {
   const request = read(pem);
   const names = request.subjectName.toJSON();
   const [cn] = request.subjectName.getField('CN');
@@ -47,7 +61,8 @@ export async function keyOfRequest(pem: string, path: string, id: string): Promi
     throw forbidden(`its key is ${shown}; ECDSA with ${curves.join(' or ')} is taken`);
   }
   if (!(await isSigned(request))) throw forbidden('it is not signed with the key that it is for');
-  return publicKey;
+  const key = createHash('sha256').update(Buffer.from(publicKey.rawData)).digest('hex');
+  return { path, id, publicKey, key } as JudgedRequest;
 }
 
 function read(pem: string): x509.Pkcs10CertificateRequest {

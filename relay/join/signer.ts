@@ -1,5 +1,5 @@
 /** Signs what agents ask for, with the issuer that the node's configuration names. The library for it is loaded when somebody joins first. */
-import { createHash, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { issuerIn } from '../../core/identity/issuer-name.ts';
 import { spiffeId } from '../../core/identity/peer-identity.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -9,10 +9,16 @@ import type { Random } from '../../core/runtime/random.ts';
 export interface Signer {
   /** PEM: what the node trusts, for agents to trust. */
   authority(): string;
-  /** The hash of the key that is asked for, if no more is asked for than an agent at this path. Throws BadRequest and Forbidden. */
-  keyOf(path: string, request: string): Promise<string>;
-  /** PEM: the certificate, and that of the issuer. What is asked for is judged here as well. Throws BadRequest and Forbidden. */
-  sign(path: string, request: string): Promise<string>;
+  /** Throws BadRequest and Forbidden where more is asked for than an agent at this path. */
+  judge(path: string, request: string): Promise<Signable>;
+}
+
+/** A request that may be granted. */
+export interface Signable {
+  /** The hash of the key that it is for. */
+  readonly key: string;
+  /** PEM: the certificate, and that of the issuer. Throws Unavailable where that has expired. */
+  sign(): Promise<string>;
 }
 
 export interface SignerPorts {
@@ -32,19 +38,20 @@ export function issuerSigner(path: string, { authority, issuer: read, ...issuing
     const whose = issuer ? `is for "${issuer.path}"` : `is none (${subject.replaceAll('\n', ', ')})`;
     throw new BanyanError('Invalid', `pki.issuer.cert ${whose}: the issuer of "${path}" is needed`);
   };
-  const id = (tree: string, agent: string) => spiffeId(tree, { path: agent, role: 'agent' });
   treeOf(read());
   return {
     authority,
-    async keyOf(agent, request) {
-      const { keyOfRequest } = await import('../../core/identity/certificate-request.ts');
-      const key = await keyOfRequest(request, agent, id(treeOf(read()), agent));
-      return createHash('sha256').update(Buffer.from(key.rawData)).digest('hex');
-    },
-    async sign(agent, request) {
-      const { issueAgent } = await import('../../core/identity/authority.ts');
+    async judge(agent, request) {
+      const { judgeRequest } = await import('../../core/identity/certificate-request.ts');
       const issuer = read();
-      return issueAgent(issuer, { tree: treeOf(issuer), path: agent }, request, issuing);
+      const judged = await judgeRequest(request, agent, spiffeId(treeOf(issuer), { path: agent, role: 'agent' }));
+      return {
+        key: judged.key,
+        async sign() {
+          const { issueAgent } = await import('../../core/identity/authority.ts');
+          return issueAgent(issuer, judged, issuing);
+        },
+      };
     },
   };
 }

@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 import { describe, expect, it } from 'vitest';
-import { keyOfRequest, newKey, requestFor } from '../../../../core/identity/certificate-request.ts';
+import { judgeRequest, newKey, requestFor } from '../../../../core/identity/certificate-request.ts';
 
 const path = 'eu:kid';
 const id = 'spiffe://shop/node/agent/eu/kid';
@@ -37,16 +37,18 @@ async function request({ algorithm = p256, name = `CN=${path}`, names, extension
 describe('a request for a certificate', () => {
   it('that an agent makes is taken, and is for the key that it has', async () => {
     const own = newKey();
-    const key = await keyOfRequest(await requestFor(path, own), path, id);
-    expect(key.algorithm).toMatchObject({ name: 'ECDSA', namedCurve: 'P-256' });
-    const again = await keyOfRequest(await requestFor(path, own), path, id);
-    expect(Buffer.from(again.rawData)).toEqual(Buffer.from(key.rawData));
+    const judged = await judgeRequest(await requestFor(path, own), path, id);
+    expect(judged.publicKey.algorithm).toMatchObject({ name: 'ECDSA', namedCurve: 'P-256' });
+    const again = await judgeRequest(await requestFor(path, own), path, id);
+    expect([again.key, again.path, again.id]).toEqual([judged.key, path, id]);
+    const another = await judgeRequest(await requestFor(path, newKey()), path, id);
+    expect(another.key).not.toBe(judged.key);
   });
 
   it('may ask for the one name that it will have', async () => {
-    await expect(keyOfRequest(await request({ names: [uri(id)] }), path, id)).resolves.toBeDefined();
+    await expect(judgeRequest(await request({ names: [uri(id)] }), path, id)).resolves.toBeDefined();
     const p384 = { name: 'ECDSA', namedCurve: 'P-384', hash: 'SHA-384' };
-    await expect(keyOfRequest(await request({ algorithm: p384 }), path, id)).resolves.toBeDefined();
+    await expect(judgeRequest(await request({ algorithm: p384 }), path, id)).resolves.toBeDefined();
   });
 
   const rsa = {
@@ -69,7 +71,7 @@ describe('a request for a certificate', () => {
     ['a weak key', { algorithm: rsa }, /its key is RSASSA.*; ECDSA with P-256 or P-384 is taken/],
     ['another curve', { algorithm: { ...p256, namedCurve: 'P-521', hash: 'SHA-512' } }, /its key is ECDSA P-521/],
   ])('for %s is refused', async (_what, odd, words) => {
-    await expect(keyOfRequest(await request(odd), path, id)).rejects.toThrow(words);
+    await expect(judgeRequest(await request(odd), path, id)).rejects.toThrow(words);
   });
 
   it('is refused when it is signed by another key than the one that it is for', async () => {
@@ -80,7 +82,7 @@ describe('a request for a certificate', () => {
     const mixed = der(one);
     mixed.set(new Uint8Array(rest.signature).subarray(-20), mixed.length - 20);
     const pem = x509.PemConverter.encode(new Uint8Array(mixed), 'CERTIFICATE REQUEST');
-    await expect(keyOfRequest(pem, path, id)).rejects.toThrow(/it is not signed with the key that it is for/);
+    await expect(judgeRequest(pem, path, id)).rejects.toThrow(/it is not signed with the key that it is for/);
   });
 
   it.each([
@@ -89,7 +91,7 @@ describe('a request for a certificate', () => {
     '-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----',
     'x'.repeat(9_000),
   ])('is refused in words when it is none: %s', async (text) => {
-    await expect(keyOfRequest(text, path, id)).rejects.toMatchObject({
+    await expect(judgeRequest(text, path, id)).rejects.toMatchObject({
       code: expect.stringMatching(/^(BadRequest|TooLarge)$/),
     });
   });

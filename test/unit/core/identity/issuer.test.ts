@@ -13,7 +13,7 @@ import {
   type KeyAndCertificate,
 } from '../../../../core/identity/authority.ts';
 import { trustedLeaf } from '../../../../core/identity/certificate-chain.ts';
-import { newKey, requestFor } from '../../../../core/identity/certificate-request.ts';
+import { judgeRequest, newKey, requestFor } from '../../../../core/identity/certificate-request.ts';
 import { identityOfCertificate, identityOfPeer } from '../../../../core/identity/peer-identity.ts';
 import { systemClock, VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
@@ -34,7 +34,9 @@ beforeAll(async () => {
 
 async function joined(path: string, of: KeyAndCertificate = issuer, clock = systemClock) {
   const keyPem = newKey();
-  const certPem = await issueAgent(of, { tree: 'shop', path }, await requestFor(path, keyPem), { ...issuing, clock });
+  const id = `spiffe://shop/node/agent/${path.replaceAll(':', '/')}`;
+  const judged = await judgeRequest(await requestFor(path, keyPem), path, id);
+  const certPem = await issueAgent(of, judged, { ...issuing, clock });
   return { certPem, keyPem };
 }
 

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createIssuer, issueAgent, type KeyAndCertificate, leafDays } from '../../../../core/identity/authority.ts';
+import { judgeRequest } from '../../../../core/identity/certificate-request.ts';
 import { newJoinToken, writeJoinToken } from '../../../../core/identity/join-token.ts';
 import { type Clock, VirtualClock } from '../../../../core/runtime/clock.ts';
 import { BanyanError, type ErrorCode } from '../../../../core/runtime/errors.ts';
@@ -56,10 +57,11 @@ const log: Logger = {
   warn: (fields: object) => void warned.push((fields as { reason: string }).reason),
 };
 
-const sign = async (of: string, request: string, at: Clock = clock) => ({
-  authority: tree.authority.certPem,
-  certificate: await issueAgent(issuer, { tree: 'shop', path: of }, request, { clock: at, random: systemRandom }),
-});
+const sign = async (of: string, request: string, at: Clock = clock) => {
+  const judged = await judgeRequest(request, of, `spiffe://shop/node/agent/${of.replaceAll(':', '/')}`);
+  const certificate = await issueAgent(issuer, judged, { clock: at, random: systemRandom });
+  return { authority: tree.authority.certPem, certificate };
+};
 const answering = async (_pin: string, request: JoinRequest) => {
   asked.push(request);
   return sign(path, request.request);

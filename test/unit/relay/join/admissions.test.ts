@@ -32,10 +32,13 @@ beforeEach(() => {
     log: silentLogger,
     signer: {
       authority: () => 'authority',
-      keyOf: async (_path, request) => request,
-      sign: async (agent, request) => {
-        order.push('sign');
-        return `certificate of ${agent} for ${request}`;
+      judge: async (agent, request) => {
+        order.push('judge');
+        const sign = async () => {
+          order.push('sign');
+          return `certificate of ${agent} for ${request}`;
+        };
+        return { key: request, sign };
       },
     },
     flushed: async () => void order.push('flush'),
@@ -57,12 +60,12 @@ const statusOf = (of: string) =>
   space.get({ group: 'mesh.banyan.io', resource: 'jointokens', namespace: '', name: of })?.status;
 
 describe('a relay that is shown a join token', () => {
-  it('answers a certificate for its path when the use is on the disk', async () => {
+  it('judges the request once, and answers a certificate for its path when the use is on the disk', async () => {
     expect(await admissions.join(asked, '10.0.0.7:4711')).toEqual({
       authority: 'authority',
       certificate: 'certificate of eu:till for key-1',
     });
-    expect(order).toEqual(['sign', 'flush']);
+    expect(order).toEqual(['judge', 'sign', 'flush']);
     expect(statusOf(name)).toEqual({
       state: 'Used',
       usedAt: '2030-01-01T00:00:00Z',
@@ -127,7 +130,7 @@ describe('a relay that is shown a join token', () => {
       code: 'Expired',
       message: expect.stringMatching(/expired at .*banyan join-token eu:till --again/),
     });
-    expect([order, statusOf(name)]).toEqual([[], undefined]);
+    expect([order.includes('sign'), statusOf(name)]).toEqual([false, undefined]);
   });
 
   it('calls a token expired that nobody used in time, from its start to its end', async () => {

@@ -1,5 +1,5 @@
-import { X509Certificate } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { webcrypto, X509Certificate } from 'node:crypto';
+import { expect, it, vi } from 'vitest';
 import { createIssuer } from '../../../../core/identity/authority.ts';
 import { newKey, requestFor } from '../../../../core/identity/certificate-request.ts';
 import { systemClock } from '../../../../core/runtime/clock.ts';
@@ -15,13 +15,17 @@ it('a signer knows one key by one hash, and signs for it with the issuer that is
   const signer = issuerSigner('eu', { authority: () => 'ca', issuer: () => issuer, ...issuing });
   const [one, two] = [newKey(), newKey()];
   const hashes = await Promise.all(
-    [one, one, two].map(async (key) => signer.keyOf('eu:kid', await requestFor('eu:kid', key))),
+    [one, one, two].map(async (key) => (await signer.judge('eu:kid', await requestFor('eu:kid', key))).key),
   );
   expect([hashes[0], new Set(hashes).size]).toEqual([hashes[1], 2]);
   issuer = await createIssuer(tree.authority, { tree: 'shop', path: 'eu' }, issuing);
-  const signed = new X509Certificate(await signer.sign('eu:kid', await requestFor('eu:kid', one)));
+  const request = await requestFor('eu:kid', one);
+  const verify = vi.spyOn(webcrypto.subtle, 'verify');
+  const signed = new X509Certificate(await (await signer.judge('eu:kid', request)).sign());
+  expect(verify).toHaveBeenCalledTimes(1);
+  verify.mockRestore();
   expect(signed.verify(new X509Certificate(issuer.certPem).publicKey)).toBe(true);
-  await expect(signer.keyOf('eu:other', await requestFor('eu:kid', one))).rejects.toThrow(/it is for "CN=eu:kid"/);
+  await expect(signer.judge('eu:other', await requestFor('eu:kid', one))).rejects.toThrow(/it is for "CN=eu:kid"/);
 });
 
 it("a signer refuses an issuer that is not its node's before it is asked for anything", async () => {
