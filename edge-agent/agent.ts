@@ -29,6 +29,8 @@ import type { Cluster } from './cluster/cluster.ts';
 import { Desired, type DesiredChange } from './desired/desired.ts';
 import { deadlyObjects, Poisoned, type PoisonedChange } from './desired/poisoned.ts';
 import { EdgeReports } from './edge-reports.ts';
+import type { LimitUse } from './limits/limit-use.ts';
+import { OwnLimits } from './limits/own-limits.ts';
 import { Observer } from './observe/observer.ts';
 import { Outbox, type Saying } from './outbox/outbox.ts';
 import { Sayings } from './sayings.ts';
@@ -48,6 +50,8 @@ export interface AgentOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  /** What its process uses of its cap on memory; undefined: it has none. */
+  readonly memory?: (() => LimitUse | undefined) | undefined;
   /** Has `turn` called soon, after the commit that runs now. */
   readonly schedule: (turn: () => void) => void;
   /** What the process said as it ended last. */
@@ -84,6 +88,7 @@ export class Agent {
   readonly #poisoned = new Poisoned();
   readonly #crashes: CrashGuard;
   readonly #description: SelfDescription;
+  readonly #limits: OwnLimits;
   #stopped = false;
   /** What taking stock has found and nobody wants: too much to go without a person's word. */
   #kept: { readonly held: Held; readonly records: Stock['kept'] } | undefined;
@@ -158,6 +163,12 @@ export class Agent {
       logger,
       changed: () => this.#outbox.touch(nodeKey(options.path)),
     });
+    this.#limits = new OwnLimits({
+      clock,
+      logger,
+      uses: () => this.limitUses(),
+      changed: () => this.#outbox.touch(nodeKey(options.path)),
+    });
     const { wrote } = options;
     this.#outbox = new Outbox({
       clock,
@@ -196,6 +207,7 @@ export class Agent {
     if (this.#isQuiet) this.#beginQuietly();
     else this.#afterFirstWork(() => this.#outbox.open());
     this.#description.start();
+    this.#limits.start();
   }
 
   /** What it says of itself has to be heard when it takes long, although the parent then drops what it has of the cluster. */
@@ -281,6 +293,12 @@ export class Agent {
     };
   }
 
+  /** Of its own limits. */
+  limitUses(): readonly LimitUse[] {
+    const memory = this.#options.memory?.();
+    return [...(this.#options.cluster.limitUses?.() ?? []), ...(memory ? [memory] : [])];
+  }
+
   /** Of the entries from the parent. */
   quarantined(): QuarantinedAttributes | undefined {
     const { store, quarantine } = this.#options;
@@ -296,6 +314,7 @@ export class Agent {
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#description.stop();
+    this.#limits.stop();
     this.#outbox.close();
     this.#reports.stop();
     this.#observer.stop();
@@ -389,10 +408,12 @@ export class Agent {
     const quarantined = this.quarantined();
     const diverged = this.#options.diverged?.();
     const waiting = this.#options.waiting?.();
+    const limit = this.#limits.said;
     const said = {
       role: 'agent',
       version,
       ...this.#description.said,
+      ...(limit ? { limit } : {}),
       ...kept,
       ...(quarantined ? { quarantined } : {}),
       ...(diverged ? { diverged: { at: timestamp(diverged.atMs), what: diverged.what } } : {}),

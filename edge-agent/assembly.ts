@@ -20,6 +20,7 @@ import { keeping } from '../core/wire/keeping.ts';
 import type { Dialer } from '../core/wire/link.ts';
 import { Agent } from './agent.ts';
 import type { AppliedObject, ClusterPorts, OpenCluster } from './cluster/cluster.ts';
+import type { LimitUse } from './limits/limit-use.ts';
 import { agentStreams } from './streams/streams.ts';
 import { Uplink } from './uplink/uplink.ts';
 
@@ -29,6 +30,8 @@ export interface AgentPorts {
   openCluster(ports: ClusterPorts): OpenCluster;
   /** What it keeps back until a person has said so. */
   readonly limits?: Limits | undefined;
+  /** What its process uses of its cap on memory; undefined: it has none. */
+  readonly memory?: (() => LimitUse | undefined) | undefined;
   readonly store: Store;
   readonly dialer: Dialer;
   readonly clock: Clock;
@@ -90,6 +93,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     version,
     schedule,
     lastWords: ports.lastWords,
+    memory: ports.memory,
     cluster: opened.cluster,
     wrote: () => uplink.wake(),
     held: (reader) => downstream.held(reader),

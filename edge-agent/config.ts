@@ -5,11 +5,14 @@ import { BanyanError, describeError } from '../core/runtime/errors.ts';
 import { limitsSchema } from '../core/wire/deletion-guard.ts';
 import { linkOptionsSchema } from '../core/wire/dialer/link-options.ts';
 import { defaultPace } from './cluster/embedded/pace.ts';
-import { defaultLimits } from './cluster/kubernetes/client-limits.ts';
+import { defaultLimits, inFlightBytesMin } from './cluster/kubernetes/client-limits.ts';
+import { bytesSchema } from './limits/byte-quantity.ts';
 
 /** Names of Kubernetes objects: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/ */
 const dnsLabel = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const dnsName = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
+/** Node alone, with the program, is not much less. */
+const memoryMin = 96 * 2 ** 20;
 const milliseconds = z.number().int().min(0);
 
 const agentConfigSchema = z.strictObject({
@@ -49,8 +52,13 @@ const agentConfigSchema = z.strictObject({
   api: z
     .strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) })
     .default({ host: '127.0.0.1', port: 0 }),
-  /** What it keeps back until a person has said so. */
-  limits: limitsSchema.optional(),
+  /** `deletions`: what it keeps back until a person has said so. */
+  limits: limitsSchema
+    .extend({
+      /** Bytes resident; an agent with more for some time ends in order, to be started again. Absent: only its container bounds it. */
+      memory: bytesSchema(memoryMin).optional(),
+    })
+    .optional(),
   /** One of the two. */
   cluster: z.union([
     z.strictObject({
@@ -86,6 +94,8 @@ const agentConfigSchema = z.strictObject({
           .strictObject({
             requestsPerSecond: z.number().min(1).default(defaultLimits.requestsPerSecond),
             inFlight: z.number().int().min(1).default(defaultLimits.inFlight),
+            /** Of these requests and their answers, in memory at once. */
+            inFlightBytes: bytesSchema(inFlightBytesMin).default(defaultLimits.inFlightBytes),
           })
           .default(defaultLimits),
       }),

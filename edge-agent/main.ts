@@ -1,10 +1,10 @@
 /**
  * The agent's process: `main.ts --config FILE`. Writes logs and nothing else; ends in order on SIGTERM and SIGINT. Exit codes: 0 ended
- * in order, 1 failed while running, 2 bad usage or configuration.
+ * in order, 1 failed while running, 2 bad usage or configuration, 4 another agent is active, 5 it had more memory than it may have.
  */
 import { readFileSync } from 'node:fs';
 import module from 'node:module';
-import { hostname } from 'node:os';
+import { hostname, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import v8 from 'node:v8';
@@ -27,6 +27,7 @@ const serviceAccount = '/var/run/secrets/kubernetes.io/serviceaccount';
 const lostEndMsMax = 5_000;
 /** A supervisor starts it again at once: nothing is wrong with it. */
 const lostLease = 4;
+const tooMuchMemory = 5;
 const usage = 'usage: main.ts --config FILE';
 
 // An agent is one of many things on a small machine: with this it held half the memory (docs/benchmarks.md).
@@ -76,6 +77,11 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
       setTimeout(() => process.exit(lostLease), lostEndMsMax);
     }),
     residentBytes: () => process.memoryUsage.rss(),
+    containerBytes: containerBytes(),
+    exceeded: (why) => {
+      logger.error({ reason: why }, 'this agent ends to be started again with less memory in use');
+      end(tooMuchMemory);
+    },
   });
   if (config.statusFile !== undefined) {
     writeWhole(config.statusFile, JSON.stringify({ url: node.url, pid: process.pid }));
@@ -101,6 +107,12 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
       },
     );
   }
+}
+
+/** Without a control group around it, it is what the machine has, or more than that. */
+function containerBytes(): number | undefined {
+  const bytes = process.constrainedMemory();
+  return bytes > 0 && bytes < totalmem() ? bytes : undefined;
 }
 
 /** The Kubernetes client is a large program: agents of embedded clusters do without. */

@@ -4,6 +4,7 @@ import type { SessionEnds } from '../core/session/session-ends.ts';
 import { measureSessions } from '../core/session/session-metrics.ts';
 import type { StreamCounts } from '../core/stream/stream-counts.ts';
 import { measureStreams } from '../core/stream/stream-metrics.ts';
+import type { LimitUse } from './limits/limit-use.ts';
 
 export interface StandbyMeasured {
   storeBytes(): number;
@@ -22,6 +23,7 @@ export interface Measured extends StandbyMeasured {
   readonly streams: StreamCounts;
   readonly sessionEnds: SessionEnds;
   rootAgeMs(): number;
+  limitUses(): readonly LimitUse[];
 }
 
 /** Of one that waits to become active. */
@@ -50,6 +52,7 @@ export function metricsOf(measured: Measured): () => Promise<string> {
   gauge('banyan_agent_attached', '1 while there is a session with the parent.', () => Number(measured.isAttached()));
   measureStreams(registry, measured.streams);
   measureSessions(registry, { parent: measured.sessionEnds, rootAgeMs: measured.rootAgeMs });
+  measureLimits(registry, measured);
   measureProcess(gauge, measured);
   return () => registry.metrics();
 }
@@ -75,4 +78,28 @@ function measureProcess(gauge: MakeGauge, measured: StandbyMeasured & Pick<Measu
   );
   gauge('banyan_store_used_bytes', 'Bytes of the store on disk.', measured.storeBytes);
   gauge('process_resident_memory_bytes', 'Resident memory size in bytes.', measured.residentBytes);
+}
+
+/** Each by the field of the configuration that sets it. */
+function measureLimits(registry: Registry, { limitUses }: Measured): void {
+  const gauge = (name: string, help: string, value: (use: LimitUse) => number | undefined) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['limit'],
+      registers: [registry],
+      collect() {
+        for (const use of limitUses()) {
+          const now = value(use);
+          if (now !== undefined) this.set({ limit: use.field }, now);
+        }
+      },
+    });
+  gauge('banyan_agent_limit', "The agent's own limits, in bytes, requests, or requests a second.", ({ max }) => max);
+  gauge('banyan_agent_limit_used', 'What is used of them.', ({ used }) => used);
+  gauge(
+    'banyan_agent_limit_waited_seconds',
+    'Seconds that requests have waited for them so far, added up.',
+    ({ waitedMs }) => (waitedMs === undefined ? undefined : waitedMs / 1_000),
+  );
 }

@@ -22,6 +22,7 @@ import type { AgentConfig } from './config.ts';
 import { Leadership } from './lease/leadership.ts';
 import type { LeasePort } from './lease/lease.ts';
 import { openLeaseMemory } from './lease/lease-memory.ts';
+import { MemoryLimit } from './limits/memory-limit.ts';
 import { metricsOf, standbyMetricsOf } from './metrics.ts';
 import { type StockTakingPorts, takeStock } from './stock-taking.ts';
 
@@ -42,6 +43,10 @@ export interface NodeOptions {
   /** Absent: no other agent has its identity. */
   readonly lease?: LeaseOptions | undefined;
   residentBytes(): number;
+  /** Of the container or another control group; undefined: none. */
+  readonly containerBytes?: number | undefined;
+  /** More memory than `limits.memory` has been in use for some time: the process is to end. */
+  exceeded(why: string): void;
   /** What the process said as it ended last. */
   readonly lastWords?: string | undefined;
 }
@@ -73,22 +78,24 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     answers.present = answersOf(options, store, assembled, isActive);
     if (assembled.space) api.mount('', assembled.space);
   };
+  const memory = memoryLimit(options);
+  memory.start();
   const { lease } = options;
   if (lease) {
-    const leadership = leadershipOf(options, lease, store, begun);
+    const leadership = leadershipOf(options, lease, store, memory, begun);
     answers.present = standingBy(options, store, leadership);
     const url = await api.listen();
     leadership.start();
-    return running(url, [api, leadership, store]);
+    return running(url, [memory, api, leadership, store]);
   }
   const assembled: AssembledAgent = await assembleAgent({
-    ...agentPorts(options, store),
+    ...agentPorts(options, store, memory),
     caughtUp: once(() => tookStock(options, store, assembled)),
   });
   begun(assembled, () => true);
   const url = await api.listen();
   assembled.start();
-  return running(url, [api, assembled, store]);
+  return running(url, [memory, api, assembled, store]);
 }
 
 /** Ends them one after the other. */
@@ -110,7 +117,11 @@ function once(act: () => Promise<unknown> | undefined): () => void {
   };
 }
 
-function agentPorts(options: NodeOptions, store: LmdbStore): AgentPorts {
+function memoryLimit(options: NodeOptions): MemoryLimit {
+  return new MemoryLimit({ ...options, configuredBytes: options.config.limits?.memory });
+}
+
+function agentPorts(options: NodeOptions, store: LmdbStore, memory: MemoryLimit): AgentPorts {
   const { config, clock, random, logger, version, schedule } = options;
   return {
     path: config.path,
@@ -132,6 +143,7 @@ function agentPorts(options: NodeOptions, store: LmdbStore): AgentPorts {
     logger,
     schedule,
     lastWords: options.lastWords,
+    memory: () => memory.use(),
   };
 }
 
@@ -139,6 +151,7 @@ function leadershipOf(
   options: NodeOptions,
   lease: LeaseOptions,
   store: LmdbStore,
+  memory: MemoryLimit,
   begun: (assembled: AssembledAgent, isActive: () => boolean) => void,
 ): Leadership<AssembledAgent> {
   const { config, random, logger } = options;
@@ -154,7 +167,7 @@ function leadershipOf(
     lost: lease.lost,
     takeStock: (agent, isOver) => takeStock(agent, stockPorts(options, store), isOver),
     assemble: async ({ heir, attached, caughtUp }) => {
-      const ports = agentPorts(options, store);
+      const ports = agentPorts(options, store, memory);
       const assembled = await assembleAgent({
         ...ports,
         heir,
@@ -220,6 +233,7 @@ function answersOf(
       streams: assembled.streamCounts,
       sessionEnds: assembled.sessionEnds,
       rootAgeMs: () => uplink.rootAgeMs(),
+      limitUses: () => agent.limitUses(),
       storeBytes: () => store.size().usedBytes,
       residentBytes: () => options.residentBytes(),
     }),

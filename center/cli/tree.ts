@@ -21,7 +21,14 @@ interface NodeStatus {
 }
 
 /** Conditions of which the message says enough. */
-const plainAlarms: readonly string[] = ['FeedDiverged', 'CloneRefused', 'DiskLow', 'WaitsForParent', 'ClusterTrouble'];
+const plainAlarms: readonly string[] = [
+  'FeedDiverged',
+  'CloneRefused',
+  'DiskLow',
+  'WaitsForParent',
+  'ClusterTrouble',
+  'LimitReached',
+];
 
 interface NodeSpec {
   path?: string;

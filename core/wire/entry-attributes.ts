@@ -233,7 +233,7 @@ export interface WaitsAttributes {
   readonly for: string;
 }
 
-/** Why an agent's cluster can't be used, or not as it should be. */
+/** Why an agent's cluster can't be used, or not as it should be, and the like. */
 export interface TroubleAttributes {
   /** CamelCase. */
   readonly reason: string;
@@ -267,6 +267,8 @@ export interface NodeAttributes {
   readonly kubernetesVersion?: string;
   /** … and why it can't be used, or not as it should be. */
   readonly trouble?: TroubleAttributes;
+  /** … and which of the agent's own limits its work waits for. */
+  readonly limit?: TroubleAttributes;
   /** … and what of it the agent could not learn. */
   readonly incomplete?: TroubleAttributes;
   /** Of its API server: `linux/amd64`. */

@@ -11,6 +11,7 @@ import type { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Store } from '../../core/store/store.ts';
+import type { LimitUse } from '../limits/limit-use.ts';
 
 export interface ServedResource extends GroupResource {
   readonly kind: string;
@@ -55,6 +56,8 @@ export interface Cluster extends AsyncDisposable {
   describe(): Promise<ClusterDescription>;
   /** Something of the description other than what is served may have changed. Absent: it never does. Returns the function that ends it. */
   onDescription?(listener: () => void): () => void;
+  /** What is used of the limits that the agent keeps towards the cluster; absent: there are none. */
+  limitUses?(): readonly LimitUse[];
 }
 
 /** What an implementation may need of the agent's process. */

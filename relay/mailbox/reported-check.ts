@@ -31,6 +31,7 @@ const attach = z.object({ sequence: count, role: z.enum(['relay', 'agent']) });
 const said = z.object({ term: count });
 const held = z.object({ entries: count, since: z.string(), token: z.string(), sample: z.array(z.string()) });
 const flaws = z.object({ count, sample: z.array(z.string()) });
+const trouble = z.object({ reason: z.string(), message: z.string() });
 const node = z.object({
   role: z.enum(['relay', 'agent']),
   version: z.string(),
@@ -40,8 +41,9 @@ const node = z.object({
   session: z.object({ state: z.enum(['Connected', 'Disconnected']), since: z.string().optional() }).optional(),
   lag: z.object({ entries: count }).optional(),
   kubernetesVersion: z.string().optional(),
-  trouble: z.object({ reason: z.string(), message: z.string() }).optional(),
-  incomplete: z.object({ reason: z.string(), message: z.string() }).optional(),
+  trouble: trouble.optional(),
+  limit: trouble.optional(),
+  incomplete: trouble.optional(),
   platform: z.string().max(100).optional(),
   nodes: count.optional(),
   nodesReady: count.optional(),

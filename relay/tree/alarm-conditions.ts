@@ -19,10 +19,12 @@ export interface Alarms {
   readonly waits?: WaitsAttributes | undefined;
   /** Of an agent's cluster, as the agent tells. */
   readonly trouble?: TroubleAttributes | undefined;
+  /** Which of its own limits an agent's work waits for, as the agent tells. */
+  readonly limit?: TroubleAttributes | undefined;
 }
 
 export function alarmConditions(alarms: Alarms): readonly NewCondition[] {
-  const { diverged, toldDiverged, cloned, diskLow, waits, trouble } = alarms;
+  const { diverged, toldDiverged, cloned, diskLow, waits, trouble, limit } = alarms;
   const told = toldDiverged && { atMs: Date.parse(toldDiverged.at), what: toldDiverged.what };
   return [
     feedCondition(diverged ?? told),
@@ -30,6 +32,7 @@ export function alarmConditions(alarms: Alarms): readonly NewCondition[] {
     diskCondition(diskLow ?? false),
     waitsCondition(waits),
     troubleCondition(trouble),
+    limitCondition(limit),
   ];
 }
 
@@ -38,6 +41,14 @@ export function troubleCondition(trouble: TroubleAttributes | undefined): NewCon
   const type = 'ClusterTrouble';
   if (!trouble) return { type, status: 'False', reason: 'Usable', message: 'the agent reaches its cluster' };
   return { type, status: 'True', ...reasonOf(trouble) };
+}
+
+/** Of the Node of an agent, and of its SyncTarget. */
+export function limitCondition(limit: TroubleAttributes | undefined): NewCondition {
+  const type = 'LimitReached';
+  if (!limit)
+    return { type, status: 'False', reason: 'WithinLimits', message: 'nothing waits for a limit of the agent' };
+  return { type, status: 'True', ...reasonOf(limit) };
 }
 
 /** Of a SyncTarget: there is more to know than its agent may ask for. */

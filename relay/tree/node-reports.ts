@@ -267,6 +267,7 @@ export class NodeReports {
       diskLow: said?.diskLow,
       waits,
       trouble: said?.trouble,
+      limit: said?.limit,
     };
     const by = transport === undefined ? {} : { transport };
     const session = { state: connected ? ('Connected' as const) : ('Disconnected' as const), ...since, ...by };

@@ -5,7 +5,7 @@ import type { NodeAttributes } from '../../core/wire/entry-attributes.ts';
 import { parseServed } from '../../core/wire/served-words.ts';
 import type { Child } from '../schedule/children.ts';
 import { locationResource, syncTargetResource } from '../schedule/inventory.ts';
-import { incompleteCondition, troubleCondition } from './alarm-conditions.ts';
+import { incompleteCondition, limitCondition, troubleCondition } from './alarm-conditions.ts';
 import { show } from './node-objects.ts';
 
 /**
@@ -41,7 +41,7 @@ export function showSyncTarget(
   show(
     space,
     { ...object, status },
-    [ready, troubleCondition(said?.trouble), incompleteCondition(said?.incomplete)],
+    [ready, troubleCondition(said?.trouble), limitCondition(said?.limit), incompleteCondition(said?.incomplete)],
     wallMs,
   );
 }

@@ -13,6 +13,7 @@ import { systemClock } from '../../core/runtime/clock.ts';
 import { markSelector } from '../../edge-agent/apply/mark.ts';
 import { accessOf } from '../../edge-agent/cluster/kubernetes/access.ts';
 import { ApiClient } from '../../edge-agent/cluster/kubernetes/api-client.ts';
+import { defaultLimits } from '../../edge-agent/cluster/kubernetes/client-limits.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import { clusterOf, LocalNodes } from './local-nodes.ts';
@@ -24,7 +25,7 @@ const managed = 2_000;
 const namespace = 'managed';
 const configMaps = `/api/v1/namespaces/${namespace}/configmaps`;
 /** Of this program, which must not be what is measured. */
-const limits = { requestsPerSecond: 10_000, inFlight: 8 };
+const limits = { ...defaultLimits, requestsPerSecond: 10_000, inFlight: 8 };
 const thereMsMax = 300_000;
 /** V8 gives memory back some seconds after the last work. */
 const restMs = 60_000;

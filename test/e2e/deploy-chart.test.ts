@@ -156,7 +156,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
         path: 'hq',
         parent: { address: '[2001:db8::1]:7443', siblings: ['10.0.0.2:7443'] },
         link: { transport: 'websocket', terminatedTls: true, ca: pem },
-        cluster: { uid: '0b8a', requestsPerSecond: 12.5, inFlight: 4 },
+        cluster: { uid: '0b8a', requestsPerSecond: 12.5, inFlight: 4, inFlightBytes: '32Mi' },
         deletions: { entries: 2_000_000, fraction: 0 },
         lease: { name: 'one', namespace: 'kube-system' },
         logLevel: 'debug',
@@ -174,7 +174,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
         kubernetes: {
           uid: '0b8a',
           lease: { name: 'one', namespace: 'kube-system' },
-          limits: { requestsPerSecond: 12.5, inFlight: 4 },
+          limits: { requestsPerSecond: 12.5, inFlight: 4, inFlightBytes: 33_554_432 },
         },
       },
     });

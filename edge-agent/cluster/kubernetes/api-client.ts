@@ -8,12 +8,15 @@ import { Agent, type RequestOptions, request } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
-import { TokenBucket } from '../../../core/runtime/token-bucket.ts';
+import { shownBytes } from '../../limits/byte-quantity.ts';
+import type { LimitUse } from '../../limits/limit-use.ts';
 import type { WriteGuard } from '../cluster.ts';
 import type { Access } from './access.ts';
+import type { BytesHeld } from './byte-budget.ts';
 import { type ClientLimits, defaultLimits } from './client-limits.ts';
 import type { Credentials } from './credentials.ts';
 import { remedyOf } from './plain-words.ts';
+import { RequestBounds } from './request-bounds.ts';
 import { errorOfStatus } from './status-error.ts';
 
 export interface ApiRequest {
@@ -28,8 +31,8 @@ export interface ApiRequest {
 
 /** An API server that needs longer than this for anything but a watch is taken for gone; its own limit is 60 s. */
 const timeoutMs = 65_000;
-/** The largest object of etcd is 1.5 MB; a page of a list of 500 such would be refused rather than fill the memory. */
-const answerBytesMax = 256 << 20;
+/** Of what is said instead of a watch. */
+const refusalBytesMax = 1 << 20;
 /** How often a request that the server puts off is made again before its caller hears of it. */
 const putOffMax = 4;
 const putOffMsMax = 10_000;
@@ -40,11 +43,9 @@ export class ApiClient {
   readonly #access: Access;
   readonly #clock: Clock;
   readonly #limits: ClientLimits;
-  readonly #bucket: TokenBucket;
+  readonly #bounds: RequestBounds;
   readonly #unreachable: () => void;
   readonly #guard: WriteGuard;
-  readonly #waiting: (() => void)[] = [];
-  #inFlight = 0;
   #credentials: Promise<Credentials> | undefined;
   #readAtMs = 0;
   #aheadMs = 0;
@@ -65,7 +66,7 @@ export class ApiClient {
     this.#limits = limits;
     this.#unreachable = unreachable;
     this.#guard = guard;
-    this.#bucket = new TokenBucket(limits.requestsPerSecond, 1_000 / limits.requestsPerSecond, clock.monotonicMs());
+    this.#bounds = new RequestBounds(limits, clock);
   }
 
   get server(): string {
@@ -77,19 +78,19 @@ export class ApiClient {
     return this.#aheadMs;
   }
 
+  limitUses(): readonly LimitUse[] {
+    return this.#bounds.uses();
+  }
+
   /** The parsed JSON of the answer. Throws a BanyanError with the server's words, or Unavailable when there is none. */
   async json(asked: ApiRequest): Promise<unknown> {
-    const release = await this.#slot();
+    const release = await this.#bounds.slot();
     try {
       for (let putOff = 0; ; putOff++) {
-        const response = await this.#send(asked, timeoutMs);
-        const text = await bodyOf(response, answerBytesMax);
-        const { statusCode = 0 } = response;
-        if (statusCode >= 200 && statusCode < 300) return text === '' ? undefined : parse(text, this.server);
-        if (statusCode === 401) this.#signInAgain();
-        const error = errorOfStatus(statusCode, text, response.headers['retry-after'], this.server);
-        const { retryAfterSeconds } = error.details;
-        if (retryAfterSeconds === undefined || putOff >= putOffMax) throw error;
+        const answer = await this.#ask(asked);
+        if (!(answer instanceof BanyanError)) return answer.json;
+        const { retryAfterSeconds } = answer.details;
+        if (retryAfterSeconds === undefined || putOff >= putOffMax) throw answer;
         await this.#delay(Math.min(putOffMsMax, retryAfterSeconds * 1_000));
       }
     } finally {
@@ -97,14 +98,37 @@ export class ApiClient {
     }
   }
 
+  async #ask(asked: ApiRequest): Promise<{ readonly json: unknown } | BanyanError> {
+    const held = this.#bounds.bytes();
+    try {
+      const body = encoded(asked);
+      if (body) await held.take(body.length);
+      const response = await this.#send(asked, timeoutMs, body);
+      const text = await bodyOf(response, { bytesMax: this.#bounds.bytesMax - (body?.length ?? 0), held });
+      const { statusCode = 0 } = response;
+      if (statusCode >= 200 && statusCode < 300) {
+        return { json: text === '' ? undefined : parse(text, this.server) };
+      }
+      if (statusCode === 401) this.#signInAgain();
+      return errorOfStatus(statusCode, text, response.headers['retry-after'], this.server);
+    } finally {
+      held.end();
+    }
+  }
+
   /** The answer as it comes, once its head says that it is one. The caller ends it. */
   async stream(asked: ApiRequest, idleMs: number): Promise<IncomingMessage> {
-    await this.#permit();
+    await this.#bounds.permit();
     const response = await this.#send(asked, idleMs);
     const { statusCode = 0 } = response;
     if (statusCode === 200) return response;
     if (statusCode === 401) this.#signInAgain();
-    throw errorOfStatus(statusCode, await bodyOf(response, 1 << 20), response.headers['retry-after'], this.server);
+    throw errorOfStatus(
+      statusCode,
+      await bodyOf(response, { bytesMax: refusalBytesMax }),
+      response.headers['retry-after'],
+      this.server,
+    );
   }
 
   close(): void {
@@ -113,12 +137,11 @@ export class ApiClient {
 
   // ---------------------------------------------------------------------------------------------------- one request
 
-  async #send(asked: ApiRequest, idleMs: number): Promise<IncomingMessage> {
+  async #send(asked: ApiRequest, idleMs: number, body?: Buffer): Promise<IncomingMessage> {
     const current = await this.#currentCredentials();
     const { headers, ...credentials } = current;
     const { server } = this.#access;
     const query = new URLSearchParams(asked.query ?? {}).toString();
-    const body = asked.body === undefined ? undefined : Buffer.from(JSON.stringify(asked.body));
     const options: RequestOptions = {
       ...credentials,
       agent: this.#agentFor(current),
@@ -202,33 +225,6 @@ export class ApiClient {
     return this.#agent;
   }
 
-  // ---------------------------------------------------------------------------------------------------- the bounds
-
-  async #slot(): Promise<() => void> {
-    if (this.#inFlight >= this.#limits.inFlight) await new Promise<void>((resolve) => this.#waiting.push(resolve));
-    else this.#inFlight++;
-    // A slot is handed on, not given back, while others wait for one.
-    const release = () => {
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#inFlight--;
-    };
-    try {
-      await this.#permit();
-    } catch (error) {
-      release();
-      throw error;
-    }
-    return release;
-  }
-
-  async #permit(): Promise<void> {
-    for (let ms = this.#bucket.take(this.#clock.monotonicMs()); ms > 0; ) {
-      await this.#delay(ms);
-      ms = this.#bucket.take(this.#clock.monotonicMs());
-    }
-  }
-
   #delay(ms: number): Promise<void> {
     return new Promise((resolve) => this.#clock.after(ms, resolve));
   }
@@ -238,19 +234,32 @@ function certificatesOf(of: Credentials | undefined): string {
   return JSON.stringify([String(of?.ca), String(of?.cert), String(of?.key)]);
 }
 
-async function bodyOf(response: IncomingMessage, bytesMax: number): Promise<string> {
+function encoded({ body }: ApiRequest): Buffer | undefined {
+  return body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+}
+
+async function bodyOf(
+  response: IncomingMessage,
+  { bytesMax, held }: { readonly bytesMax: number; readonly held?: BytesHeld },
+): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       bytes += chunk.length;
-      if (bytes > bytesMax) throw new Error(`the answer is larger than ${bytesMax} bytes`);
+      if (bytes > bytesMax) throw tooLarge(bytesMax);
+      await held?.take(chunk.length);
       chunks.push(chunk);
     }
   } catch (error) {
     throw unreachable(response.headers.host ?? 'the API server', error);
   }
   return Buffer.concat(chunks).toString('utf8');
+}
+
+function tooLarge(bytesMax: number): BanyanError {
+  const limit = 'half of cluster.kubernetes.limits.inFlightBytes, with its request';
+  return new BanyanError('TooLarge', `the answer is larger than ${shownBytes(bytesMax)} bytes (${limit}): raise it`);
 }
 
 function parse(text: string, server: string): unknown {

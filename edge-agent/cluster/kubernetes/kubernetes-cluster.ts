@@ -7,6 +7,7 @@ import type { Logger } from '../../../core/runtime/logger.ts';
 import type { Random } from '../../../core/runtime/random.ts';
 import type { Store } from '../../../core/store/store.ts';
 import { fieldManager, markSelector, signatureOf } from '../../apply/mark.ts';
+import type { LimitUse } from '../../limits/limit-use.ts';
 import type {
   AppliedObject,
   Cluster,
@@ -23,8 +24,9 @@ import type { ClientLimits } from './client-limits.ts';
 import { clockTrouble } from './clock-trouble.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { Discovery, pathOf } from './discovery.ts';
+import { type ListPage, ListPages } from './list-pages.ts';
 import { NodeSums } from './node-sums.ts';
-import { metadataList, pageSize, ResourceWatch } from './resource-watch.ts';
+import { metadataList, ResourceWatch } from './resource-watch.ts';
 
 export interface KubernetesClusterOptions {
   readonly store: Store;
@@ -40,11 +42,6 @@ export interface KubernetesClusterOptions {
 }
 
 const definitions = 'customresourcedefinitions';
-
-interface MetadataPage {
-  readonly metadata?: { readonly continue?: string };
-  readonly items?: readonly KubeObject[];
-}
 
 interface Version {
   readonly gitVersion?: string;
@@ -203,6 +200,10 @@ export class KubernetesCluster implements Cluster {
     };
   }
 
+  limitUses(): readonly LimitUse[] {
+    return this.#client.limitUses();
+  }
+
   onDescription(listener: () => void): () => void {
     this.#describedAnew.add(listener);
     return () => this.#describedAnew.delete(listener);
@@ -251,33 +252,29 @@ export class KubernetesCluster implements Cluster {
   async #appliedOf(served: ServedResource, path: string, refused: string[]): Promise<AppliedObject[]> {
     const { group, resource } = served;
     const found: AppliedObject[] = [];
-    let next: string | undefined;
-    do {
-      const page = await this.#page(served, next, refused);
+    for await (const page of this.#marked(served, refused)) {
       for (const item of page.items ?? []) {
         const { agent, source, created } = signatureOf(item) ?? {};
         const { namespace = '', name = '', uid = '' } = item.metadata;
         if (agent !== path || source === undefined) continue;
         found.push({ key: { group, resource, namespace, name }, uid, source, created: created ?? false });
       }
-      next = page.metadata?.continue;
-    } while (next);
+    }
     return found;
   }
 
-  async #page(served: ServedResource, next: string | undefined, refused: string[]): Promise<MetadataPage> {
+  async *#marked(served: ServedResource, refused: string[]): AsyncGenerator<ListPage> {
     try {
-      return (await this.#client.json({
+      yield* new ListPages((asked) => this.#client.json(asked)).of({
         path: pathOf(served, served.versions[0]!),
-        query: { labelSelector: markSelector, limit: String(pageSize), ...(next ? { continue: next } : {}) },
+        query: { labelSelector: markSelector },
         accept: metadataList,
-      })) as MetadataPage;
+      });
     } catch (error) {
       const isNothingOfOurs =
         error instanceof BanyanError && ['Forbidden', 'NotFound', 'MethodNotAllowed'].includes(error.code);
       if (!isNothingOfOurs) throw error;
       refused.push(formatGroupResource(served));
-      return {};
     }
   }
 

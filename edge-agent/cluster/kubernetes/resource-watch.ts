@@ -14,6 +14,7 @@ import type { ClusterEvent, ServedResource, WatchEvents } from '../cluster.ts';
 import type { ApiClient } from './api-client.ts';
 import { pathOf } from './discovery.ts';
 import { JsonLines } from './json-lines.ts';
+import { ListPages } from './list-pages.ts';
 
 export interface WatchPorts {
   readonly client: Pick<ApiClient, 'json' | 'stream'>;
@@ -31,8 +32,6 @@ export interface WatchPorts {
 export const metadataList = metadataAs('PartialObjectMetadataList');
 const metadataOne = metadataAs('PartialObjectMetadata');
 
-/** What client-go takes: a page of ordinary objects is a few megabytes. */
-export const pageSize = 500;
 /** The server ends a watch after this, spread so that all do not end at once. */
 const watchSecondsMin = 300;
 /** Bookmarks come once a minute: a watch that hears nothing for longer hangs on a connection that is gone. */
@@ -50,6 +49,7 @@ export class ResourceWatch {
   readonly #ports: WatchPorts;
   readonly #resource: GroupResource;
   readonly #events: WatchEvents;
+  readonly #pages: ListPages;
   readonly #known = new Map<string, Known>();
   #isSynced = false;
   #isStopped = false;
@@ -60,6 +60,7 @@ export class ResourceWatch {
     this.#ports = ports;
     this.#resource = resource;
     this.#events = events;
+    this.#pages = new ListPages((asked) => ports.client.json(asked));
     void this.#run();
   }
 
@@ -107,13 +108,8 @@ export class ResourceWatch {
     const found = new Set<string>();
     const version = served.versions[0]!;
     let resourceVersion = '';
-    let next: string | undefined;
-    do {
-      const page = (await this.#ports.client.json({
-        path: pathOf(served, version),
-        query: { limit: String(pageSize), ...this.#selected(), ...(next ? { continue: next } : {}) },
-        ...this.#accepting(metadataList),
-      })) as ListPage;
+    const asked = { path: pathOf(served, version), query: this.#selected(), ...this.#accepting(metadataList) };
+    for await (const page of this.#pages.of(asked)) {
       if (this.#isStopped) return '';
       for (const item of page.items ?? []) {
         // Items of a list have neither.
@@ -121,8 +117,8 @@ export class ResourceWatch {
         found.add(formatKey(this.#keyOf(object)));
         this.#tell('ADDED', object);
       }
-      ({ resourceVersion = '', continue: next } = page.metadata ?? {});
-    } while (next);
+      resourceVersion = page.metadata?.resourceVersion ?? '';
+    }
     for (const [key, { uid }] of this.#known) if (!found.has(key)) this.#tellGone(key, uid, served);
     if (!this.#isSynced) {
       this.#isSynced = true;
@@ -215,11 +211,6 @@ function metadataAs(kind: string): string {
 
 function named(object: KubeObject, { group, versions, kind }: ServedResource): KubeObject {
   return { ...object, apiVersion: formatApiVersion(group, versions[0]!), kind };
-}
-
-interface ListPage {
-  readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
-  readonly items?: readonly KubeObject[];
 }
 
 interface WatchLine {

@@ -56,4 +56,20 @@ describe('the configuration of an agent', () => {
     expect(() => withToken('{joinToken: /run/token, ca: ca.pem}')).toThrow(/agent\.yaml: pki/);
     expect(() => withToken('{ca: ca.pem}')).toThrow(/agent\.yaml: pki/);
   });
+
+  it('takes limits in bytes as Kubernetes writes them, and refuses what would leave no room', () => {
+    const withLimits = (memory: string, inFlightBytes: string) =>
+      parseAgentConfig(
+        `${good.replace('{embedded: {}}', `{kubernetes: {limits: {inFlightBytes: ${inFlightBytes}}}}`)}limits: {memory: ${memory}}`,
+        'agent.yaml',
+      );
+    expect(withLimits('200Mi', '8388608')).toMatchObject({
+      limits: { memory: 209_715_200, deletions: { entries: 50 } },
+      cluster: { kubernetes: { limits: { inFlightBytes: 8_388_608, inFlight: 16 } } },
+    });
+    expect(() => withLimits('lots', '16Mi')).toThrow(/limits\.memory: "lots" is no number of bytes of 96Mi or more/);
+    expect(() => withLimits('95Mi', '16Mi')).toThrow(/limits\.memory: "95Mi"/);
+    expect(() => withLimits('200Mi', '1M')).toThrow(/agent\.yaml: cluster/);
+    expect(() => withLimits('200.5', '16Mi')).toThrow(/limits\.memory: 200\.5/);
+  });
 });

@@ -110,4 +110,5 @@ cluster:
     limits:
       requestsPerSecond: {{ toJson $agent.cluster.requestsPerSecond }}
       inFlight: {{ int64 $agent.cluster.inFlight }}
+      inFlightBytes: {{ toJson $agent.cluster.inFlightBytes }}
 {{- end }}

@@ -44,6 +44,11 @@ it('a cluster that its agent can not use says why, whatever the agent makes of t
   expect(on({})).toEqual([]);
 });
 
+it('an agent whose work waits for a limit of its own says for which', () => {
+  const limit = { reason: 'RequestRate', message: 'requestsPerSecond is 4, and requests wait for it' };
+  expect(on({ limit })).toEqual([`LimitReached: ${limit.message}`]);
+});
+
 it('an agent that may not learn all of its cluster says what is missing', () => {
   expect(incompleteCondition({ reason: 'Forbidden', message: 'nodes are not counted' })).toMatchObject({
     type: 'DescriptionIncomplete',

@@ -85,6 +85,18 @@ test('it is known by how much the clocks differ', async () => {
   client.close();
 });
 
+test('an answer that is larger than it may be ends there, in words that name the limit, and all that was read is given back', async () => {
+  const { client } = await clientOf((request, response) => {
+    response.end(request.url === '/small' ? '{"a":1}' : JSON.stringify('x'.repeat(defaultLimits.inFlightBytes / 2)));
+  });
+  const refused = client.json({ path: '/large' });
+  await expect(refused).rejects.toMatchObject({ code: 'TooLarge' });
+  await expect(refused).rejects.toThrow(/larger than 8Mi bytes \(half of cluster\.kubernetes\.limits\.inFlightBytes/);
+  expect(client.limitUses().find(({ reason }) => reason === 'BytesInFlight')?.used).toBe(0);
+  expect(await client.json({ path: '/small' })).toEqual({ a: 1 });
+  client.close();
+});
+
 test('a request that the server puts off is made again, and what it refuses is said in its words', async () => {
   let asked = 0;
   const { client } = await clientOf((request, response) => {

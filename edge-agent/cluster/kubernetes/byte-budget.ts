@@ -1,0 +1,74 @@
+/**
+ * Bytes of requests and answers that are in memory at once. One that has to wait may go on when others have given theirs back, but for one at a time: the first
+ * that had to wait has half of the budget for itself, so that several half-read answers never wait for each other.
+ */
+export class ByteBudget {
+  readonly #max: number;
+  readonly #waiting: { readonly holder: Holder; readonly bytes: number; readonly go: () => void }[] = [];
+  #favoured: Holder | undefined;
+  /** Of all but the favoured one. */
+  #shared = 0;
+  #used = 0;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** What one request and its answer may have together. */
+  get eachMax(): number {
+    return Math.floor(this.#max / 2);
+  }
+
+  get used(): number {
+    return this.#used;
+  }
+
+  hold(): BytesHeld {
+    const holder: Holder = { bytes: 0 };
+    return {
+      take: (bytes) => this.#take(holder, bytes),
+      end: () => this.#giveBack(holder),
+    };
+  }
+
+  #take(holder: Holder, bytes: number): Promise<void> | undefined {
+    if (this.#taken(holder, bytes)) return undefined;
+    return new Promise((go) => {
+      this.#waiting.push({ holder, bytes, go });
+    });
+  }
+
+  #taken(holder: Holder, bytes: number): boolean {
+    if (holder !== this.#favoured && this.#shared + bytes > this.#max - this.eachMax) {
+      if (this.#favoured) return false;
+      this.#favoured = holder;
+      this.#shared -= holder.bytes;
+    }
+    holder.bytes += bytes;
+    this.#used += bytes;
+    if (holder !== this.#favoured) this.#shared += bytes;
+    return true;
+  }
+
+  #giveBack(holder: Holder): void {
+    this.#used -= holder.bytes;
+    if (holder === this.#favoured) this.#favoured = undefined;
+    else this.#shared -= holder.bytes;
+    holder.bytes = 0;
+    for (let next = this.#waiting[0]; next && this.#taken(next.holder, next.bytes); next = this.#waiting[0]) {
+      this.#waiting.shift();
+      next.go();
+    }
+  }
+}
+
+interface Holder {
+  bytes: number;
+}
+
+export interface BytesHeld {
+  /** Undefined: they are there now. The caller takes no more than `eachMax` in all. */
+  take(bytes: number): Promise<void> | undefined;
+  /** Gives back all of them; once. */
+  end(): void;
+}

@@ -1,0 +1,151 @@
+/** What the agent asks of its API server at most: requests a second, requests at once, and bytes of these in memory; and how long requests wait for each. */
+import type { Clock } from '../../../core/runtime/clock.ts';
+import { TokenBucket } from '../../../core/runtime/token-bucket.ts';
+import { shownBytes } from '../../limits/byte-quantity.ts';
+import type { LimitUse } from '../../limits/limit-use.ts';
+import { ByteBudget, type BytesHeld } from './byte-budget.ts';
+import type { ClientLimits } from './client-limits.ts';
+
+const field = 'cluster.kubernetes.limits';
+const bearable = 'raise it if the API server can bear more, or place less here';
+
+export class RequestBounds {
+  readonly #clock: Clock;
+  readonly #limits: ClientLimits;
+  readonly #bucket: TokenBucket;
+  readonly #bytes: ByteBudget;
+  readonly #waiting: (() => void)[] = [];
+  readonly #rate: Waits;
+  readonly #slots: Waits;
+  readonly #room: Waits;
+  /** When requests were let through lately. */
+  readonly #begun: number[] = [];
+  #inFlight = 0;
+
+  constructor(limits: ClientLimits, clock: Clock) {
+    this.#clock = clock;
+    this.#limits = limits;
+    this.#bucket = new TokenBucket(limits.requestsPerSecond, 1_000 / limits.requestsPerSecond, clock.monotonicMs());
+    this.#bytes = new ByteBudget(limits.inFlightBytes);
+    this.#rate = new Waits(clock);
+    this.#slots = new Waits(clock);
+    this.#room = new Waits(clock);
+  }
+
+  /** What one request and its answer may have together. */
+  get bytesMax(): number {
+    return this.#bytes.eachMax;
+  }
+
+  /** Resolves when the request may be sent; with the function that says that it is over. */
+  async slot(): Promise<() => void> {
+    if (this.#inFlight >= this.#limits.inFlight)
+      await this.#slots.of(new Promise<void>((resolve) => this.#waiting.push(resolve)));
+    else this.#inFlight++;
+    // A slot is handed on, not given back, while others wait for one.
+    const release = () => {
+      const next = this.#waiting.shift();
+      if (next) next();
+      else this.#inFlight--;
+    };
+    try {
+      await this.permit();
+    } catch (error) {
+      release();
+      throw error;
+    }
+    return release;
+  }
+
+  /** Of the rate alone, for what lasts. */
+  async permit(): Promise<void> {
+    const ms = this.#bucket.take(this.#clock.monotonicMs());
+    if (ms > 0) await this.#rate.of(this.#permitLater(ms));
+    this.#begun.push(this.#clock.monotonicMs());
+    this.#forgetBegun();
+  }
+
+  bytes(): BytesHeld {
+    const held = this.#bytes.hold();
+    return {
+      take: (bytes) => {
+        const taken = held.take(bytes);
+        return taken && this.#room.of(taken);
+      },
+      end: () => held.end(),
+    };
+  }
+
+  uses(): readonly LimitUse[] {
+    const { requestsPerSecond, inFlight, inFlightBytes } = this.#limits;
+    this.#forgetBegun();
+    return [
+      {
+        field: `${field}.requestsPerSecond`,
+        reason: 'RequestRate',
+        max: requestsPerSecond,
+        shown: String(requestsPerSecond),
+        used: this.#begun.length,
+        waitedMs: this.#rate.totalMs(),
+        remedy: bearable,
+      },
+      {
+        field: `${field}.inFlight`,
+        reason: 'RequestsInFlight',
+        max: inFlight,
+        shown: String(inFlight),
+        used: this.#inFlight,
+        waitedMs: this.#slots.totalMs(),
+        remedy: bearable,
+      },
+      {
+        field: `${field}.inFlightBytes`,
+        reason: 'BytesInFlight',
+        max: inFlightBytes,
+        shown: shownBytes(inFlightBytes),
+        used: this.#bytes.used,
+        waitedMs: this.#room.totalMs(),
+        remedy: 'raise it if this machine has the memory: each byte of it takes some five while it is read',
+      },
+    ];
+  }
+
+  async #permitLater(firstMs: number): Promise<void> {
+    for (let ms = firstMs; ms > 0; ms = this.#bucket.take(this.#clock.monotonicMs())) {
+      await new Promise<void>((resolve) => this.#clock.after(ms, resolve));
+    }
+  }
+
+  /** Those of the last second are counted; the rate bounds how many these are. */
+  #forgetBegun(): void {
+    const sinceMs = this.#clock.monotonicMs() - 1_000;
+    while ((this.#begun[0] ?? Number.POSITIVE_INFINITY) < sinceMs) this.#begun.shift();
+  }
+}
+
+/** How long all that waited for something has waited, together. */
+class Waits {
+  readonly #clock: Clock;
+  #overMs = 0;
+  #waiting = 0;
+  /** Of those that wait now: the sum of the times at which each began. */
+  #sumOfBegun = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  async of(wait: Promise<void>): Promise<void> {
+    const begunMs = this.#clock.monotonicMs();
+    this.#waiting++;
+    this.#sumOfBegun += begunMs;
+    await wait;
+    this.#waiting--;
+    this.#sumOfBegun -= begunMs;
+    this.#overMs += this.#clock.monotonicMs() - begunMs;
+  }
+
+  totalMs(): number {
+    return this.#overMs + this.#waiting * this.#clock.monotonicMs() - this.#sumOfBegun;
+  }
+}

@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
+import type { LimitUse } from '../../../../edge-agent/limits/limit-use.ts';
+import { OwnLimits } from '../../../../edge-agent/limits/own-limits.ts';
+
+const rate: LimitUse = {
+  field: 'cluster.kubernetes.limits.requestsPerSecond',
+  reason: 'RequestRate',
+  max: 4,
+  used: 0,
+  shown: '4',
+  waitedMs: 0,
+  remedy: 'raise it',
+};
+const memory: LimitUse = {
+  field: 'limits.memory',
+  reason: 'Memory',
+  max: 100,
+  used: 10,
+  shown: '100',
+  remedy: 'place less here',
+};
+
+function watched() {
+  const clock = new VirtualClock();
+  const uses = { rate: 0, memory: 10 };
+  let waitedMs = 0;
+  let told = 0;
+  const limits = new OwnLimits({
+    clock,
+    logger: silentLogger,
+    uses: () => {
+      waitedMs += uses.rate;
+      return [
+        { ...rate, waitedMs },
+        { ...memory, used: uses.memory },
+      ];
+    },
+    changed: () => told++,
+  });
+  limits.start();
+  return { clock, uses, limits, told: () => told };
+}
+
+test('says a limit that requests wait for all the time, once, and once that it is over', () => {
+  const { clock, uses, limits, told } = watched();
+  uses.rate = 25_000;
+  clock.advance(20_000);
+  expect(limits.said).toBeUndefined();
+  clock.advance(10_000);
+  expect(limits.said).toEqual({
+    reason: 'RequestRate',
+    message: 'cluster.kubernetes.limits.requestsPerSecond is 4, and requests wait for it all the time: raise it',
+  });
+  clock.advance(600_000);
+  expect(told()).toBe(1);
+  uses.rate = 9_999;
+  clock.advance(50_000);
+  expect(limits.said).toBeDefined();
+  clock.advance(10_000);
+  expect(limits.said).toBeUndefined();
+  expect(told()).toBe(2);
+});
+
+test('a burst is no news, nor is one that comes again and again with rests between', () => {
+  const { clock, uses, limits, told } = watched();
+  for (let i = 0; i < 10; i++) {
+    uses.rate = 60_000;
+    clock.advance(20_000);
+    uses.rate = 0;
+    clock.advance(10_000);
+  }
+  expect(limits.said).toBeUndefined();
+  expect(told()).toBe(0);
+});
+
+test('memory is reached before it is all, and several are said together', () => {
+  const { clock, uses, limits } = watched();
+  uses.memory = 89;
+  clock.advance(60_000);
+  expect(limits.said).toBeUndefined();
+  uses.memory = 90;
+  uses.rate = 10_000;
+  clock.advance(30_000);
+  expect(limits.said?.reason).toBe('RequestRate');
+  expect(limits.said?.message).toMatch(
+    /requestsPerSecond is 4, .*; limits\.memory is 100, and nearly all of it is in use: place less here$/,
+  );
+  uses.rate = 0;
+  clock.advance(60_000);
+  expect(limits.said?.reason).toBe('Memory');
+});
+
+test('after its end it looks no more', () => {
+  const { clock, uses, limits, told } = watched();
+  limits.stop();
+  uses.memory = 100;
+  clock.advance(60_000);
+  expect(told()).toBe(0);
+});
