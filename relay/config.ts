@@ -1,5 +1,6 @@
 /** The configuration of a relay or the center: one YAML file, checked whole before anything starts. */
 import * as z from 'zod';
+import { issuedSchema } from '../core/identity/certificate-life.ts';
 import { replicasMax } from '../core/identity/replica.ts';
 import { limitsSchema } from '../core/wire/deletion-guard.ts';
 import { linkOptionsSchema } from '../core/wire/dialer/link-options.ts';
@@ -39,7 +40,7 @@ export const nodeConfigSchema = z.strictObject({
     cert: z.string(),
     key: z.string(),
     /** What it signs the certificates of its agents with; absent: it gives none. */
-    issuer: z.strictObject({ cert: z.string(), key: z.string() }).optional(),
+    issuer: issuedSchema.extend({ cert: z.string(), key: z.string() }).optional(),
   }),
   api: z.strictObject({ host: z.string().default('127.0.0.1'), port: z.number().int().min(0).max(65_535).default(0) }),
   mesh: z.strictObject({

@@ -66,6 +66,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
       issuer: () => ({ certPem: pem(issuer.cert).toString(), keyPem: pem(issuer.key).toString() }),
       clock: systemClock,
       random: systemRandom,
+      lifeMs: issuer.certificateSeconds && issuer.certificateSeconds * 1_000,
     });
   const node = new Node(config, {
     store,

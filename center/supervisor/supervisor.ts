@@ -161,7 +161,7 @@ export class Supervisor {
     if (node.role === 'agent') return { ...common, cluster: this.#cluster(node) };
     return {
       ...common,
-      pki: { ...common.pki, issuer: pki.issuerFiles(node.id) },
+      pki: { ...common.pki, issuer: { ...pki.issuerFiles(node.id), ...node.issuer } },
       mesh: { host: own.host, port: own.mesh, terminatedTls: node.listen?.terminatedTls ?? false },
       ...(node.replicas > 1 ? { replica: node.replica, replicas: node.replicas } : {}),
       labels: node.labels,

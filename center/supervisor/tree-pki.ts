@@ -10,6 +10,7 @@ import {
   issueUser,
   type KeyAndCertificate,
 } from '../../core/identity/authority.ts';
+import { lifeOf } from '../../core/identity/certificate-life.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
@@ -17,8 +18,6 @@ import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { fileName, type PlannedNode } from '../topology/plan.ts';
 import type { DataDirectory } from './data-directory.ts';
 import type { TreePki } from './supervisor.ts';
-
-const renewAfter = 2 / 3;
 
 export async function ensureTreePki(
   data: DataDirectory,
@@ -98,8 +97,5 @@ async function ensure(base: string, clock: Clock, make: () => Promise<KeyAndCert
 }
 
 function isYoung(certPem: string, clock: Clock): boolean {
-  const certificate = new X509Certificate(certPem);
-  const fromMs = Date.parse(certificate.validFrom);
-  const toMs = Date.parse(certificate.validTo);
-  return clock.wallMs() < fromMs + (toMs - fromMs) * renewAfter;
+  return clock.wallMs() < lifeOf(new X509Certificate(certPem)).renewAtMs;
 }

@@ -1,6 +1,7 @@
 /** From the text of a topology file to a Topology, or to all its problems with their lines. */
 import { isMap, isNode, isPair, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import * as z from 'zod';
+import { issuedSchema } from '../../core/identity/certificate-life.ts';
 import { replicasMax } from '../../core/identity/replica.ts';
 import { suggest } from '../../core/runtime/suggest.ts';
 import { limitsSchema } from '../../core/wire/deletion-guard.ts';
@@ -45,6 +46,7 @@ const relay = z.strictObject({
     .describe('Processes that share this path, each a whole copy; when one ends, its children go on with another.'),
   link: link.optional(),
   listen: listen.optional(),
+  issuer: issuedSchema.optional(),
   limits: limitsSchema.optional(),
 });
 const cluster = z.strictObject({
@@ -86,6 +88,7 @@ export const topologySchema = z.strictObject({
         labels: strings.default({}),
         spaces: z.array(space).default([]),
         listen: listen.optional(),
+        issuer: issuedSchema.optional(),
         limits: limitsSchema.optional(),
       })
       .default({ labels: {}, spaces: [] }),

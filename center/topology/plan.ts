@@ -1,4 +1,5 @@
 /** A topology as the list of its nodes, each with what its configuration needs, parents before children. */
+import type { Issued } from '../../core/identity/certificate-life.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Limits } from '../../core/wire/deletion-guard.ts';
@@ -32,6 +33,8 @@ export interface PlannedNode {
   /** The clusters right below this node. */
   readonly inventory: readonly TopologyCluster[];
   readonly listen?: Listen | undefined;
+  /** What agents right below it get. */
+  readonly issuer?: Issued | undefined;
   /** To the parent. */
   readonly link?: TopologyLink | undefined;
   readonly limits?: Limits | undefined;
@@ -50,8 +53,8 @@ export function planOf(topology: Topology): PlannedNode[] {
   const sibling = (relay: TopologyRelay, replica: number): PlannedNode => {
     const path = childPath(relay.parent, relay.name);
     const id = withReplica(path, replica);
-    const { parent, labels, spaces, replicas, listen, link } = relay;
-    const given = { parent, labels, spaces, replicas, listen, link };
+    const { parent, labels, spaces, replicas, listen, issuer, link } = relay;
+    const given = { parent, labels, spaces, replicas, listen, issuer, link };
     const [relaysHere, inventory] = [relaysBelow(path), below(path)];
     return {
       ...given,
@@ -78,6 +81,7 @@ export function planOf(topology: Topology): PlannedNode[] {
       relays: relaysBelow(''),
       inventory: below(''),
       listen: center.listen,
+      issuer: center.issuer,
       limits: center.limits,
     },
     ...relays

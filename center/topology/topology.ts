@@ -1,4 +1,5 @@
 /** The topology file: what it may say, and what a person who wrote it wrong is told. Nothing starts from a file with a problem. */
+import type { Issued } from '../../core/identity/certificate-life.ts';
 import { checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
 import type { Limits } from '../../core/wire/deletion-guard.ts';
 import type { LinkOptions } from '../../core/wire/dialer/link-options.ts';
@@ -14,6 +15,7 @@ export interface TopologyCenter {
   readonly labels: Record<string, string>;
   readonly spaces: readonly TopologySpace[];
   readonly listen?: Listen | undefined;
+  readonly issuer?: Issued | undefined;
   readonly limits?: Limits | undefined;
 }
 
@@ -46,6 +48,7 @@ export interface TopologyRelay {
   /** Processes with this path: each a whole copy, a child is attached to one of them. */
   readonly replicas: number;
   readonly listen?: Listen | undefined;
+  readonly issuer?: Issued | undefined;
   readonly limits?: Limits | undefined;
 }
 

@@ -11,6 +11,7 @@ import { BanyanError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
 import { hex } from '../store/bytes.ts';
 import type { PeerIdentity } from '../wire/link.ts';
+import { leafMs, validityFrom } from './certificate-life.ts';
 import type { JudgedRequest } from './certificate-request.ts';
 import { issuerUnit } from './issuer-name.ts';
 import { spiffeId } from './peer-identity.ts';
@@ -18,15 +19,10 @@ import { spiffeId } from './peer-identity.ts';
 x509.cryptoProvider.set(webcrypto as Crypto);
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
-const dayMs = 86_400_000;
 /** The authority outlives every node; renewing it means trusting a new one everywhere. */
-const authorityDays = 3650;
-/** A local tree has nobody who renews while it runs: `banyan up` issues anew when two thirds have passed. */
-export const leafDays = 397;
+const authorityMs = 3650 * 86_400_000;
 /** What an issuer signs ends with it, so it lives twice as long: what it signs as it is made anew still has two thirds of a leaf's life. */
-const issuerDays = 2 * leafDays;
-/** Clocks of other machines may be behind. */
-const backdateMs = 3_600_000;
+const issuerMs = 2 * leafMs;
 
 export interface KeyAndCertificate {
   readonly certPem: string;
@@ -46,7 +42,7 @@ export async function createAuthority(tree: string, { clock, random }: Issuing):
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serial(random),
     name: distinguishedName(`banyan ${tree}`),
-    ...validity(clock, authorityDays),
+    ...validityFrom(clock.wallMs(), authorityMs),
     signingAlgorithm: algorithm,
     keys,
     extensions: [
@@ -72,7 +68,7 @@ export async function createIssuer(
     {
       subject: new x509.Name([{ OU: [{ utf8String: issuerUnit }] }, { CN: [{ utf8String: name }] }]),
       publicKey: keys.publicKey,
-      days: issuerDays,
+      lifeMs: issuerMs,
       extensions: [
         new x509.BasicConstraintsExtension(true, 0, true),
         new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
@@ -110,6 +106,7 @@ export async function issueAgent(
   issuer: KeyAndCertificate,
   { path, id, publicKey }: JudgedRequest,
   issuing: Issuing,
+  lifeMs = leafMs,
 ): Promise<string> {
   const { notAfter } = new x509.X509Certificate(issuer.certPem);
   if (notAfter.getTime() <= issuing.clock.wallMs()) {
@@ -118,7 +115,7 @@ export async function issueAgent(
   }
   const names = new x509.SubjectAlternativeNameExtension([{ type: 'url', value: id }]);
   const extensions = leafExtensions([x509.ExtendedKeyUsage.clientAuth], [names]);
-  const leaf = { subject: distinguishedName(path), publicKey, days: leafDays, extensions };
+  const leaf = { subject: distinguishedName(path), publicKey, lifeMs, extensions };
   return `${await sign(issuer, leaf, issuing)}\n${issuer.certPem.trim()}\n`;
 }
 
@@ -140,7 +137,7 @@ async function issue(
   issuing: Issuing,
 ): Promise<KeyAndCertificate> {
   const keys = await generateKeys();
-  const leaf = { subject, publicKey: keys.publicKey, days: leafDays, extensions: leafExtensions(usages, extensions) };
+  const leaf = { subject, publicKey: keys.publicKey, lifeMs: leafMs, extensions: leafExtensions(usages, extensions) };
   return { certPem: await sign(authority, leaf, issuing), keyPem: await exportKey(keys.privateKey) };
 }
 
@@ -156,18 +153,18 @@ function leafExtensions(usages: readonly string[], extensions: readonly x509.Ext
 interface ToSign {
   readonly subject: x509.Name;
   readonly publicKey: x509.PublicKeyType;
-  readonly days: number;
+  readonly lifeMs: number;
   readonly extensions: readonly x509.Extension[];
 }
 
 /** It ends with the authority's at the latest. */
 async function sign(
   authority: KeyAndCertificate,
-  { subject, publicKey, days, extensions }: ToSign,
+  { subject, publicKey, lifeMs, extensions }: ToSign,
   { clock, random }: Issuing,
 ): Promise<string> {
   const issuer = new x509.X509Certificate(authority.certPem);
-  const { notBefore, notAfter } = validity(clock, days);
+  const { notBefore, notAfter } = validityFrom(clock.wallMs(), lifeMs);
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serial(random),
     subject,
@@ -207,9 +204,4 @@ function serial(random: Random): string {
   const bytes = random.bytes(16);
   bytes[0] = (bytes[0]! & 0x7f) | 0x01;
   return hex(bytes);
-}
-
-function validity(clock: Clock, days: number): { notBefore: Date; notAfter: Date } {
-  const nowMs = clock.wallMs();
-  return { notBefore: new Date(nowMs - backdateMs), notAfter: new Date(nowMs + days * dayMs) };
 }

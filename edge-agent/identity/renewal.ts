@@ -3,6 +3,7 @@
  * connections use it. Who shares the store finds there what another one has renewed.
  */
 import { X509Certificate } from 'node:crypto';
+import { type Life, lifeOf } from '../../core/identity/certificate-life.ts';
 import { describeError } from '../../core/runtime/errors.ts';
 import type { JoinAnswer } from '../../core/wire/join/join-words.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
@@ -14,10 +15,11 @@ export interface RenewalPorts extends Pick<JoiningPorts, 'path' | 'store' | 'clo
   readonly renewals: readonly ((credentials: NodeCredentials, request: string) => Promise<JoinAnswer>)[];
 }
 
-const renewAfter = 2 / 3;
-/** How often it is looked at: a third of a life is four months, and agents that were started together do not come together. */
+/** How often it is looked at, at the least: wall time may be set, and agents that were started together do not come together. */
 const lookMinMs = 3_600_000;
 const lookMaxMs = 2 * lookMinMs;
+/** Of a short life, the part that passes between two looks when it is time: ten and more in the third that is left. */
+const tryPart = 1 / 30;
 
 export class RenewedIdentity {
   readonly #ports: RenewalPorts;
@@ -38,8 +40,7 @@ export class RenewedIdentity {
   /** For as long as the process lasts. */
   start(): void {
     const { clock, random } = this.#ports;
-    const inMs = lookMinMs + random.fraction() * (lookMaxMs - lookMinMs);
-    clock.after(inMs, () => {
+    clock.after(nextLookMs(lifeOfIdentity(this.#identity), clock.wallMs(), random.fraction()), () => {
       void this.look().finally(() => this.start());
     });
   }
@@ -47,10 +48,10 @@ export class RenewedIdentity {
   /** Renews it if it is time. What fails is said, and tried again with the next look. */
   async look(): Promise<void> {
     const { store, log, clock } = this.#ports;
-    if (clock.wallMs() < renewAtMs(this.#identity)) return;
+    if (clock.wallMs() < lifeOfIdentity(this.#identity).renewAtMs) return;
     try {
       const shared = whole(await store.read(), this.#ports);
-      if (shared && clock.wallMs() < renewAtMs(shared)) return this.#use(shared);
+      if (shared && clock.wallMs() < lifeOfIdentity(shared).renewAtMs) return this.#use(shared);
       this.#use(await this.#renewed());
     } catch (error) {
       const { validTo } = new X509Certificate(this.#identity.certPem);
@@ -83,8 +84,13 @@ export class RenewedIdentity {
   }
 }
 
-function renewAtMs({ certPem }: Identity): number {
-  const { validFrom, validTo } = new X509Certificate(certPem);
-  const [fromMs, toMs] = [Date.parse(validFrom), Date.parse(validTo)];
-  return fromMs + (toMs - fromMs) * renewAfter;
+function lifeOfIdentity({ certPem }: Identity): Life {
+  return lifeOf(new X509Certificate(certPem));
+}
+
+/** How long to wait. `chance`: in [0, 1). */
+export function nextLookMs({ renewAtMs, lengthMs }: Life, nowMs: number, chance: number): number {
+  const atLeastMs = lookMinMs + chance * (lookMaxMs - lookMinMs);
+  const tryMs = lengthMs * tryPart * (0.5 + chance / 2);
+  return Math.min(atLeastMs, Math.max(0, renewAtMs - nowMs) + tryMs);
 }

@@ -27,10 +27,12 @@ export interface SignerPorts {
   issuer(): { readonly certPem: string; readonly keyPem: string };
   readonly clock: Clock;
   readonly random: Random;
+  /** Of what it signs; a leaf's if left out. */
+  readonly lifeMs?: number | undefined;
 }
 
 /** Throws Invalid for an issuer that is not this node's. */
-export function issuerSigner(path: string, { authority, issuer: read, ...issuing }: SignerPorts): Signer {
+export function issuerSigner(path: string, { authority, issuer: read, lifeMs, ...issuing }: SignerPorts): Signer {
   const treeOf = ({ certPem }: { readonly certPem: string }) => {
     const { subject } = new X509Certificate(certPem);
     const issuer = issuerIn({ subject });
@@ -49,7 +51,7 @@ export function issuerSigner(path: string, { authority, issuer: read, ...issuing
         key: judged.key,
         async sign() {
           const { issueAgent } = await import('../../core/identity/authority.ts');
-          return issueAgent(issuer, judged, issuing);
+          return issueAgent(issuer, judged, issuing, lifeMs);
         },
       };
     },

@@ -37,3 +37,25 @@ describe('the limits of a topology', () => {
     ]);
   });
 });
+
+describe('how long certificates last that agents get', () => {
+  const issuer = (text: string) => topology('{}').replace('limits: {} }', `issuer: ${text} }`);
+
+  it('is said for each relay', () => {
+    const parsed = parseTopology(issuer('{ certificateSeconds: 86400 }'));
+    if (!('topology' in parsed)) throw new Error(JSON.stringify(parsed.problems));
+    expect(planOf(parsed.topology).map(({ path, issuer }) => [path, issuer?.certificateSeconds])).toEqual([
+      ['', undefined],
+      ['eu', 86_400],
+      ['eu:till', undefined],
+      ['hq', undefined],
+    ]);
+  });
+
+  it('is refused at its field where it is too short', () => {
+    const parsed = parseTopology(issuer('{ certificateSeconds: 59 }'));
+    expect('problems' in parsed && parsed.problems.map(({ field }) => field)).toEqual([
+      'spec.relays[0].issuer.certificateSeconds',
+    ]);
+  });
+});

@@ -5,7 +5,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createIssuer, issueAgent, type KeyAndCertificate, leafDays } from '../../../../core/identity/authority.ts';
+import { createIssuer, issueAgent, type KeyAndCertificate } from '../../../../core/identity/authority.ts';
+import { leafDays, lifeOf } from '../../../../core/identity/certificate-life.ts';
 import { judgeRequest } from '../../../../core/identity/certificate-request.ts';
 import { newJoinToken, writeJoinToken } from '../../../../core/identity/join-token.ts';
 import { type Clock, VirtualClock } from '../../../../core/runtime/clock.ts';
@@ -17,7 +18,7 @@ import { currentOf } from '../../../../core/wire/node-credentials.ts';
 import { fileStore } from '../../../../edge-agent/identity/file-store.ts';
 import type { IdentityStore } from '../../../../edge-agent/identity/identity-store.ts';
 import { type JoiningPorts, joinedIdentity } from '../../../../edge-agent/identity/joining.ts';
-import { RenewedIdentity } from '../../../../edge-agent/identity/renewal.ts';
+import { nextLookMs, RenewedIdentity } from '../../../../edge-agent/identity/renewal.ts';
 import { TestTree } from '../../../support/test-tree.ts';
 
 const path = 'eu:kid';
@@ -57,9 +58,9 @@ const log: Logger = {
   warn: (fields: object) => void warned.push((fields as { reason: string }).reason),
 };
 
-const sign = async (of: string, request: string, at: Clock = clock) => {
+const sign = async (of: string, request: string, at: Clock = clock, lifeMs?: number) => {
   const judged = await judgeRequest(request, of, `spiffe://shop/node/agent/${of.replaceAll(':', '/')}`);
-  const certificate = await issueAgent(issuer, judged, { clock: at, random: systemRandom });
+  const certificate = await issueAgent(issuer, judged, { clock: at, random: systemRandom }, lifeMs);
   return { authority: tree.authority.certPem, certificate };
 };
 const answering = async (_pin: string, request: JoinRequest) => {
@@ -252,6 +253,39 @@ describe('the identity of an agent that runs', () => {
     expect(renewals).toHaveLength(2);
     expect(warned).toEqual(['there is no SyncTarget', 'there is no SyncTarget']);
     expect(currentOf(renewed.credentials).certPem.toString()).toBe(identity.certPem);
+  });
+
+  it.each([
+    ['of a year, young', 397 * dayMs, 0, 0, 3_600_000],
+    ['of a year, young, and another agent', 397 * dayMs, 0, 1, 7_200_000],
+    ['of a year, half an hour before its time', 397 * dayMs, (397 * dayMs * 2) / 3 - 1_800_000, 0, 3_600_000],
+    ['of a year, overdue', 397 * dayMs, 396 * dayMs, 0.5, 5_400_000],
+    ['of a minute, young', 60_000, 10_000, 0, 30_000 + 1_000],
+    ['of a minute, young, and another agent', 60_000, 10_000, 1, 30_000 + 2_000],
+    ['of a minute, overdue', 60_000, 50_000, 0, 1_000],
+    ['of a minute, ended', 60_000, 90_000, 1, 2_000],
+  ])('%s, is looked at again so soon', (_what, lengthMs, ageMs, chance, inMs) => {
+    const life = { renewAtMs: (lengthMs * 2) / 3, endsAtMs: lengthMs, lengthMs };
+    expect(nextLookMs(life, ageMs, chance)).toBeCloseTo(inMs);
+  });
+
+  it('of a short life is looked at when its time has come, and again soon where it was not renewed', async () => {
+    const lifeMs = 60_000;
+    const identity = await joinedIdentity(ports(async (_pin, { request }) => sign(path, request, clock, lifeMs)));
+    const away = async () => {
+      throw new BanyanError('Unavailable', 'away');
+    };
+    const renewed = new RenewedIdentity({ ...ports(), renewals: [away] }, identity);
+    const after = vi.spyOn(clock, 'after');
+    const delayMs = () => after.mock.calls.at(-1)![0];
+    const { renewAtMs } = lifeOf(new X509Certificate(identity.certPem));
+    renewed.start();
+    const [first, atMs] = [delayMs(), clock.wallMs()];
+    expect(first > renewAtMs - atMs && first < renewAtMs - atMs + lifeMs / 10).toBe(true);
+    clock.advance(first);
+    await vi.waitFor(() => expect(after).toHaveBeenCalledTimes(2));
+    expect(warned).toEqual(['away']);
+    expect(delayMs()).toBeLessThan(lifeMs / 10);
   });
 
   it('is looked at every one to two hours', async () => {

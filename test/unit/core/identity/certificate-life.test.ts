@@ -1,0 +1,43 @@
+import { X509Certificate } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { createIssuer, issueAgent } from '../../../../core/identity/authority.ts';
+import { issuedSchema, leafDays, lifeOf, validityFrom } from '../../../../core/identity/certificate-life.ts';
+import { judgeRequest, newKey, requestFor } from '../../../../core/identity/certificate-request.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { systemRandom } from '../../../../core/runtime/random.ts';
+import { TestTree } from '../../../support/test-tree.ts';
+
+const hourMs = 3_600_000;
+
+describe('the life of a certificate', () => {
+  it('begins an hour before it is issued, for clocks that are behind, or a tenth of a short life', () => {
+    const from = (lifeMs: number) => {
+      const { notBefore, notAfter } = validityFrom(1_000_000_000, lifeMs);
+      return [1_000_000_000 - notBefore.getTime(), notAfter.getTime() - 1_000_000_000];
+    };
+    expect(from(leafDays * 24 * hourMs)).toEqual([hourMs, leafDays * 24 * hourMs]);
+    expect(from(60_000)).toEqual([6_000, 60_000]);
+  });
+
+  it('is what the relay says, and its renewal falls into it', async () => {
+    const clock = new VirtualClock(Math.floor(Date.now() / 1_000) * 1_000);
+    const tree = await TestTree.create('shop');
+    const ports = { clock, random: systemRandom };
+    const issuer = await createIssuer(tree.authority, { tree: 'shop', path: 'eu' }, ports);
+    const judged = await judgeRequest(
+      await requestFor('eu:kid', newKey()),
+      'eu:kid',
+      'spiffe://shop/node/agent/eu/kid',
+    );
+    const life = lifeOf(new X509Certificate(await issueAgent(issuer, judged, ports, 60_000)));
+    expect(life).toEqual({
+      lengthMs: 66_000,
+      endsAtMs: clock.wallMs() + 60_000,
+      renewAtMs: clock.wallMs() - 6_000 + 44_000,
+    });
+  });
+
+  it.each([59, 397 * 86_400 + 1, 60.5, '1h'])('is not to be %s seconds', (certificateSeconds) => {
+    expect(issuedSchema.safeParse({ certificateSeconds }).success).toBe(false);
+  });
+});
