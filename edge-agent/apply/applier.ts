@@ -9,10 +9,10 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
-import { TokenBucket } from '../../core/runtime/token-bucket.ts';
 import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
+import { Corrections } from './corrections.ts';
 import { decide, decideRemoval, isApplied, type Wanted } from './decide.ts';
 import { isAboutImmutable, ObjectWriter } from './object-writer.ts';
 import { definitionKeyOf, isContainer, isDefinition, isNamespace, namespaceKeyOf, phaseOf } from './order.ts';
@@ -63,10 +63,6 @@ export interface ApplierEvents {
 
 /** Requests to the cluster at once: enough to hide its latency, few enough for a small machine's API server. */
 const concurrency = 8;
-/** Times that an object is put back at once after someone has changed it … */
-const correctionsBurst = 5;
-/** … and how often it is put back while someone goes on changing it: a fight that neither wins must not load the cluster. */
-const correctionIntervalMs = 10_000;
 
 export class Applier {
   readonly #ports: ApplierPorts;
@@ -78,13 +74,14 @@ export class Applier {
   readonly #blocked = new Map<string, Set<string>>();
   /** Keys whose kind the cluster does not serve. */
   readonly #unserved = new Set<string>();
-  readonly #corrections = new Map<string, TokenBucket>();
+  readonly #corrections: Corrections;
 
   constructor(ports: ApplierPorts, events: ApplierEvents) {
     this.#ports = ports;
     this.#events = events;
     this.#writer = new ObjectWriter(ports, events);
     const { clock, random } = ports;
+    this.#corrections = new Corrections(clock);
     const priority = (key: string) => (ports.desired.deliveries(key).length > 0 ? phaseOf(key) : -phaseOf(key));
     this.#queue = new WorkQueue({
       clock,
@@ -123,11 +120,7 @@ export class Applier {
 
   /** The object on the cluster is not what was applied: it is put back, at a bounded rate. */
   drifted(key: string): void {
-    const nowMs = this.#ports.clock.monotonicMs();
-    for (const [other, bucket] of this.#corrections) if (bucket.isIdle(nowMs)) this.#corrections.delete(other);
-    const bucket = this.#corrections.get(key) ?? new TokenBucket(correctionsBurst, correctionIntervalMs, nowMs);
-    this.#corrections.set(key, bucket);
-    const delayMs = bucket.take(nowMs);
+    const delayMs = this.#corrections.delayMs(key);
     if (delayMs === 0) this.#queue.add(key);
     else this.#queue.addAfter(key, delayMs);
   }
