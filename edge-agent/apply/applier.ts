@@ -334,14 +334,14 @@ export class Applier {
   // ------------------------------------------------------------------------------------------------------ remove
 
   async #remove(key: string): Promise<'done' | 'retry'> {
-    const { cluster, records } = this.#ports;
+    const { path, cluster, records } = this.#ports;
     this.#progress.delete(key);
     this.#unserved.delete(key);
     const record = records.get(key);
     if (!record) return 'done';
     if (isNamespace(key) && this.#holdsOwned(parseKey(key).name)) return 'done';
     const live = await cluster.get(parseKey(key));
-    const decision = decideRemoval(record, live, isContainer(key));
+    const decision = decideRemoval(record, live, { agent: path, isContainer: isContainer(key) });
     if (decision.do === 'wait') return 'retry';
     if (decision.do === 'remove') {
       await cluster.remove(parseKey(key), record.deletion ?? 'Background', decision.uid);

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { terminating, terminatingWords } from '../../core/object/terminating.ts';
 import type { AdoptRule, ApplyRules } from '../../core/wire/apply-rules.ts';
 import { withoutFields } from './ignored-fields.ts';
-import { foreignOwner, isMarked, marked } from './mark.ts';
+import { foreignOwner, isMarked, marked, signatureOf } from './mark.ts';
 import type { OwnerRecord } from './owner-records.ts';
 import { fingerprint } from './projection.ts';
 
@@ -73,15 +73,22 @@ export type Removal =
   | { readonly do: 'release' }
   | { readonly do: 'wait' };
 
+export interface RemovedFrom {
+  /** The path of this one. */
+  readonly agent: string;
+  readonly isContainer: boolean;
+}
+
 /**
  * What to do about an object that is wanted no more. It goes only by record and by mark; one that takes others' objects
  * with it when it goes (a container: a Namespace, a CustomResourceDefinition) only if it came with us, and not if what depends on
- * a removed object is to stay.
+ * a removed object is to stay. Where the cluster has accepted nothing by this record, the mark may be of another agent that was first: it has to be this one's.
  */
-export function decideRemoval(record: OwnerRecord, live: KubeObject | undefined, container: boolean): Removal {
+export function decideRemoval(record: OwnerRecord, live: KubeObject | undefined, of: RemovedFrom): Removal {
   if (!live) return { do: 'forget' };
   const uid = live.metadata.uid ?? '';
-  if (!isMarked(live) || (record.uid !== '' && record.uid !== uid)) return { do: 'forget' };
-  if (container && (!record.created || record.deletion === 'Orphan')) return { do: 'release' };
+  const isOurs = record.uid === '' ? signatureOf(live)?.agent === of.agent : record.uid === uid;
+  if (!isMarked(live) || !isOurs) return { do: 'forget' };
+  if (of.isContainer && (!record.created || record.deletion === 'Orphan')) return { do: 'release' };
   return live.metadata.deletionTimestamp === undefined ? { do: 'remove', uid } : { do: 'wait' };
 }

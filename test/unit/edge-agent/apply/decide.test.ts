@@ -3,7 +3,7 @@ import type { KubeObject, ObjectMeta } from '../../../../core/object/meta.ts';
 import { type AdoptRule, type DriftMode, defaultRules } from '../../../../core/wire/apply-rules.ts';
 import { decide, decideRemoval, type Wanted } from '../../../../edge-agent/apply/decide.ts';
 import { withoutFields } from '../../../../edge-agent/apply/ignored-fields.ts';
-import { marked } from '../../../../edge-agent/apply/mark.ts';
+import { marked, signed } from '../../../../edge-agent/apply/mark.ts';
 import type { OwnerRecord } from '../../../../edge-agent/apply/owner-records.ts';
 import { fingerprint } from '../../../../edge-agent/apply/projection.ts';
 
@@ -94,19 +94,33 @@ describe('what to do about an object that is wanted', () => {
 });
 
 describe('what to do about an object that is wanted no more', () => {
+  const plain = { agent: 'eu:shop', isContainer: false };
+  const signedBy = (agent: string): KubeObject => {
+    const { metadata, ...rest } = signed(ours, agent, false);
+    return { ...rest, metadata: { ...metadata, managedFields: [{ manager: 'banyan', operation: 'Apply' }] } };
+  };
+
   it('is to remove it by its uid when record and mark agree', () => {
-    expect(decideRemoval(record, ours, false)).toEqual({ do: 'remove', uid: 'u1' });
-    expect(decideRemoval({ ...record, uid: '' }, ours, false)).toEqual({ do: 'remove', uid: 'u1' });
+    expect(decideRemoval(record, ours, plain)).toEqual({ do: 'remove', uid: 'u1' });
+  });
+
+  it("is to remove it by this agent's signature where the cluster has not answered, and to leave that of another agent", () => {
+    const unanswered = { ...record, uid: '' };
+    expect(decideRemoval(unanswered, signedBy('eu:shop'), plain)).toEqual({ do: 'remove', uid: 'u1' });
+    expect(decideRemoval(unanswered, signedBy('us:shop'), plain)).toEqual({ do: 'forget' });
+    expect(decideRemoval(unanswered, ours, plain)).toEqual({ do: 'forget' });
   });
 
   it('is only to forget it when it is gone, was replaced, or has lost the mark', () => {
-    expect(decideRemoval(record, undefined, false)).toEqual({ do: 'forget' });
-    expect(decideRemoval({ ...record, uid: 'u0' }, ours, false)).toEqual({ do: 'forget' });
-    expect(decideRemoval(record, foreign({ uid: 'u1' }), false)).toEqual({ do: 'forget' });
+    expect(decideRemoval(record, undefined, plain)).toEqual({ do: 'forget' });
+    expect(decideRemoval({ ...record, uid: 'u0' }, ours, plain)).toEqual({ do: 'forget' });
+    expect(decideRemoval(record, foreign({ uid: 'u1' }), plain)).toEqual({ do: 'forget' });
   });
 
   it('is to give it back when it holds others and was there before us', () => {
-    expect(decideRemoval({ ...record, created: false }, ours, true)).toEqual({ do: 'release' });
-    expect(decideRemoval({ ...record, created: false }, ours, false).do).toBe('remove');
+    expect(decideRemoval({ ...record, created: false }, ours, { ...plain, isContainer: true })).toEqual({
+      do: 'release',
+    });
+    expect(decideRemoval({ ...record, created: false }, ours, plain).do).toBe('remove');
   });
 });
