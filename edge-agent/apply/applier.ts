@@ -14,6 +14,8 @@ import type { Cluster } from '../cluster/cluster.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
 import { Corrections } from './corrections.ts';
 import { decide, decideRemoval, isApplied, type Wanted } from './decide.ts';
+import { bare } from './mark.ts';
+import { Novelty } from './novelty.ts';
 import { isAboutImmutable, ObjectWriter } from './object-writer.ts';
 import { definitionKeyOf, isContainer, isDefinition, isNamespace, namespaceKeyOf, phaseOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
@@ -69,6 +71,7 @@ export class Applier {
   readonly #events: ApplierEvents;
   readonly #writer: ObjectWriter;
   readonly #queue: WorkQueue;
+  readonly #novelty = new Novelty();
   readonly #progress = new Map<string, Progress>();
   /** Key of what has to come first -> keys that wait for it. */
   readonly #blocked = new Map<string, Set<string>>();
@@ -203,9 +206,12 @@ export class Applier {
     if (!('object' in inVersion)) return this.#notServed(delivery, sent, inVersion.why);
     const { object } = inVersion;
     this.#unserved.delete(key);
-    const live = await cluster.get(parseKey(key));
     const wanted = { ...delivery, object };
-    const decision = decide(wanted, records.get(key), live);
+    if (this.#isLikelyNew(wanted) && (await this.#made(wanted))) return 'done';
+    const live = await cluster.get(parseKey(key));
+    const record = records.get(key);
+    if (!record) this.#novelty.note(live === undefined);
+    const decision = decide(wanted, record, live);
     switch (decision.do) {
       case 'keep':
         this.#writer.keep(delivery);
@@ -228,6 +234,22 @@ export class Applier {
     }
     this.#unblock(key);
     return 'done';
+  }
+
+  /** What was refused once is known to be there, or is refused again. */
+  #isLikelyNew(wanted: Wanted & Delivery): boolean {
+    return (
+      this.#writer.mayCreate(wanted) && this.#novelty.isLikely && this.#progress.get(wanted.key)?.phase !== 'failed'
+    );
+  }
+
+  /** Made without a look; false: it has to be looked at. */
+  async #made(wanted: Wanted & Delivery): Promise<boolean> {
+    if (!(await this.#writer.create(wanted))) return false;
+    this.#novelty.note(true);
+    this.#report(wanted, { phase: 'applied' });
+    this.#unblock(wanted.key);
+    return true;
   }
 
   /** Applies it; true: it could not be changed, and was removed to be made anew. */
@@ -368,14 +390,4 @@ export class Applier {
 
 function isThere(progress: Progress | undefined): boolean {
   return progress?.phase === 'applied' || progress?.phase === 'yielded';
-}
-
-/** Applying no fields gives up all that this manager has set. */
-function bare(live: KubeObject): KubeObject {
-  const { name, namespace } = live.metadata;
-  return {
-    apiVersion: live.apiVersion,
-    kind: live.kind,
-    metadata: { ...(name === undefined ? {} : { name }), ...(namespace === undefined ? {} : { namespace }) },
-  };
 }

@@ -67,3 +67,13 @@ export function foreignOwner(live: KubeObject): string | undefined {
   );
   return applier && `${applier.manager ?? 'another manager'} keeps it by server-side apply`;
 }
+
+/** Applying no fields gives up all that this manager has set. */
+export function bare(live: KubeObject): KubeObject {
+  const { name, namespace } = live.metadata;
+  return {
+    apiVersion: live.apiVersion,
+    kind: live.kind,
+    metadata: { ...(name === undefined ? {} : { name }), ...(namespace === undefined ? {} : { namespace }) },
+  };
+}

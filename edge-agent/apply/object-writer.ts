@@ -28,7 +28,7 @@ export interface WriterPorts {
 export interface WriterEvents {
   /** The cluster's own answer about an object that is ours. */
   seen(key: string, live: KubeObject): void;
-  /** The object has a record now. */
+  /** The object has a record now, or has none any more. */
   recorded(key: string): void;
 }
 
@@ -42,15 +42,52 @@ export class ObjectWriter {
   }
 
   async apply(wanted: Wanted & Delivery, live: KubeObject | undefined, created: boolean): Promise<void> {
-    const { key, source, placements, rules } = wanted;
+    const { key, source, rules } = wanted;
     if (!this.#ports.records.get(key)) {
-      this.#record(key, { ...blankRecord, source, placements, created, ...deletionOf(wanted) });
-      // Durable before the first apply: what may exist on the cluster is on record, whatever crashes.
+      this.#begin(wanted, created);
       await this.#ports.flushed();
     }
     const object = marked(wanted.object, source);
     const sent = signed(object, this.#ports.path, created && isContainer(key));
     const answer = await this.#ports.cluster.apply(withLiveFields(sent, live, rules.ignored));
+    this.#accepted({ ...wanted, object }, answer, created);
+  }
+
+  /**
+   * What is on record may be there. What holds others' objects is looked at always: whether it came with us has to be right on record, also when the process ends
+   * before the answer.
+   */
+  mayCreate({ key, object }: Wanted & Delivery): boolean {
+    const { cluster, records } = this.#ports;
+    return records.get(key) === undefined && !isContainer(key) && (cluster.mayCreate?.(object) ?? false);
+  }
+
+  /** Makes an object without a look before. False: it is not made, and what somebody else has under its name is as it was. */
+  async create(wanted: Wanted & Delivery): Promise<boolean> {
+    const { cluster, path, records } = this.#ports;
+    const { key, source } = wanted;
+    this.#begin(wanted, true);
+    await this.#ports.flushed();
+    const object = marked(wanted.object, source);
+    const answer = await cluster.create?.(signed(object, path, false));
+    if (answer) {
+      this.#accepted({ ...wanted, object }, answer, true);
+      return true;
+    }
+    records.delete(key);
+    this.#events.recorded(key);
+    return false;
+  }
+
+  /** To be durable before the first apply: what may exist on the cluster is on record, whatever crashes. */
+  #begin(wanted: Delivery, created: boolean): void {
+    const { key, source, placements } = wanted;
+    this.#record(key, { ...blankRecord, source, placements, created, ...deletionOf(wanted) });
+  }
+
+  /** The cluster has answered to the object with its mark. */
+  #accepted(wanted: Wanted & Delivery, answer: KubeObject, created: boolean): void {
+    const { key, source, placements, rules, object } = wanted;
     this.#ports.records.set(key, {
       source,
       bodyHash: wanted.bodyHash,

@@ -41,6 +41,13 @@ export interface WatchOptions {
 export interface Cluster extends AsyncDisposable {
   /** Server-side apply as field manager `banyan`, forced; with `dryRun` nothing is changed, and the answer is what it would be. Throws a BanyanError with the cluster's own words when it is refused. */
   apply(object: KubeObject, options?: { readonly dryRun?: boolean }): Promise<KubeObject>;
+  /**
+   * As `apply`, of an object that is to be new, in one step with the look whether it is. Undefined: it is not made, since there is one of that name or it is refused, and
+   * nothing has changed; `get` and `apply` say more. Only where `mayCreate` says so.
+   */
+  create?(object: KubeObject): Promise<KubeObject | undefined>;
+  /** Whether `create` keeps its promise for this kind of object. Said of many, it is found out. Absent: of none. */
+  mayCreate?(object: KubeObject): boolean;
   get(key: ObjectKey): Promise<KubeObject | undefined>;
   /** Resolves when the deletion is accepted (not when finalizers are done); false if the object was not there. */
   remove(key: ObjectKey, propagation: 'Foreground' | 'Background' | 'Orphan', uid?: string): Promise<boolean>;

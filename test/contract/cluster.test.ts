@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -80,6 +81,74 @@ describe.skipIf(missing)(`a real control plane${missing ? ` (${missing})` : ''}`
     const named = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'bare' } };
     expect(told).toMatchObject([named, 'synced', { ...named, metadata }]);
     for (const one of told) expect(one).not.toHaveProperty('data');
+  });
+
+  test('what is new is made in one step with the look whether it is, and what somebody has is left as it was', async () => {
+    const made = cluster as KubernetesCluster;
+    const metadata = (name: string) => ({ name, namespace: 'default', labels: { of: 'us' } });
+    const boards = { group: 'made.example.com', names: { kind: 'Board', plural: 'boards' } };
+    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+    await cluster.apply({
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'boards.made.example.com' },
+      spec: { ...boards, scope: 'Namespaced', versions: [{ name: 'v1', served: true, storage: true, schema }] },
+    });
+    await until(async () => (await cluster.resourceOf('made.example.com/v1', 'Board')) !== undefined);
+    const template = {
+      metadata: { labels: { app: 'a' } },
+      spec: { containers: [{ name: 'a', image: 'example.com/a' }] },
+    };
+    const deployed = { replicas: 0, selector: { matchLabels: { app: 'a' } }, template };
+    const kinds = [
+      { apiVersion: 'v1', kind: 'ConfigMap', resource: 'configmaps', data: { a: '1' } },
+      { apiVersion: 'apps/v1', kind: 'Deployment', resource: 'deployments', spec: deployed },
+      { apiVersion: 'made.example.com/v1', kind: 'Board', resource: 'boards', spec: { a: 1 } },
+    ];
+    for (const { resource, ...rest } of kinds) {
+      const object = (name: string): KubeObject => ({ ...rest, metadata: metadata(name) });
+      const [group = ''] = rest.apiVersion.split('/').toReversed().slice(1);
+      const live = (name: string) => cluster.get({ group, resource, namespace: 'default', name });
+      // It is found out by itself, once many are asked for.
+      for (let i = 0; i < 20; i++) expect(made.mayCreate(object('new'))).toBe(false);
+      const first = await cluster.apply(object('first'));
+      expect(made.mayCreate(object('new'))).toBe(true);
+      expect((await live('first'))?.metadata.resourceVersion).toBe(first.metadata.resourceVersion);
+
+      const created = await made.create(object('new'));
+      expect(created).toMatchObject({ ...rest, metadata: metadata('new') });
+      expect(created?.metadata.managedFields).toMatchObject([{ manager: 'banyan', operation: 'Apply' }]);
+      // Somebody's with the same content, where a merge would meet no conflict; with another, where it would; and one of this manager.
+      for (const [name, others] of [
+        ['same', 'us'],
+        ['other', 'them'],
+      ] as const) {
+        const theirs = { ...rest, metadata: { ...metadata(name), labels: { of: others } } };
+        execFileSync(
+          plane.kubectl,
+          ['--kubeconfig', plane.kubeconfig, 'apply', '--server-side', '--field-manager=helm', '-f', '-'],
+          { input: JSON.stringify(theirs) },
+        );
+      }
+      for (const name of ['same', 'other', 'new']) {
+        const before = await live(name);
+        expect(await made.create(object(name))).toBeUndefined();
+        expect(await live(name)).toEqual(before);
+      }
+      expect(made.mayCreate(object('next'))).toBe(true);
+    }
+    // Refused, whatever for: nothing was made, and the ordinary way says why.
+    const bad: KubeObject = {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: metadata('bad'),
+      spec: { replicas: -1 },
+    };
+    expect(await made.create(bad)).toBeUndefined();
+    await expect(cluster.apply(bad)).rejects.toMatchObject({ code: 'Invalid' });
+    expect(
+      await cluster.get({ group: 'apps', resource: 'deployments', namespace: 'default', name: 'bad' }),
+    ).toBeUndefined();
   });
 
   test('an object in a version that it does not serve is sent in one that is the same, and otherwise it is said what is served', async () => {

@@ -29,6 +29,13 @@ export interface ApiRequest {
   readonly accept?: string;
 }
 
+export interface ApiAnswer {
+  /** 200 and following. */
+  readonly status: number;
+  /** The parsed JSON; undefined: there is none. */
+  readonly body: unknown;
+}
+
 /** An API server that needs longer than this for anything but a watch is taken for gone; its own limit is 60 s. */
 const timeoutMs = 65_000;
 /** Of what is said instead of a watch. */
@@ -84,11 +91,16 @@ export class ApiClient {
 
   /** The parsed JSON of the answer. Throws a BanyanError with the server's words, or Unavailable when there is none. */
   async json(asked: ApiRequest): Promise<unknown> {
+    return (await this.answer(asked)).body;
+  }
+
+  /** The same, with what kind of success it is. */
+  async answer(asked: ApiRequest): Promise<ApiAnswer> {
     const release = await this.#bounds.slot();
     try {
       for (let putOff = 0; ; putOff++) {
         const answer = await this.#ask(asked);
-        if (!(answer instanceof BanyanError)) return answer.json;
+        if (!(answer instanceof BanyanError)) return answer;
         const { retryAfterSeconds } = answer.details;
         if (retryAfterSeconds === undefined || putOff >= putOffMax) throw answer;
         await this.#delay(Math.min(putOffMsMax, retryAfterSeconds * 1_000));
@@ -98,7 +110,7 @@ export class ApiClient {
     }
   }
 
-  async #ask(asked: ApiRequest): Promise<{ readonly json: unknown } | BanyanError> {
+  async #ask(asked: ApiRequest): Promise<ApiAnswer | BanyanError> {
     const held = this.#bounds.bytes();
     try {
       const body = encoded(asked);
@@ -107,7 +119,7 @@ export class ApiClient {
       const text = await bodyOf(response, { bytesMax: this.#bounds.bytesMax - (body?.length ?? 0), held });
       const { statusCode = 0 } = response;
       if (statusCode >= 200 && statusCode < 300) {
-        return { json: text === '' ? undefined : parse(text, this.server) };
+        return { status: statusCode, body: text === '' ? undefined : parse(text, this.server) };
       }
       if (statusCode === 401) this.#signInAgain();
       return errorOfStatus(statusCode, text, response.headers['retry-after'], this.server);

@@ -18,11 +18,12 @@ import type {
   WriteGuard,
 } from '../cluster.ts';
 import type { Access } from './access.ts';
-import { ApiClient } from './api-client.ts';
+import { type ApiAnswer, ApiClient } from './api-client.ts';
 import { AwaitedKinds } from './awaited-kinds.ts';
 import type { ClientLimits } from './client-limits.ts';
 import { clockTrouble } from './clock-trouble.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
+import { Creation } from './creation.ts';
 import { Discovery, pathOf } from './discovery.ts';
 import { type ListPage, ListPages } from './list-pages.ts';
 import { NodeSums } from './node-sums.ts';
@@ -56,6 +57,7 @@ export class KubernetesCluster implements Cluster {
   readonly #discovery: Discovery;
   readonly #identity: ClusterIdentity;
   readonly #nodes: NodeSums;
+  readonly #creation: Creation;
   readonly #watches = new Set<ResourceWatch>();
   readonly #describedAnew = new Set<() => void>();
   #version: Promise<Version> | undefined;
@@ -68,6 +70,7 @@ export class KubernetesCluster implements Cluster {
     this.#client = new ApiClient(access, clock, limits, () => this.#wasAway(), guard);
     this.#discovery = new Discovery(this.#client, clock);
     this.#identity = new ClusterIdentity({ store, server: this.#client.server, expected: uid, ask: () => this.#uid() });
+    this.#creation = new Creation((object, query) => this.#apply(object, query));
     this.#nodes = new NodeSums(
       clock,
       (events) => this.watch(nodes, events),
@@ -76,18 +79,33 @@ export class KubernetesCluster implements Cluster {
   }
 
   async apply(object: KubeObject, { dryRun = false } = {}): Promise<KubeObject> {
-    const { apiVersion, kind, metadata } = object;
     await this.#identity.check();
+    const sent = applicable(object);
+    const { body } = await this.#apply(sent, { force: 'true', ...(dryRun ? { dryRun: 'All' } : {}) });
+    if (!dryRun) await this.#creation.applied(sent);
+    return body as KubeObject;
+  }
+
+  mayCreate(object: KubeObject): boolean {
+    return this.#creation.isKnown(object);
+  }
+
+  async create(object: KubeObject): Promise<KubeObject | undefined> {
+    await this.#identity.check();
+    return this.#creation.create(applicable(object));
+  }
+
+  async #apply(object: KubeObject, query: Readonly<Record<string, string>>): Promise<ApiAnswer> {
+    const { apiVersion, kind, metadata } = object;
     const served = await this.#discovery.byKind(apiVersion, kind);
     if (!served) throw new BanyanError('NotFound', `the cluster does not serve ${kind} of ${apiVersion}`);
-    const applied = await this.#client.json({
+    return this.#client.answer({
       method: 'PATCH',
       path: pathOf(served, parseApiVersion(apiVersion).version, metadata),
-      query: { fieldManager, force: 'true', ...(dryRun ? { dryRun: 'All' } : {}) },
+      query: { fieldManager, ...query },
       contentType: 'application/apply-patch+yaml',
-      body: applicable(object),
+      body: object,
     });
-    return applied as KubeObject;
   }
 
   async get(key: ObjectKey): Promise<KubeObject | undefined> {
@@ -184,7 +202,10 @@ export class KubernetesCluster implements Cluster {
   async describe(): Promise<ClusterDescription> {
     await this.#identity.check();
     // Behind a load balancer a server is replaced without a connection that breaks.
-    if (this.#discovery.refresh()) this.#version = undefined;
+    if (this.#discovery.refresh()) {
+      this.#version = undefined;
+      this.#creation.forget();
+    }
     const refused: string[] = [];
     const { gitVersion, platform } = await this.#currentVersion(refused);
     const sums = await this.#nodes.described();
@@ -311,6 +332,7 @@ export class KubernetesCluster implements Cluster {
   #wasAway(): void {
     this.#identity.unsure();
     this.#discovery.changed();
+    this.#creation.forget();
     this.#version = undefined;
   }
 }

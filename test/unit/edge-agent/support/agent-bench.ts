@@ -19,10 +19,10 @@ import { entry, tombstone } from './feed-entries.ts';
 
 export const path = 'eu:paris:store-17';
 
-export class AgentBench {
+export class AgentBench<C extends FakeCluster = FakeCluster> {
   readonly clock = new VirtualClock();
   readonly store = new MemoryStore();
-  readonly cluster = new FakeCluster();
+  readonly cluster: C;
   consumer!: FeedConsumer;
   producer!: FeedProducer;
   agent: Agent;
@@ -31,7 +31,8 @@ export class AgentBench {
   #revision = 10;
   #boots = 0;
 
-  constructor() {
+  constructor(cluster: C = new FakeCluster() as C) {
+    this.cluster = cluster;
     this.agent = this.#make();
   }
 

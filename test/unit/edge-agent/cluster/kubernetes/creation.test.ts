@@ -1,0 +1,129 @@
+import { expect, it } from 'vitest';
+import type { KubeObject } from '../../../../../core/object/meta.ts';
+import { BanyanError, type ErrorCode } from '../../../../../core/runtime/errors.ts';
+import { Creation } from '../../../../../edge-agent/cluster/kubernetes/creation.ts';
+
+const configMap: KubeObject = {
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'prices', namespace: 'shop' },
+  data: { bread: '1' },
+};
+const withVersion = { ...configMap, metadata: { ...configMap.metadata, resourceVersion: '9223372036854775807' } };
+const enough = 8;
+
+/** A server that answers as told, one after the other; the last answer again and again. */
+function server(...answers: (number | ErrorCode)[]) {
+  const asked: [KubeObject, Readonly<Record<string, string>>][] = [];
+  const creation = new Creation(async (object, query) => {
+    asked.push([object, query]);
+    const answer = answers.length > 1 ? answers.shift()! : answers[0]!;
+    if (typeof answer === 'number') return { status: answer, body: { ...configMap, of: answer } };
+    throw new BanyanError(answer, 'words of the server');
+  });
+  const ask = (times: number) => {
+    for (let i = 0; i < times; i++) creation.isKnown(configMap);
+  };
+  return { creation, asked, ask };
+}
+
+async function known(...answers: (number | ErrorCode)[]) {
+  const { creation, asked, ask } = server('Conflict', ...answers);
+  ask(enough);
+  await creation.applied(configMap);
+  expect(creation.isKnown(configMap)).toBe(true);
+  asked.length = 0;
+  return { creation, asked };
+}
+
+it('tries a kind on an object that was just applied, as a dry run, once many of it come', async () => {
+  const { creation, asked, ask } = server('Conflict');
+  ask(enough - 1);
+  await creation.applied(configMap);
+  expect(asked).toEqual([]);
+  ask(1);
+  await creation.applied(configMap);
+  await creation.applied(configMap);
+  expect(asked).toEqual([[withVersion, { force: 'true', dryRun: 'All' }]]);
+  expect(creation.isKnown(configMap)).toBe(true);
+  expect(creation.isKnown({ ...configMap, kind: 'Secret' })).toBe(false);
+  expect(creation.isKnown({ ...configMap, apiVersion: 'shop.example.com/v1' })).toBe(false);
+});
+
+it('tries it once at a time', async () => {
+  let answer = () => {};
+  let tries = 0;
+  const creation = new Creation(async () => {
+    tries++;
+    await new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    throw new BanyanError('Conflict', 'it is another version');
+  });
+  for (let i = 0; i < enough; i++) creation.isKnown(configMap);
+  const both = [creation.applied(configMap), creation.applied(configMap)];
+  expect(creation.isKnown(configMap)).toBe(false);
+  answer();
+  await Promise.all(both);
+  expect(tries).toBe(1);
+});
+
+it.each([[200], [201], ['BadRequest'], ['Invalid']] as const)(
+  'does not rely on a server that answers %s to it, and asks it no more',
+  async (said) => {
+    const { creation, asked, ask } = server(said);
+    ask(enough);
+    await creation.applied(configMap);
+    ask(enough);
+    await creation.applied(configMap);
+    expect(creation.isKnown(configMap)).toBe(false);
+    expect(asked).toHaveLength(1);
+  },
+);
+
+it('tries it again later when there was no answer, and when it may be another server', async () => {
+  const { creation, asked, ask } = server('Unavailable', 'Conflict');
+  ask(enough);
+  await creation.applied(configMap);
+  await creation.applied(configMap);
+  expect(asked).toHaveLength(1);
+  ask(enough);
+  await creation.applied(configMap);
+  expect(creation.isKnown(configMap)).toBe(true);
+  creation.forget();
+  expect(creation.isKnown(configMap)).toBe(false);
+});
+
+it('makes what is new, without force', async () => {
+  const { creation, asked } = await known(201);
+  expect(await creation.create(configMap)).toMatchObject({ of: 201 });
+  expect(asked).toEqual([[withVersion, { force: 'false' }]]);
+});
+
+it.each(['Conflict', 'Forbidden', 'Invalid', 'NotFound'] as const)(
+  'makes nothing when the server says %s',
+  async (said) => {
+    const { creation } = await known(said);
+    expect(await creation.create(configMap)).toBeUndefined();
+    expect(creation.isKnown(configMap)).toBe(true);
+  },
+);
+
+it.each(['Unavailable', 'Timeout', 'Internal', 'TooLarge'] as const)(
+  'does not say that it made nothing after %s',
+  async (said) => {
+    const { creation } = await known(said);
+    await expect(creation.create(configMap)).rejects.toMatchObject({ code: said });
+  },
+);
+
+it("gives up what it merged with somebody's object, and relies on that server no more", async () => {
+  const { creation, asked } = await known(200);
+  expect(await creation.create(configMap)).toBeUndefined();
+  const bare = { apiVersion: 'v1', kind: 'ConfigMap', metadata: configMap.metadata };
+  expect(asked).toEqual([
+    [withVersion, { force: 'false' }],
+    [bare, { force: 'true' }],
+  ]);
+  expect(creation.isKnown(configMap)).toBe(false);
+});

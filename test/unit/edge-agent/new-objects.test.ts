@@ -1,0 +1,165 @@
+import { describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../../core/object/meta.ts';
+import { AgentBench, configMap, namespace } from './support/agent-bench.ts';
+import { CreatingCluster } from './support/creating-cluster.ts';
+
+const placement = 'center.retail/shop';
+const shop = '/namespaces//shop';
+const till = '/configmaps/shop/till';
+const state = `state/center.retail/${till}`;
+const keyOf = (name: string) => `/configmaps/shop/${name}`;
+const names = (count: number, prefix = 'c') => Array.from({ length: count }, (_, i) => `${prefix}${i}`);
+
+type Creating = AgentBench<CreatingCluster>;
+
+async function started(): Promise<Creating> {
+  const bench = await new AgentBench(new CreatingCluster()).start();
+  await bench.receive(bench.object(shop, namespace('shop'), ['shop']), bench.target(placement));
+  await bench.advance(10_000);
+  bench.cluster.looked.length = 0;
+  return bench;
+}
+
+/** Somebody's, who keeps it by server-side apply. */
+function foreign(bench: Creating, name: string, manager = 'helm'): KubeObject {
+  bench.cluster.write(keyOf(name), (object) => {
+    object.kind = 'ConfigMap';
+    object.metadata = {
+      ...object.metadata,
+      name,
+      namespace: 'shop',
+      managedFields: [{ manager, operation: 'Apply' }],
+    };
+    object.data = { a: 'theirs' };
+  });
+  return bench.cluster.objects.get(keyOf(name))!;
+}
+
+/** … by another agent, of another tree. */
+function ofAnotherAgent(bench: Creating, name: string): KubeObject {
+  foreign(bench, name, 'banyan');
+  bench.cluster.write(keyOf(name), ({ metadata }) => {
+    metadata.labels = { 'banyan.io/managed': 'true' };
+    metadata.annotations = { 'banyan.io/agent': 'other:tree', 'banyan.io/source': 'center.theirs' };
+  });
+  return bench.cluster.objects.get(keyOf(name))!;
+}
+
+const receive = (bench: Creating, of: readonly string[], more: object = {}) =>
+  bench.receive(...of.map((name) => bench.object(keyOf(name), configMap(name), ['shop'], 'center.retail', more)));
+
+describe('objects that are not on record', () => {
+  it('are made without a look, but for what holds others', async () => {
+    const bench = await new AgentBench(new CreatingCluster()).start();
+    await bench.receive(bench.object(shop, namespace('shop'), ['shop']), bench.target(placement));
+    await receive(bench, names(30));
+    await bench.advance(10_000);
+    expect(bench.cluster.looked).toEqual([shop]);
+    expect(bench.cluster.tried.sort()).toEqual(names(30).sort());
+    expect(bench.counts(placement)).toMatchObject({ applied: 1 });
+    await receive(bench, ['c3'], { generation: 2 });
+    expect(bench.cluster.objects.get(keyOf('c3'))!.metadata.annotations).toMatchObject({
+      'banyan.io/agent': 'eu:paris:store-17',
+    });
+  });
+
+  it('are refused where somebody has one of that name, who keeps it as it was when the placement goes', async () => {
+    const bench = await started();
+    const theirs = foreign(bench, 'till');
+    await receive(bench, ['till', 'a', 'b']);
+    expect(bench.said(state)!.attributes).toMatchObject({ applied: false, reason: 'NotOwned' });
+    expect(bench.cluster.objects.get(till)).toEqual(theirs);
+    expect(bench.agent.counts().applied).toBe(3);
+    await bench.advance(60_000);
+    // It is known now: it is looked at, and not tried again.
+    expect(bench.cluster.tried.filter((name) => name === 'till')).toHaveLength(1);
+    expect(bench.cluster.looked.filter((key) => key === till).length).toBeGreaterThan(1);
+    await bench.receive(...['till', 'a', 'b'].map((name) => bench.gone(`o/center.retail/${keyOf(name)}`)));
+    await bench.advance(60_000);
+    expect(bench.cluster.objects.get(till)).toEqual(theirs);
+    expect(bench.cluster.objects.has(keyOf('a'))).toBe(false);
+    expect(bench.agent.counts().applied).toBe(1);
+  });
+
+  it('are taken over where the rule says so', async () => {
+    const bench = await started();
+    const { uid } = foreign(bench, 'till').metadata;
+    await bench.receive(bench.target(placement, 1, { apply: { adopt: 'Always' } }));
+    await receive(bench, ['till']);
+    expect(bench.cluster.objects.get(till)).toMatchObject({ data: { a: '1' }, metadata: { uid } });
+  });
+
+  it('are left as they are where they are only to be created', async () => {
+    const bench = await started();
+    const theirs = foreign(bench, 'till');
+    await receive(bench, ['till'], { createOnly: ['shop'] });
+    expect(bench.said(state)!.attributes).toMatchObject({ applied: true });
+    expect(bench.cluster.objects.get(till)).toEqual(theirs);
+  });
+
+  it('are applied in the ordinary way where they are refused, and its words are told', async () => {
+    const bench = await started();
+    bench.cluster.refuse.set(till, 'data.a: must be a number');
+    await receive(bench, ['till']);
+    expect(bench.said(state)!.attributes).toMatchObject({ applied: false, reason: 'Invalid' });
+    expect(bench.said(state)!.attributes.message).toContain('must be a number');
+    bench.cluster.refuse.clear();
+    await bench.advance(60_000);
+    expect(bench.said(state)!.attributes).toMatchObject({ applied: true });
+  });
+
+  it('are ours when they were made and the answer was lost, and go with the placement', async () => {
+    const bench = await started();
+    bench.cluster.mute.add(till);
+    await receive(bench, ['till']);
+    await bench.advance(60_000);
+    expect(bench.said(state)!.attributes).toMatchObject({ applied: true });
+    await bench.receive(bench.gone(`o/center.retail/${till}`));
+    expect(bench.cluster.objects.has(till)).toBe(false);
+  });
+
+  it('are looked at first while most of them turn out to be there', async () => {
+    const bench = await started();
+    for (const name of names(100)) ofAnotherAgent(bench, name);
+    await receive(bench, names(100));
+    // Eight at once, and those that were taken up before four of them were found.
+    expect(bench.cluster.tried.length).toBeLessThanOrEqual(16);
+    expect(bench.cluster.looked).toHaveLength(100);
+    bench.cluster.tried.length = 0;
+    await receive(bench, names(100, 'new'));
+    expect(bench.cluster.tried.length).toBeGreaterThanOrEqual(80);
+  });
+});
+
+describe('a process that ends before the cluster has answered', () => {
+  const endInTheMiddle = async (bench: Creating) => {
+    bench.cluster.hangsAt = 'till';
+    bench.receiveUnheard(bench.object(till, configMap('till'), ['shop']));
+    await bench.crash();
+    expect(bench.cluster.tried).toEqual(['till']);
+    bench.cluster.hangsAt = undefined;
+  };
+
+  it('leaves an object of another agent that was first, when the object is wanted no more', async () => {
+    const bench = await started();
+    await endInTheMiddle(bench);
+    const theirs = ofAnotherAgent(bench, 'till');
+    bench.receiveUnheard(bench.gone(`o/center.retail/${till}`));
+    await bench.crash();
+    expect(bench.cluster.objects.get(till)).toEqual(theirs);
+    expect(bench.agent.counts().applied).toBe(1);
+  });
+
+  it('removes the object that it made, when that is wanted no more', async () => {
+    const bench = await started();
+    await endInTheMiddle(bench);
+    foreign(bench, 'till', 'banyan');
+    bench.cluster.write(till, ({ metadata }) => {
+      metadata.labels = { 'banyan.io/managed': 'true' };
+      metadata.annotations = { 'banyan.io/agent': 'eu:paris:store-17', 'banyan.io/source': 'center.retail' };
+    });
+    bench.receiveUnheard(bench.gone(`o/center.retail/${till}`));
+    await bench.crash();
+    expect(bench.cluster.objects.has(till)).toBe(false);
+  });
+});

@@ -1,0 +1,36 @@
+/** A cluster in memory that makes what is new in one step, and writes down what it is asked. */
+import { formatKey, type ObjectKey } from '../../../../core/object/key.ts';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
+import { FakeCluster } from './fake-cluster.ts';
+
+export class CreatingCluster extends FakeCluster {
+  /** Keys, in order. */
+  readonly looked: string[] = [];
+  /** Names, in order. */
+  readonly tried: string[] = [];
+  /** Keys that it makes without an answer that arrives. */
+  readonly mute = new Set<string>();
+  /** A name about which `create` never answers. */
+  hangsAt: string | undefined;
+
+  mayCreate(): boolean {
+    return true;
+  }
+
+  async create(object: KubeObject): Promise<KubeObject | undefined> {
+    const { name = '', namespace = '' } = object.metadata;
+    this.tried.push(name);
+    if (name === this.hangsAt) return new Promise(() => {});
+    const key = `${object.kind === 'ConfigMap' ? '/configmaps' : 'apps/deployments'}/${namespace}/${name}`;
+    if (this.objects.has(key) || this.refuse.has(key)) return undefined;
+    const made = await this.apply(object);
+    if (this.mute.delete(key)) throw new BanyanError('Unavailable', 'the connection was lost');
+    return made;
+  }
+
+  override async get(key: ObjectKey): Promise<KubeObject | undefined> {
+    this.looked.push(formatKey(key));
+    return super.get(key);
+  }
+}
