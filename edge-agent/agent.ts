@@ -18,7 +18,7 @@ import { text } from '../core/store/bytes.ts';
 import type { Reader, Store } from '../core/store/store.ts';
 import { heldAttributes } from '../core/wire/deletion-guard.ts';
 import { goneKey, nodeKey, partialKey, seenKey, stateKey } from '../core/wire/entries.ts';
-import type { QuarantinedAttributes } from '../core/wire/entry-attributes.ts';
+import type { QuarantinedAttributes, TroubleAttributes } from '../core/wire/entry-attributes.ts';
 import { quarantinedAttributes } from '../core/wire/quarantine-words.ts';
 import { seenSources } from '../core/wire/seen.ts';
 import { Applier } from './apply/applier.ts';
@@ -66,6 +66,8 @@ export interface AgentOptions {
   readonly held?: (reader: Reader) => Held | undefined;
   /** The feed from the parent was found to differ. */
   readonly diverged?: () => Divergence | undefined;
+  /** Why its certificate is not renewed. */
+  readonly certificateTrouble?: () => TroubleAttributes | undefined;
   /** For what it is that nothing is taken from the parent. */
   readonly waiting?: () => Waiting | undefined;
 }
@@ -409,6 +411,7 @@ export class Agent {
     const diverged = this.#options.diverged?.();
     const waiting = this.#options.waiting?.();
     const limit = this.#limits.said;
+    const certificateTrouble = this.#options.certificateTrouble?.();
     const said = {
       role: 'agent',
       version,
@@ -418,6 +421,7 @@ export class Agent {
       ...(quarantined ? { quarantined } : {}),
       ...(diverged ? { diverged: { at: timestamp(diverged.atMs), what: diverged.what } } : {}),
       ...waitsAttributes(waiting),
+      ...(certificateTrouble ? { certificateTrouble } : {}),
       ...(store.size().diskFreeBytes < diskLowBytes ? { diskLow: true } : {}),
     };
     return { attributes: text(stableStringify(said)), body: new Uint8Array(0) };

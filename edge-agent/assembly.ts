@@ -20,6 +20,7 @@ import { keeping } from '../core/wire/keeping.ts';
 import type { Dialer } from '../core/wire/link.ts';
 import { Agent } from './agent.ts';
 import type { AppliedObject, ClusterPorts, OpenCluster } from './cluster/cluster.ts';
+import type { Renewal } from './identity/renewal.ts';
 import type { LimitUse } from './limits/limit-use.ts';
 import { agentStreams } from './streams/streams.ts';
 import { Uplink } from './uplink/uplink.ts';
@@ -41,6 +42,8 @@ export interface AgentPorts {
   readonly schedule: (turn: () => void) => void;
   /** What the process said as it ended last. */
   readonly lastWords?: string | undefined;
+  /** Of its certificate; absent: nothing is said of that. */
+  readonly renewal?: Pick<Renewal, 'trouble' | 'onTrouble'> | undefined;
   /** Of one that succeeds another with the same identity. */
   readonly heir?: Heir | undefined;
   /** A parent has welcomed this start. */
@@ -94,6 +97,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     schedule,
     lastWords: ports.lastWords,
     memory: ports.memory,
+    certificateTrouble: () => ports.renewal?.trouble,
     cluster: opened.cluster,
     wrote: () => uplink.wake(),
     held: (reader) => downstream.held(reader),
@@ -134,6 +138,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     quarantined: () => agent.quarantined(),
     applied: () => opened.applied?.(path),
     start() {
+      ports.renewal?.onTrouble(() => agent.said());
       agent.start();
       uplink.start();
     },

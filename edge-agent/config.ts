@@ -15,6 +15,11 @@ const dnsName = /^[a-z0-9]([-.a-z0-9]{0,251}[a-z0-9])?$/;
 const memoryMin = 96 * 2 ** 20;
 const milliseconds = z.number().int().min(0);
 
+const secret = z.strictObject({
+  namespace: z.string().regex(dnsLabel, 'must be the name of a namespace'),
+  name: z.string().regex(dnsName, 'must be the name of a Secret'),
+});
+
 const agentConfigSchema = z.strictObject({
   /** The agent's place in the tree: `eu:paris:store-17`. */
   path: z.string().min(1),
@@ -35,17 +40,18 @@ const agentConfigSchema = z.strictObject({
   link: linkOptionsSchema.prefault({}),
   pki: z.union([
     /** PEM files: the tree's authority, and this agent's certificate and key. */
-    z.strictObject({ ca: z.string().min(1), cert: z.string().min(1), key: z.string().min(1) }),
+    z.strictObject({
+      ca: z.string().min(1),
+      cert: z.string().min(1),
+      key: z.string().min(1),
+      /** The Secret of the cluster that they are mounted from: a certificate that the agent renews goes there, and otherwise into the file. */
+      secret: secret.optional(),
+    }),
     /** A file with a join token: the agent makes its key and asks its parent for these, once, and keeps them in its data directory. */
     z.strictObject({
       joinToken: z.string().min(1),
       /** A Secret of the cluster that is there, empty at first, instead of the data directory: several agents with one identity keep it there. */
-      secret: z
-        .strictObject({
-          namespace: z.string().regex(dnsLabel, 'must be the name of a namespace'),
-          name: z.string().regex(dnsName, 'must be the name of a Secret'),
-        })
-        .optional(),
+      secret: secret.optional(),
     }),
   ]),
   /** Where the API of the embedded cluster is served, beside /readyz; port 0 takes a free one. */
@@ -120,8 +126,9 @@ export function parseAgentConfig(text: string, file: string): AgentConfig {
 }
 
 function consistent(config: AgentConfig, file: string): AgentConfig {
-  if ('joinToken' in config.pki && config.pki.secret && !('kubernetes' in config.cluster)) {
-    const remedy = 'leave it out, and the identity is kept in the data directory';
+  if (config.pki.secret && !('kubernetes' in config.cluster)) {
+    const place = 'joinToken' in config.pki ? 'in the data directory' : 'in its files';
+    const remedy = `leave it out, and the identity is kept ${place}`;
     throw new BanyanError('BadRequest', `${file}: pki.secret: an embedded cluster has no Secret for that: ${remedy}`);
   }
   return config;

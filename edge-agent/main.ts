@@ -17,7 +17,7 @@ import { writeWhole } from '../core/runtime/whole-file.ts';
 import { proxiesOf } from '../core/wire/dialer/proxy-choice.ts';
 import type { Access, AccessOptions } from './cluster/kubernetes/access.ts';
 import { type AgentConfig, parseAgentConfig } from './config.ts';
-import { credentialsOf, readBytes, type SecretName } from './identity/credentials.ts';
+import { identityOf, readBytes, type SecretName } from './identity/credentials.ts';
 import type { IdentityStore } from './identity/identity-store.ts';
 import { bootClock } from './lease/boot-clock.ts';
 import { type LeaseOptions, type NodeOptions, startNode } from './node.ts';
@@ -50,7 +50,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
   let ending = false;
   const linkCaPem = config.link.ca === undefined ? undefined : readBytes(config.link.ca);
   const environment = proxiesOf(process.env);
-  const credentials = await credentialsOf({
+  const { credentials, renewal } = await identityOf({
     config,
     linkCaPem,
     environment,
@@ -63,6 +63,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     config,
     version: packageVersion(),
     credentials,
+    renewal,
     ...(linkCaPem ? { linkCaPem } : {}),
     environment,
     clock: systemClock,

@@ -19,6 +19,7 @@ import { storedTransport } from '../core/wire/transport-memory.ts';
 import { type AgentPorts, type AssembledAgent, assembleAgent } from './assembly.ts';
 import type { ClusterPorts, OpenCluster, WriteGuard } from './cluster/cluster.ts';
 import type { AgentConfig } from './config.ts';
+import type { Renewal } from './identity/renewal.ts';
 import { Leadership } from './lease/leadership.ts';
 import type { LeasePort } from './lease/lease.ts';
 import { openLeaseMemory } from './lease/lease-memory.ts';
@@ -30,6 +31,7 @@ export interface NodeOptions {
   readonly config: AgentConfig;
   readonly version: string;
   readonly credentials: NodeCredentials;
+  readonly renewal: Pick<Renewal, 'trouble' | 'onTrouble'>;
   /** The file that `link.ca` of the configuration names. */
   readonly linkCaPem?: Buffer;
   /** The proxies that were found there. */
@@ -144,6 +146,7 @@ function agentPorts(options: NodeOptions, store: LmdbStore, memory: MemoryLimit)
     schedule,
     lastWords: options.lastWords,
     memory: () => memory.use(),
+    renewal: options.renewal,
   };
 }
 

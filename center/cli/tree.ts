@@ -28,6 +28,7 @@ const plainAlarms: readonly string[] = [
   'WaitsForParent',
   'ClusterTrouble',
   'LimitReached',
+  'CertificateTrouble',
 ];
 
 interface NodeSpec {

@@ -39,12 +39,10 @@ export function validityFrom(nowMs: number, lifeMs: number): { notBefore: Date; 
 export interface Life {
   readonly renewAtMs: number;
   readonly endsAtMs: number;
-  readonly lengthMs: number;
 }
 
 export function lifeOf({ validFrom, validTo }: Pick<X509Certificate, 'validFrom' | 'validTo'>): Life {
   // Node 20 has them as text alone.
   const [fromMs, endsAtMs] = [Date.parse(validFrom), Date.parse(validTo)];
-  const lengthMs = endsAtMs - fromMs;
-  return { renewAtMs: fromMs + lengthMs * renewAfter, endsAtMs, lengthMs };
+  return { renewAtMs: fromMs + (endsAtMs - fromMs) * renewAfter, endsAtMs };
 }

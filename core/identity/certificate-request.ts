@@ -1,8 +1,9 @@
 /** A request for a certificate (PKCS #10, RFC 2986): made by an agent, which keeps the key, and judged by whoever signs. Only these two import this file. */
 import 'reflect-metadata';
-import { createHash, createPublicKey, generateKeyPairSync, webcrypto } from 'node:crypto';
+import { createPublicKey, generateKeyPairSync, webcrypto } from 'node:crypto';
 import * as x509 from '@peculiar/x509';
 import { BanyanError, describeError } from '../runtime/errors.ts';
+import { hashOfKey } from './peer-identity.ts';
 import { requestBytesMax } from './request-bytes.ts';
 
 x509.cryptoProvider.set(webcrypto as Crypto);
@@ -61,8 +62,7 @@ export async function judgeRequest(pem: string, path: string, id: string): Promi
     throw forbidden(`its key is ${shown}; ECDSA with ${curves.join(' or ')} is taken`);
   }
   if (!(await isSigned(request))) throw forbidden('it is not signed with the key that it is for');
-  const key = createHash('sha256').update(Buffer.from(publicKey.rawData)).digest('hex');
-  return { path, id, publicKey, key } as JudgedRequest;
+  return { path, id, publicKey, key: hashOfKey(new Uint8Array(publicKey.rawData)) } as JudgedRequest;
 }
 
 function read(pem: string): x509.Pkcs10CertificateRequest {

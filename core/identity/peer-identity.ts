@@ -2,7 +2,7 @@
  * Who a certificate of the tree says its holder is: `spiffe://TREE/node/ROLE/a/b/c`; the center has no path behind its role. A relay's sibling has
  * its number behind the role: `spiffe://TREE/node/relay.1/a/b/c`.
  */
-import { X509Certificate } from 'node:crypto';
+import { createHash, X509Certificate } from 'node:crypto';
 import type { TLSSocket } from 'node:tls';
 import { checkDnsLabel } from '../object/names.ts';
 import { BanyanError } from '../runtime/errors.ts';
@@ -86,6 +86,17 @@ export function identityOfPeer(
   if (!certificate) throw unauthorized('no certificate was presented; a node needs one of this tree');
   if (!socket.authorized) throw unauthorized(describeMistrust(certificate, String(socket.authorizationError)));
   return identityOfCertificate(certificate.raw);
+}
+
+/** Of a connection whose peer is known: the hash of its public key. */
+export function keyOfPeer(socket: Pick<TLSSocket, 'getPeerX509Certificate'>): string {
+  const spki = socket.getPeerX509Certificate()?.publicKey.export({ type: 'spki', format: 'der' });
+  return spki ? hashOfKey(spki) : '';
+}
+
+/** SHA-256 in hex, of a public key as SubjectPublicKeyInfo. */
+export function hashOfKey(spki: Uint8Array): string {
+  return createHash('sha256').update(spki).digest('hex');
 }
 
 /** `reason` is one of OpenSSL's names of verification errors: https://docs.openssl.org/master/man3/X509_STORE_CTX_get_error/ */

@@ -269,6 +269,8 @@ export interface NodeAttributes {
   readonly trouble?: TroubleAttributes;
   /** … and which of the agent's own limits its work waits for. */
   readonly limit?: TroubleAttributes;
+  /** … why the agent's own certificate is not renewed, and when it ends. */
+  readonly certificateTrouble?: TroubleAttributes;
   /** … and what of it the agent could not learn. */
   readonly incomplete?: TroubleAttributes;
   /** Of its API server: `linux/amd64`. */

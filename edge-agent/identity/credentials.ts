@@ -1,4 +1,4 @@
-/** Who the agent is to its parent: by files that others renew, or by a join token and what it got for that. */
+/** Who the agent is to its parent: by files that it was given, or by a join token and what it got for that; both are renewed while it runs. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -10,11 +10,14 @@ import { type JoinLine, joinParent, renewAtParent } from '../../core/wire/join/j
 import { type NodeCredentials, renewedCredentials } from '../../core/wire/node-credentials.ts';
 import type { AgentConfig } from '../config.ts';
 import { fileStore } from './file-store.ts';
+import { GivenIdentity } from './given-identity.ts';
 import type { IdentityStore } from './identity-store.ts';
+import { JoinedIdentity } from './joined-identity.ts';
 import { joinedIdentity } from './joining.ts';
-import { RenewedIdentity } from './renewal.ts';
+import { type Renewable, Renewal } from './renewal.ts';
 
 type Joining = Extract<AgentConfig['pki'], { joinToken: string }>;
+type Given = Extract<AgentConfig['pki'], { cert: string }>;
 export type SecretName = NonNullable<Joining['secret']>;
 
 export interface IdentityPorts {
@@ -28,24 +31,51 @@ export interface IdentityPorts {
   openSecret(secret: SecretName): Promise<IdentityStore>;
 }
 
+export interface AgentIdentity {
+  readonly credentials: NodeCredentials;
+  /** Begun already. */
+  readonly renewal: Renewal;
+}
+
 const aliveEveryMs = 60_000;
 
 /** With a join token: resolves when the agent has joined. Throws BadRequest for files that can't be read, and what the parent says. */
-export async function credentialsOf(ports: IdentityPorts): Promise<NodeCredentials> {
-  const { config, clock, log } = ports;
-  const { pki } = config;
-  if ('joinToken' in pki) return joinedCredentials(pki, ports);
-  const read = () => ({ caPem: readBytes(pki.ca), certPem: readBytes(pki.cert), keyPem: readBytes(pki.key) });
-  return renewedCredentials({ clock, log, read });
-}
-
-async function joinedCredentials({ joinToken, secret }: Joining, ports: IdentityPorts): Promise<NodeCredentials> {
+export async function identityOf(ports: IdentityPorts): Promise<AgentIdentity> {
   const { config, environment, linkCaPem, clock, random, log } = ports;
-  const { path, parent, link } = config;
-  const store = secret ? await ports.openSecret(secret) : fileStore(join(config.data, 'identity'));
+  const { path, parent, link, pki } = config;
   const lines = [parent.address, ...(parent.siblings ?? [])].map(
     (address): JoinLine => ({ parent: { address, path: parent.path }, link, linkCaPem, environment, clock }),
   );
+  const held = 'joinToken' in pki ? await joined(pki, lines, ports) : await given(pki, ports);
+  const renewals = lines.map(
+    (line) => (credentials: NodeCredentials, request: string) => renewAtParent(line, credentials, request),
+  );
+  const renewal = new Renewal({ path, clock, random, log, held, renewals });
+  renewal.start();
+  return { credentials: held.credentials(), renewal };
+}
+
+async function given({ ca, cert, key, secret }: Given, ports: IdentityPorts): Promise<Renewable> {
+  const { config, clock, log } = ports;
+  const read = () => ({ caPem: readBytes(ca), certPem: readBytes(cert), keyPem: readBytes(key) });
+  const files = renewedCredentials({ clock, log, read });
+  return new GivenIdentity({
+    path: config.path,
+    clock,
+    certFile: cert,
+    files,
+    secret: secret && (await ports.openSecret(secret)),
+  });
+}
+
+async function joined(
+  { joinToken, secret }: Joining,
+  lines: readonly JoinLine[],
+  ports: IdentityPorts,
+): Promise<Renewable> {
+  const { config, clock, random, log } = ports;
+  const { path } = config;
+  const store = secret ? await ports.openSecret(secret) : fileStore(join(config.data, 'identity'));
   const common = { path, store, clock, random, log };
   // The clock's timers keep no process alive, and until it has joined there is nothing else to wait for.
   const waiting = setInterval(() => {}, aliveEveryMs);
@@ -54,12 +84,7 @@ async function joinedCredentials({ joinToken, secret }: Joining, ports: Identity
     token: () => ({ text: readBytes(joinToken).toString('utf8'), where: joinToken }),
     parents: lines.map((line) => (pin, asked) => joinParent(line, pin, asked)),
   }).finally(() => clearInterval(waiting));
-  const renewed = new RenewedIdentity(
-    { ...common, renewals: lines.map((line) => (credentials, request) => renewAtParent(line, credentials, request)) },
-    identity,
-  );
-  renewed.start();
-  return renewed.credentials;
+  return new JoinedIdentity(common, identity);
 }
 
 export function readBytes(file: string): Buffer {

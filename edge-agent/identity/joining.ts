@@ -79,7 +79,7 @@ export async function askEach<T>(parents: readonly (() => Promise<T>)[]): Promis
 /** Undefined: it has to be got, first or anew. Throws BadRequest for what is another agent's. */
 export function whole(
   kept: Partial<Identity> | undefined,
-  { path, store, clock }: Pick<JoiningPorts, 'path' | 'store' | 'clock'>,
+  { path, store, clock }: Pick<JoiningPorts, 'path' | 'clock'> & { readonly store: Pick<IdentityStore, 'shown'> },
 ): Identity | undefined {
   const { caPem, certPem, keyPem } = kept ?? {};
   if (!caPem || !certPem || !keyPem) return undefined;

@@ -1,16 +1,35 @@
 /**
- * An identity that was got with a join token, while the agent runs: it is renewed at its parent when two thirds of its life are over, with the same key, and new
- * connections use it. Who shares the store finds there what another one has renewed.
+ * The certificate of an agent that runs: it is renewed at its parent when two thirds of its life are over, with the same key, whether it came with a join token or
+ * in files. What stands in the way is said, and it is tried again while it lasts.
  */
 import { X509Certificate } from 'node:crypto';
 import { type Life, lifeOf } from '../../core/identity/certificate-life.ts';
-import { describeError } from '../../core/runtime/errors.ts';
+import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import type { TroubleAttributes } from '../../core/wire/entry-attributes.ts';
 import type { JoinAnswer } from '../../core/wire/join/join-words.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import type { Identity } from './identity-store.ts';
 import { askEach, type JoiningPorts, whole } from './joining.ts';
 
-export interface RenewalPorts extends Pick<JoiningPorts, 'path' | 'store' | 'clock' | 'random' | 'log'> {
+/** What is renewed, and where it is kept. */
+export interface Renewable {
+  /** For messages. */
+  readonly shown: string;
+  /** As it is used by new connections. */
+  present(): Identity;
+  credentials(): NodeCredentials;
+  /** False: this parent can't give another one like it, and whoever made it renews it. */
+  isRenewable(): boolean;
+  /** Whether somebody else has kept one there that is young; it is used from now on, or soon. */
+  foundYoung(isYoung: (identity: Identity) => boolean): Promise<boolean>;
+  /** Throws where another one could not be asked for, or not be kept: none is asked for then. */
+  checkRenewable(): void;
+  /** On the disk when it returns, and used from now on, or soon. */
+  keep(identity: Identity): Promise<void>;
+}
+
+export interface RenewalPorts extends Pick<JoiningPorts, 'path' | 'clock' | 'random' | 'log'> {
+  readonly held: Renewable;
   /** Asks the parent and each of its siblings. */
   readonly renewals: readonly ((credentials: NodeCredentials, request: string) => Promise<JoinAnswer>)[];
 }
@@ -18,69 +37,73 @@ export interface RenewalPorts extends Pick<JoiningPorts, 'path' | 'store' | 'clo
 /** How often it is looked at, at the least: wall time may be set, and agents that were started together do not come together. */
 const lookMinMs = 3_600_000;
 const lookMaxMs = 2 * lookMinMs;
-/** Of a short life, the part that passes between two looks when it is time: ten and more in the third that is left. */
-const tryPart = 1 / 30;
+/** When it is time, and little is left, the part of it that passes between two looks; the last ones are a second apart. */
+const tryPart = 1 / 10;
+const tryMinMs = 1_000;
 
-export class RenewedIdentity {
+export class Renewal {
   readonly #ports: RenewalPorts;
-  #identity: Identity;
-  #credentials: NodeCredentials;
+  #trouble: TroubleAttributes | undefined;
+  #told: () => void = () => {};
 
-  constructor(ports: RenewalPorts, identity: Identity) {
+  constructor(ports: RenewalPorts) {
     this.#ports = ports;
-    this.#identity = identity;
-    this.#credentials = this.#credentialsOf(identity);
   }
 
-  /** As they are now; they follow what is renewed. */
-  get credentials(): NodeCredentials {
-    return this.#credentials;
+  /** Why it is not renewed although it is time. */
+  get trouble(): TroubleAttributes | undefined {
+    return this.#trouble;
+  }
+
+  onTrouble(told: () => void): void {
+    this.#told = told;
   }
 
   /** For as long as the process lasts. */
   start(): void {
-    const { clock, random } = this.#ports;
-    clock.after(nextLookMs(lifeOfIdentity(this.#identity), clock.wallMs(), random.fraction()), () => {
+    const { clock, random, held } = this.#ports;
+    clock.after(nextLookMs(lifeOfIdentity(held.present()), clock.wallMs(), random.fraction()), () => {
       void this.look().finally(() => this.start());
     });
   }
 
   /** Renews it if it is time. What fails is said, and tried again with the next look. */
   async look(): Promise<void> {
-    const { store, log, clock } = this.#ports;
-    if (clock.wallMs() < lifeOfIdentity(this.#identity).renewAtMs) return;
+    const { held, log } = this.#ports;
+    const isYoung = (identity: Identity) => this.#ports.clock.wallMs() < lifeOfIdentity(identity).renewAtMs;
+    if (isYoung(held.present()) || !held.isRenewable()) return this.#say(undefined);
     try {
-      const shared = whole(await store.read(), this.#ports);
-      if (shared && clock.wallMs() < lifeOfIdentity(shared).renewAtMs) return this.#use(shared);
-      this.#use(await this.#renewed());
+      if (!(await held.foundYoung(isYoung))) {
+        held.checkRenewable();
+        await held.keep(await this.#renewed());
+      }
+      this.#say(undefined);
     } catch (error) {
-      const { validTo } = new X509Certificate(this.#identity.certPem);
-      log.warn({ reason: describeError(error), validTo }, 'the certificate was not renewed: it is tried again');
+      const { validTo } = new X509Certificate(held.present().certPem);
+      const reason = describeError(error);
+      log.warn({ reason, validTo }, 'the certificate was not renewed: it is tried again');
+      const code = error instanceof BanyanError ? error.code : 'Internal';
+      this.#say({ reason: code, message: `its certificate ends on ${validTo} and was not renewed: ${reason}` });
     }
   }
 
   async #renewed(): Promise<Identity> {
-    const { path, store, renewals } = this.#ports;
-    const { keyPem } = this.#identity;
+    const { path, clock, log, held, renewals } = this.#ports;
+    const { keyPem } = held.present();
     const { requestFor } = await import('../../core/identity/certificate-request.ts');
     const request = await requestFor(path, keyPem);
-    const { authority, certificate } = await askEach(renewals.map((ask) => () => ask(this.#credentials, request)));
-    const identity = whole({ caPem: authority, certPem: certificate, keyPem }, this.#ports);
+    const { authority, certificate } = await askEach(renewals.map((ask) => () => ask(held.credentials(), request)));
+    const identity = whole({ caPem: authority, certPem: certificate, keyPem }, { path, clock, store: held });
     if (!identity) throw new Error('the parent has answered a certificate of another key, or one that has ended');
-    await store.keep(identity);
+    const { validTo } = new X509Certificate(certificate);
+    log.info({ validTo, where: held.shown }, 'a renewed certificate is used from now on');
     return identity;
   }
 
-  #use(identity: Identity): void {
-    this.#identity = identity;
-    this.#credentials = this.#credentialsOf(identity);
-    const { validTo } = new X509Certificate(identity.certPem);
-    this.#ports.log.info({ validTo }, 'a renewed certificate is used from now on');
-  }
-
-  #credentialsOf({ caPem, certPem, keyPem }: Identity): NodeCredentials {
-    const [ca, cert, key] = [caPem, certPem, keyPem].map((pem) => Buffer.from(pem)) as [Buffer, Buffer, Buffer];
-    return { caPem: ca, certPem: cert, keyPem: key, renewed: () => this.#credentials };
+  #say(trouble: TroubleAttributes | undefined): void {
+    if (this.#trouble?.message === trouble?.message) return;
+    this.#trouble = trouble;
+    this.#told();
   }
 }
 
@@ -89,8 +112,11 @@ function lifeOfIdentity({ certPem }: Identity): Life {
 }
 
 /** How long to wait. `chance`: in [0, 1). */
-export function nextLookMs({ renewAtMs, lengthMs }: Life, nowMs: number, chance: number): number {
+export function nextLookMs({ renewAtMs, endsAtMs }: Life, nowMs: number, chance: number): number {
   const atLeastMs = lookMinMs + chance * (lookMaxMs - lookMinMs);
-  const tryMs = lengthMs * tryPart * (0.5 + chance / 2);
-  return Math.min(atLeastMs, Math.max(0, renewAtMs - nowMs) + tryMs);
+  // With one that has ended nobody is let in: files that somebody else renews are looked at by whoever connects.
+  if (nowMs >= endsAtMs) return atLeastMs;
+  const waitMs = Math.max(0, renewAtMs - nowMs);
+  const tryMs = (endsAtMs - nowMs - waitMs) * tryPart * (0.5 + chance / 2);
+  return Math.min(atLeastMs, Math.max(tryMinMs, waitMs + tryMs));
 }

@@ -101,14 +101,20 @@ export class Admissions implements Joins {
     return { authority: signer.authority(), certificate };
   }
 
-  async renew({ path, role }: PeerIdentity, request: string): Promise<JoinAnswer> {
+  async renew({ path, role, key }: PeerIdentity & { readonly key: string }, request: string): Promise<JoinAnswer> {
     const { signer, log } = this.#ports;
     this.#take(this.#renewals, 'agents renew their certificates faster than this node signs them');
     if (role !== 'agent' || !this.#isBelow(path)) {
       throw new BanyanError('Forbidden', `the ${role} "${path}" is no agent right below "${this.#ports.path}"`);
     }
     this.#checkPlace(path);
-    const certificate = await (await signer.judge(path, request)).sign();
+    const judged = await signer.judge(path, request);
+    // Who could use the agent's key for a moment, and not keep it, would otherwise come to a certificate of his own.
+    if (judged.key !== key) {
+      const remedy = `for another key: banyan join-token ${path} --again`;
+      throw new BanyanError('Forbidden', `a certificate is renewed for the key of the one that was shown; ${remedy}`);
+    }
+    const certificate = await judged.sign();
     log.info({ child: path }, 'the certificate of an agent was renewed');
     return { authority: signer.authority(), certificate };
   }

@@ -43,6 +43,7 @@ const node = z.object({
   kubernetesVersion: z.string().optional(),
   trouble: trouble.optional(),
   limit: trouble.optional(),
+  certificateTrouble: trouble.optional(),
   incomplete: trouble.optional(),
   platform: z.string().max(100).optional(),
   nodes: count.optional(),

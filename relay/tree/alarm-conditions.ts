@@ -21,10 +21,12 @@ export interface Alarms {
   readonly trouble?: TroubleAttributes | undefined;
   /** Which of its own limits an agent's work waits for, as the agent tells. */
   readonly limit?: TroubleAttributes | undefined;
+  /** Why an agent's certificate is not renewed, as the agent tells. */
+  readonly certificateTrouble?: TroubleAttributes | undefined;
 }
 
 export function alarmConditions(alarms: Alarms): readonly NewCondition[] {
-  const { diverged, toldDiverged, cloned, diskLow, waits, trouble, limit } = alarms;
+  const { diverged, toldDiverged, cloned, diskLow, waits, trouble, limit, certificateTrouble } = alarms;
   const told = toldDiverged && { atMs: Date.parse(toldDiverged.at), what: toldDiverged.what };
   return [
     feedCondition(diverged ?? told),
@@ -33,6 +35,7 @@ export function alarmConditions(alarms: Alarms): readonly NewCondition[] {
     waitsCondition(waits),
     troubleCondition(trouble),
     limitCondition(limit),
+    certificateCondition(certificateTrouble),
   ];
 }
 
@@ -49,6 +52,13 @@ export function limitCondition(limit: TroubleAttributes | undefined): NewConditi
   if (!limit)
     return { type, status: 'False', reason: 'WithinLimits', message: 'nothing waits for a limit of the agent' };
   return { type, status: 'True', ...reasonOf(limit) };
+}
+
+/** Of the Node of an agent, and of its SyncTarget: its certificate is to be renewed, and was not. */
+export function certificateCondition(trouble: TroubleAttributes | undefined): NewCondition {
+  const type = 'CertificateTrouble';
+  if (!trouble) return { type, status: 'False', reason: 'Renewed', message: 'the certificate of the agent is young' };
+  return { type, status: 'True', ...reasonOf(trouble) };
 }
 
 /** Of a SyncTarget: there is more to know than its agent may ask for. */

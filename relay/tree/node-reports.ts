@@ -268,6 +268,7 @@ export class NodeReports {
       waits,
       trouble: said?.trouble,
       limit: said?.limit,
+      certificateTrouble: said?.certificateTrouble,
     };
     const by = transport === undefined ? {} : { transport };
     const session = { state: connected ? ('Connected' as const) : ('Disconnected' as const), ...since, ...by };

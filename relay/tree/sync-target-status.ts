@@ -5,7 +5,7 @@ import type { NodeAttributes } from '../../core/wire/entry-attributes.ts';
 import { parseServed } from '../../core/wire/served-words.ts';
 import type { Child } from '../schedule/children.ts';
 import { locationResource, syncTargetResource } from '../schedule/inventory.ts';
-import { incompleteCondition, limitCondition, troubleCondition } from './alarm-conditions.ts';
+import { certificateCondition, incompleteCondition, limitCondition, troubleCondition } from './alarm-conditions.ts';
 import { show } from './node-objects.ts';
 
 /**
@@ -41,7 +41,13 @@ export function showSyncTarget(
   show(
     space,
     { ...object, status },
-    [ready, troubleCondition(said?.trouble), limitCondition(said?.limit), incompleteCondition(said?.incomplete)],
+    [
+      ready,
+      troubleCondition(said?.trouble),
+      limitCondition(said?.limit),
+      certificateCondition(said?.certificateTrouble),
+      incompleteCondition(said?.incomplete),
+    ],
     wallMs,
   );
 }

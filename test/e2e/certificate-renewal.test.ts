@@ -1,14 +1,27 @@
 /** Agents whose certificates last a minute: each is renewed while its process runs, and goes on with the next one when the first has ended. Real processes, real time. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { ApiClient } from '../../center/cli/api-client.ts';
+import { issueAgent } from '../../core/identity/authority.ts';
 import { lifeOf } from '../../core/identity/certificate-life.ts';
+import { judgeRequest, requestFor } from '../../core/identity/certificate-request.ts';
+import { systemClock } from '../../core/runtime/clock.ts';
+import { systemRandom } from '../../core/runtime/random.ts';
 import { banyan, fixture, LocalTree, until, untilAnswered } from './local-tree.ts';
 import { Till, tillAtFirst } from './till.ts';
 
@@ -148,7 +161,7 @@ describe('an agent whose certificate lasts a minute', () => {
     expect([agent.process.exitCode, agent.process.signalCode]).toEqual([null, null]);
   }
 
-  it('and that has joined with a token is renewed in time, and loses nothing as the first one ends', async () => {
+  it.concurrent('and that has joined with a token is renewed in time, and loses nothing as the first one ends', async () => {
     const { code, out } = banyan('join-token', 'eu:till', '--label', 'env=prod', '--data', tree.data);
     expect([code, out]).toEqual([0, expect.stringMatching(/^banyan-join-1\./)]);
     writeFileSync(join(directory, 'token'), out);
@@ -156,4 +169,54 @@ describe('an agent whose certificate lasts a minute', () => {
     await until('the agent has joined', () => existsSync(agent.file('data/identity/tls.crt')));
     await outlives('till', agent, agent.file('data/identity/tls.crt'));
   }, 240_000);
+
+  /** Its files, with a certificate of the tree's authority that lasts as long. */
+  async function enrolled(name: string): Promise<{ ca: string; cert: string; key: string }> {
+    const path = `eu:${name}`;
+    const { code, out } = banyan('enroll', path, '--label', 'env=prod', '--data', tree.data);
+    expect(code).toBe(0);
+    const { 'tls.key': keyPem } = (parse(out) as { stringData: { 'tls.key': string } }).stringData;
+    const read = (file: string) => readFileSync(join(tree.data, 'pki', file), 'utf8');
+    const authority = { certPem: read('ca.crt'), keyPem: read('ca.key') };
+    const id = `spiffe://renewing/node/agent/eu/${name}`;
+    const judged = await judgeRequest(await requestFor(path, keyPem), path, id);
+    const certPem = await issueAgent(authority, judged, { clock: systemClock, random: systemRandom }, 60_000);
+    const file = (of: string) => join(directory, name, of);
+    mkdirSync(file(''), { recursive: true });
+    writeFileSync(file('ca.crt'), authority.certPem);
+    writeFileSync(file('tls.crt'), certPem);
+    writeFileSync(file('tls.key'), keyPem, { mode: 0o600 });
+    return { ca: file('ca.crt'), cert: file('tls.crt'), key: file('tls.key') };
+  }
+
+  it.concurrent('and that was enrolled is renewed in the same way, in its file', async () => {
+    const files = await enrolled('kiosk');
+    await outlives('kiosk', start('kiosk', files), files.cert);
+    const [leaf] = readFileSync(files.cert, 'utf8').split(/(?<=-----END CERTIFICATE-----)/);
+    expect(new X509Certificate(leaf!).issuer).toContain('OU=banyan-issuer');
+    expect(lines(join(directory, 'kiosk', 'log')).map(({ msg }) => msg)).toContain(
+      'renewed certificate files are used from now on',
+    );
+  }, 240_000);
+
+  it.concurrent('and whose file somebody else keeps says that it will end, while it lasts', async () => {
+    const files = await enrolled('depot');
+    // As kubelet mounts a Secret.
+    renameSync(files.cert, `${files.cert}.kept`);
+    symlinkSync(`${files.cert}.kept`, files.cert);
+    const { validTo } = new X509Certificate(readFileSync(files.cert));
+    start('depot', files);
+    const trouble = async (at: string) => {
+      const { conditions = [] } = ((await api.get('node/eu', at))?.status ?? {}) as {
+        conditions?: { type: string; status: string; message: string }[];
+      };
+      return conditions.find(({ type, status }) => type === 'CertificateTrouble' && status === 'True')?.message;
+    };
+    for (const at of ['inventory.banyan.io/v1alpha1/synctargets/depot', 'mesh.banyan.io/v1alpha1/nodes/eu.depot']) {
+      await untilAnswered('it is said', async () => (await trouble(`/apis/${at}`)) !== undefined, 70);
+      expect(await trouble(`/apis/${at}`)).toMatch(
+        new RegExp(`^its certificate ends on ${validTo} and was not renewed: pki\\.cert: .*tls\\.crt is a link`),
+      );
+    }
+  }, 120_000);
 });

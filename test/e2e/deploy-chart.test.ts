@@ -1,11 +1,13 @@
 /** The chart: what it refuses, what the API server says of it, and that the rights which it gives are those that an agent needs. */
 import type { ChildProcess } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments, stringify } from 'yaml';
-import { createAuthority } from '../../core/identity/authority.ts';
+import { createAuthority, issueAgent } from '../../core/identity/authority.ts';
+import { judgeRequest, requestFor } from '../../core/identity/certificate-request.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
 import { parseAgentConfig } from '../../edge-agent/config.ts';
@@ -47,6 +49,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
   let helm: Helm;
   let plane: ControlPlane;
   let agent: ChildProcess | undefined;
+  let second: ChildProcess | undefined;
   let valueFiles = 0;
 
   const withValues = (agentValues: object, values: object = {}): string[] => {
@@ -83,6 +86,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
   }, buildMsMax);
   afterAll(async () => {
     agent?.kill('SIGKILL');
+    second?.kill('SIGKILL');
     await tree[Symbol.asyncDispose]();
     await plane?.[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
@@ -137,12 +141,12 @@ describe.skipIf(missing)(`the chart${why}`, () => {
         path,
         data: '/data',
         parent: { address: 'relay.example.com:7443', path: 'eu' },
-        pki: Object.fromEntries(
-          Object.entries({ ca: 'ca.crt', cert: 'tls.crt', key: 'tls.key' }).map(([name, file]) => [
-            name,
-            `/etc/banyan/identity/${file}`,
-          ]),
-        ),
+        pki: {
+          ca: '/etc/banyan/identity/ca.crt',
+          cert: '/etc/banyan/identity/tls.crt',
+          key: '/etc/banyan/identity/tls.key',
+          secret: { namespace, name: 'banyan-identity' },
+        },
         limits: {},
         api: { host: '0.0.0.0', port: 8443 },
         cluster: { kubernetes: { lease: { namespace, name: release } } },
@@ -150,6 +154,12 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       'bare.yaml',
     );
     expect(config).toEqual(bare);
+    // What others write, or an upgrade would take back, the pods do not renew.
+    const kept = render({ ...least, identity: { ...least.identity, renew: false } });
+    for (const fixed of [kept, render({ ...least, identity: { ca: pem, cert: pem, key: pem } })]) {
+      expect(Object.keys(configOf(fixed).pki)).toEqual(['ca', 'cert', 'key']);
+      expect(fixed.filter((one) => one.kind === 'Role').map(({ metadata }) => metadata.name)).toEqual([release]);
+    }
     const full = configOf(
       render({
         ...least,
@@ -313,6 +323,39 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     tree.ok('space/center/retail', 'delete', 'epl', 'shop');
     await until('the shop has gone', () => kubectlBy(plane.kubeconfig, ['get', 'namespace', 'shop']).code !== 0);
   }, 120_000);
+
+  it('lets the pods renew the certificate in its Secret, and change no other one', async () => {
+    const { secretName } = least.identity;
+    const secret = () =>
+      JSON.parse(site(['get', 'secret', secretName, '-n', namespace, '-o', 'json'])) as {
+        data: Record<string, string>;
+      };
+    const partOf = (part: string) => Buffer.from(secret().data[part] ?? '', 'base64').toString();
+    // Two thirds of a minute are over in some seconds.
+    const clock = { ...systemClock, wallMs: () => Date.now() - 35_000 };
+    const read = (file: string) => readFileSync(join(tree.data, 'pki', file), 'utf8');
+    const authority = { certPem: read('ca.crt'), keyPem: read('ca.key') };
+    const request = await requestFor(path, partOf('tls.key'));
+    const judged = await judgeRequest(request, path, 'spiffe://chart/node/agent/eu/rivoli');
+    const old = await issueAgent(authority, judged, { clock, random: systemRandom }, 60_000);
+    const patch = { data: { 'tls.crt': Buffer.from(old).toString('base64') } };
+    site(['patch', 'secret', secretName, '-n', namespace, '--type=merge', '-p', JSON.stringify(patch)]);
+    const before = secret().data;
+    second = startInstalled({
+      ...{ tree, plane, namespace, release, directory: join(directory, 'second'), identity: 'the-second' },
+      pki: identityFiles(plane, namespace, secretName),
+    });
+    await until('there is another certificate', () => secret().data['tls.crt'] !== before['tls.crt'], 40);
+    expect(new X509Certificate(partOf('tls.crt'))).toMatchObject({
+      issuer: expect.stringContaining('OU=banyan-issuer'),
+      subjectAltName: 'URI:spiffe://chart/node/agent/eu/rivoli',
+    });
+    expect(secret().data).toMatchObject({ 'ca.crt': before['ca.crt'], 'tls.key': before['tls.key'] });
+    const user = `system:serviceaccount:${namespace}:${release}`;
+    const can = (name: string) =>
+      kubectlBy(plane.kubeconfig, ['auth', 'can-i', 'update', `secrets/${name}`, '-n', namespace, '--as', user]);
+    expect([can(secretName).out.trim(), can('other').out.trim()]).toEqual(['yes', 'no']);
+  }, 60_000);
 
   it('uninstalls without leaving rights behind', () => {
     expect(toCluster('uninstall', release, '--wait').code).toBe(0);

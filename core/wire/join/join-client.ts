@@ -67,7 +67,7 @@ function wayOf(line: JoinLine, credentials: NodeCredentials, trust?: WayOptions[
     const remedy = 'give the agent a certificate by `banyan enroll`, or a way without termination';
     throw new BanyanError(
       'Invalid',
-      `link.terminatedTls: no certificate can be had where TLS ends before the parent, since who ends it would read the token: ${remedy}`,
+      `link.terminatedTls: no certificate can be had where TLS ends before the parent, since who ends it would read a token, and the parent would see no certificate: ${remedy}`,
     );
   }
   const optional = { ...(linkCaPem ? { linkCaPem } : {}), ...(trust ? { trust } : {}) };

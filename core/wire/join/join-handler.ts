@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TLSSocket } from 'node:tls';
 import type * as z from 'zod';
-import { identityOfPeer } from '../../identity/peer-identity.ts';
+import { identityOfPeer, keyOfPeer } from '../../identity/peer-identity.ts';
 import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { codeHeader } from '../websocket/websocket-words.ts';
@@ -67,7 +67,8 @@ async function answerTo(
     throw new BanyanError('MethodNotAllowed', `${request.url} takes POST, and not ${request.method}`);
   }
   if (request.url === renewPath) {
-    const peer = identityOfPeer(connection.socket);
+    const { socket } = connection;
+    const peer = { ...identityOfPeer(socket), key: keyOfPeer(socket) };
     const asked = parsed(renewRequestSchema, await bodyOf(request, connection));
     return joins.renew(peer, asked.request);
   }

@@ -9,6 +9,6 @@ export interface Joins {
   authority(): string;
   /** `from`: the address that it came from. Throws Unauthorized for a token that is not known here, and other errors only to who has its secret. */
   join(asked: JoinRequest, from: string): Promise<JoinAnswer>;
-  /** For the node that has shown its certificate. */
-  renew(peer: PeerIdentity, request: string): Promise<JoinAnswer>;
+  /** For the node that has shown its certificate, of the key with this hash, and for that key alone. */
+  renew(peer: PeerIdentity & { readonly key: string }, request: string): Promise<JoinAnswer>;
 }

@@ -51,7 +51,12 @@ describe('the configuration of an agent', () => {
     expect(withToken('{joinToken: /run/token}')).toEqual({ joinToken: '/run/token' });
     expect(withToken(secret, '{kubernetes: {}}')).toMatchObject({ secret: { namespace: 'banyan' } });
     expect(() => withToken(secret)).toThrow(
-      /agent\.yaml: pki\.secret: an embedded cluster has no Secret.*leave it out/,
+      /agent\.yaml: pki\.secret: an embedded cluster has no Secret.*leave it out.* in the data directory/,
+    );
+    const files = '{ca: ca.pem, cert: cert.pem, key: key.pem, secret: {namespace: banyan, name: identity}}';
+    expect(withToken(files, '{kubernetes: {}}')).toMatchObject({ cert: 'cert.pem', secret: { name: 'identity' } });
+    expect(() => withToken(files)).toThrow(
+      /pki\.secret: an embedded cluster has no Secret.*leave it out.* in its files/,
     );
     expect(() => withToken('{joinToken: /run/token, ca: ca.pem}')).toThrow(/agent\.yaml: pki/);
     expect(() => withToken('{ca: ca.pem}')).toThrow(/agent\.yaml: pki/);

@@ -42,6 +42,19 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ include "banyan.agent.name" . }}-joined
 {{- end }}
 
+{{/* The Secret that the pods may change: what they got for a token, or what they renew. Empty: none. */}}
+{{- define "banyan.agent.ownSecret" -}}
+{{- if include "banyan.agent.tokenSecret" . -}}
+{{ include "banyan.agent.joinedSecret" . }}
+{{- else if and .Values.agent.identity.secretName .Values.agent.identity.renew -}}
+{{ .Values.agent.identity.secretName }}
+{{- end -}}
+{{- end }}
+
+{{- define "banyan.agent.ownSecretRole" -}}
+{{ if include "banyan.agent.tokenSecret" . }}{{ include "banyan.agent.joinedSecret" . }}{{ else }}{{ include "banyan.agent.name" . }}-identity{{ end }}
+{{- end }}
+
 {{- define "banyan.agent.proxySecret" -}}
 {{- if .Values.agent.proxy.secretName -}}
 {{ .Values.agent.proxy.secretName }}
@@ -84,13 +97,15 @@ link:
 pki:
   {{- if include "banyan.agent.tokenSecret" . }}
   joinToken: /etc/banyan/join/token
-  secret:
-    namespace: {{ .Release.Namespace }}
-    name: {{ include "banyan.agent.joinedSecret" . }}
   {{- else }}
   ca: /etc/banyan/identity/ca.crt
   cert: /etc/banyan/identity/tls.crt
   key: /etc/banyan/identity/tls.key
+  {{- end }}
+  {{- with include "banyan.agent.ownSecret" . }}
+  secret:
+    namespace: {{ $.Release.Namespace }}
+    name: {{ . }}
   {{- end }}
 api:
   host: {{ $agent.api.host | quote }}

@@ -17,8 +17,9 @@ import type { JoinRequest } from '../../../../core/wire/join/join-words.ts';
 import { currentOf } from '../../../../core/wire/node-credentials.ts';
 import { fileStore } from '../../../../edge-agent/identity/file-store.ts';
 import type { IdentityStore } from '../../../../edge-agent/identity/identity-store.ts';
+import { JoinedIdentity } from '../../../../edge-agent/identity/joined-identity.ts';
 import { type JoiningPorts, joinedIdentity } from '../../../../edge-agent/identity/joining.ts';
-import { nextLookMs, RenewedIdentity } from '../../../../edge-agent/identity/renewal.ts';
+import { nextLookMs, Renewal } from '../../../../edge-agent/identity/renewal.ts';
 import { TestTree } from '../../../support/test-tree.ts';
 
 const path = 'eu:kid';
@@ -198,24 +199,17 @@ describe('the identity of an agent that runs', () => {
   const renewal = async (answer = (request: string) => sign(path, request)) => {
     const renewals: string[] = [];
     const identity = await joinedIdentity(ports(answering));
-    const renewed = new RenewedIdentity(
-      {
-        ...ports(),
-        renewals: [
-          async (_credentials, request) => {
-            renewals.push(request);
-            return answer(request);
-          },
-        ],
-      },
-      identity,
-    );
-    return { identity, renewed, renewals };
+    const held = new JoinedIdentity(ports(), identity);
+    const ask = async (_credentials: unknown, request: string) => {
+      renewals.push(request);
+      return answer(request);
+    };
+    const renewed = new Renewal({ ...ports(), held, renewals: [ask] });
+    return { identity, renewed, renewals, credentials: held.credentials() };
   };
 
   it('is renewed when two thirds of its life are over, with the same key, for who uses it and on the disk', async () => {
-    const { identity, renewed, renewals } = await renewal();
-    const { credentials } = renewed;
+    const { identity, renewed, renewals, credentials } = await renewal();
     clock.advance((leafDays * dayMs * 2) / 3 - dayMs);
     await renewed.look();
     expect(renewals).toEqual([]);
@@ -233,26 +227,36 @@ describe('the identity of an agent that runs', () => {
   });
 
   it('takes what another one that shares its store has renewed', async () => {
-    const { identity, renewed, renewals } = await renewal();
+    const { identity, renewed, renewals, credentials } = await renewal();
     clock.advance(leafDays * dayMs * 0.7);
     const { requestFor } = await import('../../../../core/identity/certificate-request.ts');
     const { authority, certificate } = await sign(path, await requestFor(path, identity.keyPem));
     await store.keep({ caPem: authority, certPem: certificate, keyPem: identity.keyPem });
     await renewed.look();
     expect(renewals).toEqual([]);
-    expect(currentOf(renewed.credentials).certPem.toString()).toBe(certificate);
+    expect(currentOf(credentials).certPem.toString()).toBe(certificate);
   });
 
   it('stays as it is, and says so, where it is refused', async () => {
-    const { identity, renewed, renewals } = await renewal(() => {
+    let isRefused = true;
+    const { identity, renewed, renewals, credentials } = await renewal((request) => {
+      if (!isRefused) return sign(path, request);
       throw new BanyanError('Forbidden', 'there is no SyncTarget');
     });
+    const told: unknown[] = [];
+    renewed.onTrouble(() => told.push(renewed.trouble));
     clock.advance(leafDays * dayMs * 0.7);
     await renewed.look();
     await renewed.look();
     expect(renewals).toHaveLength(2);
     expect(warned).toEqual(['there is no SyncTarget', 'there is no SyncTarget']);
-    expect(currentOf(renewed.credentials).certPem.toString()).toBe(identity.certPem);
+    expect(currentOf(credentials).certPem.toString()).toBe(identity.certPem);
+    const { validTo } = new X509Certificate(identity.certPem);
+    const message = `its certificate ends on ${validTo} and was not renewed: there is no SyncTarget`;
+    expect(told).toEqual([{ reason: 'Forbidden', message }]);
+    isRefused = false;
+    await renewed.look();
+    expect(told).toEqual([{ reason: 'Forbidden', message }, undefined]);
   });
 
   it.each([
@@ -260,12 +264,14 @@ describe('the identity of an agent that runs', () => {
     ['of a year, young, and another agent', 397 * dayMs, 0, 1, 7_200_000],
     ['of a year, half an hour before its time', 397 * dayMs, (397 * dayMs * 2) / 3 - 1_800_000, 0, 3_600_000],
     ['of a year, overdue', 397 * dayMs, 396 * dayMs, 0.5, 5_400_000],
+    ['of a year, which ends in ten minutes', 397 * dayMs, 397 * dayMs - 600_000, 0, 30_000],
     ['of a minute, young', 60_000, 10_000, 0, 30_000 + 1_000],
     ['of a minute, young, and another agent', 60_000, 10_000, 1, 30_000 + 2_000],
-    ['of a minute, overdue', 60_000, 50_000, 0, 1_000],
-    ['of a minute, ended', 60_000, 90_000, 1, 2_000],
+    ['of a minute, overdue', 60_000, 45_000, 1, 1_500],
+    ['of a minute, nearly over', 60_000, 59_000, 1, 1_000],
+    ['of a minute, ended', 60_000, 90_000, 1, 7_200_000],
   ])('%s, is looked at again so soon', (_what, lengthMs, ageMs, chance, inMs) => {
-    const life = { renewAtMs: (lengthMs * 2) / 3, endsAtMs: lengthMs, lengthMs };
+    const life = { renewAtMs: (lengthMs * 2) / 3, endsAtMs: lengthMs };
     expect(nextLookMs(life, ageMs, chance)).toBeCloseTo(inMs);
   });
 
@@ -275,7 +281,7 @@ describe('the identity of an agent that runs', () => {
     const away = async () => {
       throw new BanyanError('Unavailable', 'away');
     };
-    const renewed = new RenewedIdentity({ ...ports(), renewals: [away] }, identity);
+    const renewed = new Renewal({ ...ports(), held: new JoinedIdentity(ports(), identity), renewals: [away] });
     const after = vi.spyOn(clock, 'after');
     const delayMs = () => after.mock.calls.at(-1)![0];
     const { renewAtMs } = lifeOf(new X509Certificate(identity.certPem));
@@ -289,14 +295,15 @@ describe('the identity of an agent that runs', () => {
   });
 
   it('is looked at every one to two hours', async () => {
-    const { renewed, renewals } = await renewal();
+    const { identity, renewed, renewals, credentials } = await renewal();
     clock.advance(leafDays * dayMs * 0.7);
     renewed.start();
     clock.advance(3_599_000);
     expect(renewals).toEqual([]);
     clock.advance(3_601_000);
     // What is signed takes some turns of the event loop, and the next look is set behind it.
-    await vi.waitFor(() => expect(renewals).toHaveLength(1));
+    await vi.waitFor(() => expect(currentOf(credentials).certPem.toString()).not.toBe(identity.certPem));
+    expect(renewals).toHaveLength(1);
     clock.advance(leafDays * dayMs * 0.7);
     await vi.waitFor(() => {
       clock.advance(7_200_000);

@@ -162,10 +162,20 @@ describe('a relay that is shown a join token', () => {
 
 describe('a relay that is asked to renew', () => {
   it('signs for the agent that has shown its certificate, while it is in the inventory', async () => {
-    const { certificate } = await admissions.renew({ path, role: 'agent' }, 'key-1');
+    const { certificate } = await admissions.renew({ path, role: 'agent', key: 'key-1' }, 'key-1');
     expect(certificate).toBe('certificate of eu:till for key-1');
     space.delete({ group: 'inventory.banyan.io', resource: 'synctargets', namespace: '', name: 'till' });
-    await expect(admissions.renew({ path, role: 'agent' }, 'key-1')).rejects.toThrow(/no SyncTarget of "eu:till"/);
+    await expect(admissions.renew({ path, role: 'agent', key: 'key-1' }, 'key-1')).rejects.toThrow(
+      /no SyncTarget of "eu:till"/,
+    );
+  });
+
+  it('signs for no other key than the one that the agent has shown', async () => {
+    await expect(admissions.renew({ path, role: 'agent', key: 'key-1' }, 'key-2')).rejects.toMatchObject({
+      code: 'Forbidden',
+      message: expect.stringMatching(/renewed for the key of the one that was shown; .*join-token eu:till --again/),
+    });
+    expect(order).toEqual(['judge']);
   });
 
   it.each([
@@ -175,7 +185,7 @@ describe('a relay that is asked to renew', () => {
     { path: 'eu:till', role: 'relay' },
     { path: '', role: 'center' },
   ] as const)('signs nothing for %o', async (peer) => {
-    await expect(admissions.renew(peer, 'key-1')).rejects.toMatchObject({ code: 'Forbidden' });
+    await expect(admissions.renew({ ...peer, key: 'key-1' }, 'key-1')).rejects.toMatchObject({ code: 'Forbidden' });
     expect(order).toEqual([]);
   });
 });

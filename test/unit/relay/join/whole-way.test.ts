@@ -49,6 +49,10 @@ it('an agent joins with a token, renews with what it got, and is refused when it
   const [before, after] = [first, next].map(({ certificate }) => new X509Certificate(certificate));
   expect(after!.subjectAltName).toBe('URI:spiffe://shop/node/agent/eu/till');
   expect(after!.serialNumber).not.toBe(before!.serialNumber);
+  await expect(renewAtParent(line, joined, await requestFor(path, newKey()))).rejects.toMatchObject({
+    code: 'Forbidden',
+    message: expect.stringMatching(/renewed for the key of the one that was shown/),
+  });
   space.delete({ group: 'inventory.banyan.io', resource: 'synctargets', namespace: '', name: 'till' });
   await expect(renewAtParent(line, joined, request)).rejects.toMatchObject({
     code: 'Forbidden',

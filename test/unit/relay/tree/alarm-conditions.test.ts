@@ -44,6 +44,14 @@ it('a cluster that its agent can not use says why, whatever the agent makes of t
   expect(on({})).toEqual([]);
 });
 
+it('an agent whose certificate is not renewed says until when it has one, and why', () => {
+  const certificateTrouble = {
+    reason: 'Forbidden',
+    message: 'its certificate ends on Jan 1 and was not renewed: it is a link',
+  };
+  expect(on({ certificateTrouble })).toEqual([`CertificateTrouble: ${certificateTrouble.message}`]);
+});
+
 it('an agent whose work waits for a limit of its own says for which', () => {
   const limit = { reason: 'RequestRate', message: 'requestsPerSecond is 4, and requests wait for it' };
   expect(on({ limit })).toEqual([`LimitReached: ${limit.message}`]);

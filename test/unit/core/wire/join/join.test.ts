@@ -1,7 +1,9 @@
 /** A request for a certificate over a real connection: who is asked, what is said to whom, and what is refused before anything is read. */
+import { X509Certificate } from 'node:crypto';
 import { request as httpsRequest } from 'node:https';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newJoinToken } from '../../../../../core/identity/join-token.ts';
+import { hashOfKey } from '../../../../../core/identity/peer-identity.ts';
 import { systemClock } from '../../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
@@ -184,7 +186,8 @@ describe('a request with a join token', () => {
 describe('a request to renew', () => {
   it('is of the node whose certificate was shown', async () => {
     expect(await renewAtParent(line(), kid, 'pem')).toEqual(answer);
-    expect(said).toEqual([[{ path: 'eu:kid', role: 'agent' }, 'pem']]);
+    const spki = new X509Certificate(kid.certPem).publicKey.export({ type: 'spki', format: 'der' });
+    expect(said).toEqual([[{ path: 'eu:kid', role: 'agent', key: hashOfKey(spki) }, 'pem']]);
   });
 
   it('is refused without one, and with one of another tree, before it is read', async () => {

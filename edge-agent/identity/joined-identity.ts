@@ -1,0 +1,60 @@
+/** An identity that was got with a join token. Who shares the store finds there what another one has renewed. */
+import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
+import type { Identity } from './identity-store.ts';
+import { type JoiningPorts, whole } from './joining.ts';
+import type { Renewable } from './renewal.ts';
+
+export class JoinedIdentity implements Renewable {
+  readonly #ports: Pick<JoiningPorts, 'path' | 'store' | 'clock'>;
+  #identity: Identity;
+  #credentials: NodeCredentials;
+
+  constructor(ports: Pick<JoiningPorts, 'path' | 'store' | 'clock'>, identity: Identity) {
+    this.#ports = ports;
+    this.#identity = identity;
+    this.#credentials = this.#credentialsOf(identity);
+  }
+
+  get shown(): string {
+    return this.#ports.store.shown;
+  }
+
+  present(): Identity {
+    return this.#identity;
+  }
+
+  /** As they are now; they follow what is renewed. */
+  credentials(): NodeCredentials {
+    return this.#credentials;
+  }
+
+  isRenewable(): boolean {
+    return true;
+  }
+
+  async foundYoung(isYoung: (identity: Identity) => boolean): Promise<boolean> {
+    const shared = whole(await this.#ports.store.read(), this.#ports);
+    if (!shared || !isYoung(shared)) return false;
+    this.#use(shared);
+    return true;
+  }
+
+  checkRenewable(): void {
+    // It has made the key, and kept a certificate there before.
+  }
+
+  async keep(identity: Identity): Promise<void> {
+    await this.#ports.store.keep(identity);
+    this.#use(identity);
+  }
+
+  #use(identity: Identity): void {
+    this.#identity = identity;
+    this.#credentials = this.#credentialsOf(identity);
+  }
+
+  #credentialsOf({ caPem, certPem, keyPem }: Identity): NodeCredentials {
+    const [ca, cert, key] = [caPem, certPem, keyPem].map((pem) => Buffer.from(pem)) as [Buffer, Buffer, Buffer];
+    return { caPem: ca, certPem: cert, keyPem: key, renewed: () => this.#credentials };
+  }
+}
