@@ -177,12 +177,12 @@ export class Observer {
     if (this.#learn(key, event.object) && this.#ports.hasDrifted(key, event.object)) this.#events.drifted(key);
   }
 
-  /** False for a state that is older than one seen before. */
+  /** False for a state that is no newer than one seen before: whoever saw that has judged it, such as the applier by the answer to its apply. */
   #learn(key: string, live: KubeObject): boolean {
     const before = this.#seen.get(key);
     const { uid = '', generation = 0 } = live.metadata;
     const resourceVersion = versionOf(live);
-    if (before && before.uid === uid && resourceVersion < before.resourceVersion) return false;
+    if (before?.uid === uid && !isNewer(resourceVersion, before.resourceVersion)) return false;
     const quiet = quietStatus(live.status);
     const judged = health(live);
     const isSameObject = before?.uid === uid && before.generation === generation;
@@ -208,5 +208,12 @@ function resourceName({ group, resource }: GroupResource): string {
 /** Resource versions of one resource are numbers that grow (https://kep.k8s.io/5504); anything else counts as new. */
 function versionOf(live: KubeObject): number {
   const version = Number(live.metadata.resourceVersion);
-  return Number.isFinite(version) ? version : Number.MAX_SAFE_INTEGER;
+  return Number.isFinite(version) ? version : noVersion;
+}
+
+const noVersion = Number.MAX_SAFE_INTEGER;
+
+/** From some size on numbers don't tell neighbours apart. */
+function isNewer(version: number, before: number): boolean {
+  return version > before || (version === before && version >= noVersion);
 }

@@ -42,6 +42,35 @@ describe('the observer', () => {
     expect(observer.observation(web)?.health.state).toBe('InProgress');
   });
 
+  it('judges no state again that the applier has seen, and each newer one', () => {
+    const { cluster, observer, log, drift } = bench();
+    observer.track(web);
+    cluster.write(web, (object) => Object.assign(object, deployment('1', 2)));
+    const live = cluster.objects.get(web)!;
+    observer.untrack(web);
+    observer.track(web);
+    observer.seen(web, live);
+    log.length = 0;
+    drift.found = true;
+    cluster.tell(web);
+    expect(log).toEqual([]);
+    cluster.write(web, () => {});
+    expect(log).toEqual([`drifted ${web}`]);
+  });
+
+  it('judges each state where versions are no numbers, or too large to tell apart', () => {
+    for (const version of ['a', '9007199254740993']) {
+      const { cluster, observer, log, drift } = bench();
+      observer.track(web);
+      observer.seen(web, deployment(version, 2));
+      log.length = 0;
+      drift.found = true;
+      cluster.objects.set(web, deployment(version, 2));
+      cluster.tell(web);
+      expect(log).toEqual([`drifted ${web}`]);
+    }
+  });
+
   it('holds what it hears of an object that is being worked on until the work has ended', () => {
     const { cluster, observer, log, busy, drift } = bench();
     observer.track(web);

@@ -141,6 +141,11 @@ export class FakeCluster implements Cluster {
     this.#store(key, object);
   }
 
+  /** Watches tell once more of an object as it is, as after their connection broke. */
+  tell(key: string): void {
+    this.#tell('ADDED', key, this.objects.get(key)!);
+  }
+
   /** A controller reports that the object is as wanted. */
   settle(key: string, replicas: number): void {
     this.write(key, (object) => {
