@@ -1,6 +1,7 @@
 /**
  * From a write at the center to a real cluster and back, beside the same write straight to that cluster: the time until the cluster has it and until
- * its controller's status can be read where it was written, one after the other; and the time of 2,000 objects by kubectl. Center, agent and a control
+ * its controller's status can be read where it was written, one after the other; and the time of 2,000 objects by kubectl, with what the processes take of the
+ * processors meanwhile. Center, agent and a control
  * plane are real processes; both ends are watched by this one, so that there is one clock.
  */
 import { spawn } from 'node:child_process';
@@ -15,6 +16,7 @@ import { accessOf } from '../../edge-agent/cluster/kubernetes/access.ts';
 import { ApiClient } from '../../edge-agent/cluster/kubernetes/api-client.ts';
 import { ResourceWatch } from '../../edge-agent/cluster/kubernetes/resource-watch.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
+import { cpuSecondsOf } from './cpu.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import { clusterOf, LocalNodes } from './local-nodes.ts';
 import { percentile } from './measure.ts';
@@ -57,14 +59,20 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
     note(mesh, through);
   }
   say(`${objects} objects by kubectl, straight to the cluster`);
-  const straightMs = await bulk(plane.kubectl, scratch.directory(), {
+  const usage = () => ({
+    center: cpuSecondsOf(nodes.pid('')),
+    agent: cpuSecondsOf(nodes.pid('edge')),
+    apiServer: cpuSecondsOf(plane.pid('kube-apiserver')),
+    etcd: cpuSecondsOf(plane.pid('etcd')),
+  });
+  const straight = await bulk(plane.kubectl, scratch.directory(), usage, {
     kubeconfig: plane.kubeconfig,
     context: 'cluster',
     to: 'direct',
     cluster,
   });
   say(`${objects} objects by kubectl, to the center`);
-  const throughMs = await bulk(plane.kubectl, scratch.directory(), {
+  const through = await bulk(plane.kubectl, scratch.directory(), usage, {
     kubeconfig: nodes.kubeconfig,
     context: center,
     to: 'bulk',
@@ -73,7 +81,7 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   return [
     ...latencies('on the cluster', mesh.there, direct.there),
     ...latencies('status back', mesh.back, direct.back),
-    ...throughput(throughMs, straightMs),
+    ...throughput(through, straight),
   ];
 }
 
@@ -94,15 +102,21 @@ function latencies(what: string, values: readonly number[], direct: readonly num
   return [p50, p99, { ...over, goal: { of: 'value', is: '≤', bound: 250 } }];
 }
 
-function throughput(throughMs: number, straightMs: number): Figure[] {
+function throughput(through: Bulk, straight: Bulk): Figure[] {
+  const cpu = (of: keyof Usage) => ({ name: `… CPU of ${wordsOf[of]}`, value: through.cpu[of], unit: 's' });
+  const beside = (of: keyof Usage) => ({ baseline: { name: 'straight to the cluster', value: straight.cpu[of] } });
   return [
     {
       name: `${objects} objects by kubectl apply`,
-      value: throughMs / 1_000,
+      value: through.tookMs / 1_000,
       unit: 's',
-      baseline: { name: 'straight to the cluster', value: straightMs / 1_000 },
+      baseline: { name: 'straight to the cluster', value: straight.tookMs / 1_000 },
       goal: { of: 'ratio', is: '≤', bound: 1.5 },
     },
+    cpu('center'),
+    cpu('agent'),
+    { ...cpu('apiServer'), ...beside('apiServer') },
+    { ...cpu('etcd'), ...beside('etcd') },
   ];
 }
 
@@ -140,12 +154,24 @@ interface BulkTarget {
   readonly cluster: End;
 }
 
-/** Milliseconds from the start of kubectl until the cluster has all of them. */
+/** Seconds. */
+type Usage = Readonly<Record<keyof typeof wordsOf, number>>;
+
+interface Bulk {
+  /** From the start of kubectl until the cluster has all of them. */
+  readonly tookMs: number;
+  /** In this time. */
+  readonly cpu: Usage;
+}
+
+const wordsOf = { center: 'the center', agent: 'the agent', apiServer: 'the API server', etcd: 'etcd' };
+
 async function bulk(
   kubectl: string,
   directory: string,
+  usage: () => Usage,
   { kubeconfig, context, to, cluster }: BulkTarget,
-): Promise<number> {
+): Promise<Bulk> {
   const file = join(directory, 'bulk.json');
   const items = Array.from({ length: objects }, (_, i) => ({
     apiVersion: 'v1',
@@ -155,10 +181,14 @@ async function bulk(
   }));
   writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
   const all = cluster.configMaps(to, objects);
+  const before = usage();
   const startMs = performance.now();
   const applied = run(kubectl, ['--kubeconfig', kubeconfig, '--context', context, 'apply', '-f', file]);
   const [atMs] = await Promise.all([all, applied]);
-  return atMs - startMs;
+  const after = usage();
+  const since = (of: keyof Usage) => after[of] - before[of];
+  const cpu = { center: since('center'), agent: since('agent'), apiServer: since('apiServer'), etcd: since('etcd') };
+  return { tookMs: atMs - startMs, cpu };
 }
 
 function run(program: string, args: readonly string[]): Promise<void> {

@@ -112,6 +112,12 @@ export class ControlPlane implements AsyncDisposable {
     return this.#file(`${user.name}.kubeconfig`);
   }
 
+  pid(component: Component): number {
+    const pid = this.#processes.get(component)?.pid;
+    if (pid === undefined) throw new Error(`${component} is not running`);
+    return pid;
+  }
+
   pids(): number[] {
     return [...this.#processes.values()].flatMap(({ pid }) => (pid === undefined ? [] : [pid]));
   }
