@@ -5,6 +5,7 @@ import { type Expectation, expectation, heldBy, isBelow, type ModelPlacement, ti
 import type { Releases } from '../model/releases.ts';
 import type { World } from '../world.ts';
 import { prunedWrong } from './pruned.ts';
+import { reportsWrong } from './reported.ts';
 import { Rows } from './rows.ts';
 import { standing, standingAmong } from './standing.ts';
 import { summaryWrong as foldWrong, readSummary, summarizersOf } from './summaries.ts';
@@ -71,7 +72,7 @@ function summariesWrong(world: World, model: Expectation, isCutOff: (path: strin
     const wrong = summaryWrong(placement, { reached: isReached.length, broken: broken.length, isWhole, untold });
     if (wrong) return wrong;
     const isToldOfAll = isWhole && isReached.length === placement.agents.length && untold === 0;
-    const told = isToldOfAll ? userSummariesWrong(placement) : undefined;
+    const told = isToldOfAll ? (userSummariesWrong(placement) ?? reportsWrong(world, model, placement)) : undefined;
     if (told) return told;
   }
   return undefined;

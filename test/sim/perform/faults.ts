@@ -139,6 +139,8 @@ export class Spoiler {
     });
     this.#world.clones.set(host.id, clone);
     clone.config = host.config;
+    // What a liar has made it believe is on the disk that is copied.
+    for (const table of host.deceived) clone.deceived.add(table);
     clone.cloneNumber = this.#clonesMade++;
     clone.start();
   }

@@ -33,6 +33,8 @@ const works: Readonly<Record<Work['do'], true>> = {
   describe: true,
   relabel: true,
   label: true,
+  bear: true,
+  bury: true,
   release: true,
   leave: true,
   join: true,
@@ -96,6 +98,12 @@ export class People {
         return this.#relabel(this.#host(action.node), action.labels);
       case 'label':
         return this.#label(this.#host(action.node), action.labels);
+      case 'bear':
+        return this.#atCluster(this.#host(action.node), (cluster) => apply(cluster, action.object));
+      case 'bury':
+        return this.#atCluster(this.#host(action.node), (cluster) => {
+          remove(cluster, action.object);
+        });
       case 'release':
         return this.#release(this.#host(action.node), this.#host(action.at));
       case 'leave':
@@ -128,6 +136,11 @@ export class People {
     const host = this.#world.hosts.get(nodeOfSource(source));
     const space = host?.spaces.get(name);
     if (host && space) this.#asked(host, () => act(space));
+  }
+
+  #atCluster(agent: Host, act: (cluster: Space) => void): void {
+    const cluster = agent.role === 'agent' ? agent.spaces.get('') : undefined;
+    if (cluster) this.#asked(agent, () => act(cluster));
   }
 
   /** What a person asks for may be refused; that is an answer. */
@@ -212,6 +225,7 @@ export class People {
     if (!to?.isGone) return;
     this.#leave(host);
     to.disk.replace(host.disk);
+    for (const table of host.deceived) to.deceived.add(table);
     this.#world.replaced(to);
     this.#join(to);
   }

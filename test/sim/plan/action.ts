@@ -63,6 +63,8 @@ export type Work =
   | { readonly do: 'relabel'; readonly node: string; readonly labels: Labels }
   /** In the inventory of its parent alone, and in no topology. */
   | { readonly do: 'label'; readonly node: string; readonly labels: Labels }
+  /** An object of somebody's own at the cluster of an agent. */
+  | { readonly do: 'bear' | 'bury'; readonly node: string; readonly object: KubeObject }
   /** What the node `at` shows to be held at a node may go. */
   | { readonly do: 'release'; readonly node: string; readonly at: string }
   | { readonly do: 'leave' | 'join'; readonly node: string }

@@ -15,6 +15,7 @@ import { madeOf } from './made.ts';
 import { movesOf } from './moves.ts';
 import { olderOf } from './older.ts';
 import { lossesOf } from './releases.ts';
+import { reportsOf } from './reports.ts';
 import { rolloutsOf } from './rollouts.ts';
 import { siblingFaultsOf, withSiblings } from './siblings.ts';
 import { takeoverOf, unlistingOf } from './takeovers.ts';
@@ -66,6 +67,7 @@ export function planOf(seed: number, mode: Mode): Plan {
   const losses = lossesOf(seed, planned);
   steps.push(...losses.steps);
   steps.push(...madeOf(new Chance(seedOf(seed, 'made')), settled));
+  steps.push(...reportsOf(new Chance(seedOf(seed, 'reports')), settled));
   const isLossy = forgets.length > 0 || losses.forgets;
   const quiet = !losses.holds && forgets.length === 0 && chance.is(0.35) ? faultsOf(chance, nodes, 'quiet') : [];
   if (quiet.length > 0) quiet.push(...siblingFaultsOf(siblings, planned));

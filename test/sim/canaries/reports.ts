@@ -1,0 +1,25 @@
+/** Rules of what is told of single objects, taken away: of exact statuses, and of what is born at the edge. */
+import { EdgeReports } from '../../../edge-agent/edge-reports.ts';
+import { ExactStatuses } from '../../../relay/gather/exact-statuses.ts';
+import type { Canaries } from './canary.ts';
+
+export const reportCanaries: Canaries = {
+  'burial-untold': {
+    break() {
+      // What has gone at the edge may be there still, as far as anybody is told.
+      const { say } = EdgeReports.prototype;
+      EdgeReports.prototype.say = function (entry) {
+        return say.call(this, entry) ?? 'unsure';
+      };
+    },
+  },
+  'former-status-kept': {
+    break() {
+      // The status of an object that has one place stays when it has several.
+      const { write } = ExactStatuses.prototype;
+      ExactStatuses.prototype.write = function (id, placement, expected) {
+        if (expected === 1) write.call(this, id, placement, expected);
+      };
+    },
+  },
+};

@@ -1,0 +1,105 @@
+/**
+ * Invariant 11 for what is not summed up, after healing: the status of objects whose placement has one destination is the one there, and what was born at the
+ * edge is told as it is there, to the node that asked for it.
+ */
+import { stableStringify } from '../../../core/object/canonical.ts';
+import type { KubeObject } from '../../../core/object/meta.ts';
+import type { Host } from '../host.ts';
+import { type Expectation, list, type ModelPlacement } from '../model/expected.ts';
+import { parentOf, sourceOf } from '../plan/tree.ts';
+import type { World } from '../world.ts';
+import { Rows } from './rows.ts';
+
+interface Asked {
+  readonly wantSingletonReportedState?: boolean;
+  readonly upsync?: readonly { readonly namespaces: readonly string[]; readonly returnTo?: 'Parent' | 'Center' }[];
+}
+
+/** Of a placement all of whose agents are reached; undefined: it is right. */
+export function reportsWrong(world: World, model: Expectation, placement: ModelPlacement): string | undefined {
+  return statusesWrong(world, placement) ?? bornWrong(world, model, placement);
+}
+
+function statusesWrong(world: World, { host, space, object, agents, delivered }: ModelPlacement): string | undefined {
+  const { wantSingletonReportedState = false } = object.spec as Asked;
+  const origin = host.spaces.get(space);
+  if (!wantSingletonReportedState || !origin) return undefined;
+  const [path] = agents;
+  const cluster = agents.length === 1 ? world.hosts.get(path!)?.spaces.get('') : undefined;
+  for (const made of delivered.map((one) => one.object)) {
+    const key = origin.keyOf(made);
+    const told = countsOf(origin.get(key));
+    const there = cluster && countsOf(cluster.get(key));
+    if (stableStringify(told ?? null) === stableStringify(there ?? null)) continue;
+    const title = `${host.title}/${space} ${made.metadata.name} of ${object.metadata.name}`;
+    return `${title} has the status ${stableStringify(told ?? null)}, ${agents.length === 1 ? `at ${path} it` : 'with several places it'} is ${stableStringify(there ?? null)}`;
+  }
+  return undefined;
+}
+
+/** What counts pods, and that it is of the newest generation: undefined, it has no status. */
+function countsOf(object: KubeObject | undefined): object | undefined {
+  const { status } = (object ?? {}) as { status?: Record<string, unknown> };
+  if (!status || Object.keys(status).length === 0) return undefined;
+  const { replicas, readyReplicas, availableReplicas, observedGeneration } = status;
+  return { replicas, readyReplicas, availableReplicas, isNewest: observedGeneration === object?.metadata.generation };
+}
+
+function bornWrong(world: World, model: Expectation, { host, space, agents }: ModelPlacement): string | undefined {
+  const placements = model.placements.filter((one) => one.host === host && one.space === space);
+  const told = toldAt(host, `up/${sourceOf(host.planned, space)}/`);
+  for (const path of agents) {
+    const rules = placements.flatMap((one) =>
+      one.agents.includes(path) ? ((one.object.spec as Asked).upsync ?? []) : [],
+    );
+    const arriving = rules.filter(({ returnTo }) => returnTo === 'Center' || parentOf(path) === host.path);
+    const born = bornAt(
+      world.hosts.get(path)!,
+      arriving.flatMap(({ namespaces }) => namespaces),
+    );
+    const heard = new Map(told.filter((one) => one.path === path).map(({ key, data }) => [key, data]));
+    const title = `${host.title} has of what was born at ${path}`;
+    if (shown(heard) !== shown(born)) return `${title} ${shown(heard)}, there it is ${shown(born)}`;
+  }
+  return undefined;
+}
+
+function bornAt(agent: Host, namespaces: readonly string[]): Map<string, string> {
+  const all = list(agent.spaces.get('')!, { group: '', resource: 'configmaps' });
+  const asked = all.filter(({ metadata }) => namespaces.includes(metadata.namespace ?? ''));
+  return new Map(asked.map((one) => [`/configmaps/${one.metadata.namespace}/${one.metadata.name}`, dataOf(one)]));
+}
+
+interface Told {
+  readonly path: string;
+  /** Of the object. */
+  readonly key: string;
+  readonly data: string;
+}
+
+/** In the rows of a node, from whichever child. */
+function toldAt(host: Host, begin: string): Told[] {
+  return Rows.of(host.rows, (rows) =>
+    [...rows.tables().values()]
+      .filter((table) => table.startsWith('reported/'))
+      .flatMap((table) => [...rows.bodies(table, begin)])
+      .map(([key, body]) => {
+        const rest = key.slice(begin.length);
+        const end = rest.indexOf('/');
+        return { path: rest.slice(0, end), key: rest.slice(end + 1), data: dataOf(JSON.parse(body) as KubeObject) };
+      }),
+  );
+}
+
+function dataOf(object: KubeObject): string {
+  return stableStringify((object as KubeObject & { data?: unknown }).data ?? null);
+}
+
+function shown(objects: ReadonlyMap<string, string>): string {
+  return (
+    [...objects]
+      .map(([key, data]) => `${key} ${data}`)
+      .sort()
+      .join(', ') || 'nothing'
+  );
+}
