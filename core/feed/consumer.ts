@@ -193,9 +193,9 @@ export class FeedConsumer extends TableRows implements Consumer {
     return row?.revision === keptRevision ? this.#remove(t, row.keyHash, state) : undefined;
   }
 
-  /** At the end of a reconciliation: removes the rows that the producer has proven to lack, or holds them; see deletions.ts. */
-  removeAbsent(t: Transaction, keyHashes: readonly Uint8Array[]): AppliedChange[] {
-    const guard = this.#guard;
+  /** At the end of a reconciliation: removes the rows that the producer has proven to lack, or holds them where it may have lost them; see deletions.ts. */
+  removeAbsent(t: Transaction, keyHashes: readonly Uint8Array[], isRemoved = false): AppliedChange[] {
+    const guard = isRemoved ? undefined : this.#guard;
     const held = guard ? this.#toHold(t, guard, keyHashes) : new Set<Uint8Array>();
     const state = new ConsumerState(t, this.id);
     const goes = keyHashes.filter((keyHash) => !held.has(keyHash));

@@ -10,7 +10,14 @@ import { hex } from '../store/bytes.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { FeedConsumer } from './consumer.ts';
 import { contentHash } from './content.ts';
-import { type AppliedChange, entryBytes, type ReconcileReply, type ReconcileRequest, type WireEntry } from './feed.ts';
+import {
+  type AppliedChange,
+  entryBytes,
+  type ReconcileReply,
+  type ReconcileRequest,
+  type ResumeTuple,
+  type WireEntry,
+} from './feed.ts';
 import { withPieces } from './pieces.ts';
 import type { FeedProducer } from './producer.ts';
 import { answerPrefix, PrefixSearch } from './reconcile-prefixes.ts';
@@ -89,6 +96,8 @@ export class Reconciliation {
   #wanted: Uint8Array[] = [];
   /** They go at the end, all at once. */
   readonly #gone: Uint8Array[] = [];
+  /** Where the consumer was in the feed. */
+  readonly #before: ResumeTuple;
   #first: ReconcileReply | undefined;
   /** Rows that came are as new as the newest of these heads, though the feed is taken up at the first. */
   #seenHead = 0;
@@ -96,6 +105,7 @@ export class Reconciliation {
   /** `seed`: of a peer that has the form by prefixes. */
   constructor(reader: Reader, consumer: FeedConsumer, seed?: Uint8Array) {
     this.#consumer = consumer;
+    this.#before = consumer.resume(reader);
     this.#search = seed ? new PrefixSearch(reader, consumer, seed) : new RangeSearch(reader, consumer);
   }
 
@@ -137,9 +147,18 @@ export class Reconciliation {
     const absent = this.#gone.filter(
       (keyHash) => !this.#consumer.keepKey(t, keyHash, (keeper) => gone.has(hex(keeper))),
     );
-    const changes = this.#consumer.removeAbsent(t, absent);
+    const changes = this.#consumer.removeAbsent(t, absent, this.#isSameLife(this.#first));
     this.#consumer.setResume(t, { epoch, incarnation, cursor: head, seenHead: this.#seenHead });
     return changes;
+  }
+
+  /**
+   * The producer has been the same process since the consumer heard of it: what it lacks it has removed, in tombstones that it has forgotten since, and lost nothing.
+   * So it is with a consumer that was put back to an older copy.
+   */
+  #isSameLife({ epoch, incarnation, head }: ReconcileReply): boolean {
+    const before = this.#before;
+    return incarnation !== '' && before.incarnation === incarnation && before.epoch === epoch && before.cursor <= head;
   }
 
   /**

@@ -94,7 +94,8 @@ export async function simulate(plan: Plan, lies?: (host: Host) => StoreLies | un
   await heal(world, performer, plan, releases, !plan.forgets);
   if (plan.quiet.length > 0 && world.violations.length === 0) {
     const model = expectation(world, releases);
-    undisturbed.begin(model ? lateTo(model, cutOffBy(world, plan.dead)) : undefined);
+    const isDeceived = (path: string) => world.hosts.get(path)?.deceived.has('upstream') === true;
+    undisturbed.begin(model ? lateTo(model, cutOffBy(world, plan.dead), isDeceived) : undefined);
     await perform(world, performer, plan.quiet);
     await heal(world, performer, plan, releases, false);
     undisturbed.end();

@@ -18,12 +18,16 @@ export function cutOffBy(world: World, dead: readonly string[]): IsCutOff {
 
 /**
  * Whether an agent may yet lose an entry by what people asked for before. Where a subtree is cut off, nobody waits for what its own origins have for it:
- * what is not wanted there any more goes when it is heard of.
+ * what is not wanted there any more goes when it is heard of. What a liar gave an agent goes when it hears its parent again, though its cluster never had it.
  */
-export function lateTo(model: Expectation, isCutOff: IsCutOff): (path: string, entry: string) => boolean {
+export function lateTo(
+  model: Expectation,
+  isCutOff: IsCutOff,
+  isDeceived: (path: string) => boolean,
+): (path: string, entry: string) => boolean {
   return (path, entry) => {
     const [, source = '', , resource, , name] = entry.split('/');
-    if (!isCutOff(path) || isCutOff(path, nodeOfSource(source))) return false;
+    if (!(isCutOff(path) || isDeceived(path)) || isCutOff(path, nodeOfSource(source))) return false;
     const wanted = [...(model.objects.get(path)?.keys() ?? [])];
     return resource === 'namespaces'
       ? !wanted.some((title) => title.split(' ')[1]?.startsWith(`${name}/`))

@@ -94,6 +94,39 @@ describe('a consumer with a guard', () => {
     expect(holding(again)).toEqual(holding(consumer));
   });
 
+  it('lets go of all that a producer has removed, when it was put back itself: nothing is lost where the producer has never ended since', () => {
+    const { consumer } = emptied(0);
+    const producer = new ProducerEnd();
+    for (const key of names(60)) producer.put(key, 'body', 7);
+    sync(producer, consumer);
+    for (const key of names(60)) producer.remove(key, 8);
+    producer.acknowledge(producer.head);
+    expect(producer.store.read((reader) => producer.feed.resumable(reader, consumer.tuple))).toBe(false);
+    expect(reconcile(producer, consumer).changes).toHaveLength(60);
+    expect(holding(consumer)).toBeUndefined();
+  });
+
+  it('keeps it when that producer has ended in between, or is behind where the consumer was', () => {
+    for (const isRestarted of [true, false]) {
+      const { consumer } = emptied(0);
+      const producer = new ProducerEnd();
+      for (const key of names(60)) producer.put(key, 'body', 7);
+      sync(producer, consumer);
+      if (isRestarted) {
+        for (const key of names(60)) producer.remove(key, 8);
+        producer.acknowledge(producer.head);
+        producer.restart();
+      } else {
+        const { epoch, incarnation } = consumer.tuple;
+        consumer.store.write((t) => consumer.feed.setResume(t, { epoch, incarnation, cursor: 500, seenHead: 500 }));
+        for (const key of names(60)) producer.remove(key, 8);
+        producer.acknowledge(producer.head);
+      }
+      expect(reconcile(producer, consumer).changes).toEqual([]);
+      expect(holding(consumer)).toMatchObject({ entries: 60 });
+    }
+  });
+
   it('agrees with its producer on what it has beside', () => {
     const { producer, consumer } = emptied(60);
     reconcile(producer, consumer);
