@@ -15,6 +15,8 @@ export interface Written {
   readonly key: string;
   readonly attributes?: object;
   readonly body?: object;
+  /** Of the origin; absent: newer than all before. */
+  readonly originRevision?: number;
 }
 
 export class WrittenWorld {
@@ -42,9 +44,9 @@ export class WrittenWorld {
 
   put(path: string, table: string, ...rows: readonly Written[]): void {
     this.write(path, (t) => {
-      for (const { key, attributes = {}, body } of rows) {
+      for (const { key, attributes = {}, body, originRevision = this.#revision++ } of rows) {
         const content = { key, attributes: bytes(attributes), body: body ? bytes(body) : new Uint8Array(0) };
-        LocalTable.open(t, table).put(t, content, this.#revision++);
+        LocalTable.open(t, table).put(t, content, originRevision);
       }
     });
   }

@@ -31,3 +31,15 @@ it('bites when a mailbox has it again as of an older write, and at an origin tha
   expect(written.messages).toEqual([expect.stringMatching(/again as of \d+, deleted as of 1000$/)]);
   expect(old.messages).toEqual([]);
 });
+
+it('lets a node that was put back have it as of an older write when its origin has written the same again since, and no other content', () => {
+  const source = 'source/center.retail';
+  const written = deletedAsOf(1_000);
+  written.put('', source, { ...object, originRevision: 2_000 });
+  written.put('', table, object);
+  expect(written.messages).toEqual([]);
+  const other = deletedAsOf(1_000);
+  other.put('', source, { ...object, body: { data: { a: '1' } }, originRevision: 2_000 });
+  other.put('', table, object);
+  expect(other.messages).toHaveLength(1);
+});
