@@ -5,7 +5,7 @@ import { attachments } from './check/attachments.ts';
 import { bounds } from './check/bounds.ts';
 import { certificates } from './check/certificates.ts';
 import { notConverged } from './check/converged.ts';
-import { cutOffBy, lateTo } from './check/cut-off.ts';
+import { cutOffBy, keptByRelays, lateTo } from './check/cut-off.ts';
 import { exposure } from './check/exposure.ts';
 import { fence } from './check/fence.ts';
 import { origins } from './check/origins.ts';
@@ -94,8 +94,10 @@ export async function simulate(plan: Plan, lies?: (host: Host) => StoreLies | un
   await heal(world, performer, plan, releases, !plan.forgets);
   if (plan.quiet.length > 0 && world.violations.length === 0) {
     const model = expectation(world, releases);
-    const isDeceived = (path: string) => world.hosts.get(path)?.deceived.has('upstream') === true;
-    undisturbed.begin(model ? lateTo(model, cutOffBy(world, plan.dead), isDeceived) : undefined);
+    const isKept = keptByRelays(world);
+    const mayHave = (path: string, entry: string) =>
+      world.hosts.get(path)?.deceived.has('upstream') === true || isKept(path, entry);
+    undisturbed.begin(model ? lateTo(model, cutOffBy(world, plan.dead), mayHave) : undefined);
     await perform(world, performer, plan.quiet);
     await heal(world, performer, plan, releases, false);
     undisturbed.end();

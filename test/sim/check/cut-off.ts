@@ -2,6 +2,7 @@
 import { type Expectation, titleOfKey } from '../model/expected.ts';
 import { isAtOrBelow, nodeOfSource } from '../plan/tree.ts';
 import type { World } from '../world.ts';
+import { Rows } from './rows.ts';
 
 /** Whether nothing goes from a node to a path any more; `from` is the center if nobody says otherwise. */
 export type IsCutOff = (path: string, from?: string) => boolean;
@@ -18,19 +19,30 @@ export function cutOffBy(world: World, dead: readonly string[]): IsCutOff {
 
 /**
  * Whether an agent may yet lose an entry by what people asked for before. Where a subtree is cut off, nobody waits for what its own origins have for it:
- * what is not wanted there any more goes when it is heard of. What a liar gave an agent goes when it hears its parent again, though its cluster never had it.
+ * what is not wanted there any more goes when it is heard of. What a liar gave an agent goes when it hears its parent again, though its cluster never had it; so does
+ * what a relay that is behind gives to one that lost its store.
  */
 export function lateTo(
   model: Expectation,
   isCutOff: IsCutOff,
-  isDeceived: (path: string) => boolean,
+  mayHave: (path: string, entry: string) => boolean,
 ): (path: string, entry: string) => boolean {
   return (path, entry) => {
     const [, source = '', , resource, , name] = entry.split('/');
-    if (!(isCutOff(path) || isDeceived(path)) || isCutOff(path, nodeOfSource(source))) return false;
+    if (!(isCutOff(path) || mayHave(path, entry)) || isCutOff(path, nodeOfSource(source))) return false;
     const wanted = [...(model.objects.get(path)?.keys() ?? [])];
     return resource === 'namespaces'
       ? !wanted.some((title) => title.split(' ')[1]?.startsWith(`${name}/`))
       : !wanted.includes(titleOfKey(entry));
   };
+}
+
+/** What relays keep now, of which an agent below may get what is not wanted any more: nobody waits for a sibling without children to hear what changed. */
+export function keptByRelays(world: World): (path: string, entry: string) => boolean {
+  const relays = [...world.hosts.values()].filter(({ role }) => role === 'relay');
+  const kept = relays.map(({ path, rows }) => ({
+    path,
+    entries: new Set(Rows.of(rows, (all) => all.bodies('upstream', 'o/').keys())),
+  }));
+  return (path, entry) => kept.some((one) => isAtOrBelow(path, one.path) && one.entries.has(entry));
 }

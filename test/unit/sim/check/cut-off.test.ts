@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
-import { cutOffBy, lateTo } from '../../../sim/check/cut-off.ts';
+import { cutOffBy, keptByRelays, lateTo } from '../../../sim/check/cut-off.ts';
 import type { PlannedNode } from '../../../sim/plan/tree.ts';
 import { World } from '../../../sim/world.ts';
+import { HandMade } from './hand-made.ts';
 
 const nodes: PlannedNode[] = [
   { path: '', role: 'center', labels: {}, spaces: ['retail'] },
@@ -37,4 +38,18 @@ it('lets an agent that a liar has deceived lose what nobody wants there, and not
   expect(isLate('r:a', entry('w-poison', 'p1'))).toBe(true);
   expect(isLate('r:a', entry('w-r-ops-a', 'o1'))).toBe(false);
   expect(isLate('r:b', entry('w-poison', 'p1'))).toBe(false);
+});
+
+it('lets an agent lose what a relay above it keeps and nobody wants, and nothing that is wanted or that no relay has', () => {
+  const made = new HandMade(() => ({ name: 'none' }));
+  const entry = (name: string) => `o/center.retail//configmaps/w-center-retail-a/${name}`;
+  made.commit('r~1', (rows) => {
+    rows.table('upstream', 7);
+    rows.row(7, entry('o1'), {});
+    rows.row(7, entry('o2'), {});
+  });
+  const objects = new Map([['r:a', new Map([['ConfigMap w-center-retail-a/o1', 'v1']])]]);
+  const isLate = lateTo({ objects, placements: [] }, cutOffBy(made.world, []), keptByRelays(made.world));
+  expect(['o1', 'o2', 'o3'].map((name) => isLate('r:a', entry(name)))).toEqual([false, true, false]);
+  expect(isLate('s:a', entry('o2'))).toBe(false);
 });
