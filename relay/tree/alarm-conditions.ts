@@ -33,39 +33,23 @@ export function alarmConditions(alarms: Alarms): readonly NewCondition[] {
     cloneCondition(cloned),
     diskCondition(diskLow ?? false),
     waitsCondition(waits),
-    troubleCondition(trouble),
-    limitCondition(limit),
-    certificateCondition(certificateTrouble),
+    toldCondition('ClusterTrouble', trouble),
+    toldCondition('LimitReached', limit),
+    toldCondition('CertificateTrouble', certificateTrouble),
   ];
 }
 
-/** Of the Node of an agent, and of its SyncTarget. */
-export function troubleCondition(trouble: TroubleAttributes | undefined): NewCondition {
-  const type = 'ClusterTrouble';
-  if (!trouble) return { type, status: 'False', reason: 'Usable', message: 'the agent reaches its cluster' };
-  return { type, status: 'True', ...reasonOf(trouble) };
-}
+/** What an agent tells of itself, by the type of the condition: what is said of it while there is nothing to tell. */
+const untold = {
+  ClusterTrouble: { reason: 'Usable', message: 'the agent reaches its cluster' },
+  LimitReached: { reason: 'WithinLimits', message: 'nothing waits for a limit of the agent' },
+  CertificateTrouble: { reason: 'Renewed', message: 'the certificate of the agent is young' },
+  DescriptionIncomplete: { reason: 'Whole', message: 'the agent knows all that it tells of' },
+};
 
 /** Of the Node of an agent, and of its SyncTarget. */
-export function limitCondition(limit: TroubleAttributes | undefined): NewCondition {
-  const type = 'LimitReached';
-  if (!limit)
-    return { type, status: 'False', reason: 'WithinLimits', message: 'nothing waits for a limit of the agent' };
-  return { type, status: 'True', ...reasonOf(limit) };
-}
-
-/** Of the Node of an agent, and of its SyncTarget: its certificate is to be renewed, and was not. */
-export function certificateCondition(trouble: TroubleAttributes | undefined): NewCondition {
-  const type = 'CertificateTrouble';
-  if (!trouble) return { type, status: 'False', reason: 'Renewed', message: 'the certificate of the agent is young' };
-  return { type, status: 'True', ...reasonOf(trouble) };
-}
-
-/** Of a SyncTarget: there is more to know than its agent may ask for. */
-export function incompleteCondition(incomplete: TroubleAttributes | undefined): NewCondition {
-  const type = 'DescriptionIncomplete';
-  if (!incomplete) return { type, status: 'False', reason: 'Whole', message: 'the agent knows all that it tells of' };
-  return { type, status: 'True', ...reasonOf(incomplete) };
+export function toldCondition(type: keyof typeof untold, told: TroubleAttributes | undefined): NewCondition {
+  return told ? { type, status: 'True', ...reasonOf(told) } : { type, status: 'False', ...untold[type] };
 }
 
 /** What another process says is no reason that an API server takes, for sure. */

@@ -5,7 +5,7 @@ import type { NodeAttributes } from '../../core/wire/entry-attributes.ts';
 import { parseServed } from '../../core/wire/served-words.ts';
 import type { Child } from '../schedule/children.ts';
 import { locationResource, syncTargetResource } from '../schedule/inventory.ts';
-import { certificateCondition, incompleteCondition, limitCondition, troubleCondition } from './alarm-conditions.ts';
+import { toldCondition } from './alarm-conditions.ts';
 import { show } from './node-objects.ts';
 
 /**
@@ -43,10 +43,10 @@ export function showSyncTarget(
     { ...object, status },
     [
       ready,
-      troubleCondition(said?.trouble),
-      limitCondition(said?.limit),
-      certificateCondition(said?.certificateTrouble),
-      incompleteCondition(said?.incomplete),
+      toldCondition('ClusterTrouble', said?.trouble),
+      toldCondition('LimitReached', said?.limit),
+      toldCondition('CertificateTrouble', said?.certificateTrouble),
+      toldCondition('DescriptionIncomplete', said?.incomplete),
     ],
     wallMs,
   );

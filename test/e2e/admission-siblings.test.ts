@@ -1,11 +1,10 @@
-/** Agents that are admitted below a relay of two siblings, by `banyan enroll` and by a join token: each is known to both, and goes over to the other one. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse, parseAllDocuments, stringify } from 'yaml';
-import { banyan, fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { stringify } from 'yaml';
+import { AgentProcess, enroll } from './agent-process.ts';
+import { banyan, LocalTree, until, withoutKubectl } from './local-tree.ts';
 import { placedInProduction } from './placements.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
@@ -17,29 +16,13 @@ type Name = (typeof agents)[number];
 describe.skipIf(withoutKubectl)(`agents admitted at siblings${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-admission-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
-  const running: ChildProcess[] = [];
+  const running: AgentProcess[] = [];
 
-  const meshAddress = (node: string) => {
-    const file = join(tree.data, 'config', `${node.replaceAll(':', '.')}.yaml`);
-    const { mesh } = parse(readFileSync(file, 'utf8')) as { mesh: { port: number } };
-    return `127.0.0.1:${mesh.port}`;
-  };
-  const write = (name: Name, file: string, content: string) => {
-    mkdirSync(join(directory, name), { recursive: true });
-    writeFileSync(join(directory, name, file), content, { mode: 0o600 });
-    return join(directory, name, file);
-  };
   const start = (name: Name, pki: object) => {
-    const config = {
-      path: `eu:${name}`,
-      data: join(directory, name, 'data'),
-      logFile: join(directory, name, 'log'),
-      parent: { path: 'eu', address: meshAddress('eu'), siblings: [meshAddress('eu~1')] },
-      pki,
-      cluster: { embedded: {} },
-    };
-    const args = [fixture('edge-agent/main.ts'), '--config', write(name, 'agent.yaml', stringify(config))];
-    running.push(spawn(process.execPath, args, { stdio: 'ignore' }));
+    const own = join(directory, name);
+    const agent = new AgentProcess({ tree, directory: own, name, pki, cluster: { embedded: {} }, siblings: ['eu~1'] });
+    running.push(agent);
+    agent.start();
   };
   const ok = (...args: string[]): string => {
     const { code, out } = banyan(...args, '--data', tree.data);
@@ -65,27 +48,22 @@ describe.skipIf(withoutKubectl)(`agents admitted at siblings${why}`, () => {
     expect(tree.apply(retail, placedInProduction('shop')).code).toBe(0);
   }, 120_000);
   afterAll(async () => {
-    for (const agent of running) agent.kill('SIGTERM');
+    for (const agent of running) await agent.stop();
     await tree[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
   }, 60_000);
 
   it('are known to both before they come, and counted once', async () => {
-    const [secret] = parseAllDocuments(ok('enroll', 'eu:rivoli', '--label', 'env=prod')).map(
-      (one) => one.toJS() as { stringData: Record<string, string> },
-    );
-    const files = { ca: 'ca.crt', cert: 'tls.crt', key: 'tls.key' };
-    const parts = Object.entries(files).map(([part, file]) => [
-      part,
-      write('rivoli', file, secret?.stringData[file] ?? ''),
-    ]);
+    const files = enroll(tree, 'rivoli', join(directory, 'rivoli'));
     const token = ok('join-token', 'eu:nation', '--label', 'env=prod').match(/banyan-join-1\.\S+/)?.[0] ?? '';
     for (const node of siblings) {
       const { out } = tree.kubectl(`node/${node}`, ['get', 'synctargets', '-o', 'name']);
       for (const name of agents) expect(out).toContain(`/${name}`);
     }
-    start('rivoli', Object.fromEntries(parts));
-    start('nation', { joinToken: write('nation', 'token', token) });
+    start('rivoli', files);
+    const joinToken = join(directory, 'token');
+    writeFileSync(joinToken, token, { mode: 0o600 });
+    start('nation', { joinToken });
     await until('both have it, and are counted once', isWhole);
   }, 90_000);
 

@@ -1,98 +1,73 @@
 /** An agent's own limits towards a real API server: what waits for them is said where people look, and large objects of others are read in small pieces. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { parse } from 'yaml';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
-import { ControlPlane } from '../support/control-plane/control-plane.ts';
-import { EnrolledAgent } from './enrolled-agent.ts';
-import { banyan, kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { banyan, until, withoutKubectl } from './local-tree.ts';
+import { buildMsMax, OneSite } from './one-site.ts';
 import { placedInProduction } from './placements.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane();
 const why = missing ? ` [not run: ${missing}]` : '';
 const retail = 'space/center/retail';
-const buildMsMax = 3_600_000;
 /** Two requests for each at most: a minute's work at the rate of this test. */
 const objects = 300;
 const largeObjects = 12;
 
-interface Told {
-  readonly status?: {
-    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message: string }[];
-  };
-}
-
 describe.skipIf(missing)(`the limits of an agent${why}`, () => {
-  const directory = mkdtempSync(join(tmpdir(), 'banyan-limits-'));
-  const tree = new LocalTree(join(directory, 'topology.yaml'));
-  let plane: ControlPlane;
-  let agent: EnrolledAgent;
-  const site = (...args: string[]) => kubectlBy(plane.kubeconfig, args);
-  const reached = () =>
-    tree
-      .json<Told>('node/eu', 'synctarget', 'rivoli')
-      ?.status?.conditions?.find(({ type, status }) => type === 'LimitReached' && status === 'True')?.message;
+  let site: OneSite;
+  const reached = () => site.condition('LimitReached');
 
   beforeAll(async () => {
-    writeFileSync(join(directory, 'topology.yaml'), stringify(topology));
-    [plane] = await Promise.all([ControlPlane.start({ directory: join(directory, 'plane') }), tree.up()]);
-    agent = new EnrolledAgent({
-      tree,
-      directory: join(directory, 'agent'),
-      name: 'rivoli',
-      kubeconfig: plane.kubeconfig,
-    });
+    site = await OneSite.start('limits');
   }, buildMsMax);
-  afterAll(async () => {
-    await agent?.stop();
-    await tree[Symbol.asyncDispose]();
-    await plane?.[Symbol.asyncDispose]();
-    rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  afterAll(() => site?.[Symbol.asyncDispose](), 60_000);
 
   it('an agent whose work waits for its rate says so at its SyncTarget and in the tree, with the field to raise', async () => {
     const many = Array.from({ length: objects }, (_, i) => configMap('bulk', `c${i}`, 'x'));
     const items = [namespace('bulk'), ...many, placedInProduction('bulk')];
-    expect(tree.apply(retail, { apiVersion: 'v1', kind: 'List', items }).code).toBe(0);
-    agent.start({ limits: { requestsPerSecond: 3 } });
-    await until('it says that it waits', () => reached() !== undefined, 90_000);
+    expect(site.tree.apply(retail, { apiVersion: 'v1', kind: 'List', items }).code).toBe(0);
+    site.startAgent({ requestsPerSecond: 3 });
+    await until('it says that it waits', () => reached() !== undefined, 90);
     expect(reached()).toMatch(
       /^cluster\.kubernetes\.limits\.requestsPerSecond is 3, and requests wait for it.*raise it/,
     );
-    await until('the tree shows it', () => banyan('tree', '--data', tree.data).out.includes('requestsPerSecond is 3'));
-    await agent.stop();
+    await until('the tree shows it', () =>
+      banyan('tree', '--data', site.tree.data).out.includes('requestsPerSecond is 3'),
+    );
+    await site.agent.stop();
   }, 150_000);
 
   it('is within its limits with more, and all is brought', async () => {
-    agent.start();
+    site.agent.start();
     await until(
       'all are there',
-      () => site('get', 'cm', '-n', 'bulk', '-o', 'name').out.split('\n').length > objects,
-      60_000,
+      () => site.kubectl('get', 'cm', '-n', 'bulk', '-o', 'name').out.split('\n').length > objects,
+      60,
     );
-    await until('nothing is said any more', () => reached() === undefined, 60_000);
-    await agent.stop();
+    await until('nothing is said any more', () => reached() === undefined);
+    await site.agent.stop();
   }, 150_000);
 
   it('reads objects of which a page is larger than it may be, and goes on', async () => {
-    site('create', 'namespace', 'sales');
-    const file = join(directory, 'large.json');
+    site.kubectl('create', 'namespace', 'sales');
+    const file = join(site.directory, 'large.json');
     for (let i = 0; i < largeObjects; i++) {
       writeFileSync(file, JSON.stringify(configMap('sales', `day-${i}`, 'x'.repeat(900_000))));
-      expect(site('create', '-f', file).code).toBe(0);
+      expect(site.kubectl('create', '-f', file).code).toBe(0);
     }
     const upsync = [{ apiGroup: '', resources: ['configmaps'], namespaces: ['sales'] }];
     const placement = placedInProduction('sales') as { spec: object };
-    expect(tree.apply(retail, { ...placement, spec: { ...placement.spec, upsync } }).code).toBe(0);
+    expect(site.tree.apply(retail, { ...placement, spec: { ...placement.spec, upsync } }).code).toBe(0);
     // What one answer may have is half of this, and twelve of them are more.
-    agent.start({ limits: { inFlightBytes: '8Mi' } });
-    const mailbox = mailboxOf(join(tree.data, 'kubeconfig'), 'node/eu', 'rivoli');
-    const come = () => tree.kubectl('node/eu', ['get', 'cm', '-n', 'sales', '-o', 'name', '--server', mailbox]).out;
+    site.startAgent({ inFlightBytes: '8Mi' });
+    const mailbox = mailboxOf(join(site.tree.data, 'kubeconfig'), 'node/eu', 'rivoli');
+    const come = () =>
+      site.tree.kubectl('node/eu', ['get', 'cm', '-n', 'sales', '-o', 'name', '--server', mailbox]).out;
     const large = () => come().match(/configmap\/day-/g)?.length ?? 0;
-    await until('all large ones have come up', () => large() === largeObjects, 60_000);
-    expect(agent.said).not.toMatch(/TooLarge|is larger than/);
+    await until('all large ones have come up', () => large() === largeObjects);
+    expect(site.agent.said).not.toMatch(/TooLarge|is larger than/);
   }, 150_000);
 });
 
@@ -112,10 +87,3 @@ function mailboxOf(kubeconfig: string, context: string, agent: string): string {
   const { server } = clusters.find(({ name }) => name === context)!.cluster;
   return `${new URL(server).origin}/mailboxes/${agent}`;
 }
-
-const topology = {
-  apiVersion: 'banyan.io/v1alpha1',
-  kind: 'Topology',
-  metadata: { name: 'limits' },
-  spec: { center: { spaces: [{ name: 'retail', type: 'Workload' }] }, relays: [{ name: 'eu' }], clusters: [] },
-};

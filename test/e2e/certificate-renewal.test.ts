@@ -1,28 +1,19 @@
-/** Agents whose certificates last a minute: each is renewed while its process runs, and goes on with the next one when the first has ended. Real processes, real time. */
-import { type ChildProcess, spawn } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { parse, stringify } from 'yaml';
+import { stringify } from 'yaml';
 import { ApiClient } from '../../center/cli/api-client.ts';
 import { issueAgent } from '../../core/identity/authority.ts';
 import { lifeOf } from '../../core/identity/certificate-life.ts';
 import { judgeRequest, requestFor } from '../../core/identity/certificate-request.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
-import { banyan, fixture, LocalTree, until, untilAnswered } from './local-tree.ts';
+import { AgentProcess, enroll } from './agent-process.ts';
+import { banyan, LocalTree, until, untilAnswered } from './local-tree.ts';
+import { trueCondition } from './one-site.ts';
 import { Till, tillAtFirst } from './till.ts';
 
 const topology = {
@@ -43,7 +34,7 @@ interface Line {
 describe('an agent whose certificate lasts a minute', () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-renewal-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
-  const agents: ChildProcess[] = [];
+  const agents: AgentProcess[] = [];
   let api: ApiClient;
   let till: Till;
 
@@ -62,7 +53,7 @@ describe('an agent whose certificate lasts a minute', () => {
     await till.write('word', 'first');
   }, 120_000);
   afterAll(async () => {
-    for (const agent of agents) agent.kill('SIGKILL');
+    for (const agent of agents) await agent.stop();
     api?.close();
     await tree[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
@@ -75,25 +66,12 @@ describe('an agent whose certificate lasts a minute', () => {
   const relayLines = (child: string, message: string) =>
     lines(join(tree.data, 'logs', 'eu.log')).filter((line) => line.child === child && line.msg === message);
 
-  function start(name: string, pki: object): { process: ChildProcess; file: (of: string) => string } {
-    const file = (of: string) => join(directory, name, of);
-    mkdirSync(file(''), { recursive: true });
-    const { mesh } = parse(readFileSync(join(tree.data, 'config', 'eu.yaml'), 'utf8')) as { mesh: { port: number } };
-    const config = {
-      path: `eu:${name}`,
-      data: file('data'),
-      logFile: file('log'),
-      statusFile: file('status.json'),
-      parent: { address: `127.0.0.1:${mesh.port}`, path: 'eu' },
-      pki,
-      cluster: { embedded: {} },
-    };
-    writeFileSync(file('agent.yaml'), stringify(config));
-    const process_ = spawn(process.execPath, [fixture('edge-agent/main.ts'), '--config', file('agent.yaml')], {
-      stdio: 'ignore',
-    });
-    agents.push(process_);
-    return { process: process_, file };
+  function start(name: string, pki: object): AgentProcess {
+    const own = join(directory, name);
+    const agent = new AgentProcess({ tree, directory: own, name, pki, cluster: { embedded: {} } });
+    agents.push(agent);
+    agent.start();
+    return agent;
   }
 
   /** What the agent's cluster has. An agent has no certificate of a server, so that this is not verified. */
@@ -158,7 +136,7 @@ describe('an agent whose certificate lasts a minute', () => {
       async () => (await onCluster(status, configMap(`count-${name}`))).text === String(written),
     );
     expect(await onCluster(status, configMap('word'))).toEqual(before);
-    expect([agent.process.exitCode, agent.process.signalCode]).toEqual([null, null]);
+    expect(agent.isRunning).toBe(true);
   }
 
   it.concurrent('and that has joined with a token is renewed in time, and loses nothing as the first one ends', async () => {
@@ -173,20 +151,16 @@ describe('an agent whose certificate lasts a minute', () => {
   /** Its files, with a certificate of the tree's authority that lasts as long. */
   async function enrolled(name: string): Promise<{ ca: string; cert: string; key: string }> {
     const path = `eu:${name}`;
-    const { code, out } = banyan('enroll', path, '--label', 'env=prod', '--data', tree.data);
-    expect(code).toBe(0);
-    const { 'tls.key': keyPem } = (parse(out) as { stringData: { 'tls.key': string } }).stringData;
+    const files = enroll(tree, name, join(directory, name));
     const read = (file: string) => readFileSync(join(tree.data, 'pki', file), 'utf8');
     const authority = { certPem: read('ca.crt'), keyPem: read('ca.key') };
     const id = `spiffe://renewing/node/agent/eu/${name}`;
-    const judged = await judgeRequest(await requestFor(path, keyPem), path, id);
-    const certPem = await issueAgent(authority, judged, { clock: systemClock, random: systemRandom }, 60_000);
-    const file = (of: string) => join(directory, name, of);
-    mkdirSync(file(''), { recursive: true });
-    writeFileSync(file('ca.crt'), authority.certPem);
-    writeFileSync(file('tls.crt'), certPem);
-    writeFileSync(file('tls.key'), keyPem, { mode: 0o600 });
-    return { ca: file('ca.crt'), cert: file('tls.crt'), key: file('tls.key') };
+    const judged = await judgeRequest(await requestFor(path, readFileSync(files.key, 'utf8')), path, id);
+    writeFileSync(
+      files.cert,
+      await issueAgent(authority, judged, { clock: systemClock, random: systemRandom }, 60_000),
+    );
+    return files;
   }
 
   it.concurrent('and that was enrolled is renewed in the same way, in its file', async () => {
@@ -206,12 +180,7 @@ describe('an agent whose certificate lasts a minute', () => {
     symlinkSync(`${files.cert}.kept`, files.cert);
     const { validTo } = new X509Certificate(readFileSync(files.cert));
     start('depot', files);
-    const trouble = async (at: string) => {
-      const { conditions = [] } = ((await api.get('node/eu', at))?.status ?? {}) as {
-        conditions?: { type: string; status: string; message: string }[];
-      };
-      return conditions.find(({ type, status }) => type === 'CertificateTrouble' && status === 'True')?.message;
-    };
+    const trouble = async (at: string) => trueCondition(await api.get('node/eu', at), 'CertificateTrouble')?.message;
     for (const at of ['inventory.banyan.io/v1alpha1/synctargets/depot', 'mesh.banyan.io/v1alpha1/nodes/eu.depot']) {
       await untilAnswered('it is said', async () => (await trouble(`/apis/${at}`)) !== undefined, 70);
       expect(await trouble(`/apis/${at}`)).toMatch(

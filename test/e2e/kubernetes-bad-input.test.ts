@@ -7,6 +7,7 @@ import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { trueCondition } from './one-site.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane();
 const why = missing ? ` [not run: ${missing}]` : '';
@@ -131,9 +132,7 @@ describe.skipIf(missing)(`a real cluster that can not be used, or takes not ever
 
   it('is told of by its node and its SyncTarget, in words that say what to do', async () => {
     const trouble = (kind: string, name: string) =>
-      tree
-        .json<Shown>('node/center', kind, name)
-        ?.status?.conditions?.find(({ type, status }) => type === 'ClusterTrouble' && status === 'True');
+      trueCondition(tree.json('node/center', kind, name), 'ClusterTrouble');
     for (const [name, reason, words] of [
       [
         'nowhere',

@@ -7,7 +7,6 @@ import { ByteBudget, type BytesHeld } from './byte-budget.ts';
 import type { ClientLimits } from './client-limits.ts';
 
 const field = 'cluster.kubernetes.limits';
-const bearable = 'raise it if the API server can bear more, or place less here';
 
 export class RequestBounds {
   readonly #clock: Clock;
@@ -77,37 +76,22 @@ export class RequestBounds {
   }
 
   uses(): readonly LimitUse[] {
-    const { requestsPerSecond, inFlight, inFlightBytes } = this.#limits;
     this.#forgetBegun();
     return [
+      this.#use('requestsPerSecond', 'RequestRate', this.#begun.length, this.#rate),
+      this.#use('inFlight', 'RequestsInFlight', this.#inFlight, this.#slots),
       {
-        field: `${field}.requestsPerSecond`,
-        reason: 'RequestRate',
-        max: requestsPerSecond,
-        shown: String(requestsPerSecond),
-        used: this.#begun.length,
-        waitedMs: this.#rate.totalMs(),
-        remedy: bearable,
-      },
-      {
-        field: `${field}.inFlight`,
-        reason: 'RequestsInFlight',
-        max: inFlight,
-        shown: String(inFlight),
-        used: this.#inFlight,
-        waitedMs: this.#slots.totalMs(),
-        remedy: bearable,
-      },
-      {
-        field: `${field}.inFlightBytes`,
-        reason: 'BytesInFlight',
-        max: inFlightBytes,
-        shown: shownBytes(inFlightBytes),
-        used: this.#bytes.used,
-        waitedMs: this.#room.totalMs(),
+        ...this.#use('inFlightBytes', 'BytesInFlight', this.#bytes.used, this.#room),
+        shown: shownBytes(this.#limits.inFlightBytes),
         remedy: 'raise it if this machine has the memory: each byte of it takes some five while it is read',
       },
     ];
+  }
+
+  #use(name: keyof ClientLimits, reason: string, used: number, waits: Waits): LimitUse {
+    const max = this.#limits[name];
+    const remedy = 'raise it if the API server can bear more, or place less here';
+    return { field: `${field}.${name}`, reason, max, shown: String(max), used, waitedMs: waits.totalMs(), remedy };
   }
 
   async #permitLater(firstMs: number): Promise<void> {

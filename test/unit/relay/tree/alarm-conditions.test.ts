@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { alarmConditions, incompleteCondition } from '../../../../relay/tree/alarm-conditions.ts';
+import { alarmConditions, toldCondition } from '../../../../relay/tree/alarm-conditions.ts';
 
 const on = (alarms: Parameters<typeof alarmConditions>[0]) =>
   alarmConditions(alarms).flatMap(({ type, status, message }) => (status === 'True' ? [`${type}: ${message}`] : []));
@@ -58,11 +58,13 @@ it('an agent whose work waits for a limit of its own says for which', () => {
 });
 
 it('an agent that may not learn all of its cluster says what is missing', () => {
-  expect(incompleteCondition({ reason: 'Forbidden', message: 'nodes are not counted' })).toMatchObject({
+  expect(
+    toldCondition('DescriptionIncomplete', { reason: 'Forbidden', message: 'nodes are not counted' }),
+  ).toMatchObject({
     type: 'DescriptionIncomplete',
     status: 'True',
     reason: 'Forbidden',
     message: 'nodes are not counted',
   });
-  expect(incompleteCondition(undefined)).toMatchObject({ status: 'False' });
+  expect(toldCondition('DescriptionIncomplete', undefined)).toMatchObject({ status: 'False' });
 });
