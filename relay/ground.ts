@@ -32,6 +32,8 @@ import { SiblingPlace } from './tree/sibling-place.ts';
 export interface NodeEvents {
   /** Something is dirty. */
   poke(): void;
+  /** Something is dirty and may wait so many ms for company. */
+  pokeIn(ms: number): void;
   /** Writes, and has the scheduler look at it. */
   later(act: (t: Transaction) => void): void;
   /** A child was read anew from the inventory or its report. */
@@ -105,7 +107,7 @@ export class Ground {
     this.mailboxes = new Mailboxes(store, random, bootNonce, path);
     this.spaces = new NodeSpaces({ store, clock, random, log, soon, path }, config, {
       inventoryChanged: (t, child) => this.book.widen(t, child),
-      changed: () => events.poke(),
+      changed: (waitMs) => events.pokeIn(waitMs),
     });
     const tableOf = (source: string) => this.spaces.tableOf(source) ?? this.upstream.sound;
     this.inventory = new InventoryBelow({

@@ -159,6 +159,7 @@ export class Node implements AsyncDisposable {
   #events(): NodeEvents {
     return {
       poke: () => this.#loop.poke(),
+      pokeIn: (ms) => this.#loop.pokeIn(ms),
       later: (act) => this.#later(act),
       childRead: (name) => {
         this.#reports.poke(name);
@@ -212,9 +213,10 @@ export class Node implements AsyncDisposable {
   // -------------------------------------------------------------------------------------------------- the way down
 
   #makeLoop(events: NodeEvents): ScheduleLoop {
-    const { store, log, soon } = this.#ports;
+    const { store, clock, log, soon } = this.#ports;
     return new ScheduleLoop({
       store,
+      clock,
       log,
       scheduler: this.#down.scheduler,
       guard: this.#down.guard,

@@ -3,6 +3,7 @@
  * between them. Level-based: a call of `poke` while it runs is not lost and not queued twice.
  */
 
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { Turn } from '../../core/runtime/turn.ts';
@@ -13,6 +14,7 @@ import type { WorkGuard } from './work-guard.ts';
 
 export interface LoopPorts {
   readonly store: Store;
+  readonly clock: Clock;
   readonly log: Logger;
   readonly scheduler: Scheduler;
   readonly guard: Pick<WorkGuard, 'rest'>;
@@ -32,6 +34,8 @@ export class ScheduleLoop {
   readonly #ports: LoopPorts;
   readonly #turn: Turn;
   #busy = true;
+  /** Of what may wait for company. */
+  #timer: Timer | undefined;
 
   constructor(ports: LoopPorts) {
     this.#ports = ports;
@@ -51,11 +55,24 @@ export class ScheduleLoop {
     this.#turn.ask();
   }
 
+  /** After so many ms, or with what is asked for before. */
+  pokeIn(ms: number): void {
+    if (ms <= 0) return this.poke();
+    this.#busy = true;
+    this.#timer ??= this.#ports.clock.after(ms, () => {
+      this.#timer = undefined;
+      this.#turn.ask();
+    });
+  }
+
   stop(): void {
+    this.#timer?.stop();
     this.#turn.stop();
   }
 
   #run(): void {
+    this.#timer?.stop();
+    this.#timer = undefined;
     let step: Step;
     try {
       step = this.#ports.store.write((t) => this.#step(t));

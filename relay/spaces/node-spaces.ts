@@ -24,8 +24,8 @@ import type { Selection } from './selection.ts';
 export interface SpaceListeners {
   /** Told in the transaction that may change the destinations of a SyncTarget. */
   inventoryChanged(t: Transaction, syncTarget: string): void;
-  /** Told after each commit that leaves work for the scheduler. */
-  changed(): void;
+  /** Told after each commit that leaves work for the scheduler, and how many ms that may wait for company. */
+  changed(waitMs: number): void;
 }
 
 export class NodeSpaces {
@@ -48,12 +48,16 @@ export class NodeSpaces {
     inventory = new Inventory(this.#system.storage);
     this.inventory = inventory;
     this.#system.storage.subscribe((events) => {
-      if (events.some(({ object }) => object.key.group === 'inventory.banyan.io')) changed();
+      if (events.some(({ object }) => object.key.group === 'inventory.banyan.io')) changed(0);
     });
     for (const { name, type } of spaces) {
       const source = `${objectName(ports.path)}.${name}`;
       if (type === 'Workload') this.#workload.set(source, openWorkloadSpace(ports, name, source, changed));
-      if (type === 'Inventory') this.#inventories.set(source, openInventorySpace(ports, name, source, changed));
+      if (type === 'Inventory')
+        this.#inventories.set(
+          source,
+          openInventorySpace(ports, name, source, () => changed(0)),
+        );
       this.#show(name, type);
     }
   }

@@ -20,6 +20,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import { noteSourceChange } from '../schedule/source-changes.ts';
+import { Bursts } from './bursts.ts';
 import { InventoryRows } from './inventory-rows.ts';
 import { Selection } from './selection.ts';
 
@@ -80,12 +81,12 @@ export function openSpace(ports: SpacePorts, name: string, type: SpaceType, hook
   };
 }
 
-/** A workload space with its selection. `changed` is told after each commit that the selection may have to look at. */
+/** A workload space with its selection. `changed` is told after each commit that the selection may have to look at, and how many ms that may wait. */
 export function openWorkloadSpace(
   ports: SpacePorts,
   name: string,
   source: string,
-  changed: (events: readonly StorageEvent[]) => void,
+  changed: (waitMs: number) => void,
 ): WorkloadSpace {
   let selection: Selection | undefined;
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));
@@ -99,7 +100,12 @@ export function openWorkloadSpace(
     noteChange: noteSourceChange,
     wallMs: () => ports.clock.wallMs(),
   });
-  storage.subscribe(changed);
+  const bursts = new Bursts();
+  storage.subscribe((events) => {
+    const nowMs = ports.clock.monotonicMs();
+    const namespaces = new Set(events.map(({ object }) => object.key.namespace));
+    changed(Math.min(...Array.from(namespaces, (namespace) => bursts.waitMs(namespace, nowMs))));
+  });
   return { ...opened, source, table, selection };
 }
 
@@ -108,7 +114,7 @@ export function openInventorySpace(
   ports: SpacePorts,
   name: string,
   source: string,
-  changed: (events: readonly StorageEvent[]) => void,
+  changed: () => void,
 ): InventorySpace {
   let rows: InventoryRows | undefined;
   const table = ports.store.write((t) => LocalTable.open(t, `source/${source}`));

@@ -65,6 +65,8 @@ export class Selection {
   readonly #ports: SelectionPorts;
   readonly #placements = new SelectionIndex();
   readonly #needs: Needs;
+  /** Placements that a step has something new for: their targets move once, however many objects that are. */
+  readonly #moved = new Set<string>();
   readonly baseline: Baseline;
 
   constructor(ports: SelectionPorts) {
@@ -96,6 +98,7 @@ export class Selection {
     // tombstone in a mailbox, would be taken for a late one there.
     const revision = storage.revision();
     const work = dirtyWork(t, 'space', objectsPerStep, prefix);
+    this.#moved.clear();
     for (const item of work) {
       clearDirty(t, 'space', item.key);
       const key = parseKey(item.key.slice(prefix.length));
@@ -103,6 +106,7 @@ export class Selection {
       else if (isAuxiliary(key)) this.#auxiliary(t, key, revision);
       else this.#object(t, key, revision);
     }
+    for (const placement of this.#moved) this.#aim(t, placement, revision);
     return work.length > 0;
   }
 
@@ -143,7 +147,7 @@ export class Selection {
     this.baseline.placementChanged(t, name, revision);
     this.#rules(t, id, object, revision);
     for (const one of [scheduled, object]) this.#markSummarizers(t, one, revision);
-    this.#bump(t, name, revision, object);
+    this.#moved.add(name);
     if (before && stableStringify(before) === stableStringify(after.items)) return;
     for (const keyHash of [...selectedObjects(t, id)]) this.#markByHash(t, keyHash, revision);
     for (const resource of storage.resources()) {
@@ -227,7 +231,7 @@ export class Selection {
     }
     const { content: after } = contentIn(t, table, table.get(t, hash128(entryKey)));
     this.baseline.objectChanged(t, key, promoted, after, revision);
-    for (const name of new Set([...before, ...refs])) this.#bump(t, name, revision);
+    for (const name of [...before, ...refs]) this.#moved.add(name);
   }
 
   /** Its own row, for the relays where something uses it. What it makes there is new content for the agents: hence the targets. */
@@ -250,7 +254,7 @@ export class Selection {
     if (!changed) return;
     const { content: after } = contentIn(t, table, table.get(t, hash128(entryKey)));
     if (isCustomizer(key)) this.baseline.customizerChanged(t, key, before, after, revision);
-    for (const name of new Set([...had, ...refs])) this.#bump(t, name, revision);
+    for (const name of [...had, ...refs]) this.#moved.add(name);
   }
 
   #selecting(candidate: Candidate): Selected[] {
@@ -292,11 +296,12 @@ export class Selection {
 
   // ------------------------------------------------------------------------------------------------------ rows
 
-  #bump(t: Transaction, placement: string, revision: number, object?: KubeObject): void {
+  #aim(t: Transaction, placement: string, revision: number): void {
     const { source, storage, table } = this.#ports;
     const id = placementId(source, placement);
-    const stored = object ?? this.#stored(storage, placement);
-    if (!stored) return;
+    const found = storage.get({ ...placementResource, namespace: '', name: placement });
+    if (!found) return;
+    const stored = parseBody(found.body);
     const row = table.get(t, hash128(targetKey(id)));
     const before = row?.content && attributesOf<TargetAttributes>(table.content(t, row.content));
     const attributes: TargetAttributes = {
@@ -310,11 +315,6 @@ export class Selection {
 
   #moveOf(reader: Reader, placement: KubeObject): Move | undefined {
     return moveOf(moveSpecOf(placement), carriesAnyOnce(reader, this.#ports.source, placement.metadata.name!));
-  }
-
-  #stored(storage: SpaceStorage, placement: string): KubeObject | undefined {
-    const stored = storage.get({ ...placementResource, namespace: '', name: placement });
-    return stored && parseBody(stored.body);
   }
 
   #put(t: Transaction, key: string, attributes: object, body: Uint8Array, originRevision: number): boolean {

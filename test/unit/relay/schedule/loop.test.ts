@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LocalTable } from '../../../../core/feed/table.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { ScheduleLoop } from '../../../../relay/schedule/loop.ts';
@@ -15,6 +16,7 @@ import { SpaceBench, source } from '../support/space-bench.ts';
 describe('the loop of a scheduler', () => {
   let bench: SpaceBench;
   let turns: Turns;
+  let clock: VirtualClock;
   let said: string[];
   let placements: Placements;
   let loop: ScheduleLoop;
@@ -22,6 +24,7 @@ describe('the loop of a scheduler', () => {
   beforeEach(() => {
     bench = new SpaceBench();
     turns = new Turns();
+    clock = new VirtualClock();
     said = [];
     placements = new Placements();
     const table = bench.store.write((t) => LocalTable.open(t, `source/${source}`));
@@ -39,6 +42,7 @@ describe('the loop of a scheduler', () => {
     });
     loop = new ScheduleLoop({
       store: bench.store,
+      clock,
       log: silentLogger,
       scheduler,
       guard: noGuard,
@@ -86,11 +90,41 @@ describe('the loop of a scheduler', () => {
     expect(said.slice(1)).toEqual([`stepped: ${idOf('p')}`, 'idle']);
   });
 
+  it('waits for company when it may, and works off all that has come when the first has waited, or when something can not wait', () => {
+    loop.poke();
+    turns.settle();
+    said.length = 0;
+    bench.placement('p', selecting('paris'));
+    loop.pokeIn(100);
+    clock.advance(60);
+    loop.pokeIn(100);
+    turns.settle();
+    expect([said, loop.quiet]).toEqual([[], false]);
+    clock.advance(40);
+    turns.settle();
+    expect([said, loop.quiet]).toEqual([[`stepped: ${idOf('p')}`, 'idle'], true]);
+    loop.pokeIn(100);
+    loop.poke();
+    turns.settle();
+    expect([said.length, loop.quiet]).toEqual([3, true]);
+    clock.advance(1_000);
+    expect(turns.settle()).toBe(0);
+  });
+
+  it('takes up at once what need not wait', () => {
+    loop.pokeIn(0);
+    expect(turns.settle()).toBe(1);
+    expect(said).toEqual(['idle']);
+  });
+
   it('does nothing after its stop', () => {
+    loop.pokeIn(10);
     loop.poke();
     loop.stop();
     turns.settle();
     loop.poke();
+    loop.pokeIn(10);
+    clock.advance(100);
     turns.settle();
     expect(said).toEqual([]);
   });
