@@ -14,14 +14,15 @@ const why = lacking === '' ? '' : ` [not run: ${lacking}]`;
 const [center, region] = ['space/center/retail', 'space/eu/ops'];
 const [shop, kiosk] = ['eu:shop', 'eu:kiosk'];
 
-/** Of each host: on which networks, with which address. The relay is on both, as a gateway of a site is. */
+/** Of each host: on which networks, with which address. The relay is on both, as a gateway of a site is; the site's network has IPv6 alone. */
 const places: Record<string, Record<string, string>> = {
   center: { wide: '10.213.1.1' },
-  eu: { wide: '10.213.1.2', site: '10.213.2.2' },
-  'eu:shop': { site: '10.213.2.3' },
-  'eu:kiosk': { site: '10.213.2.4' },
+  eu: { wide: '10.213.1.2', site: 'fd00:213:2::2' },
+  'eu:shop': { site: 'fd00:213:2::3' },
+  'eu:kiosk': { site: 'fd00:213:2::4' },
 };
-const kioskMovesTo = '10.213.2.44';
+const kioskMovesTo = 'fd00:213:2::44';
+const addressOf = (host: string, port: number) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`);
 const hostOf = (path: string) => path.replaceAll(':', '-');
 const fileOf = (path: string) => path.replaceAll(':', '.');
 
@@ -90,10 +91,13 @@ describe.skipIf(lacking !== '')(`hosts with addresses of their own${why}`, () =>
     const own = {
       ...config,
       logFile: logFile(path),
-      ...(config.mesh ? { mesh: { ...config.mesh, host: '0.0.0.0' } } : {}),
+      ...(config.mesh ? { mesh: { ...config.mesh, host: '::' } } : {}),
       ...(config.parent && network
         ? {
-            parent: { path: config.parent.path, address: `${places[parent]![network]}:${configOf(parent).mesh!.port}` },
+            parent: {
+              path: config.parent.path,
+              address: addressOf(places[parent]![network]!, configOf(parent).mesh!.port),
+            },
           }
         : {}),
     };

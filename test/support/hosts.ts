@@ -52,7 +52,7 @@ export class Hosts implements Disposable {
     this.#at(name, 'link', 'set', 'lo', 'up');
   }
 
-  /** A cable from the host to a network, with an address there: `10.9.0.2`. */
+  /** A cable from the host to a network, with an address there: `10.9.0.2`, `fd00:9::2`. */
   connect(host: string, network: string, address: string): void {
     const cable = { outside: `by${this.#run}c${this.#cables}`, inside: `eth${this.#cables++}` };
     ip('link', 'add', cable.outside, 'type', 'veth', 'peer', 'name', cable.inside, 'netns', this.#namespace(host));
@@ -60,7 +60,7 @@ export class Hosts implements Disposable {
     ip('link', 'set', cable.outside, 'master', this.#networks.get(network)!);
     ip('link', 'set', cable.outside, 'up');
     this.#at(host, 'link', 'set', cable.inside, 'up');
-    this.#at(host, 'address', 'add', `${address}/24`, 'dev', cable.inside);
+    this.#at(host, 'address', 'add', ...inNetwork(address), 'dev', cable.inside);
   }
 
   /** Nothing goes through any more, and nobody is told: the host's own end stays up. */
@@ -76,8 +76,8 @@ export class Hosts implements Disposable {
   move(host: string, network: string, from: string, to: string): void {
     const { inside } = this.#cable(host, network);
     // In this order: with the first address of a network Linux takes the others of it away.
-    this.#at(host, 'address', 'del', `${from}/24`, 'dev', inside);
-    this.#at(host, 'address', 'add', `${to}/24`, 'dev', inside);
+    this.#at(host, 'address', 'del', ...inNetwork(from), 'dev', inside);
+    this.#at(host, 'address', 'add', ...inNetwork(to), 'dev', inside);
   }
 
   /** The words that run a program at this host. */
@@ -101,4 +101,9 @@ export class Hosts implements Disposable {
   #at(host: string, ...args: readonly string[]): void {
     ip('-n', this.#namespace(host), ...args);
   }
+}
+
+/** An address of IPv6 can be used at once: nobody else here looks for one. */
+function inNetwork(address: string): string[] {
+  return address.includes(':') ? [`${address}/64`, 'nodad'] : [`${address}/24`];
 }
