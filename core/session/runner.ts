@@ -33,6 +33,9 @@ import { SessionError } from './session-ends.ts';
 import type { Watermarks } from './watermark.ts';
 import { ackFrame, creditFrame, type Direction, isNonce, requestFrame } from './wire-frames.ts';
 
+/** Of words that replace each other: how often one was to be told, and the newest that was durable. */
+type Order = { asked: number; durable: number };
+
 export class SessionRunner {
   readonly #ports: RunnerPorts;
   #state: SessionState;
@@ -52,8 +55,9 @@ export class SessionRunner {
   readonly #acknowledged: Acknowledged;
   /** When bytes came last: only a tick asks, and they come with every frame. */
   #heardAtMs: number;
-  /** How often watermarks were to be told, and the newest that were durable; those that are still to be told. */
-  readonly #watermarks: { asked: number; durable: number; untold?: Watermarks } = { asked: 0, durable: 0 };
+  readonly #readiness: Order = { asked: 0, durable: 0 };
+  /** Beside that, those that are still to be told. */
+  readonly #watermarks: Order & { untold?: Watermarks } = { asked: 0, durable: 0 };
   /** False: none are in the store. Most feeds never have any, and each batch would look for them. */
   #mayHavePieces = true;
   /** Of the credit that both sides give. */
@@ -96,10 +100,7 @@ export class SessionRunner {
 
   /** Told together with a head that covers what made this side ready: with an older one, the peer would believe that it has all there is. */
   ready(ready: boolean): void {
-    const { store, producer } = this.#ports;
-    const head = store.read((reader) => producer.head(reader));
-    this.#afterFlush(() => {
-      this.#input({ type: 'produced', head });
+    this.#withHead(this.#readiness, () => {
       this.#input({ type: 'ready', ready });
       this.#tellWatermarks();
     });
@@ -226,16 +227,21 @@ export class SessionRunner {
 
   /** Told with a head that covers what they speak of, like readiness. */
   watermarks(marks: Watermarks): void {
-    const { store, producer } = this.#ports;
-    const head = store.read((reader) => producer.head(reader));
-    const number = ++this.#watermarks.asked;
-    this.#afterFlush(() => {
-      // A later one was durable sooner, and says more.
-      if (number < this.#watermarks.durable) return;
-      this.#watermarks.durable = number;
+    this.#withHead(this.#watermarks, () => {
       this.#watermarks.untold = marks;
-      this.#input({ type: 'produced', head });
       this.#tellWatermarks();
+    });
+  }
+
+  /** When the present head is durable, unless a later word was so sooner, and was told: flushes may be done in another order than they were asked for. */
+  #withHead(order: Order, tell: () => void): void {
+    const head = this.#ports.store.read((reader) => this.producerHead(reader));
+    const number = ++order.asked;
+    this.#afterFlush(() => {
+      if (number < order.durable) return;
+      order.durable = number;
+      this.#input({ type: 'produced', head });
+      tell();
     });
   }
 

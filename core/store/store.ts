@@ -11,8 +11,8 @@
  * - A scan sees the snapshot of its transaction; a scan inside `write` sees the writes made before it in that transaction, and keys
  *   written during the scan may or may not appear.
  * - `read` inside a `write` sees that write.
- * Non-promises: no nested writes, no reads across `await`, bytes handed out are valid only until the transaction ends unless
- * copied (`get` returns a copy, `scan` too).
+ * Non-promises: no nested writes, no reads across `await`, no order among callers of `flushed`, bytes handed out are valid only until
+ * the transaction ends unless copied (`get` returns a copy, `scan` too).
  */
 
 export interface Reader {

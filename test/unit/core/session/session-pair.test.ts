@@ -11,6 +11,22 @@ import { content, SessionPair } from '../../../support/session-pair.ts';
 const kinds = (pair: SessionPair, from: 'child' | 'parent') =>
   pair.frames.filter((f) => f.from === from).map((f) => f.frame.frame?.$case);
 
+/** What the parent has said of itself, in the order of its beats. */
+const readyBeats = (pair: SessionPair) =>
+  pair.frames.flatMap(({ from, frame: { frame } }) =>
+    from === 'parent' && frame?.$case === 'beat' ? [frame.value.ready] : [],
+  );
+
+/** Its flushes are done when the test says so, in any order, from when `held` is there. */
+class HeldFlushes extends MemoryStore {
+  held: (() => void)[] | undefined;
+
+  override flushed(): Promise<void> {
+    const { held } = this;
+    return held ? new Promise((done) => held.push(done)) : super.flushed();
+  }
+}
+
 const helloOf = (path: string) => {
   const said = { versionMin: 1, versionMax: 3, path, role: 'agent', bootCounter: 1, bootNonce: Buffer.alloc(16, 7) };
   return { frame: { $case: 'hello' as const, value: { ...Hello.decode(new Uint8Array(0)), ...said } } };
@@ -71,6 +87,31 @@ describe('a child and its parent', () => {
     expect(pair.child.session.connected).toBe(true);
     expect(pair.child.session.unreached).toBeUndefined();
   });
+
+  it.each([true, false])(
+    'stay by the newest word of readiness, %s, when its flush is done before that of an older one',
+    async (newest) => {
+      const store = new HeldFlushes();
+      const pair = new SessionPair(store);
+      pair.parentReady = newest;
+      pair.child.session.start();
+      await pair.run(50);
+      const say = (ready: boolean) => {
+        pair.parentReady = ready;
+        pair.parent.sessions.readyChanged();
+      };
+      say(!newest);
+      await pair.run(50);
+      store.held = [];
+      say(!newest);
+      say(newest);
+      for (const done of store.held.reverse()) {
+        done();
+        await pair.run(50);
+      }
+      expect(readyBeats(pair)).toEqual([newest, !newest, newest]);
+    },
+  );
 
   it('send nothing before the flush, and acknowledge nothing before it', async () => {
     const store = new MemoryStore({ manualFlush: true });
