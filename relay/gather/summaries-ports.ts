@@ -5,6 +5,7 @@ import type { SummarizerSpec } from '../../core/summary/summarizer-spec.ts';
 import type { PlacementId } from '../../core/wire/entries.ts';
 import type { Child } from '../schedule/children.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
+import type { Counting } from '../tree/counting.ts';
 import type { RowSourcePorts } from './row-source.ts';
 import type { Place } from './summary-rows.ts';
 import type { UserSummary } from './user-summary.ts';
@@ -28,8 +29,7 @@ export interface SummariesPorts extends RowSourcePorts {
   /** Which summarizers of the placement are there has changed. */
   resolved(id: PlacementId): void;
   failed(error: unknown): void;
-  /** What is known of the child is part of what this node tells. */
-  counts(child: string): boolean;
+  readonly counting: Counting;
 }
 
 /** Of a placement: the names in its specification that there is a summarizer for, and those that there is none for, with the reason. */

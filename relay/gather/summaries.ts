@@ -349,7 +349,7 @@ export class Summaries {
   #setRow(row: DirtyRow, read: ReadRow | undefined, placement: Placement, name: string, summary: UserSummary): void {
     const heldBack = this.#ports.heldBack(placement.id, row.child);
     const partial =
-      read?.isWanted(placement, name) && this.#ports.counts(row.child)
+      read?.isWanted(placement, name) && this.#ports.counting.counts(row.child)
         ? summary.summarizer.evaluate(read.row(this.#place(row.child, placement), heldBack))
         : undefined;
     summary.setRow(row.child, nameOf(row.keyHash), partial);
@@ -365,12 +365,15 @@ export class Summaries {
   }
 
   #placeRelay(reader: Reader, id: PlacementId, name: string, summary: UserSummary, child: string): void {
-    const table = this.#ports.reportedOf(child);
+    const { counting, reportedOf } = this.#ports;
+    if (counting.isFrozen(child) && summary.hasRelay(child)) return;
+    const table = reportedOf(child);
     const content = table && contentOf(reader, table, hash128(summaryKey(id, name)));
     const partial = content && readUserPartial(content);
     const { fingerprint, empty } = summary.summarizer;
     const isOurs = partial !== undefined && partial.spec === fingerprint && sameShape(partial, empty);
-    summary.setRelay(child, isOurs && this.#ports.counts(child) ? partial : undefined);
+    const isCounted = counting.counts(child) && !counting.isMixed(child);
+    summary.setRelay(child, isOurs && isCounted ? partial : undefined);
   }
 }
 

@@ -74,7 +74,7 @@ export class SummaryRoom {
       placeOf: (child, placement) => this.#placeOf(child, placement),
       specOf: (reader, source, name) => this.#specOf(reader, source, name),
       changed: (id, name) => this.#mark(id, name),
-      counts: (child) => counting.counts(child),
+      counting,
     });
     this.writer = new SummaryWriter({
       ...ports,

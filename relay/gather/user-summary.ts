@@ -32,6 +32,11 @@ export class UserSummary {
     return isCounted || this.#outdated.has(child) || this.loading.has(child);
   }
 
+  /** It was set, to what it sends or to nothing. */
+  hasRelay(child: string): boolean {
+    return this.#outdated.has(child) || this.#children.get(child) !== undefined;
+  }
+
   /** What a relay sends; absent: nothing that can be merged. */
   setRelay(child: string, partial: UserPartial | undefined): void {
     if (partial) {

@@ -35,6 +35,7 @@ import { Placements } from '../../relay/schedule/placements.ts';
 import { Scheduler } from '../../relay/schedule/schedule.ts';
 import { noteSourceChange } from '../../relay/schedule/source-changes.ts';
 import { openWorkloadSpace, type WorkloadSpace } from '../../relay/spaces/own-spaces.ts';
+import { type Counting, withoutSiblings } from '../../relay/tree/counting.ts';
 import { noReleases } from '../unit/relay/support/no-releases.ts';
 import { noGuard } from './no-guard.ts';
 import { openPassage } from './open-passage.ts';
@@ -44,6 +45,8 @@ export interface GatherNodePorts {
   readonly clock: Clock;
   readonly random: Random;
   soon(run: () => void): void;
+  /** Absent: nobody has siblings. */
+  readonly counting?: Counting;
 }
 
 export const source = 'center.retail';
@@ -91,7 +94,8 @@ export class GatherNode {
     const mailboxOf = (child: string) => this.#mailboxes.get(child)?.producer;
     const reportedOf = (child: string) => this.#mailboxes.get(child)?.reported;
     const ownSpace = (name: string) => (name === source ? this.#own?.space : undefined);
-    const shared = { store, clock, placements: this.#placements, children: this.#children };
+    const { counting = withoutSiblings } = ports;
+    const shared = { store, clock, placements: this.#placements, children: this.#children, counting };
     this.#scheduler = new Scheduler({
       ...shared,
       tableOf: (name) => (name === source ? tableOf() : undefined),

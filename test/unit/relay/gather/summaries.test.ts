@@ -234,6 +234,49 @@ describe('a summary that a user defines', () => {
   });
 });
 
+describe('what a sibling adds to a summary', () => {
+  const shown = (tree: SummaryTree) => tree.rows('', 'shop.replicas');
+
+  it('stays as it was while its feed is reconciled, then is nothing until the end', async () => {
+    const tree = new SummaryTree(['a', 'b'], ['a:shop', 'b:shop']);
+    tree.summarizer('replicas', replicas);
+    tree.apply(webOf('till'));
+    tree.placement('replicas');
+    for (const agent of ['a:shop', 'b:shop']) tree.say(agent, 'till', ready(1));
+    await tree.settle();
+    tree.mixed.add('a');
+    tree.frozen.add('a');
+    tree.at('').summaries.recount('a');
+    tree.say('a:shop', 'till', ready(5));
+    tree.say('b:shop', 'till', ready(2));
+    await tree.settle();
+    expect(shown(tree)).toEqual([['web:1', 2, 3, 2]]);
+    tree.frozen.delete('a');
+    tree.at('').summaries.recount('a');
+    await tree.settle();
+    expect(shown(tree)).toEqual([['web:1', 1, 2, 2]]);
+    tree.mixed.delete('a');
+    tree.at('').summaries.recount('a');
+    await tree.settle();
+    expect(shown(tree)).toEqual([['web:1', 2, 7, 5]]);
+  });
+
+  it('is nothing where a summary is new and its rows are of two histories', async () => {
+    const tree = new SummaryTree(['a', 'b'], ['a:shop', 'b:shop']);
+    tree.apply(webOf('till'));
+    for (const relay of ['a', 'b']) tree.frozen.add(relay);
+    tree.mixed.add('a');
+    tree.summarizer('replicas', replicas);
+    tree.placement('replicas');
+    for (const agent of ['a:shop', 'b:shop']) tree.say(agent, 'till', ready(1));
+    await tree.settle();
+    tree.frozen.clear();
+    for (const relay of ['a', 'b']) tree.at('').summaries.recount(relay);
+    await tree.settle();
+    expect(shown(tree)).toEqual([['web:1', 1, 1, 1]]);
+  });
+});
+
 describe('ten thousand groups below two regions', () => {
   it('are a thousand exact ones at each level, and the others in one with its bound, whatever each level has dropped', async () => {
     const [shops, each] = [['a', 'b', 'a:c'].map((relay) => `${relay}:shop`), 5_000];

@@ -7,6 +7,7 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { associatedKey, upsyncedKey } from '../../../../core/wire/entries.ts';
+import { withoutSiblings } from '../../../../relay/tree/counting.ts';
 import { GatherNode, state } from '../../../support/gather-node.ts';
 
 const apiVersion = 'edge.banyan.io/v1alpha1';
@@ -35,6 +36,9 @@ export function webOf(name: string, image = 'web:1'): KubeObject {
 
 export class SummaryTree {
   readonly clock = new VirtualClock();
+  /** Relays below the center that have siblings: what they add stays as it is; their rows are of two histories. */
+  readonly frozen = new Set<string>();
+  readonly mixed = new Set<string>();
   readonly #random = new SeededRandom(1);
   readonly #turns: (() => void)[] = [];
   readonly #nodes = new Map<string, GatherNode>();
@@ -204,6 +208,11 @@ export class SummaryTree {
       clock: this.clock,
       random: this.#random,
       soon: (run) => this.#turns.push(run),
+      counting: {
+        ...withoutSiblings,
+        isFrozen: (child) => path === '' && this.frozen.has(child),
+        isMixed: (child) => path === '' && this.mixed.has(child),
+      },
     });
   }
 }
