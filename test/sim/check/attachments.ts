@@ -1,7 +1,8 @@
 /**
  * Invariant 10: at most one attachment of a child counts as fresh. At a parent: only the newest session that it granted says anything. At the lowest common
  * ancestor of siblings: a child is where it attached with the highest sequence that was heard; of those whose word it counts, at most one takes the child
- * for its own, and what they have told is of no more fresh places than there are. Wherever a partial is told: never more fresh places than exist.
+ * for its own, and what they have told, but for one that is being reconciled, is of no more fresh places than there are. Wherever a partial is told: never
+ * more fresh places than exist.
  */
 import type { Host } from '../host.ts';
 import type { Life } from '../life.ts';
@@ -48,7 +49,7 @@ export function attachments(world: World): Check {
     replaced: (host) => void putBack.add(host),
     committed(host, changes) {
       const isOfOwners = changes.some(({ key }) => isIn(key, 'siblings') || isIn(key, 'siblingChild'));
-      if (changes.some(({ key }) => isIn(key, 'tableRow')))
+      if (changes.some(({ key }) => isIn(key, 'tableRow') || isIn(key, 'consumerState')))
         for (const first of placesBelow(world, host)) addUp(host, first);
       const isHeard = (host.planned.replicas ?? 1) > 1 && changes.some(({ key }) => isIn(key, 'tableRow'));
       if (isOfOwners) {
@@ -108,7 +109,7 @@ function olderAttachment(world: World, ancestor: Host, first: Host): string | un
 function tooManyFresh(world: World, ancestor: Host, first: Host): string | undefined {
   const fresh = new Map<string, number>();
   for (const sibling of siblingsOf(world, first)) {
-    if (!isCounted(ancestor, sibling)) continue;
+    if (!isCounted(ancestor, sibling) || isBetween(ancestor, sibling)) continue;
     const partials = Rows.of(ancestor.rows, (rows) => rows.bodies(`reported/${sibling.name}`, 'partial/'));
     for (const [key, body] of partials) {
       const { counts } = JSON.parse(body) as { counts: Record<string, number> };
@@ -131,6 +132,18 @@ function isCounted(ancestor: Host, sibling: Host): boolean {
   return Rows.of(ancestor.rows, (rows) => {
     const group = rows.siblings(sibling.planned.path.slice(sibling.planned.path.lastIndexOf(':') + 1));
     return (group?.said?.[sibling.replica] ?? 0) >= (group?.wanted[sibling.replica] ?? 0);
+  });
+}
+
+/**
+ * In the middle of a reconciliation its rows here are of two histories, and come in any order: its term, by which it would be left out, perhaps last. What
+ * the ancestor adds up meanwhile is what it tells, and that is looked at there: totals.ts.
+ */
+function isBetween(ancestor: Host, sibling: Host): boolean {
+  return Rows.of(ancestor.rows, (rows) => {
+    const id = rows.table(`reported/${sibling.name}`);
+    const tuple = id === undefined ? undefined : rows.tuple(id);
+    return tuple !== undefined && tuple.epoch !== '' && tuple.incarnation === '';
   });
 }
 

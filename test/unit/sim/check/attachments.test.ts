@@ -76,6 +76,20 @@ describe('the check of attachments', () => {
     made.commit('', (rows) => rows.row(second, 'partial/center.retail/x', {}, partial(1)));
     expect(made.said).toEqual(['of partial/center.retail/x center has 2 fresh places from r, there are 1']);
   });
+
+  it('takes nothing from a sibling whose rows are of two histories, from the first of them to the last', () => {
+    const made = new HandMade(attachments);
+    made.commit('', (rows) => {
+      rows.table('reported/r', first);
+      rows.table('reported/r~1', second);
+      rows.row(first, 'partial/center.retail/x', {}, partial(1));
+      rows.consumer(second, 'reconciling');
+      rows.row(second, 'partial/center.retail/x', {}, partial(1));
+    });
+    expect(made.said).toEqual([]);
+    made.commit('', (rows) => rows.consumer(second, 'head'));
+    expect(made.said).toEqual(['of partial/center.retail/x center has 2 fresh places from r, there are 1']);
+  });
 });
 
 function welcome(sessionSequence: number) {

@@ -108,6 +108,20 @@ export class WrittenRows {
     this.put(Buffer.concat([prefix('producerState'), u32(id)]), Buffer.from(JSON.stringify(state)));
   }
 
+  /** How far a consumer is: in the middle of a reconciliation, or at the head of its feed. */
+  consumer(id: number, at: 'reconciling' | 'head'): void {
+    const [epoch, incarnation] = ['e'.repeat(32), at === 'head' ? 'i'.repeat(32) : ''];
+    const cursor = at === 'head' ? 5 : 0;
+    const state = Buffer.alloc(35);
+    state.writeUIntBE(cursor, 22, 6);
+    state.writeUIntBE(cursor, 28, 6);
+    state.writeUInt8(epoch.length, 34);
+    this.put(
+      Buffer.concat([prefix('consumerState'), u32(id)]),
+      Buffer.concat([state, Buffer.from(epoch + incarnation)]),
+    );
+  }
+
   row(id: number, key: string, attributes: unknown, body = ''): void {
     const content = {
       key,
