@@ -54,6 +54,7 @@ export type EntryKey =
 
 export const treeKey = 'tree';
 export const labelsKey = 'labels';
+/** Retired: older relays tell in it what is the body of `labels` now. */
 export const countedKey = 'counted';
 export const siblingsKey = 'siblings';
 /** By which label summary of the receiver all in front of it was found. */

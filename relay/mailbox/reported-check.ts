@@ -131,6 +131,9 @@ function checkShape(child: Speaker, content: Content): void {
       decodeChecked(`the entry ${key}`, seen, attributes);
       return;
     case 'labels':
+      if (body.length > 0) decodeLabelSummary(body);
+      decodeLabelSummary(attributes);
+      return;
     case 'counted':
       decodeLabelSummary(attributes);
       return;

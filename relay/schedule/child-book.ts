@@ -26,7 +26,7 @@ import type { Mailbox, Mailboxes } from '../mailbox/mailboxes.ts';
 import { inheritedBelow } from '../tree/inherited-labels.ts';
 import { childPath } from '../tree/node-objects.ts';
 import type { Child, ChildRole, Destination } from './children.ts';
-import { CountedLabels } from './counted-labels.ts';
+import { CountedLabels, saidCounted } from './counted-labels.ts';
 import { markDirty } from './dirty.ts';
 import type { Evictions } from './evictions.ts';
 import { type Inventory, type InventoryLocation, type Schedulability, schedulabilityOf } from './inventory.ts';
@@ -53,7 +53,7 @@ export class ChildBook {
   readonly children = new Map<string, Child>();
   readonly #ports: ChildBookPorts;
   readonly #told: ToldLabels;
-  readonly #counted: CountedLabels;
+  readonly #counted = new CountedLabels();
   /** Children whose part of the summary is of a transaction that may have failed. */
   readonly #unsure = new Set<string>();
   #settling: Timer | undefined;
@@ -61,15 +61,7 @@ export class ChildBook {
 
   constructor(ports: ChildBookPorts) {
     this.#ports = ports;
-    this.#counted = new CountedLabels(ports.outbox);
-    this.#told = new ToldLabels({
-      ...ports,
-      tellsLabels: (t, attributes) => this.#counted.tellApartFrom(t, attributes),
-      toldLabels: (t, attributes) => {
-        this.#counted.tell(t);
-        ports.toldLabels(t, attributes);
-      },
-    });
+    this.#told = new ToldLabels({ ...ports, counted: (attributes) => this.#counted.beside(attributes) });
   }
 
   /** At start: all known children, and the agents that the inventory names. */
@@ -83,6 +75,8 @@ export class ChildBook {
     // Labels of this node, or the time, have changed since the last start: all that was matched is matched anew.
     this.#count(t, [...this.children.keys()]);
     if (this.#told.begin(t, this.#summary())) for (const name of this.children.keys()) markDirty(t, 'child', name);
+    // An older version told it in a row of its own.
+    this.#ports.outbox.remove(t, hash128(countedKey), 0);
   }
 
   /** One child anew; false when it is gone for good: its mailbox is dropped. */
@@ -136,7 +130,7 @@ export class ChildBook {
       if (known && counted) this.children.set(name, { ...known, counted });
     }
     this.#count(t, names);
-    this.#counted.tell(t);
+    this.#tellCounted(t);
   }
 
   #count(t: Transaction, names: readonly string[]): void {
@@ -158,7 +152,11 @@ export class ChildBook {
 
   #tell(t: Transaction): void {
     this.#told.tell(t, this.#summary());
-    this.#counted.tell(t);
+    this.#tellCounted(t);
+  }
+
+  #tellCounted(t: Transaction): void {
+    if (this.#counted.isNeeded) this.#told.tellCounted(t);
   }
 
   stop(): void {
@@ -276,8 +274,8 @@ export class ChildBook {
 
   /** Of a relay: the places that it counts; those of its siblings are theirs. */
   #countedOf(reader: Reader, { child, reported }: Mailbox): LabelSummary | undefined {
-    const row = reported.get(reader, hash128(countedKey));
-    if (row?.content) return decodeLabelSummary(reported.content(reader, row.content).attributes);
+    const counted = saidCounted(reader, reported);
+    if (counted) return counted;
     // What is held may match; it is there no more, as far as is known.
     if (heldLabels(reader, child)) return this.#saidLabels(reader, reported);
     const { mailboxes } = this.#ports;

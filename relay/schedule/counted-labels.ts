@@ -1,27 +1,28 @@
 /**
  * The label summary of what is counted here, where that is less than all that is known. Siblings know the same places, and each gets what any of them
  * needs; of numbers, each says only those of its own children. A node with siblings, or with such a relay anywhere below it, tells both: `labels` is what
- * it is to get, `counted` what it adds to numbers. All others tell the one, and this costs them nothing.
+ * it is to get, and the body of that row what it adds to numbers. All others tell the one, and this costs them nothing.
+ *
+ * One row, since whoever has the one without the other counts places twice: of two rows, the one that was written again goes out behind the other, and a
+ * reconciliation brings them in any order.
  */
-import type { Producer } from '../../core/feed/feed.ts';
+import type { Table } from '../../core/feed/feed.ts';
 import {
+  decodeLabelSummary,
   emptyLabelSummary,
   encodeLabelSummary,
   type LabelSummary,
   mergeLabelSummaries,
 } from '../../core/match/label-summary.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import type { Transaction } from '../../core/store/store.ts';
+import type { Reader } from '../../core/store/store.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
 import { countedKey, labelsKey } from '../../core/wire/entries.ts';
 
-export class CountedLabels {
-  readonly #outbox: Producer;
-  #tree: SegmentTree<LabelSummary> | undefined;
+const nothing = new Uint8Array(0);
 
-  constructor(outbox: Producer) {
-    this.#outbox = outbox;
-  }
+export class CountedLabels {
+  #tree: SegmentTree<LabelSummary> | undefined;
 
   get isNeeded(): boolean {
     return this.#tree !== undefined;
@@ -38,27 +39,19 @@ export class CountedLabels {
     else this.#tree?.delete(child);
   }
 
-  /** In the transaction in which `labels` are told, before them. */
-  tellApartFrom(t: Transaction, labels: Uint8Array): void {
-    const attributes = this.#attributes();
-    if (attributes && Buffer.compare(attributes, labels) !== 0) this.#put(t, attributes);
+  /** The body beside labels with these attributes; empty: they are counted as they are. */
+  beside(labels: Uint8Array): Uint8Array {
+    if (!this.#tree) return nothing;
+    const counted = encodeLabelSummary(this.#tree.total() ?? emptyLabelSummary);
+    return Buffer.compare(counted, labels) === 0 ? nothing : counted;
   }
+}
 
-  /** In the transaction of the change, when the labels are told as far as they are to be. */
-  tell(t: Transaction): void {
-    const attributes = this.#attributes();
-    if (!attributes) return;
-    const row = this.#outbox.get(t, hash128(labelsKey));
-    const labels = row?.content && this.#outbox.content(t, row.content).attributes;
-    if (labels && Buffer.compare(attributes, labels) === 0) this.#outbox.remove(t, hash128(countedKey), 0);
-    else this.#put(t, attributes);
-  }
-
-  #attributes(): Uint8Array | undefined {
-    return this.#tree && encodeLabelSummary(this.#tree.total() ?? emptyLabelSummary);
-  }
-
-  #put(t: Transaction, attributes: Uint8Array): void {
-    this.#outbox.put(t, { key: countedKey, attributes, body: new Uint8Array(0) }, 0);
-  }
+/** What a relay says that it counts; undefined: all that it tells of. */
+export function saidCounted(reader: Reader, reported: Table): LabelSummary | undefined {
+  const row = reported.get(reader, hash128(labelsKey));
+  const body = row?.content && reported.content(reader, row.content).body;
+  if (body && body.length > 0) return decodeLabelSummary(body);
+  const older = reported.get(reader, hash128(countedKey));
+  return older?.content && decodeLabelSummary(reported.content(reader, older.content).attributes);
 }

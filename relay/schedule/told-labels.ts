@@ -5,6 +5,7 @@
  */
 import type { Producer } from '../../core/feed/feed.ts';
 import { covers, encodeLabelSummary, type LabelSummary } from '../../core/match/label-summary.ts';
+import { hash128 } from '../../core/object/hash.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import { labelsKey } from '../../core/wire/entries.ts';
@@ -17,8 +18,9 @@ export interface ToldLabelsPorts {
   readonly outbox: Producer;
   /** A transaction of the node's store, after which the parent's session is woken. */
   write(act: (t: Transaction) => void): void;
-  /** In the transaction that tells it, before and after. */
-  tellsLabels?(t: Transaction, attributes: Uint8Array): void;
+  /** What is told beside labels with these attributes, in the body of their row; absent: nothing. */
+  counted?(attributes: Uint8Array): Uint8Array;
+  /** In the transaction that tells it. */
   toldLabels(t: Transaction, attributes: Uint8Array): void;
 }
 
@@ -47,6 +49,13 @@ export class ToldLabels {
     else this.#put(t, summary);
   }
 
+  /** What is told beside the labels is told as it is now, also while these are to narrow later. */
+  tellCounted(t: Transaction): void {
+    const { outbox } = this.#ports;
+    const row = outbox.get(t, hash128(labelsKey));
+    if (row?.content) this.#write(t, outbox.content(t, row.content).attributes);
+  }
+
   stop(): void {
     this.#stopped = true;
     this.#timer?.stop();
@@ -70,9 +79,13 @@ export class ToldLabels {
     });
     this.#next = undefined;
     const attributes = encodeLabelSummary(summary);
-    this.#ports.tellsLabels?.(t, attributes);
-    const isOther = this.#ports.outbox.put(t, { key: labelsKey, attributes, body: new Uint8Array(0) }, 0);
+    const isOther = this.#write(t, attributes);
     this.#ports.toldLabels(t, attributes);
     return isOther;
+  }
+
+  #write(t: Transaction, attributes: Uint8Array): boolean {
+    const body = this.#ports.counted?.(attributes) ?? new Uint8Array(0);
+    return this.#ports.outbox.put(t, { key: labelsKey, attributes, body }, 0);
   }
 }

@@ -24,6 +24,7 @@ describe('what a child says', () => {
     const labels = Buffer.from(encodeLabelSummary(emptyLabelSummary));
     const state = { desired: 1, applied: true, available: false, reason: 'Pending' };
     expect(check('labels', { attributes: labels })).not.toThrow();
+    expect(check('labels', { attributes: labels, body: labels.toString() })).not.toThrow();
     expect(check('partial/center.retail/shop', { body: partial })).not.toThrow();
     expect(check('state/center.retail//configmaps/shop/till', { attributes: state })).not.toThrow();
     expect(check('sum/center.retail/shop/images', { body: summary })).not.toThrow();
@@ -40,6 +41,9 @@ describe('what a child says', () => {
     expect(check('labels', { attributes: { leaves: -1, sets: [] } })).toThrow(/a label summary that is none: leaves: /);
     expect(check('labels', { attributes: { leaves: 1 } })).toThrow('neither sets nor keys');
     expect(check('labels', { attributes: '{' })).toThrow('a label summary that is no JSON');
+    expect(check('labels', { attributes: { leaves: 0, sets: [] }, body: { leaves: 1 } })).toThrow(
+      'neither sets nor keys',
+    );
     expect(check('partial/center.retail/shop', { body: { generation: 1, target: 1, failures: [] } })).toThrow(
       /a partial that is none: counts: /,
     );
