@@ -115,6 +115,7 @@ export class ChildBook {
     if (this.#unsure.size === 0) return;
     this.#ports.write((t) => {
       for (const name of this.#unsure) this.#contribute(name, this.labelsOf(t, name));
+      this.#count(t, [...this.#unsure]);
       this.#unsure.clear();
       this.#tell(t);
     });

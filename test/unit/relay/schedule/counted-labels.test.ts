@@ -171,6 +171,19 @@ describe('what a node above siblings tells of the places that it counts', () => 
     expect([labels(), counted()]).toEqual([2, 1]);
   });
 
+  it('is told as it is when a transaction has failed', () => {
+    say(paris, sites('a', 'b'), sites('a'));
+    say(sibling, sites('a', 'b'), sites());
+    const fail = () =>
+      store.write((t) => {
+        hearIn(t, paris, sites('a', 'b'), sites('a', 'b'));
+        throw new Error('full');
+      });
+    expect(fail).toThrow('full');
+    clock.advance(1);
+    expect([labels(), counted()]).toEqual([2, 1]);
+  });
+
   it('is taken from a row of its own, as a relay of an older version tells it', () => {
     store.write((t) => {
       const [all, own] = [encodeLabelSummary(sites('a', 'b')), encodeLabelSummary(sites('a'))];
