@@ -130,7 +130,7 @@ export class SimNetwork {
     const line = this.line(child, parent);
     const { life } = child;
     life.effect();
-    await this.#pass(child, line.silent.child || line.silent.parent ? timeoutMs : this.delay(line));
+    await this.#pass(life, line.silent.child || line.silent.parent ? timeoutMs : this.delay(line));
     const accept = this.#listening.get(parent);
     if (!accept || line.cut || line.silent.child || line.silent.parent) {
       throw new BanyanError('Unavailable', `${child.id} does not reach ${parent.title}`);
@@ -150,10 +150,11 @@ export class SimNetwork {
     return connection.childEnd;
   }
 
-  #pass(child: Host, ms: number): Promise<void> {
+  /** Never, if the process ends meanwhile: the next one on its machine has not dialled. */
+  #pass(life: Life, ms: number): Promise<void> {
     return new Promise((resolve) => {
       this.#world.clock.after(ms, () => {
-        if (child.life.alive) resolve();
+        if (life.alive) resolve();
       });
     });
   }
