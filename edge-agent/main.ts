@@ -30,8 +30,8 @@ const lostLease = 4;
 const tooMuchMemory = 5;
 const usage = 'usage: main.ts --config FILE';
 
-// An agent is one of many things on a small machine: with this it held half the memory (docs/benchmarks.md).
-v8.setFlagsFromString('--optimize-for-size');
+// An agent is one of many things on a small machine, and has something to do now and then (docs/decisions/0038-agents-compile-little.md).
+for (const flag of ['--optimize-for-size', '--no-turbofan', '--no-maglev']) v8.setFlagsFromString(flag);
 let logger: Pino | undefined;
 try {
   const config = readConfig();
