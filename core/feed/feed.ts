@@ -85,6 +85,11 @@ export function entryBytes({ content }: { readonly content?: Content }): number 
   return entryOverheadBytes + (content ? content.key.length + content.attributes.length + content.body.length : 0);
 }
 
+/** The same of all in a message. */
+export function bytesOfEntries(entries: readonly { readonly content?: Content }[]): number {
+  return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
+}
+
 export interface Batch {
   readonly entries: readonly WireEntry[];
   /** The consumer's cursor after this batch; batches of one session are contiguous: `from` is the cursor before. */

@@ -1,5 +1,5 @@
 /** Carries out what an established session decides: the machine (session.ts) on a store, a clock and a link. */
-import { type AppliedChange, type Batch, entryBytes, type ReconcileReply } from '../feed/feed.ts';
+import { type AppliedChange, type Batch, bytesOfEntries, type ReconcileReply } from '../feed/feed.ts';
 import { dropPieces, heldPieces, type Piece, storePiece } from '../feed/pieces.ts';
 import { Reconciliation } from '../feed/reconcile.ts';
 import { seedBytes } from '../feed/reconcile-prefixes.ts';
@@ -278,7 +278,7 @@ export class SessionRunner {
 
   #apply(batch: Batch): void {
     this.#entries.received += batch.entries.length;
-    const bytes = bytesOf(batch);
+    const bytes = bytesOfEntries(batch.entries);
     this.#received.came(bytes);
     this.#commit((t) => this.#ports.consumer.apply(t, batch));
     this.#afterFlush(() => {
@@ -435,10 +435,6 @@ export class SessionRunner {
       this.#input({ type: 'tick' });
     });
   }
-}
-
-function bytesOf({ entries }: Batch): number {
-  return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
 }
 
 function isOfStreams({ frame }: Frame): boolean {

@@ -1,6 +1,6 @@
 /** Makes the message that the machine asks for (outgoing.ts) from the rows of the producer, as a snapshot has them. */
 import { contentHash, encodeContent } from '../feed/content.ts';
-import { type Batch, entryBytes, type WireEntry } from '../feed/feed.ts';
+import { type Batch, bytesOfEntries, entryBytes, type WireEntry } from '../feed/feed.ts';
 import type { FeedProducer } from '../feed/producer.ts';
 import { answer } from '../feed/reconcile.ts';
 import { equalBytes, hex } from '../store/bytes.ts';
@@ -52,7 +52,13 @@ function makeBatch(reader: Reader, sender: Sender, { after, head, maxBytes }: Of
   if (!batch) throw new Error(`a batch behind ${after} of a feed with head ${head}`);
   const owed = pieces ? owedOf(batch.entries, maxBytes) : undefined;
   if (owed) return none({ type: 'large', owed });
-  const done: Done = { type: 'sent', to: batch.to, bytes: bytesOf(batch.entries), all: isAll(batch), named: false };
+  const done: Done = {
+    type: 'sent',
+    to: batch.to,
+    bytes: bytesOfEntries(batch.entries),
+    all: isAll(batch),
+    named: false,
+  };
   return { done, frame: batchFrame(produces, batch), entries: batch.entries.length };
 }
 
@@ -70,7 +76,7 @@ function makeAhead(reader: Reader, sender: Sender, { owed, after, head, maxBytes
   if (next) return none({ type: 'large', owed: next });
   const to = stop < 0 ? batch.to : entries.at(-1)!.revision;
   const ahead: Batch = { ...batch, entries, to, ahead: true };
-  const done: Done = { type: 'sentAhead', to, bytes: bytesOf(entries) };
+  const done: Done = { type: 'sentAhead', to, bytes: bytesOfEntries(entries) };
   return { done, frame: batchFrame(produces, ahead), entries: entries.length };
 }
 
@@ -92,7 +98,7 @@ function makeOwed(reader: Reader, { producer, produces }: Sender, { owed, from, 
     row?.revision === revision ? [{ keyHash, revision, originRevision: row.originRevision, pieces: contentHash }] : [];
   const { epoch, incarnation } = producer;
   const batch: Batch = { entries, from, to, head: producer.head(reader), epoch, incarnation };
-  const done: Done = { type: 'sent', to, bytes: bytesOf(entries), all: isAll(batch), named: entries.length > 0 };
+  const done: Done = { type: 'sent', to, bytes: bytesOfEntries(entries), all: isAll(batch), named: entries.length > 0 };
   return { done, frame: batchFrame(produces, batch), entries: entries.length };
 }
 
@@ -108,7 +114,7 @@ function makeAnswer(reader: Reader, sender: Sender, { request, maxBytes, pieced 
   const owed = pieces ? owedOf(reply.entries, maxBytes) : undefined;
   if (owed) return none({ type: 'answerOwed', owed });
   const named = reply.entries.some((entry) => entry.pieces !== undefined);
-  const done: Done = { type: 'answered', bytes: bytesOf(reply.entries), named };
+  const done: Done = { type: 'answered', bytes: bytesOfEntries(reply.entries), named };
   return { done, frame: replyFrame(produces, reply), entries: reply.entries.length, head };
 }
 
@@ -122,10 +128,6 @@ function owedOf(entries: readonly WireEntry[], maxBytes: number): Owed | undefin
 
 function isAll({ to, head }: Batch): boolean {
   return to >= head;
-}
-
-function bytesOf(entries: readonly WireEntry[]): number {
-  return entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
 }
 
 function none(done: Done): Made {

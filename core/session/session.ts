@@ -4,7 +4,7 @@
  *
  * The handshake comes before (handshake.ts); the runner (runner.ts) carries the effects out.
  */
-import { type Batch, entryBytes, type ReconcileReply, type ReconcileRequest } from '../feed/feed.ts';
+import { type Batch, bytesOfEntries, type ReconcileReply, type ReconcileRequest } from '../feed/feed.ts';
 import type { Piece } from '../feed/pieces.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { type Flow, onAcknowledged, onAnswerTaken, onCredit, openFlow } from './flow.ts';
@@ -196,7 +196,7 @@ function onBatch(state: SessionState, batch: Batch): Stepped {
   if (batch.to < batch.from || batch.head < batch.to)
     return fail(state, `a batch from ${batch.from} to ${batch.to} with head ${batch.head}`);
   if (batch.ahead) {
-    const bytes = batch.entries.reduce((sum, entry) => sum + entryBytes(entry), 0);
+    const bytes = bytesOfEntries(batch.entries);
     const next = { ...state, peerHead: Math.max(state.peerHead ?? 0, batch.head) };
     return withEffects(next, { type: 'applyAhead', batch, bytes });
   }
