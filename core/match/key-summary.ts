@@ -135,6 +135,13 @@ export function numbersOf(key: KeySummary): NumberRange | undefined {
   return range;
 }
 
+/** The key as one with more values than are told. */
+export function withoutValues(key: KeySummary): KeySummary {
+  const { values: _, complete: __, ...rest } = key;
+  const numbers = numbersOf(key);
+  return { ...rest, values: {}, complete: false, ...(numbers ? { numbers } : {}) };
+}
+
 const ranges = new WeakMap<KeySummary, { readonly range: NumberRange | undefined }>();
 
 /** Some of `places` places may satisfy the requirement. */

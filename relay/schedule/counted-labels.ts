@@ -14,6 +14,7 @@ import {
   type LabelSummary,
   mergeLabelSummaries,
 } from '../../core/match/label-summary.ts';
+import { toldForm } from '../../core/match/told-summary.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Reader } from '../../core/store/store.ts';
 import { SegmentTree } from '../../core/summary/segment-tree.ts';
@@ -42,7 +43,7 @@ export class CountedLabels {
   /** The body beside labels with these attributes; empty: they are counted as they are. */
   beside(labels: Uint8Array): Uint8Array {
     if (!this.#tree) return nothing;
-    const counted = encodeLabelSummary(this.#tree.total() ?? emptyLabelSummary);
+    const counted = encodeLabelSummary(toldForm(this.#tree.total() ?? emptyLabelSummary));
     return Buffer.compare(counted, labels) === 0 ? nothing : counted;
   }
 }

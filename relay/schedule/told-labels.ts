@@ -5,6 +5,7 @@
  */
 import type { Producer } from '../../core/feed/feed.ts';
 import { covers, encodeLabelSummary, type LabelSummary } from '../../core/match/label-summary.ts';
+import { toldForm } from '../../core/match/told-summary.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Transaction } from '../../core/store/store.ts';
@@ -40,10 +41,11 @@ export class ToldLabels {
 
   /** At start: what is told is what is, since nobody knows here what was told before. True when that was something else. */
   begin(t: Transaction, summary: LabelSummary): boolean {
-    return this.#put(t, summary);
+    return this.#put(t, toldForm(summary));
   }
 
-  tell(t: Transaction, summary: LabelSummary): void {
+  tell(t: Transaction, whole: LabelSummary): void {
+    const summary = toldForm(whole);
     if (summary === this.#told) this.#next = undefined;
     else if (this.#told && covers(this.#told, summary)) this.#later(summary);
     else this.#put(t, summary);

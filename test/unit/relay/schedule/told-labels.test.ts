@@ -52,6 +52,20 @@ describe('the label summary that a parent is told', () => {
     expect(told()).toEqual(['oslo', 'oslo', 'paris', 'rome']);
   });
 
+  it('is told no larger than an entry may be, and stays told while it says the same', () => {
+    const values = Object.fromEntries(Array.from({ length: 250 }, (_, i) => [`${i}-`.padEnd(55, 'x'), 1]));
+    const key = { present: 250, values, complete: true };
+    const keys = Object.fromEntries(Array.from({ length: 400 }, (_, i) => [`k${i}`, key]));
+    const large: LabelSummary = { leaves: 250, keys };
+    tell(large);
+    const row = store.read((reader) => outbox.content(reader, outbox.get(reader, hash128(labelsKey))!.content!));
+    expect(decodeLabelSummary(row.attributes)).toMatchObject({ leaves: 250, keys: { k399: { present: 250 } } });
+    const before = said;
+    tell(large);
+    clock.advance(10 * narrowingDelayMs);
+    expect(said).toBe(before);
+  });
+
   it('narrows a while later, all that has narrowed meanwhile at once', () => {
     tell(sites('rome'));
     tell(sites());

@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import {
+  covers,
+  decodeLabelSummary,
+  encodeLabelSummary,
+  type LabelSummary,
+  mergeLabelSummaries,
+  type Place,
+  summaryOfAgent,
+} from '../../../../core/match/label-summary.ts';
+import { toldCharactersMax, toldForm } from '../../../../core/match/told-summary.ts';
+
+const agents = 300;
+
+/** By key: so many agents, each with `properties` of its own values of so many characters. */
+function summaryOf(properties: number, characters: number, labels: Record<string, string> = {}): LabelSummary {
+  const places = Array.from({ length: agents }, (_, i): Place => {
+    const value = (key: number) => `${key}-${i % 250}-`.padEnd(characters, 'x');
+    return {
+      labels: { site: `s${i}`, ...labels },
+      properties: Object.fromEntries(Array.from({ length: properties }, (_, key) => [`p${key}`, value(key)])),
+      targetLabels: { tier: i % 2 ? 'one' : 'two' },
+    };
+  });
+  return mergeLabelSummaries(places.map((place) => summaryOfAgent([place])));
+}
+const bytesOf = (summary: LabelSummary) => encodeLabelSummary(summary).length;
+
+describe('a label summary as it is told', () => {
+  it('is the summary as long as that is small, and sets are', () => {
+    const byKey = summaryOf(4, 30);
+    const sets = summaryOfAgent([{ labels: { site: 'paris' } }]);
+    expect(byKey.keys).toBeDefined();
+    expect([toldForm(byKey), toldForm(sets)]).toEqual([byKey, sets]);
+    expect(toldForm(byKey)).toBe(byKey);
+  });
+
+  it('leaves out values where there are too many of them, of the largest keys first, and is decoded as it was', () => {
+    const whole = summaryOf(60, 55);
+    expect(bytesOf(whole)).toBeGreaterThan(toldCharactersMax);
+    const told = toldForm(whole);
+    expect(bytesOf(told)).toBeLessThan(toldCharactersMax + 10_000);
+    expect(bytesOf(told)).toBeGreaterThan(toldCharactersMax / 2);
+    expect(Object.keys(told.properties!)).toEqual(Object.keys(whole.properties!));
+    const complete = Object.values(told.properties!).filter((key) => key.complete);
+    expect(complete.length).toBeGreaterThan(0);
+    expect(told.targetLabels).toEqual(whole.targetLabels);
+    expect(told.leaves).toBe(agents);
+    expect(encodeLabelSummary(decodeLabelSummary(encodeLabelSummary(told)))).toEqual(encodeLabelSummary(told));
+    expect(toldForm(whole)).toBe(told);
+  });
+
+  it('rules nothing out that the whole summary allows', () => {
+    const whole = summaryOf(60, 55);
+    expect(covers(toldForm(whole), whole)).toBe(true);
+    expect(covers(whole, toldForm(whole))).toBe(false);
+  });
+
+  it('says nothing of properties when their names alone are too many', () => {
+    const properties = Object.fromEntries(
+      Array.from({ length: 500 }, (_, i) => [
+        `${i}-`.padEnd(1_200, 'n'),
+        { present: 1, values: { a: 1 }, complete: true },
+      ]),
+    );
+    const whole: LabelSummary = {
+      leaves: 1,
+      keys: { site: { present: 1, values: { a: 1 }, complete: true } },
+      properties,
+    };
+    const told = toldForm(whole);
+    expect(told.properties).toBeUndefined();
+    expect(told.keys).toBeDefined();
+    expect(covers(told, whole)).toBe(true);
+  });
+});
