@@ -6,31 +6,29 @@ import { CrashGuard } from '../core/crash/crash-guard.ts';
 import type { FeedConsumer } from '../core/feed/consumer.ts';
 import type { DeletionLimits, Held } from '../core/feed/deletions.ts';
 import type { AppliedChange, Producer, Table } from '../core/feed/feed.ts';
-import { stableStringify } from '../core/object/canonical.ts';
-import { timestamp } from '../core/object/conditions.ts';
 import { parseKey } from '../core/object/key.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import type { Divergence } from '../core/session/feed-alarm.ts';
-import { type Waiting, waitsAttributes } from '../core/session/watermark-gate.ts';
-import { text } from '../core/store/bytes.ts';
+import type { Waiting } from '../core/session/watermark-gate.ts';
 import type { Reader, Store } from '../core/store/store.ts';
-import { heldAttributes } from '../core/wire/deletion-guard.ts';
 import { goneKey, nodeKey, partialKey, seenKey, stateKey } from '../core/wire/entries.ts';
 import type { QuarantinedAttributes, TroubleAttributes } from '../core/wire/entry-attributes.ts';
 import { quarantinedAttributes } from '../core/wire/quarantine-words.ts';
 import { seenSources } from '../core/wire/seen.ts';
 import { Applier } from './apply/applier.ts';
+import { FoundStock } from './apply/found-stock.ts';
 import { Leaving } from './apply/leaving.ts';
 import { OwnerRecords } from './apply/owner-records.ts';
-import { type Applied, heldOf, type Stock, stockOf } from './apply/stock.ts';
+import type { Applied, Stock } from './apply/stock.ts';
 import type { Cluster } from './cluster/cluster.ts';
 import { Desired, type DesiredChange } from './desired/desired.ts';
 import { deadlyObjects, Poisoned, type PoisonedChange } from './desired/poisoned.ts';
 import { EdgeReports } from './edge-reports.ts';
 import type { LimitUse } from './limits/limit-use.ts';
 import { OwnLimits } from './limits/own-limits.ts';
+import { nodeSaying } from './node-saying.ts';
 import { Observer } from './observe/observer.ts';
 import { Outbox, type Saying } from './outbox/outbox.ts';
 import { Sayings } from './sayings.ts';
@@ -91,9 +89,8 @@ export class Agent {
   readonly #crashes: CrashGuard;
   readonly #description: SelfDescription;
   readonly #limits: OwnLimits;
+  readonly #stock: FoundStock;
   #stopped = false;
-  /** What taking stock has found and nobody wants: too much to go without a person's word. */
-  #kept: { readonly held: Held; readonly records: Stock['kept'] } | undefined;
   /** Of the cluster nothing is known that could be said. */
   #isQuiet: boolean;
   #isPatient = true;
@@ -170,6 +167,16 @@ export class Agent {
       logger,
       uses: () => this.limitUses(),
       changed: () => this.#outbox.touch(nodeKey(options.path)),
+    });
+    this.#stock = new FoundStock({
+      clock,
+      records: this.#records,
+      isWanted: (key) => this.#desired.deliveries(key).length > 0,
+      recorded: (keys) => {
+        for (const key of keys) this.#track(key);
+        this.#applier.wantedChanged(keys);
+      },
+      heldChanged: () => this.#outbox.touch(nodeKey(options.path)),
     });
     const { wrote } = options;
     this.#outbox = new Outbox({
@@ -248,31 +255,12 @@ export class Agent {
 
   /** Objects that this agent applied by another store come on record, so that those which are wanted no more can go. */
   takeStock(found: readonly Applied[], limits: DeletionLimits): Stock {
-    const stock = stockOf(found, this.#records, (key) => this.#desired.deliveries(key).length > 0, limits);
-    this.#record(stock.records);
-    this.#keep(stock.kept);
-    return stock;
+    return this.#stock.take(found, limits);
   }
 
   /** What taking stock has left alone may go, if that is still what the token was given for. */
   releaseStock(token: string): void {
-    if (this.#kept?.held.token !== token) return;
-    this.#record(this.#kept.records);
-    this.#keep(new Map());
-  }
-
-  #record(records: Stock['records']): void {
-    for (const [key, record] of records) {
-      this.#records.set(key, record);
-      this.#track(key);
-    }
-    this.#applier.wantedChanged(records.keys());
-  }
-
-  #keep(records: Stock['kept']): void {
-    const held = heldOf(records, this.#options.clock.wallMs());
-    this.#kept = held && { held, records };
-    this.#outbox.touch(nodeKey(this.#options.path));
+    this.#stock.release(token);
   }
 
   /** There is a session with the parent, or what is held is something else now. */
@@ -405,25 +393,17 @@ export class Agent {
   }
 
   #sayNode(): Saying {
-    const { version, store, held } = this.#options;
-    const kept = heldAttributes(store.read((reader) => held?.(reader)) ?? this.#kept?.held);
-    const quarantined = this.quarantined();
-    const diverged = this.#options.diverged?.();
-    const waiting = this.#options.waiting?.();
-    const limit = this.#limits.said;
-    const certificateTrouble = this.#options.certificateTrouble?.();
-    const said = {
-      role: 'agent',
+    const { version, store, held, diverged, waiting, certificateTrouble } = this.#options;
+    return nodeSaying({
       version,
-      ...this.#description.said,
-      ...(limit ? { limit } : {}),
-      ...kept,
-      ...(quarantined ? { quarantined } : {}),
-      ...(diverged ? { diverged: { at: timestamp(diverged.atMs), what: diverged.what } } : {}),
-      ...waitsAttributes(waiting),
-      ...(certificateTrouble ? { certificateTrouble } : {}),
-      ...(store.size().diskFreeBytes < diskLowBytes ? { diskLow: true } : {}),
-    };
-    return { attributes: text(stableStringify(said)), body: new Uint8Array(0) };
+      description: this.#description.said,
+      limit: this.#limits.said,
+      held: store.read((reader) => held?.(reader)) ?? this.#stock.held,
+      quarantined: this.quarantined(),
+      diverged: diverged?.(),
+      waiting: waiting?.(),
+      certificateTrouble: certificateTrouble?.(),
+      isDiskLow: store.size().diskFreeBytes < diskLowBytes,
+    });
   }
 }

@@ -12,15 +12,11 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 import {
   attributesOf,
   type EntryKey,
-  grantKey,
   objectKey,
   type PlacementId,
   parseEntryKey,
   placementId,
-  placementKey,
-  rulesKey,
   splitPlacementId,
-  targetKey,
 } from '../../core/wire/entries.ts';
 import type { RefsAttributes } from '../../core/wire/entry-attributes.ts';
 import { heldObjects } from '../rollout/held-back.ts';
@@ -29,16 +25,7 @@ import { type Child, matchChild } from './children.ts';
 import { Concerned } from './concerned.ts';
 import { clearDirty, dirtyClasses, dirtyWork, markDirty, type Work, type WorkClass } from './dirty.ts';
 import { MailboxWriter } from './mailbox-writer.ts';
-import { shipmentKey } from './outgoing.ts';
-import {
-  forgetMatched,
-  forgetPlacement,
-  matchedChildren,
-  type Placement,
-  selectedObjects,
-  storedPlacements,
-  storeMatched,
-} from './placements.ts';
+import { forgetPlacement, matchedChildren, type Placement, storedPlacements } from './placements.ts';
 import type { SchedulePorts, Step } from './ports.ts';
 import { readPlacement } from './read-placement.ts';
 
@@ -54,6 +41,7 @@ const workPerStep = 500;
 export class Scheduler {
   readonly #ports: SchedulePorts;
   readonly #writer: MailboxWriter;
+  readonly #attachments: Attachments;
   readonly #concerned: Concerned;
   #worked = false;
   #changed = new Set<PlacementId>();
@@ -68,6 +56,7 @@ export class Scheduler {
   constructor(ports: SchedulePorts) {
     this.#ports = ports;
     this.#writer = new MailboxWriter(ports);
+    this.#attachments = new Attachments(ports, this.#writer);
     this.#concerned = new Concerned(ports.placements);
   }
 
@@ -170,7 +159,7 @@ export class Scheduler {
 
   #dropFrom(t: Transaction, placement: Placement, name: string): void {
     this.#ports.passage.mayDetach(t, placement.id, name, placement);
-    this.#detach(t, placement.id, name, placement.children);
+    this.#attachments.detach(t, placement.id, name, placement.children);
   }
 
   #match(t: Transaction, key: string): boolean {
@@ -182,11 +171,13 @@ export class Scheduler {
     const mailbox = this.#ports.mailboxOf(name);
     if (child && mailbox && matchChild(placement, child).matches) {
       const attached = placement.children.has(name);
-      if (!attached && this.#ports.passage.mayAttach(t, placement, child)) this.#attach(t, placement, child, mailbox);
+      if (!attached && this.#ports.passage.mayAttach(t, placement, child))
+        this.#attachments.attach(t, placement, child, mailbox);
       else if (!attached) this.#concerned.wait(id, name);
       markDirty(t, 'aim', key);
     } else if (placement.children.has(name)) {
-      if (this.#ports.passage.mayDetach(t, id, name, placement)) this.#detach(t, id, name, placement.children);
+      if (this.#ports.passage.mayDetach(t, id, name, placement))
+        this.#attachments.detach(t, id, name, placement.children);
       else this.#concerned.wait(id, name);
     }
     return true;
@@ -211,7 +202,8 @@ export class Scheduler {
     passage.placementChanged(t, id);
     for (const child of [...current]) {
       const still = placement && children.has(child) && matchChild(placement, children.get(child)!).matches;
-      if (!still && passage.mayDetach(t, id, child, placement)) this.#detach(t, id, child, current, originRevision);
+      if (!still && passage.mayDetach(t, id, child, placement))
+        this.#attachments.detach(t, id, child, current, originRevision);
       else if (!still) this.#concerned.wait(id, child);
       if (this.#writer.rows >= rowsPerStep) return false;
     }
@@ -229,78 +221,14 @@ export class Scheduler {
       if (!has && !matchChild(placement, child).matches) continue;
       // Also one that may not lose it yet: it has to know what the placement says now.
       if (has) {
-        this.#announce(t, placement, child, mailbox, originRevision);
+        this.#attachments.announce(t, placement, child, mailbox, originRevision);
         for (const stage of this.#ports.stages) stage.rematched?.(t, child);
-      } else if (passage.mayAttach(t, placement, child)) this.#attach(t, placement, child, mailbox);
+      } else if (passage.mayAttach(t, placement, child)) this.#attachments.attach(t, placement, child, mailbox);
       else this.#concerned.wait(id, child.name);
       if (this.#writer.rows >= rowsPerStep) return false;
     }
     markDirty(t, 'target', id);
     return true;
-  }
-
-  #attach(t: Transaction, placement: Placement, child: Child, mailbox: Producer): void {
-    this.#announce(t, placement, child, mailbox);
-    // Before the objects: what a stage decides may depend on the placements that reach the child.
-    storeMatched(t, placement.id, child.name);
-    this.#ports.placements.attach(placement, child.name);
-    for (const keyHash of selectedObjects(t, placement.id)) {
-      if (child.role === 'relay') this.#writer.share(t, child.name, mailbox, placement.source, keyHash);
-      else this.#shipAlone(t, child, mailbox, placement.source, keyHash);
-    }
-  }
-
-  /** Of many objects each is a piece of its own: one that ends the process leaves the others to the child. */
-  #shipAlone(t: Transaction, child: Child, mailbox: Producer, source: string, selected: Uint8Array): void {
-    const { guard, tableOf } = this.#ports;
-    const keyHash = this.#writer.objectOf(t, source, selected);
-    const key = shipmentKey({ source, keyHash, child: child.name });
-    const table = tableOf(source);
-    const row = table?.get(t, keyHash);
-    const about = row?.content && table ? `${table.content(t, row.content).key} for ${child.name}` : undefined;
-    const work = guard.begin(t, 'shipment', { key, refs: [], originRevision: row?.originRevision ?? 0 }, about);
-    if (!work) return;
-    this.#writer.ship(t, child, mailbox, source, keyHash);
-    guard.ended(t, 'shipment', work);
-  }
-
-  /** A relay needs the placement itself; an agent gets what is final, and what it is to report. */
-  #announce(t: Transaction, placement: Placement, child: Child, mailbox: Producer, originRevision = 0): void {
-    const { id, source } = placement;
-    if (child.role === 'relay') this.#writer.share(t, child.name, mailbox, source, hash128(placementKey(id)));
-    const rules = hash128(rulesKey(id));
-    if (this.#ports.tableOf(source)?.get(t, rules)?.content) this.#writer.share(t, child.name, mailbox, source, rules);
-    else this.#writer.remove(t, child.name, mailbox, rules, originRevision);
-  }
-
-  /**
-   * `originRevision`: of the write for which it goes, if there is one. The child may have newer rows than this mailbox ever had, of a parent that it came
-   * from: a deletion that says what is told of it is newer than those too. Where it goes by labels, what the source has now is the newest.
-   */
-  #detach(t: Transaction, id: PlacementId, child: string, current: Set<string>, originRevision = 0): void {
-    this.#ports.placements.detach(id, current, child);
-    forgetMatched(t, id, child);
-    const mailbox = this.#ports.mailboxOf(child);
-    if (!mailbox) return;
-    const { source } = splitPlacementId(id);
-    const table = this.#ports.tableOf(source);
-    const to = this.#ports.children.get(child);
-    for (const keyHash of selectedObjects(t, id)) {
-      const row = table?.get(t, keyHash);
-      const wanted = row?.content && table && this.#writer.wantedBy(source, table.content(t, row.content), child);
-      if (!wanted) this.#writer.remove(t, child, mailbox, keyHash, row?.originRevision);
-      // Another placement may still bring the object, but perhaps not the same form of it.
-      if (to?.role === 'agent') this.#shipAlone(t, to, mailbox, source, keyHash);
-    }
-    // Also what was kept back because too little was known.
-    for (const key of this.#ports.releases.detached(t, id, child)) {
-      if (to?.role === 'agent') this.#writer.ship(t, to, mailbox, source, hash128(key));
-    }
-    for (const key of [placementKey(id), rulesKey(id), targetKey(id)].map(hash128)) {
-      this.#writer.remove(t, child, mailbox, key, Math.max(originRevision, table?.get(t, key)?.originRevision ?? 0));
-    }
-    // Its revisions are no space's.
-    this.#writer.remove(t, child, mailbox, hash128(grantKey(id)));
   }
 
   // ------------------------------------------------------------------------------------------- objects, targets
