@@ -1,22 +1,17 @@
 /** Carries out what an established session decides: the machine (session.ts) on a store, a clock and a link. */
-import { type AppliedChange, type Batch, bytesOfEntries, type ReconcileReply } from '../feed/feed.ts';
-import { dropPieces, heldPieces, type Piece, storePiece } from '../feed/pieces.ts';
-import { Reconciliation } from '../feed/reconcile.ts';
-import { seedBytes } from '../feed/reconcile-prefixes.ts';
 import type { Timer } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { hex } from '../store/bytes.ts';
-import type { Reader, Transaction } from '../store/store.ts';
+import type { Reader } from '../store/store.ts';
 import type { SessionStreams } from '../stream/streams.ts';
 import type { Beat, Frame } from '../wire/generated/mesh.ts';
 import type { Expiry } from '../wire/link.ts';
 import type { Acknowledged } from './acknowledgements.ts';
 import { Beats } from './beats.ts';
+import { Consuming } from './consuming.ts';
 import { ExpiryWatch, expiredOf } from './expiry-watch.ts';
-import { windowMaxBytes } from './flow.ts';
 import { inputOf } from './frame-input.ts';
 import type { Send } from './outgoing.ts';
-import { Received } from './received.ts';
 import type { RunnerPorts } from './runner-ports.ts';
 import { make } from './sending.ts';
 import {
@@ -31,7 +26,7 @@ import {
 } from './session.ts';
 import { SessionError } from './session-ends.ts';
 import type { Watermarks } from './watermark.ts';
-import { ackFrame, creditFrame, type Direction, isNonce, requestFrame } from './wire-frames.ts';
+import { isNonce } from './wire-frames.ts';
 
 /** Of words that replace each other: how often one was to be told, and the newest that was durable. */
 type Order = { asked: number; durable: number };
@@ -41,7 +36,6 @@ export class SessionRunner {
   #state: SessionState;
   #timer: Timer | undefined;
   readonly #expiry: ExpiryWatch | undefined;
-  #reconciliation: Reconciliation | undefined;
   #ended = false;
   /** The transport's buffer is full: data wait, control frames do not. */
   #congested = false;
@@ -49,8 +43,9 @@ export class SessionRunner {
   /** Who takes a turn for a reconciliation: of the feed that this side produces, and of the other. */
   readonly #slots = { produced: {}, consumed: {} };
   readonly #beats: Beats;
-  /** Entries with their contents, in batches and in reconciliations: what the session cost. */
-  readonly #entries = { sent: 0, received: 0 };
+  readonly #consuming: Consuming;
+  /** Entries with their contents, in batches and in reconciliations: what the session cost, with what came. */
+  #sent = 0;
 
   readonly #acknowledged: Acknowledged;
   /** When bytes came last: only a tick asks, and they come with every frame. */
@@ -58,14 +53,18 @@ export class SessionRunner {
   readonly #readiness: Order = { asked: 0, durable: 0 };
   /** Beside that, those that are still to be told. */
   readonly #watermarks: Order & { untold?: Watermarks } = { asked: 0, durable: 0 };
-  /** False: none are in the store. Most feeds never have any, and each batch would look for them. */
-  #mayHavePieces = true;
-  /** Of the credit that both sides give. */
-  readonly #received = new Received(windowMaxBytes);
 
   constructor(ports: RunnerPorts, start: Omit<Start, 'nowMs'>) {
     this.#ports = ports;
     this.#beats = new Beats(ports);
+    this.#consuming = new Consuming(ports, {
+      send: (frame) => this.#send(frame),
+      afterFlush: (then) => this.#afterFlush(then),
+      reconciled: (cursor) => {
+        this.#input({ type: 'reconciled', cursor });
+        ports.slots?.release(this.#slots.consumed);
+      },
+    });
     this.#acknowledged = {
       write: (t, cursor) => {
         ports.fence(t);
@@ -86,7 +85,7 @@ export class SessionRunner {
   }
 
   get entries(): { readonly sent: number; readonly received: number } {
-    return this.#entries;
+    return { sent: this.#sent, received: this.#consuming.entries };
   }
 
   producerHead(reader: Reader): number {
@@ -196,11 +195,11 @@ export class SessionRunner {
       case 'send':
         return this.#sendData(effect.send);
       case 'applyThenAck':
-        return this.#apply(effect.batch);
+        return this.#consuming.apply(effect.batch);
       case 'applyAhead':
-        return this.#applyAhead(effect.batch, effect.bytes);
+        return this.#consuming.applyAhead(effect.batch, effect.bytes);
       case 'storePiece':
-        return this.#storePiece(effect.piece);
+        return this.#consuming.storePiece(effect.piece);
       case 'acknowledged':
         this.#ports.acknowledgements.note(this.#acknowledged, effect.cursor);
         this.#ports.slots?.release(this.#slots.produced);
@@ -208,14 +207,11 @@ export class SessionRunner {
       case 'sendBeat':
         return this.#send(this.#beats.next(this.#state, effect.head, effect.ready));
       case 'startReconcile':
-        return this.#inSlot(this.#slots.consumed, () => {
-          this.#reconciliation = this.#beginReconciliation();
-          this.#askNext();
-        });
+        return this.#inSlot(this.#slots.consumed, () => this.#consuming.reconcile());
       case 'absorb':
-        return this.#absorb(effect.reply);
+        return this.#consuming.absorb(effect.reply);
       case 'dropPieces':
-        return this.#dropPieces();
+        return this.#consuming.dropPieces();
       case 'caughtUp':
         return this.#ports.caughtUp();
       case 'heardOut':
@@ -268,62 +264,12 @@ export class SessionRunner {
     const { done, frame, entries, head } = this.#ports.store.read((reader) => make(reader, this.#ports, send));
     const go = () => {
       if (head !== undefined) this.#input({ type: 'produced', head });
-      this.#entries.sent += entries;
+      this.#sent += entries;
       if (frame) this.#send(frame);
       this.#input({ type: 'done', done });
     };
     if (head === undefined) go();
     else this.#afterFlush(go);
-  }
-
-  #apply(batch: Batch): void {
-    this.#entries.received += batch.entries.length;
-    const bytes = bytesOfEntries(batch.entries);
-    this.#received.came(bytes);
-    this.#commit((t) => this.#ports.consumer.apply(t, batch));
-    this.#afterFlush(() => {
-      this.#received.told(bytes);
-      this.#send(ackFrame(this.#consumes, batch.to, batch.epoch));
-    });
-  }
-
-  #applyAhead(batch: Batch, bytes: number): void {
-    this.#entries.received += batch.entries.length;
-    this.#received.came(bytes);
-    this.#commit((t) => this.#ports.consumer.applyAhead(t, batch));
-    this.#afterFlush(() => {
-      this.#received.told(bytes);
-      this.#send(creditFrame(this.#consumes, bytes));
-    });
-  }
-
-  /** Given back when it is flushed, though a piece that a crash takes comes again: otherwise a fast line could fill memory with what waits for a slow disk. */
-  #storePiece(piece: Piece): void {
-    const { store, consumer, fence } = this.#ports;
-    this.#mayHavePieces = true;
-    const bytes = piece.data.length;
-    this.#received.came(bytes);
-    const fits = store.write((t) => {
-      fence(t);
-      return storePiece(t, consumer.id, piece);
-    });
-    if (!fits) throw new BanyanError('Protocol', 'the pieces of a content are not what its hash says');
-    this.#afterFlush(() => {
-      this.#received.told(bytes);
-      this.#send(creditFrame(this.#consumes, bytes));
-    });
-  }
-
-  /** Of contents that changed while they were on their way, in this session or an earlier one. */
-  #dropPieces(): void {
-    const { store, consumer, fence } = this.#ports;
-    if (!this.#mayHavePieces) return;
-    this.#mayHavePieces = false;
-    if (store.read((reader) => heldPieces(reader, consumer.id)).length === 0) return;
-    store.write((t) => {
-      fence(t);
-      dropPieces(t, consumer.id);
-    });
   }
 
   /** Of what the peer acknowledges; absent in what it may leave out. */
@@ -332,37 +278,6 @@ export class SessionRunner {
     if (epoch.length === 0 || isNonce(epoch, producer.epoch)) return;
     const said = hex(epoch).slice(0, 64);
     throw new BanyanError('Protocol', `an acknowledgement of epoch ${said}; this is ${producer.epoch}`);
-  }
-
-  #absorb(reply: ReconcileReply): void {
-    const reconciliation = this.#reconciliation;
-    // It still waits for its turn.
-    if (!reconciliation) throw new BanyanError('Protocol', 'a reconcile reply before anything was asked');
-    this.#entries.received += reply.entries.length;
-    this.#commit((t) => reconciliation.absorb(t, reply));
-    this.#askNext();
-  }
-
-  #beginReconciliation(): Reconciliation {
-    const { store, consumer, prefixes, random } = this.#ports;
-    const seed = prefixes ? random.bytes(seedBytes) : undefined;
-    return store.read((reader) => new Reconciliation(reader, consumer, seed));
-  }
-
-  #askNext(): void {
-    const request = this.#reconciliation?.next();
-    if (request) {
-      this.#send(requestFrame(this.#consumes, request));
-      return;
-    }
-    const reconciliation = this.#reconciliation!;
-    this.#reconciliation = undefined;
-    const { store, consumer } = this.#ports;
-    this.#commit((t) => reconciliation.finish(t));
-    const { cursor, epoch } = store.read((reader) => consumer.resume(reader));
-    this.#afterFlush(() => this.#send(ackFrame(this.#consumes, cursor, epoch)));
-    this.#input({ type: 'reconciled', cursor });
-    this.#ports.slots?.release(this.#slots.consumed);
   }
 
   /** A reconciliation waits for its turn. */
@@ -374,17 +289,6 @@ export class SessionRunner {
     });
   }
 
-  #commit(work: (t: Transaction) => AppliedChange[]): void {
-    const { store, fence, applied, committed } = this.#ports;
-    const changes = store.write((t) => {
-      fence(t);
-      const done = work(t);
-      applied(t, done);
-      return done;
-    });
-    if (changes.length > 0) committed(changes);
-  }
-
   #afterFlush(then: () => void): void {
     this.#ports.store.flushed().then(
       () => {
@@ -392,10 +296,6 @@ export class SessionRunner {
       },
       (error: unknown) => this.end(error as Error),
     );
-  }
-
-  get #consumes(): Direction {
-    return this.#ports.produces === 'down' ? 'up' : 'down';
   }
 
   #send(frame: Frame): void {

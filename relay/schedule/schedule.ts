@@ -21,6 +21,7 @@ import {
 import type { RefsAttributes } from '../../core/wire/entry-attributes.ts';
 import { heldObjects } from '../rollout/held-back.ts';
 import { heldCustomizers } from '../rollout/held-customizers.ts';
+import { Attachments } from './attachments.ts';
 import { type Child, matchChild } from './children.ts';
 import { Concerned } from './concerned.ts';
 import { clearDirty, dirtyClasses, dirtyWork, markDirty, type Work, type WorkClass } from './dirty.ts';

@@ -1,3 +1,4 @@
+/** Agents that are admitted below a relay of two siblings, by `banyan enroll` and by a join token: each is known to both, and goes over to the other one. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+/** Agents whose certificates last a minute: each is renewed while its process runs, and goes on with the next one when the first has ended. Real processes, real time. */
 import { X509Certificate } from 'node:crypto';
 import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
