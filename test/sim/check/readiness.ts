@@ -38,6 +38,10 @@ export function readiness(world: World): Check {
       isReady.set(connection, { ...words, [to === 'child' ? 'parent' : 'child']: ready });
       if (to === 'child' && ready) knowsNothing.delete(connection.child);
     },
+    // It has been told that its parent is ready, and cannot know by whom.
+    lied(connection, to, frame) {
+      if (to === 'child' && readyIn(frame)) knowsNothing.delete(connection.child);
+    },
     committed(host, changes, before) {
       const { delivery } = world;
       if (!delivery || delivery.connection.host(delivery.to) !== host) return;

@@ -50,6 +50,19 @@ describe('the check of readiness', () => {
     }
   });
 
+  it('takes a relay at the word of a liar above it, which nobody can know for one, and a liar below for nothing', () => {
+    for (const [to, said] of [
+      ['child', 0],
+      ['parent', 1],
+    ] as const) {
+      const { written, check, above, below } = tree();
+      written.world.replaced(written.host('r'));
+      check.lied?.(to === 'child' ? above : below, to, beat(true));
+      check.sent?.(below, 'parent', beat(true));
+      expect(written.messages).toHaveLength(said);
+    }
+  });
+
   it('bites when a relay that has lost its store is ready before its parent is', () => {
     const { written, check, below } = tree();
     written.world.replaced(written.host('r'));
