@@ -11,14 +11,6 @@ export const toldCharactersMax = 524_288;
 const sections = ['keys', 'properties', 'targetLabels'] as const;
 type Section = (typeof sections)[number];
 
-interface SizedKey {
-  readonly section: Section;
-  readonly name: string;
-  readonly characters: number;
-  /** Fewer of them without its values. */
-  readonly saves: number;
-}
-
 /** The same object for the same summary. */
 export function toldForm(summary: LabelSummary): LabelSummary {
   if (summary.sets) return summary;
@@ -32,38 +24,41 @@ export function toldForm(summary: LabelSummary): LabelSummary {
 const told = new WeakMap<LabelSummary, LabelSummary>();
 
 function shortened(summary: LabelSummary): LabelSummary {
-  const sized = sections.flatMap((section) => sizesOf(section, summary[section] ?? {}));
-  let excess = sized.reduce((sum, { characters }) => sum + characters, -toldCharactersMax);
+  let excess = sections.reduce((sum, section) => sum + charactersOf(summary[section] ?? {}), -toldCharactersMax);
   if (excess <= 0) return summary;
-  const short: Record<Section, Record<string, KeySummaries[string]>> = {
+  const short = {
     keys: { ...summary.keys },
     properties: { ...summary.properties },
     targetLabels: { ...summary.targetLabels },
   };
-  // Sizes that are equal come in an order of their own, so that the same summary is always shortened to the same.
-  for (const { section, name, saves } of sized.sort((a, b) => b.saves - a.saves)) {
-    if (excess <= 0 || saves <= 0) break;
-    short[section][name] = withoutValues(short[section][name]!);
+  // By name where two save as much: the same summary is always shortened to the same.
+  const savings = sections.flatMap((section) => savingsIn(section, short[section])).sort((a, b) => b.saves - a.saves);
+  for (const { section, name, brief, saves } of savings) {
+    if (excess <= 0) break;
+    short[section][name] = brief;
     excess -= saves;
   }
-  const { properties: _, targetLabels: __, ...rest } = summary;
-  // Names alone are that many: of properties, nothing is said any more.
-  if (excess > 0) return { ...rest, keys: short.keys };
+  const { properties, targetLabels, ...rest } = summary;
+  // Where the names of keys alone are too many, nothing is said of these two.
+  const isEnough = excess <= 0;
   return {
     ...rest,
     keys: short.keys,
-    ...(summary.properties ? { properties: short.properties } : {}),
-    ...(summary.targetLabels ? { targetLabels: short.targetLabels } : {}),
+    ...(isEnough && properties ? { properties: short.properties } : {}),
+    ...(isEnough && targetLabels ? { targetLabels: short.targetLabels } : {}),
   };
 }
 
-function sizesOf(section: Section, keys: KeySummaries): SizedKey[] {
-  return Object.keys(keys)
-    .sort()
-    .map((name) => {
-      const key = keys[name]!;
-      const characters = encodeKey(key).length;
-      const saves = key.complete ? characters - encodeKey(withoutValues(key)).length : 0;
-      return { section, name, characters: characters + name.length, saves };
-    });
+function charactersOf(keys: KeySummaries): number {
+  return Object.entries(keys).reduce((sum, [name, key]) => sum + name.length + encodeKey(key).length, 0);
+}
+
+/** What each key is without its values, and how many characters fewer that is. */
+function savingsIn(section: Section, keys: KeySummaries) {
+  const named = Object.keys(keys).sort();
+  return named.flatMap((name) => {
+    const [whole, brief] = [keys[name]!, withoutValues(keys[name]!)];
+    const saves = encodeKey(whole).length - encodeKey(brief).length;
+    return saves > 0 ? [{ section, name, brief, saves }] : [];
+  });
 }

@@ -44,7 +44,7 @@ export class SessionRunner {
   readonly #slots = { produced: {}, consumed: {} };
   readonly #beats: Beats;
   readonly #consuming: Consuming;
-  /** Entries with their contents, in batches and in reconciliations: what the session cost, with what came. */
+  /** Entries that went out, with their contents. */
   #sent = 0;
 
   readonly #acknowledged: Acknowledged;
@@ -84,6 +84,7 @@ export class SessionRunner {
     return this.#ports.streams;
   }
 
+  /** Entries with their contents, in batches and in reconciliations: what the session cost. */
   get entries(): { readonly sent: number; readonly received: number } {
     return { sent: this.#sent, received: this.#consuming.entries };
   }

@@ -55,7 +55,7 @@ export class ScheduleLoop {
     this.#turn.ask();
   }
 
-  /** After so many ms, or with what is asked for before. */
+  /** After so many ms, or sooner with anything else that is to be done. */
   pokeIn(ms: number): void {
     if (ms <= 0) return this.poke();
     this.#busy = true;

@@ -8,7 +8,7 @@
 const usualMs = 25;
 /** So many in a row, after a pause, are none. */
 const atOnce = 4;
-/** The most that a write waits. It comes on top of what a line under way may make it wait, and both together stay below 250 ms (docs/protocol.md). */
+/** The most that a write waits, at its origin alone: below it, nothing waits for company. Short beside the second in which sums are told. */
 const companyMs = 100;
 /** Namespaces of which nothing has to be known any more are looked for when there are so many, and when there are twice as many as were left then. */
 const lookedForFrom = 1_000;

@@ -65,8 +65,8 @@ export class Selection {
   readonly #ports: SelectionPorts;
   readonly #placements = new SelectionIndex();
   readonly #needs: Needs;
-  /** Placements that a step has something new for: their targets move once, however many objects that are. */
-  readonly #moved = new Set<string>();
+  /** Placements that the present step has something new for: their targets move once, however many objects that are. */
+  readonly #retargeted = new Set<string>();
   readonly baseline: Baseline;
 
   constructor(ports: SelectionPorts) {
@@ -98,7 +98,7 @@ export class Selection {
     // tombstone in a mailbox, would be taken for a late one there.
     const revision = storage.revision();
     const work = dirtyWork(t, 'space', objectsPerStep, prefix);
-    this.#moved.clear();
+    this.#retargeted.clear();
     for (const item of work) {
       clearDirty(t, 'space', item.key);
       const key = parseKey(item.key.slice(prefix.length));
@@ -106,7 +106,7 @@ export class Selection {
       else if (isAuxiliary(key)) this.#auxiliary(t, key, revision);
       else this.#object(t, key, revision);
     }
-    for (const placement of this.#moved) this.#aim(t, placement, revision);
+    for (const placement of this.#retargeted) this.#retarget(t, placement, revision);
     return work.length > 0;
   }
 
@@ -147,7 +147,7 @@ export class Selection {
     this.baseline.placementChanged(t, name, revision);
     this.#rules(t, id, object, revision);
     for (const one of [scheduled, object]) this.#markSummarizers(t, one, revision);
-    this.#moved.add(name);
+    this.#retargeted.add(name);
     if (before && stableStringify(before) === stableStringify(after.items)) return;
     for (const keyHash of [...selectedObjects(t, id)]) this.#markByHash(t, keyHash, revision);
     for (const resource of storage.resources()) {
@@ -231,7 +231,7 @@ export class Selection {
     }
     const { content: after } = contentIn(t, table, table.get(t, hash128(entryKey)));
     this.baseline.objectChanged(t, key, promoted, after, revision);
-    for (const name of [...before, ...refs]) this.#moved.add(name);
+    for (const name of [...before, ...refs]) this.#retargeted.add(name);
   }
 
   /** Its own row, for the relays where something uses it. What it makes there is new content for the agents: hence the targets. */
@@ -254,7 +254,7 @@ export class Selection {
     if (!changed) return;
     const { content: after } = contentIn(t, table, table.get(t, hash128(entryKey)));
     if (isCustomizer(key)) this.baseline.customizerChanged(t, key, before, after, revision);
-    for (const name of [...had, ...refs]) this.#moved.add(name);
+    for (const name of [...had, ...refs]) this.#retargeted.add(name);
   }
 
   #selecting(candidate: Candidate): Selected[] {
@@ -296,7 +296,7 @@ export class Selection {
 
   // ------------------------------------------------------------------------------------------------------ rows
 
-  #aim(t: Transaction, placement: string, revision: number): void {
+  #retarget(t: Transaction, placement: string, revision: number): void {
     const { source, storage, table } = this.#ports;
     const id = placementId(source, placement);
     const found = storage.get({ ...placementResource, namespace: '', name: placement });
