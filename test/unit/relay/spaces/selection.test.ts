@@ -23,6 +23,15 @@ describe('a selection', () => {
     expect(bench.rows()).toEqual([]);
   });
 
+  it('may wait for the writes of a burst, and for none of another namespace', () => {
+    bench.namespace('till');
+    bench.waits.length = 0;
+    for (let i = 0; i < 10; i++) bench.configMap('till', `burst${i}`);
+    expect(bench.waits.map((ms) => ms > 0)).toEqual([...Array(4).fill(false), ...Array(6).fill(true)]);
+    bench.configMap('shop', 'd');
+    expect(bench.waits.at(-1)).toBe(0);
+  });
+
   it('gives each object once, with the placements that want it', () => {
     bench.placement('p', named('a', 'b'));
     bench.placement('q', named('b', 'c'));

@@ -16,6 +16,8 @@ export const source = 'center.retail';
 export class SpaceBench {
   readonly store = new MemoryStore();
   readonly turns = new Turns();
+  /** How many ms the space's writes may wait, as it tells. */
+  readonly waits: number[] = [];
   readonly #clock = new VirtualClock();
   readonly #random = new SeededRandom(1);
   #workload: WorkloadSpace;
@@ -113,6 +115,6 @@ export class SpaceBench {
       log: silentLogger,
       soon: this.turns.schedule,
     };
-    return openWorkloadSpace(ports, 'retail', source, () => {});
+    return openWorkloadSpace(ports, 'retail', source, (ms) => this.waits.push(ms));
   }
 }
