@@ -59,7 +59,7 @@ export class Attachments {
     if (child.role === 'relay') this.#writer.share(t, child.name, mailbox, source, hash128(placementKey(id)));
     const rules = hash128(rulesKey(id));
     if (this.#ports.tableOf(source)?.get(t, rules)?.content) this.#writer.share(t, child.name, mailbox, source, rules);
-    else this.#writer.remove(t, child.name, mailbox, rules, originRevision);
+    else this.#writer.remove(t, child.name, mailbox, rules, { source, originRevision });
   }
 
   /**
@@ -77,7 +77,8 @@ export class Attachments {
     for (const keyHash of selectedObjects(t, id)) {
       const row = table?.get(t, keyHash);
       const wanted = row?.content && table && this.#writer.wantedBy(source, table.content(t, row.content), child);
-      if (!wanted) this.#writer.remove(t, child, mailbox, keyHash, row?.originRevision);
+      if (!wanted)
+        this.#writer.remove(t, child, mailbox, keyHash, { source, originRevision: row?.originRevision ?? 0 });
       // Another placement may still bring the object, but perhaps not the same form of it.
       if (to?.role === 'agent') this.#shipAlone(t, to, mailbox, source, keyHash);
     }
@@ -86,7 +87,8 @@ export class Attachments {
       if (to?.role === 'agent') this.#writer.ship(t, to, mailbox, source, hash128(key));
     }
     for (const key of [placementKey(id), rulesKey(id), targetKey(id)].map(hash128)) {
-      this.#writer.remove(t, child, mailbox, key, Math.max(originRevision, table?.get(t, key)?.originRevision ?? 0));
+      const ofRow = table?.get(t, key)?.originRevision ?? 0;
+      this.#writer.remove(t, child, mailbox, key, { source, originRevision: Math.max(originRevision, ofRow) });
     }
     // Its revisions are no space's.
     this.#writer.remove(t, child, mailbox, hash128(grantKey(id)));

@@ -1,19 +1,24 @@
 /**
  * Invariant 6, in the stores: no deleted object revives without a newer origin write. A table that has taken in a deletion, from a batch or from its own
- * node, never has the object again as of an older write: neither at agents and relays nor in mailboxes, whoever above was put back meanwhile.
+ * node, never has the object again as it was before a write that the deletion covers: neither at agents and relays nor in mailboxes, whoever above was put
+ * back meanwhile. A deletion by labels covers all that its node had been told of the space; where the object was not written between, it may come again.
  */
+
 import type { Entry } from '../../../core/wire/generated/mesh.ts';
+import { workClass } from '../../../relay/schedule/dirty.ts';
+import type { Change } from '../disk.ts';
 import type { Host } from '../host.ts';
 import { isStagedObject } from '../model/releases.ts';
 import { nodeOfSource } from '../plan/tree.ts';
 import type { Check, World } from '../world.ts';
 import { consumerOf } from './ends.ts';
-import { isIn, Rows, rowOf, tableIdOf } from './rows.ts';
+import { hashOfKey, isIn, Rows, rowOf, tableIdOf } from './rows.ts';
 
 export function revived(world: World): Check {
   const name = 'no deleted object revives without a newer origin write';
   /** By disk: table and key hash in hex, to the revision of the write that deleted it. */
   const deaths = new Map<Host, Map<string, number>>();
+  const writes = new OriginWrites();
   const of = (host: Host) => {
     const known = deaths.get(host) ?? new Map<string, number>();
     deaths.set(host, known);
@@ -39,6 +44,7 @@ export function revived(world: World): Check {
       }
     },
     committed(host, changes) {
+      writes.note(host, changes);
       for (const { key, value } of changes) {
         if (!value || !isIn(key, 'tableRow')) continue;
         const { originRevision, content } = rowOf(value);
@@ -51,16 +57,49 @@ export function revived(world: World): Check {
         const died = deaths.get(host)?.get(`${table} ${keyHash}`);
         // A space that was put back has again what it had then: as with any backup (decision 0020).
         if (died === undefined || originRevision >= died || world.originWasPutBack) continue;
-        const what = Rows.of(host.rows, (rows) => `${rows.keyOf(content)} in ${rows.tables().get(table)}`);
+        const objectKey = Rows.of(host.rows, (rows) => rows.keyOf(content));
         // A release that takes an object away is itself taken back, or another one takes its place.
-        if (!what.startsWith('o/') || isStagedObject(what.slice(0, what.indexOf(' ')))) continue;
-        if (isWrittenAgain(world, host, keyHash, content, died)) continue;
+        if (!objectKey.startsWith('o/') || isStagedObject(objectKey)) continue;
+        const covered = writes.lastIn(objectKey, originRevision, died);
+        if (covered === undefined || isWrittenAgain(world, host, keyHash, content, covered)) continue;
+        const what = Rows.of(host.rows, (rows) => `${objectKey} in ${rows.tables().get(table)}`);
         world.violation(name, `${host.title} has ${what} again as of ${originRevision}, deleted as of ${died}`);
       }
     },
     replaced: (host) => void deaths.delete(host),
     ended: (host) => void deaths.delete(host),
   };
+}
+
+/** Of which revisions each object was written or deleted: an origin notes it with the change of its row, as work for its scheduler. */
+class OriginWrites {
+  readonly #revisions = new Map<string, Set<number>>();
+
+  note(host: Host, changes: readonly Change[]): void {
+    for (const { key, value } of changes) {
+      if (!value || !isIn(key, 'dirty') || key.readUInt32BE(2) !== workClass.row) continue;
+      const objectKey = key.toString('utf8', 6);
+      if (!isRowOfSource(host, objectKey, changes)) continue;
+      const { originRevision } = JSON.parse(Buffer.from(value).toString()) as { originRevision: number };
+      const known = this.#revisions.get(objectKey) ?? new Set();
+      this.#revisions.set(objectKey, known.add(originRevision));
+    }
+  }
+
+  /** The last one after the first, up to the second. */
+  lastIn(objectKey: string, after: number, upTo: number): number | undefined {
+    const covered = [...(this.#revisions.get(objectKey) ?? [])].filter((one) => one > after && one <= upTo);
+    return covered.length === 0 ? undefined : Math.max(...covered);
+  }
+}
+
+/** The row of the object in its space is among what was changed. */
+function isRowOfSource(host: Host, objectKey: string, changes: readonly Change[]): boolean {
+  const [, source = ''] = objectKey.split('/');
+  const table = Rows.of(host.rows, (rows) => rows.table(`source/${source}`));
+  if (table === undefined) return false;
+  const at = hashOfKey(objectKey).toString('hex');
+  return changes.some(({ key }) => isIn(key, 'tableRow') && tableIdOf(key) === table && key.toString('hex', 6) === at);
 }
 
 function isTaken(host: Host, table: number, { keyHash }: Entry): boolean {
@@ -71,7 +110,7 @@ function isTaken(host: Host, table: number, { keyHash }: Entry): boolean {
  * The origin has had it again since, and as it is here: a node that was put back has it from before, and a comparison of equal contents does not tell it as of which
  * write its parent has it.
  */
-function isWrittenAgain(world: World, host: Host, keyHash: string, content: string, died: number): boolean {
+function isWrittenAgain(world: World, host: Host, keyHash: string, content: string, since: number): boolean {
   const here = Rows.of(host.rows, (rows) => rows.content(content));
   const [, source = ''] = here?.key.split('/') ?? [];
   const origin = world.hosts.get(nodeOfSource(source));
@@ -79,7 +118,7 @@ function isWrittenAgain(world: World, host: Host, keyHash: string, content: stri
   return Rows.of(origin.rows, (rows) => {
     const table = rows.table(`source/${source}`);
     const row = table === undefined ? undefined : rows.row(table, Buffer.from(keyHash, 'hex'));
-    if (row?.content === undefined || row.originRevision < died) return false;
+    if (row?.content === undefined || row.originRevision < since) return false;
     return rows.content(row.content)?.body.equals(here.body) === true;
   });
 }

@@ -155,8 +155,7 @@ export class Rows {
   /** Of the live row of a key. */
   attributes<T>(table: string, key: string): T | undefined {
     const id = this.table(table);
-    const hash = createHash('sha256').update(key).digest().subarray(0, 16);
-    const content = id === undefined ? undefined : this.row(id, hash)?.content;
+    const content = id === undefined ? undefined : this.row(id, hashOfKey(key))?.content;
     if (content === undefined) return undefined;
     const record = this.#reader.get(Buffer.concat([prefix('content'), Buffer.from(content, 'hex')]));
     return record && (JSON.parse(partsOf(record).attributes) as T);
@@ -209,6 +208,11 @@ export class Rows {
     const found = this.#reader.get(Buffer.concat([prefix(space), Buffer.from(rest)]));
     return found && Buffer.from(found);
   }
+}
+
+/** By which tables have the row of an entry. */
+export function hashOfKey(key: string): Buffer {
+  return createHash('sha256').update(key).digest().subarray(0, 16);
 }
 
 /** Of a content record: see docs/protocol.md. */

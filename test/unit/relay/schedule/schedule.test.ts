@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { hash128 } from '../../../../core/object/hash.ts';
+import { raiseWatermarks } from '../../../../core/session/watermark.ts';
 import { storedContents } from '../../core/feed/feed-support.ts';
-import { idOf, mapKey, ScheduleBench, selecting } from '../support/schedule-bench.ts';
+import { idOf, mapKey, ScheduleBench, selecting, source } from '../support/schedule-bench.ts';
 
 describe('a scheduler', () => {
   let bench: ScheduleBench;
@@ -284,6 +285,24 @@ describe('a scheduler', () => {
       for (const child of ['paris', 'asia']) expect(bench.originRevision(child, key)).toBeGreaterThanOrEqual(newest);
     }
     expect([bench.mailbox('asia'), bench.mailbox('paris')]).toEqual([[], []]);
+  });
+
+  it('takes away by labels as of all that it was told of: it may have the same as of an older write than the child, after it was put back', () => {
+    const keys = [mapKey('a'), `t/${idOf('p')}`];
+    bench.object('a', ['p']);
+    bench.placement('p', selecting('paris', 'tokyo'));
+    bench.settle();
+    const told = 1_000;
+    bench.store.write((t) => raiseWatermarks(t, { told: { [source]: told } }));
+    bench.agent('paris', { site: 'oslo' });
+    bench.relay('asia', [{ site: 'seoul' }]);
+    bench.settle();
+    for (const key of keys) {
+      for (const child of ['paris', 'asia']) expect(bench.originRevision(child, key)).toBe(told);
+    }
+    bench.agent('paris', { site: 'paris' });
+    bench.settle();
+    expect(bench.mailbox('paris')).toEqual(['o/a', 't/p']);
   });
 
   it('takes away what a placement wanted reported as of the write that did', () => {

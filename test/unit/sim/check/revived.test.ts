@@ -1,5 +1,8 @@
 import { expect, it } from 'vitest';
+import { LocalTable } from '../../../../core/feed/table.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
 import { revived } from '../../../sim/check/revived.ts';
+import { prefix } from '../../../sim/check/rows.ts';
 import type { PlannedNode } from '../../../sim/plan/tree.ts';
 import { WrittenWorld } from '../written.ts';
 
@@ -10,9 +13,20 @@ const nodes: PlannedNode[] = [
 const table = 'mailbox/a1';
 const object = { key: 'o/center.retail//configmaps/w/o1', body: { data: {} } };
 
-function deletedAsOf(revision: number): WrittenWorld {
+/** As an origin deletes for its scheduler: rows are the third class of work. */
+function deleteAtOrigin(written: WrittenWorld, originRevision: number): void {
+  const mark = JSON.stringify({ refs: [], originRevision });
+  written.write('', (t) => {
+    LocalTable.open(t, 'source/center.retail').remove(t, hash128(object.key));
+    t.put(Buffer.concat([prefix('dirty'), Buffer.from(`\0\0\0\x03${object.key}`)]), Buffer.from(mark));
+  });
+}
+
+function deletedAsOf(revision: number, writtenAsOf = revision): WrittenWorld {
   const written = new WrittenWorld(nodes, revived);
+  written.put('', 'source/center.retail', object);
   written.put('', table, object);
+  deleteAtOrigin(written, writtenAsOf);
   written.bury('', table, object.key, revision);
   return written;
 }
@@ -30,6 +44,14 @@ it('bites when a mailbox has it again as of an older write, and at an origin tha
   for (const one of [written, old]) one.put('', table, object);
   expect(written.messages).toEqual([expect.stringMatching(/again as of \d+, deleted as of 1000$/)]);
   expect(old.messages).toEqual([]);
+});
+
+it('lets it come again after a deletion by labels that covers more than the object was written', () => {
+  const since = deletedAsOf(1_000, 2);
+  const before = deletedAsOf(1_000, 1);
+  for (const one of [since, before]) one.put('', table, { ...object, originRevision: 1 });
+  expect(since.messages).toHaveLength(1);
+  expect(before.messages).toEqual([]);
 });
 
 it('lets a node that was put back have it as of an older write when its origin has written the same again since, and no other content', () => {
