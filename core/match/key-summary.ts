@@ -29,7 +29,18 @@ export type KeySummaries = Readonly<Record<string, KeySummary>>;
 
 const absentKey: KeySummary = { present: 0, values: {}, complete: true };
 
-export function keyOf(keys: KeySummaries, name: string): KeySummary {
+/** Of all keys that places have, or with `more` of some: of the others nothing is known. */
+export interface KeySection {
+  readonly keys: KeySummaries;
+  readonly more?: true;
+}
+
+/** Undefined: the key may be at any of the places, with any value. */
+export function keyIn({ keys, more }: KeySection, name: string): KeySummary | undefined {
+  return more && !Object.hasOwn(keys, name) ? undefined : keyOf(keys, name);
+}
+
+function keyOf(keys: KeySummaries, name: string): KeySummary {
   return Object.hasOwn(keys, name) ? keys[name]! : absentKey;
 }
 
@@ -47,16 +58,18 @@ export function keysOfValues(groups: Iterable<readonly [values: Labels, places: 
   return Object.fromEntries(Object.entries(found).map(([key, one]) => [key, known(keptOf(one.present, one.values))]));
 }
 
-/** Of disjoint places. */
-export function mergeKeySummaries(parts: readonly KeySummaries[]): KeySummaries {
+/** Of disjoint places. A key of which one part knows nothing is among the more. */
+export function mergeKeySections(parts: readonly KeySection[]): KeySection {
   const keys: Record<string, KeySummary> = Object.create(null);
+  const open = parts.filter(({ more }) => more);
   for (const part of parts) {
-    for (const key of Object.keys(part)) {
+    for (const key of Object.keys(part.keys)) {
+      if (!open.every((one) => Object.hasOwn(one.keys, key))) continue;
       const before = keys[key];
-      keys[key] = before ? mergedBefore(before, part[key]!) : part[key]!;
+      keys[key] = before ? mergedBefore(before, part.keys[key]!) : part.keys[key]!;
     }
   }
-  return keys;
+  return open.length > 0 ? { keys, more: true } : { keys };
 }
 
 /**
@@ -107,16 +120,12 @@ export function differentKeys(a: KeySummaries, b: KeySummaries): string[] {
 }
 
 /** Whatever is so at some of the `places.narrow` places is so at some of the `places.wide` places, key by key. */
-export function coversKeys(
-  wide: KeySummaries,
-  narrow: KeySummaries,
-  places: { wide: number; narrow: number },
-): boolean {
-  for (const name of Object.keys(wide)) {
-    if (!Object.hasOwn(narrow, name) && places.narrow > 0 && places.wide - wide[name]!.present <= 0) return false;
-  }
-  return Object.keys(narrow).every((name) => {
-    const [inWide, inNarrow] = [keyOf(wide, name), narrow[name]!];
+export function coversKeys(wide: KeySection, narrow: KeySection, places: { wide: number; narrow: number }): boolean {
+  if (narrow.more && !wide.more) return false;
+  const names = new Set([...Object.keys(wide.keys), ...(wide.more ? [] : Object.keys(narrow.keys))]);
+  return [...names].every((name) => {
+    const [inWide, inNarrow] = [keyOf(wide.keys, name), keyIn(narrow, name)];
+    if (!inNarrow) return false;
     if (inWide === inNarrow && places.wide === places.narrow) return true;
     return coversKey(inWide, inNarrow, {
       wide: places.wide - inWide.present,
@@ -145,8 +154,9 @@ export function withoutValues(key: KeySummary): KeySummary {
 const ranges = new WeakMap<KeySummary, { readonly range: NumberRange | undefined }>();
 
 /** Some of `places` places may satisfy the requirement. */
-export function mayHold(requirement: LabelRequirement, keys: KeySummaries, places: number): boolean {
-  const key = keyOf(keys, requirement.key);
+export function mayHold(requirement: LabelRequirement, section: KeySection, places: number): boolean {
+  const key = keyIn(section, requirement.key);
+  if (!key) return true;
   const values = [...new Set(requirement.values ?? [])];
   const known = values.reduce((sum, value) => sum + (Object.hasOwn(key.values, value) ? key.values[value]! : 0), 0);
   switch (requirement.operator) {

@@ -11,7 +11,14 @@ import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
 import type { Labels } from '../object/selector.ts';
 import { compareText } from '../object/text-order.ts';
-import { coversKeys, encodeKey, type KeySummaries, keysOfValues, mergeKeySummaries } from './key-summary.ts';
+import {
+  coversKeys,
+  encodeKey,
+  type KeySection,
+  type KeySummaries,
+  keysOfValues,
+  mergeKeySections,
+} from './key-summary.ts';
 
 /** Distinct sets that a summary holds exactly; beyond it, evaluation is by key. The design's figure. */
 export const exactSetsMax = 256;
@@ -46,6 +53,8 @@ export interface LabelSummary {
   readonly sets?: readonly LabelSet[];
   /** By label of the Locations. */
   readonly keys?: KeySummaries;
+  /** Beside `keys`: Locations have others, of which nothing is known. */
+  readonly moreKeys?: true;
   /** Absent: as many as leaves. */
   readonly places?: number;
   /** Absent beside `keys`: not told by all that is below. */
@@ -58,8 +67,14 @@ export interface Keyed {
   readonly leaves: number;
   readonly places: number;
   readonly keys: KeySummaries;
+  readonly moreKeys?: true;
   readonly properties?: KeySummaries;
   readonly targetLabels?: KeySummaries;
+}
+
+/** Of the labels of the Locations. */
+export function labelsIn({ keys, moreKeys }: Keyed): KeySection {
+  return moreKeys ? { keys, more: moreKeys } : { keys };
 }
 
 export const emptyLabelSummary: LabelSummary = { leaves: 0, sets: [] };
@@ -84,9 +99,11 @@ export function mergeLabelSummaries(parts: readonly LabelSummary[]): LabelSummar
   const places = keyed.reduce((sum, part) => sum + part.places, 0);
   const properties = mergeSections(keyed.map((part) => part.properties));
   const targetLabels = mergeSections(keyed.map((part) => part.targetLabels));
+  const { keys, more } = mergeKeySections(keyed.map(labelsIn));
   return {
     leaves,
-    keys: mergeKeySummaries(keyed.map((part) => part.keys)),
+    keys,
+    ...(more ? { moreKeys: more } : {}),
     ...(places === leaves ? {} : { places }),
     ...(properties ? { properties } : {}),
     ...(targetLabels ? { targetLabels } : {}),
@@ -138,7 +155,7 @@ export function covers(wide: LabelSummary, narrow: LabelSummary): boolean {
   }
   const [a, b] = [keyedOf(wide), keyedOf(narrow)];
   return (
-    coversSection(a.keys, b.keys, a, b) &&
+    coversKeys(labelsIn(a), labelsIn(b), { wide: a.places, narrow: b.places }) &&
     (!a.properties || coversSection(a.properties, b.properties, a, b)) &&
     (!a.targetLabels || coversSection(a.targetLabels, b.targetLabels, a, b))
   );
@@ -191,6 +208,7 @@ const labelSummary = z
       )
       .exactOptional(),
     keys: keySummaries.exactOptional(),
+    moreKeys: z.literal(true).exactOptional(),
     places: count.exactOptional(),
     properties: keySummaries.exactOptional(),
     targetLabels: keySummaries.exactOptional(),
@@ -228,7 +246,7 @@ function mergeSets(sets: readonly LabelSet[]): LabelSet[] | undefined {
 
 function mergeSections(parts: readonly (KeySummaries | undefined)[]): KeySummaries | undefined {
   if (parts.some((part) => part === undefined)) return undefined;
-  return fewEnough(mergeKeySummaries(parts.map((part) => part ?? {})));
+  return fewEnough(mergeKeySections(parts.map((part) => ({ keys: part ?? {} }))).keys);
 }
 
 function sectionOf(groups: readonly (readonly [Labels | undefined, number])[]): KeySummaries | undefined {
@@ -241,7 +259,8 @@ function fewEnough(section: KeySummaries): KeySummaries | undefined {
 }
 
 function coversSection(wide: KeySummaries, narrow: KeySummaries | undefined, a: Keyed, b: Keyed): boolean {
-  return narrow !== undefined && coversKeys(wide, narrow, { wide: a.places, narrow: b.places });
+  if (!narrow) return false;
+  return coversKeys({ keys: wide }, { keys: narrow }, { wide: a.places, narrow: b.places });
 }
 
 /** What a summary tells of a place, and nothing else that it may have. */

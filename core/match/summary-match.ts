@@ -14,8 +14,16 @@ import { CelError } from './cel/cel-error.ts';
 import type { Syntax } from './cel/syntax.ts';
 import { evaluateAbstractly, type FieldFact, type Outcome } from './cel/three-valued.ts';
 import { type CelValue, celValue } from './cel/values.ts';
-import { type KeySummaries, keyOf, mayHold, numbersOf } from './key-summary.ts';
-import { type Keyed, keyedOf, type LabelSet, type LabelSummary, type Place, placesOf } from './label-summary.ts';
+import { type KeySection, keyIn, mayHold, numbersOf } from './key-summary.ts';
+import {
+  type Keyed,
+  keyedOf,
+  type LabelSet,
+  type LabelSummary,
+  labelsIn,
+  type Place,
+  placesOf,
+} from './label-summary.ts';
 
 /** An expression of a placement. */
 export interface Expression {
@@ -97,8 +105,8 @@ function judgeSet(selectors: Selectors, expression: Rule['expression'], summary:
 
 function mayMatchByKey(selectors: Selectors, expression: Rule['expression'], summary: LabelSummary): boolean {
   const keyed = keyedOf(summary);
-  if (!selectors.some((one) => one.every((requirement) => mayHold(requirement, keyed.keys, keyed.places))))
-    return false;
+  const labels = labelsIn(keyed);
+  if (!selectors.some((one) => one.every((requirement) => mayHold(requirement, labels, keyed.places)))) return false;
   if (expression === undefined || expression === 'unreadable') return true;
   const verdict = remembered(summary, summary, expression, () =>
     verdictOf(abstractly(expression, (path) => keyedFact(path, keyed))),
@@ -176,15 +184,21 @@ function placeFact(path: readonly string[], place: Place): FieldFact | undefined
 
 function keyedFact(path: readonly string[], keyed: Keyed): FieldFact | undefined {
   const { section, key } = sectionOf(path) ?? {};
-  const keys: KeySummaries | undefined = section && keyed[section === 'labels' ? 'keys' : section];
-  if (!keys || key === undefined) return undefined;
-  const one = keyOf(keys, key);
+  const keys = section && sectionIn(keyed, section);
+  const one = keys && key !== undefined ? keyIn(keys, key) : undefined;
+  if (!one) return undefined;
   const numbers = numbersOf(one);
   return {
     mayBePresent: one.present > 0,
     mayBeAbsent: keyed.places - one.present > 0,
     ...(one.complete ? { values: Object.keys(one.values) } : numbers ? { numbers } : {}),
   };
+}
+
+function sectionIn(keyed: Keyed, section: Section): KeySection | undefined {
+  if (section === 'labels') return labelsIn(keyed);
+  const keys = keyed[section];
+  return keys && { keys };
 }
 
 const bindings = new WeakMap<Place, Readonly<Record<string, CelValue>>>();

@@ -1,8 +1,10 @@
 /**
  * A label summary as a node tells it: no larger than an entry may be, with a second one beside it (`relay/schedule/counted-labels.ts`). What is left out is
- * "maybe": first the values of the keys that have most to say, then what is said of properties and of labels of SyncTargets.
+ * "maybe": first the values of the keys that have most to say, then what is said of properties and of labels of SyncTargets, and at last the labels that the
+ * fewest places have: where there are so many, each is at its own place, and the ones that placements select by are at most.
  */
-import { encodeKey, type KeySummaries, withoutValues } from './key-summary.ts';
+import { compareText } from '../object/text-order.ts';
+import { encodeKey, type KeySummaries, type KeySummary, withoutValues } from './key-summary.ts';
 import type { LabelSummary } from './label-summary.ts';
 
 /** Of all keys together, as they are encoded: at most three bytes each, and two summaries fit in one entry (4 MiB). */
@@ -40,17 +42,37 @@ function shortened(summary: LabelSummary): LabelSummary {
   }
   const { properties, targetLabels, ...rest } = summary;
   // Where the names of keys alone are too many, nothing is said of these two.
-  const isEnough = excess <= 0;
+  if (excess > 0) return { ...rest, ...commonest(short.keys) };
   return {
     ...rest,
     keys: short.keys,
-    ...(isEnough && properties ? { properties: short.properties } : {}),
-    ...(isEnough && targetLabels ? { targetLabels: short.targetLabels } : {}),
+    ...(properties ? { properties: short.properties } : {}),
+    ...(targetLabels ? { targetLabels: short.targetLabels } : {}),
   };
 }
 
+/** The keys that most places have, as far as they may be told. */
+function commonest(keys: KeySummaries): Pick<LabelSummary, 'keys' | 'moreKeys'> {
+  const sorted = Object.entries(keys).sort(
+    ([a, { present: atA }], [b, { present: atB }]) => atB - atA || compareText(a, b),
+  );
+  let left = toldCharactersMax;
+  const told: typeof sorted = [];
+  for (const entry of sorted) {
+    left -= charactersOfKey(entry);
+    if (left < 0) break;
+    told.push(entry);
+  }
+  return told.length === sorted.length ? { keys } : { keys: Object.fromEntries(told), moreKeys: true };
+}
+
 function charactersOf(keys: KeySummaries): number {
-  return Object.entries(keys).reduce((sum, [name, key]) => sum + name.length + encodeKey(key).length, 0);
+  return Object.entries(keys).reduce((sum, entry) => sum + charactersOfKey(entry), 0);
+}
+
+/** With what stands around it in JSON. */
+function charactersOfKey([name, key]: readonly [string, KeySummary]): number {
+  return name.length + encodeKey(key).length + 4;
 }
 
 /** What each key is without its values, and how many characters fewer that is. */

@@ -76,7 +76,7 @@ function changedSummary(before: LabelSummary, after: LabelSummary): Set<string> 
   if (before.sets && after.sets) return changedSets(before.sets, after.sets);
   if (before.sets || after.sets) return 'all';
   const [a, b] = [keyedOf(before), keyedOf(after)];
-  if (a.places !== b.places) return 'all';
+  if (a.places !== b.places || a.moreKeys !== b.moreKeys) return 'all';
   const keys = new Set<string>();
   for (const section of sections) {
     const [old, now] = section === 'labels' ? [a.keys, b.keys] : [a[section], b[section]];

@@ -46,6 +46,11 @@ const byKeys = (all: readonly LabelSummary[]): LabelSummary => {
   const filler = Array.from({ length: exactSetsMax + 1 }, (_, i) => leaf({ filler: `v${i}` }));
   return mergeLabelSummaries([...all, ...filler]);
 };
+/** As it is told when these are too many. */
+const forgetting = (summary: LabelSummary, names: readonly string[]): LabelSummary => {
+  const keys = Object.fromEntries(Object.entries(summary.keys!).filter(([name]) => !names.includes(name)));
+  return names.length === 0 ? summary : { ...summary, keys, moreKeys: true };
+};
 const match = (summary: LabelSummary, ...selectors: LabelSelector[]) => matchSummary({ selectors }, summary);
 
 describe('a label summary', () => {
@@ -64,6 +69,19 @@ describe('a label summary', () => {
       fc.property(fc.array(labels, { minLength: 1, maxLength: 12 }), selector, (all, s) => {
         const summary = byKeys(all.map((one) => leaf(one)));
         if (all.some((l) => matchesSelector(s, l))) expect(match(summary, s).matches).toBe(true);
+      }),
+    );
+  });
+
+  it('never says no either where a part does not tell all labels', () => {
+    const parts = fc.array(fc.tuple(fc.array(labels, { minLength: 1, maxLength: 4 }), fc.array(key)), { minLength: 1 });
+    fc.assert(
+      fc.property(parts, selector, (all, one) => {
+        const told = all.map(([places, forgotten]) => forgetting(byKeys(places.map((each) => leaf(each))), forgotten));
+        const merged = mergeLabelSummaries(told);
+        const isSome = all.some(([places]) => places.some((each) => matchesSelector(one, each)));
+        if (isSome) expect(match(merged, one).matches).toBe(true);
+        for (const part of told) expect(covers(merged, part)).toBe(true);
       }),
     );
   });

@@ -8,6 +8,7 @@ import {
   type Place,
   summaryOfAgent,
 } from '../../../../core/match/label-summary.ts';
+import { matchSummary } from '../../../../core/match/summary-match.ts';
 import { toldCharactersMax, toldForm } from '../../../../core/match/told-summary.ts';
 
 const agents = 300;
@@ -72,5 +73,33 @@ describe('a label summary as it is told', () => {
     expect(told.properties).toBeUndefined();
     expect(told.keys).toBeDefined();
     expect(covers(told, whole)).toBe(true);
+  });
+
+  it('says that there are more labels when the names of these are too many, and keeps those that most places have', () => {
+    const places = Array.from({ length: agents }, (_, i): Place => {
+      const own = Array.from({ length: 60 }, (_, key) => [`host-${i}-${key}`, `${key}`]);
+      return { labels: { site: `s${i % 9}`, ...Object.fromEntries(own) }, properties: {}, targetLabels: {} };
+    });
+    const whole = mergeLabelSummaries(places.map((place) => summaryOfAgent([place])));
+    const told = toldForm(whole);
+    expect(bytesOf(whole)).toBeGreaterThan(2 * toldCharactersMax);
+    expect(bytesOf(told)).toBeLessThan(toldCharactersMax + 1_000);
+    expect(Object.keys(told.keys!).length).toBeGreaterThan(5_000);
+    const { site } = told.keys!;
+    expect(site).toMatchObject({ present: agents, complete: false });
+    expect([covers(told, whole), covers(whole, told)]).toEqual([true, false]);
+    expect(decodeLabelSummary(encodeLabelSummary(told))).toEqual(told);
+    const left = Object.keys(whole.keys!).find((key) => !Object.hasOwn(told.keys!, key))!;
+    const rule = { selectors: [{ matchLabels: { [left]: 'x' } }] };
+    expect([matchSummary(rule, told).matches, matchSummary(rule, whole).matches]).toEqual([true, false]);
+  });
+
+  it('is merged with another one to what both of them know', () => {
+    const key = (present: number) => ({ present, values: { a: present }, complete: true });
+    const one: LabelSummary = { leaves: 2, keys: { site: key(2), own: key(1) }, moreKeys: true };
+    const other: LabelSummary = { leaves: 3, keys: { site: key(3), rack: key(3) } };
+    const both = mergeLabelSummaries([one, other]);
+    expect(both).toEqual({ leaves: 5, keys: { site: key(5), own: key(1) }, moreKeys: true });
+    for (const part of [one, other]) expect(covers(both, part)).toBe(true);
   });
 });
