@@ -4,6 +4,7 @@
  */
 import type { Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
+import { readWatermarks } from '../../core/session/watermark.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import {
   grantKey,
@@ -59,12 +60,13 @@ export class Attachments {
     if (child.role === 'relay') this.#writer.share(t, child.name, mailbox, source, hash128(placementKey(id)));
     const rules = hash128(rulesKey(id));
     if (this.#ports.tableOf(source)?.get(t, rules)?.content) this.#writer.share(t, child.name, mailbox, source, rules);
-    else this.#writer.remove(t, child.name, mailbox, rules, { source, originRevision });
+    else this.#writer.remove(t, child.name, mailbox, rules, originRevision);
   }
 
   /**
    * `originRevision`: of the write for which it goes, if there is one. The child may have newer rows than this mailbox ever had, of a parent that it came
-   * from: a deletion that says what is told of it is newer than those too. Where it goes by labels, what the source has now is the newest.
+   * from: a deletion that says what is told of it is newer than those too. Where it goes by labels, what the source has now is the newest; the row here may be
+   * older than that of a child that has the same from elsewhere (reconciliations compare contents), but whatever was written up to the watermark was looked at.
    */
   detach(t: Transaction, id: PlacementId, child: string, current: Set<string>, originRevision = 0): void {
     this.#ports.placements.detach(id, current, child);
@@ -74,11 +76,11 @@ export class Attachments {
     const { source } = splitPlacementId(id);
     const table = this.#ports.tableOf(source);
     const to = this.#ports.children.get(child);
+    const told = originRevision === 0 ? (readWatermarks(t).told[source] ?? 0) : 0;
     for (const keyHash of selectedObjects(t, id)) {
       const row = table?.get(t, keyHash);
       const wanted = row?.content && table && this.#writer.wantedBy(source, table.content(t, row.content), child);
-      if (!wanted)
-        this.#writer.remove(t, child, mailbox, keyHash, { source, originRevision: row?.originRevision ?? 0 });
+      if (!wanted) this.#writer.remove(t, child, mailbox, keyHash, Math.max(told, row?.originRevision ?? 0));
       // Another placement may still bring the object, but perhaps not the same form of it.
       if (to?.role === 'agent') this.#shipAlone(t, to, mailbox, source, keyHash);
     }
@@ -88,7 +90,7 @@ export class Attachments {
     }
     for (const key of [placementKey(id), rulesKey(id), targetKey(id)].map(hash128)) {
       const ofRow = table?.get(t, key)?.originRevision ?? 0;
-      this.#writer.remove(t, child, mailbox, key, { source, originRevision: Math.max(originRevision, ofRow) });
+      this.#writer.remove(t, child, mailbox, key, Math.max(told, originRevision, ofRow));
     }
     // Its revisions are no space's.
     this.#writer.remove(t, child, mailbox, hash128(grantKey(id)));

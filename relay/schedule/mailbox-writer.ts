@@ -5,7 +5,6 @@
 import type { Content, Producer } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import { readWatermarks, type Watermarks } from '../../core/session/watermark.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import { attributesOf, objectKey, parseEntryKey, placementId, targetKey } from '../../core/wire/entries.ts';
@@ -19,18 +18,8 @@ import type { SchedulePorts } from './ports.ts';
 
 type MailboxWriterPorts = Pick<SchedulePorts, 'tableOf' | 'children' | 'placements' | 'stages' | 'releases'>;
 
-/** As of which write of its source a row goes; without a source, its revisions are no space's. */
-export interface Since {
-  readonly source?: string;
-  readonly originRevision: number;
-}
-
-const unnumbered: Since = { originRevision: 0 };
-
 export class MailboxWriter {
   readonly #ports: MailboxWriterPorts;
-  /** Of each source, how far all of it is here; read when something asks since `begin`. */
-  #told: Watermarks | undefined;
   /** Rows changed since `begin`. */
   rows = 0;
   /** Children with something new since `begin`. */
@@ -41,7 +30,6 @@ export class MailboxWriter {
   }
 
   begin(): void {
-    this.#told = undefined;
     this.rows = 0;
     this.touched = new Set();
   }
@@ -98,7 +86,7 @@ export class MailboxWriter {
       this.#put(t, child, mailbox, keyHash, what, offered.originRevision);
       return true;
     }
-    this.remove(t, child.name, mailbox, keyHash, { source, originRevision: what.originRevision });
+    this.remove(t, child.name, mailbox, keyHash, what.originRevision);
     if (releaseObject(t, child.name, mailbox, keyHash)) this.wrote(child.name);
     return true;
   }
@@ -138,22 +126,12 @@ export class MailboxWriter {
     this.wrote(child);
   }
 
-  /**
-   * What leaves a child's scope is a tombstone no older than what the child has, so that it is not taken for a late one. The row here may be older than that of a
-   * child that has the same from elsewhere (reconciliations compare contents); but whatever the source wrote up to the parent's watermark was looked at.
-   */
-  remove(t: Transaction, child: string, mailbox: Producer, keyHash: Uint8Array, since: Since = unnumbered): void {
+  /** What leaves a child's scope is a tombstone no older than what the child has, so that it is not taken for a late one. */
+  remove(t: Transaction, child: string, mailbox: Producer, keyHash: Uint8Array, originRevision = 0): void {
     const row = mailbox.get(t, keyHash);
     if (!row?.content) return;
     this.rows++;
-    const told = since.source === undefined ? 0 : this.#toldOf(t, since.source);
-    const originRevision = Math.max(since.originRevision, row.originRevision, told);
-    if (mailbox.remove(t, keyHash, originRevision)) this.touched.add(child);
-  }
-
-  #toldOf(t: Transaction, source: string): number {
-    this.#told ??= readWatermarks(t).told;
-    return this.#told[source] ?? 0;
+    if (mailbox.remove(t, keyHash, Math.max(originRevision, row.originRevision))) this.touched.add(child);
   }
 
   #offered(

@@ -302,7 +302,7 @@ export class Scheduler {
       if (!mailbox) continue;
       if (child && content && this.#writer.wantedBy(source, content, name)) send(child, mailbox, keyHash);
       else if (child?.role === 'agent') this.#writer.ship(t, child, mailbox, source, keyHash, work);
-      else this.#writer.remove(t, name, mailbox, keyHash, { source, originRevision: work.originRevision });
+      else this.#writer.remove(t, name, mailbox, keyHash, work.originRevision);
     }
   }
 
