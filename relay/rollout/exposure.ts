@@ -7,13 +7,10 @@
  */
 
 import type { Table } from '../../core/feed/feed.ts';
-import { parseBody, stableStringify } from '../../core/object/canonical.ts';
-import { hash128 } from '../../core/object/hash.ts';
 import { LocalRelease } from '../../core/rollout/local.ts';
 import { emptyPart, notHeard, type RolloutPart, silentPart } from '../../core/rollout/part.ts';
-import { isPromoted, type ReleaseAttributes } from '../../core/rollout/release.ts';
-import { isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
-import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { isPromoted } from '../../core/rollout/release.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
 import { asText, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
@@ -23,7 +20,6 @@ import {
   type EntryKey,
   type PlacementId,
   placementId,
-  placementKey,
   releaseKey,
   splitPlacementId,
   targetKey,
@@ -34,12 +30,12 @@ import { type Child, matchingDestinations } from '../schedule/children.ts';
 import { isDirty, markDirty } from '../schedule/dirty.ts';
 import type { Outgoing, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
-import { readRelease } from './baseline.ts';
-import { digestsOf, ensureDigests, forgetDigests } from './digest.ts';
+import { ensureDigests, forgetDigests } from './digest.ts';
 import { exposureKey, storedExposures, withheldKey, withheldRows } from './exposure-rows.ts';
 import type { HandedReleases } from './handed.ts';
 import { holders, type Promoted, promotedOf } from './held-back.ts';
 import { isHeldCustomizer } from './held-customizers.ts';
+import { isRenewal, type KnownRelease, KnownReleases } from './known-releases.ts';
 import { type RolloutStatus, rolloutBelow } from './status.ts';
 
 export interface ExposurePorts {
@@ -59,20 +55,9 @@ export interface ExposurePorts {
   admitted(id: PlacementId, children: readonly string[]): void;
 }
 
-interface Known {
-  release: ReleaseAttributes;
-  /** Monotonic, less what the row was old by then; undefined: nothing has renewed the authorisation since the start of this process. */
-  renewedAtMs: number | undefined;
-  /** Release that was handed to each child. */
-  readonly exposed: Map<string, number>;
-  local: LocalRelease | undefined;
-  timer: Timer | undefined;
-  scheduled: boolean;
-}
-
 export class Exposures implements OutgoingStage {
   readonly #ports: ExposurePorts;
-  readonly #known = new Map<PlacementId, Known>();
+  readonly #releases: KnownReleases;
   /** Placements of which rows are kept back because too little is known: those of the store. */
   readonly #withholding = new Set<PlacementId>();
   /** Placements whose release row had changed when the last process ended, and nothing had been done of it: what is known now hides what was before. */
@@ -81,13 +66,15 @@ export class Exposures implements OutgoingStage {
 
   constructor(ports: ExposurePorts) {
     this.#ports = ports;
+    this.#releases = new KnownReleases(ports);
   }
 
   /** At start, when the placements are known. */
   load(reader: Reader): void {
     // Of those too whose own row, which stages them, has yet to come: their release row may not change again.
     for (const { id } of this.#ports.placements.all()) {
-      if (this.#learn(reader, id, undefined) && isDirty(reader, 'auxiliary', releaseKey(id))) this.#unfinished.add(id);
+      if (this.#releases.learn(reader, id, undefined) && isDirty(reader, 'auxiliary', releaseKey(id)))
+        this.#unfinished.add(id);
     }
     const prefix = prefixOf('withheld');
     for (const [key] of reader.scan(prefixRange(prefix))) {
@@ -97,7 +84,7 @@ export class Exposures implements OutgoingStage {
 
   stop(): void {
     this.#stopped = true;
-    for (const { timer } of this.#known.values()) timer?.stop();
+    for (const { timer } of this.#releases.all()) timer?.stop();
   }
 
   // ---------------------------------------------------------------------------------------------- what has changed
@@ -109,8 +96,8 @@ export class Exposures implements OutgoingStage {
   ): boolean {
     const { id } = entry;
     if (entry.type !== 'release') return false;
-    const before = this.#known.get(id);
-    const after = this.#learn(t, id, this.#ports.clock.monotonicMs() - this.#ports.wordAgeMs(entry.source));
+    const before = this.#releases.get(id);
+    const after = this.#releases.learn(t, id, this.#ports.clock.monotonicMs() - this.#ports.wordAgeMs(entry.source));
     const table = this.#ports.tableOf(entry.source);
     if (after && table) ensureDigests(t, table, id);
     else forgetDigests(t, id);
@@ -129,7 +116,7 @@ export class Exposures implements OutgoingStage {
   release(t: Transaction): boolean {
     let some = false;
     for (const id of this.#withholding) {
-      if (this.#ports.placements.get(id)?.staged && !this.#isKnown(t, id)) continue;
+      if (this.#ports.placements.get(id)?.staged && !this.#releases.isWhole(t, id)) continue;
       this.#withholding.delete(id);
       for (const key of withheldRows(t, id)) {
         if (key === targetKey(id)) markDirty(t, 'target', id);
@@ -149,35 +136,12 @@ export class Exposures implements OutgoingStage {
   detached(t: Transaction, id: PlacementId, child: string): string[] {
     this.forget(id, child);
     this.#ports.handed.forget(t, id, child);
-    if (this.#known.get(id)?.exposed.delete(child)) t.remove(exposureKey(id, child));
+    if (this.#releases.get(id)?.exposed.delete(child)) t.remove(exposureKey(id, child));
     return withheldRows(t, id).filter((key) => key.startsWith('o/'));
   }
 
-  #learn(reader: Reader, id: PlacementId, nowMs: number | undefined): Known | undefined {
-    const { source } = splitPlacementId(id);
-    const table = this.#ports.tableOf(source);
-    const release = table && readRelease(reader, table, id);
-    const before = this.#known.get(id);
-    before?.timer?.stop();
-    if (!release) {
-      this.#known.delete(id);
-      return undefined;
-    }
-    const isNew = before?.release.lease !== release.lease || before.release.release !== release.release;
-    const known: Known = {
-      release,
-      renewedAtMs: isNew ? nowMs : before.renewedAtMs,
-      exposed: before?.exposed ?? storedExposures(reader, id),
-      local: before && isRenewal(before.release, release) ? before.local : undefined,
-      timer: undefined,
-      scheduled: false,
-    };
-    this.#known.set(id, known);
-    return known;
-  }
-
   /** Another release, wave or end of it. */
-  #handOver(t: Transaction, id: PlacementId, before: Known | undefined, after: Known | undefined): void {
+  #handOver(t: Transaction, id: PlacementId, before: KnownRelease | undefined, after: KnownRelease | undefined): void {
     // Neither is there when the row has gone and this process has not seen it.
     const exposed = (after ?? before)?.exposed ?? storedExposures(t, id);
     for (const [child, release] of [...exposed]) {
@@ -195,7 +159,7 @@ export class Exposures implements OutgoingStage {
   /** An agent says what it was handed: here, or by a sibling of this node. */
   agentSaid(t: Transaction, id: PlacementId, child: string): void {
     if (!this.#ports.handed.isNews(t, id, child)) return;
-    const known = this.#known.get(id);
+    const known = this.#releases.get(id);
     if (known) this.#adopt(t, id, known, child);
     markDirty(t, 'exposure', `${id} ${child}`);
   }
@@ -205,7 +169,7 @@ export class Exposures implements OutgoingStage {
     const { placements, handed } = this.#ports;
     for (const id of placements.ofChild(child)) {
       if (!placements.get(id)?.staged) continue;
-      const release = this.#isKnown(reader, id) ? this.#known.get(id)?.release : undefined;
+      const release = this.#releases.isWhole(reader, id) ? this.#releases.get(id)?.release : undefined;
       const reason = handed.isBehind(reader, id, child, release);
       if (reason !== undefined) return reason;
     }
@@ -213,14 +177,14 @@ export class Exposures implements OutgoingStage {
   }
 
   /** A release has come: those have it to whom a sibling has handed it, and when it is promoted all are to have it. Told before the objects. */
-  #comeBeforeIt(t: Transaction, id: PlacementId, known: Known): void {
+  #comeBeforeIt(t: Transaction, id: PlacementId, known: KnownRelease): void {
     for (const child of this.#ports.placements.get(id)?.children ?? []) {
       if (isPromoted(known.release)) this.#ports.handed.tell(t, id, child, known.release, true);
       this.#adopt(t, id, known, child);
     }
   }
 
-  #adopt(t: Transaction, id: PlacementId, { release, exposed }: Known, child: string): void {
+  #adopt(t: Transaction, id: PlacementId, { release, exposed }: KnownRelease, child: string): void {
     if (exposed.get(child) === release.release || !this.#ports.handed.hasIt(t, id, child, release)) return;
     this.#ports.handed.tell(t, id, child, release, true);
     t.put(exposureKey(id, child), text(JSON.stringify({ release: release.release })));
@@ -235,10 +199,10 @@ export class Exposures implements OutgoingStage {
     const { child, source, keyHash, changed } = shipment;
     const { placements, tableOf } = this.#ports;
     const wanting = refsOf(what).map((name) => placementId(source, name));
-    if (placements.staged().size === 0 && !wanting.some((id) => this.#isStaged(t, id))) return what;
+    if (placements.staged().size === 0 && !wanting.some((id) => this.#releases.isStaged(t, id))) return what;
     const reaching = (id: PlacementId) => placements.get(id)?.children.has(child.name) ?? false;
     // Whoever brings it there without stages brings it as it is.
-    if (wanting.some((id) => reaching(id) && !this.#isStaged(t, id))) return what;
+    if (wanting.some((id) => reaching(id) && !this.#releases.isStaged(t, id))) return what;
     const table = tableOf(source);
     if (!table) return what;
     // An object that has just gone may be one whose promoted content has yet to come.
@@ -249,21 +213,21 @@ export class Exposures implements OutgoingStage {
     const unknown: PlacementId[] = [];
     // In order of name, so that of two that hold back the same object one is chosen, the same each time.
     for (const id of [...new Set([...wanting, ...gone, ...holders(t, keyHash)])].sort()) {
-      if (!this.#isStaged(t, id) || !reaching(id)) continue;
+      if (!this.#releases.isStaged(t, id) || !reaching(id)) continue;
       const promoted = promotedOf(t, table, id, keyHash);
       const wants = wanting.includes(id);
       const wanted = wants || promoted?.content !== undefined;
-      if ((wanted || (gone.includes(id) && this.#known.has(id))) && !this.#isKnown(t, id)) {
+      if ((wanted || (gone.includes(id) && this.#releases.get(id) !== undefined)) && !this.#releases.isWhole(t, id)) {
         heldKey ??= promoted?.content?.key;
         unknown.push(id);
         continue;
       }
       if (!promoted && !wants) continue;
-      if (this.#hasCandidate(id, child.name)) return what;
+      if (this.#releases.hasCandidate(id, child.name)) return what;
       if (!promoted && !usesHeld(t, id, what)) return what;
       held ??= this.#ports.handed.notOlder(
         t,
-        { id, child: child.name, release: this.#known.get(id)?.release },
+        { id, child: child.name, release: this.#releases.get(id)?.release },
         { keyHash, row: table.get(t, keyHash) },
         asPromoted(id, promoted, what),
       );
@@ -284,66 +248,35 @@ export class Exposures implements OutgoingStage {
     target: TargetAttributes,
   ): TargetAttributes | undefined {
     if (!placement.staged) return target;
-    if (!this.#isKnown(t, placement.id)) {
+    if (!this.#releases.isWhole(t, placement.id)) {
       this.#withhold(t, placement.id, targetKey(placement.id));
       return undefined;
     }
-    const { release } = this.#known.get(placement.id)!;
-    const handed = this.#hasCandidate(placement.id, child);
+    const { release } = this.#releases.get(placement.id)!;
+    const handed = this.#releases.hasCandidate(placement.id, child);
     this.#ports.handed.tell(t, placement.id, child, release, handed);
     return handed ? target : { ...target, target: release.promotedTarget };
   }
 
   /** What a node below the origin knows of a release: told in the status that it shows of the placement. */
   below(reader: Reader, id: PlacementId): RolloutStatus | undefined {
-    const known = this.#ports.placements.get(id)?.staged && this.#known.get(id);
+    const known = this.#ports.placements.get(id)?.staged && this.#releases.get(id);
     if (!known) return undefined;
     const { release, renewedAtMs } = known;
     const ageMs = renewedAtMs === undefined ? undefined : this.#ports.clock.monotonicMs() - renewedAtMs;
-    return rolloutBelow(release, { isWhole: this.#isKnown(reader, id), exposed: known.exposed.size, ageMs });
+    return rolloutBelow(release, { isWhole: this.#releases.isWhole(reader, id), exposed: known.exposed.size, ageMs });
   }
 
   /** What counts are of. Whoever has a release that was taken back is on its way to what was promoted. */
   wanted(placement: Placement): Wanted | undefined {
     const { target } = placement;
-    const release = placement.staged && this.#known.get(placement.id)?.release;
+    const release = placement.staged && this.#releases.get(placement.id)?.release;
     return target && release?.rolledBack ? { ...target, target: release.promotedTarget } : target;
   }
 
   /** The last release was taken back, and nothing has been changed since. */
   isRolledBack(id: PlacementId): boolean {
-    return this.#ports.placements.get(id)?.staged === true && this.#known.get(id)?.release.rolledBack === true;
-  }
-
-  /** Objects are looked at before placements: one whose own row has just come may be staged by it. */
-  #isStaged(reader: Reader, id: PlacementId): boolean {
-    const known = this.#ports.placements.get(id);
-    if (known?.staged || !isDirty(reader, 'placement', id)) return known?.staged === true;
-    const table = this.#ports.tableOf(splitPlacementId(id).source);
-    const row = table?.get(reader, hash128(placementKey(id)));
-    if (!table || !row?.content) return false;
-    const { spec } = parseBody(table.content(reader, row.content).body);
-    return isStaged((spec as { readonly rollout?: RolloutSpec } | undefined)?.rollout);
-  }
-
-  /** All rows that the release row speaks of are here, and no others. */
-  #isKnown(reader: Reader, id: PlacementId): boolean {
-    const known = this.#known.get(id) ?? this.#learnLate(reader, id);
-    const has = digestsOf(reader, id);
-    if (!known || !has) return false;
-    const { digest, customizerDigest = has.customizerDigest } = known.release;
-    return digest === has.digest && customizerDigest === has.customizerDigest;
-  }
-
-  /** Its release row came in the last life of this process, and the placement, of which nothing was known at the start, in this one. */
-  #learnLate(reader: Reader, id: PlacementId): Known | undefined {
-    return isDirty(reader, 'auxiliary', releaseKey(id)) ? undefined : this.#learn(reader, id, undefined);
-  }
-
-  #hasCandidate(id: PlacementId, child: string): boolean {
-    const known = this.#known.get(id);
-    if (!known) return false;
-    return isPromoted(known.release) || known.exposed.get(child) === known.release.release;
+    return this.#ports.placements.get(id)?.staged === true && this.#releases.get(id)?.release.rolledBack === true;
   }
 
   // ---------------------------------------------------------------------------------------------- what is reported
@@ -354,7 +287,7 @@ export class Exposures implements OutgoingStage {
     child: Child,
     view: { readonly connected: boolean; readonly reported?: Partial },
   ): RolloutPart | undefined {
-    const known = placement.staged && this.#known.get(placement.id);
+    const known = placement.staged && this.#releases.get(placement.id);
     if (!known || isPromoted(known.release)) return undefined;
     const { release } = known;
     const { connected, reported } = view;
@@ -380,34 +313,34 @@ export class Exposures implements OutgoingStage {
   }
 
   forget(id: PlacementId, child: string): void {
-    this.#known.get(id)?.local?.delete(child);
+    this.#releases.get(id)?.local?.delete(child);
   }
 
   /** What a node says of a release beside what its children do: that it has heard of it, and whom its own budget bars. */
   base(id: PlacementId): RolloutPart | undefined {
-    const known = this.#ports.placements.get(id)?.staged && this.#known.get(id);
+    const known = this.#ports.placements.get(id)?.staged && this.#releases.get(id);
     if (!known || isPromoted(known.release)) return undefined;
     return known.local?.own() ?? emptyPart(known.release.release, 0);
   }
 
   // ------------------------------------------------------------------------------------------------------ who is next
 
-  #schedule(id: PlacementId, known: Known): void {
+  #schedule(id: PlacementId, known: KnownRelease): void {
     if (known.scheduled || !known.local || known.local.waiting === 0) return;
     known.scheduled = true;
     this.#ports.soon(() => {
       known.scheduled = false;
       // Another release row has come meanwhile, and with it another one of these.
-      if (!this.#stopped && this.#known.get(id) === known) this.#admit(id, known);
+      if (!this.#stopped && this.#releases.get(id) === known) this.#admit(id, known);
     });
   }
 
-  #admit(id: PlacementId, known: Known): void {
+  #admit(id: PlacementId, known: KnownRelease): void {
     const { store, clock, admitted } = this.#ports;
     const nowMs = clock.monotonicMs();
     const { renewedAtMs, release, local } = known;
     const expired = renewedAtMs === undefined || nowMs - renewedAtMs >= release.authorizationSeconds * 1000;
-    if (expired || !local || !store.read((reader) => this.#isKnown(reader, id))) return;
+    if (expired || !local || !store.read((reader) => this.#releases.isWhole(reader, id))) return;
     const { children, waitMs } = local.admit(nowMs);
     known.timer?.stop();
     if (waitMs !== undefined) known.timer = clock.after(waitMs, () => this.#schedule(id, known));
@@ -422,12 +355,6 @@ export class Exposures implements OutgoingStage {
     for (const child of children) known.exposed.set(child, release.release);
     admitted(id, children);
   }
-}
-
-/** Only what goes on growing while nothing is decided. */
-function isRenewal(a: ReleaseAttributes, b: ReleaseAttributes): boolean {
-  const rest = (release: ReleaseAttributes) => stableStringify({ ...release, lease: 0, expected: 0 });
-  return rest(a) === rest(b);
 }
 
 /** Made with a Customizer of which the release has another form than what was promoted. */
