@@ -3,26 +3,19 @@
  * on is in its own store, so it works the same with and without a parent.
  */
 import { CrashGuard } from '../core/crash/crash-guard.ts';
-import type { FeedConsumer } from '../core/feed/consumer.ts';
-import type { DeletionLimits, Held } from '../core/feed/deletions.ts';
-import type { AppliedChange, Producer, Table } from '../core/feed/feed.ts';
+import type { DeletionLimits } from '../core/feed/deletions.ts';
+import type { AppliedChange } from '../core/feed/feed.ts';
 import { parseKey } from '../core/object/key.ts';
-import type { Clock } from '../core/runtime/clock.ts';
-import type { Logger } from '../core/runtime/logger.ts';
-import type { Random } from '../core/runtime/random.ts';
-import type { Divergence } from '../core/session/feed-alarm.ts';
-import type { Waiting } from '../core/session/watermark-gate.ts';
-import type { Reader, Store } from '../core/store/store.ts';
 import { goneKey, nodeKey, partialKey, seenKey, stateKey } from '../core/wire/entries.ts';
-import type { QuarantinedAttributes, TroubleAttributes } from '../core/wire/entry-attributes.ts';
+import type { QuarantinedAttributes } from '../core/wire/entry-attributes.ts';
 import { quarantinedAttributes } from '../core/wire/quarantine-words.ts';
 import { seenSources } from '../core/wire/seen.ts';
+import type { AgentOptions } from './agent-options.ts';
 import { Applier } from './apply/applier.ts';
 import { FoundStock } from './apply/found-stock.ts';
 import { Leaving } from './apply/leaving.ts';
 import { OwnerRecords } from './apply/owner-records.ts';
 import type { Applied, Stock } from './apply/stock.ts';
-import type { Cluster } from './cluster/cluster.ts';
 import { Desired, type DesiredChange } from './desired/desired.ts';
 import { deadlyObjects, Poisoned, type PoisonedChange } from './desired/poisoned.ts';
 import { EdgeReports } from './edge-reports.ts';
@@ -33,42 +26,6 @@ import { Observer } from './observe/observer.ts';
 import { Outbox, type Saying } from './outbox/outbox.ts';
 import { Sayings } from './sayings.ts';
 import { SelfDescription } from './self-description.ts';
-
-export interface AgentOptions {
-  /** `eu:paris:store-17` */
-  readonly path: string;
-  readonly version: string;
-  readonly store: Store;
-  /** Without what is quarantined. */
-  readonly downstream: Table;
-  /** What of it is quarantined. */
-  readonly quarantine?: FeedConsumer;
-  readonly outbox: Producer;
-  readonly cluster: Cluster;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  /** What its process uses of its cap on memory; undefined: it has none. */
-  readonly memory?: (() => LimitUse | undefined) | undefined;
-  /** Has `turn` called soon, after the commit that runs now. */
-  readonly schedule: (turn: () => void) => void;
-  /** What the process said as it ended last. */
-  readonly lastWords?: string | undefined;
-  /** Nothing is applied, put back or removed before `resume`. */
-  readonly isHeldBack?: boolean | undefined;
-  /** What `isHeardOut` says is another answer now. */
-  readonly spoke?: () => void;
-  /** The outbox has new rows that are not durable yet. */
-  readonly wrote: () => void;
-  /** What the agent keeps although its parent lacks it. */
-  readonly held?: (reader: Reader) => Held | undefined;
-  /** The feed from the parent was found to differ. */
-  readonly diverged?: () => Divergence | undefined;
-  /** Why its certificate is not renewed. */
-  readonly certificateTrouble?: () => TroubleAttributes | undefined;
-  /** For what it is that nothing is taken from the parent. */
-  readonly waiting?: () => Waiting | undefined;
-}
 
 /** A cluster that does not answer at start keeps its agent silent no longer than this; then it is said that it does not. */
 const silentStartMaxMs = 10_000;

@@ -146,9 +146,15 @@ export function numbersOf(key: KeySummary): NumberRange | undefined {
 
 /** The key as one with more values than are told. */
 export function withoutValues(key: KeySummary): KeySummary {
-  const { values: _, complete: __, ...rest } = key;
-  const numbers = numbersOf(key);
-  return { ...rest, values: {}, complete: false, ...(numbers ? { numbers } : {}) };
+  return manyValued(key, numbersOf(key));
+}
+
+function manyValued(
+  { present, min, max }: Pick<KeySummary, 'present' | 'min' | 'max'>,
+  numbers: NumberRange | undefined,
+): KeySummary {
+  const range = { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) };
+  return { present, values: {}, complete: false, ...range, ...(numbers ? { numbers } : {}) };
 }
 
 const ranges = new WeakMap<KeySummary, { readonly range: NumberRange | undefined }>();
@@ -201,8 +207,7 @@ function mergeKeys(a: KeySummary, b: KeySummary): KeySummary {
   const present = a.present + b.present;
   const values = a.complete && b.complete ? addValues(a.values, b.values) : undefined;
   if (values) return { present, values, complete: true, ...range };
-  const numbers = joinNumbers(numbersOf(a), numbersOf(b));
-  return { present, values: {}, complete: false, ...range, ...(numbers ? { numbers } : {}) };
+  return manyValued({ present, ...range }, joinNumbers(numbersOf(a), numbersOf(b)));
 }
 
 /** Undefined: more than are kept, which is found out before anything is copied. */
@@ -223,8 +228,7 @@ function keptOf(present: number, values: Readonly<Record<string, number>>): KeyS
       ? {}
       : { min: integers.reduce((a, b) => Math.min(a, b)), max: integers.reduce((a, b) => Math.max(a, b)) };
   if (fits(values)) return { present, values, complete: true, ...range };
-  const numbers = rangeOf(Object.keys(values));
-  return { present, values: {}, complete: false, ...range, ...(numbers ? { numbers } : {}) };
+  return manyValued({ present, ...range }, rangeOf(Object.keys(values)));
 }
 
 function fits(values: Readonly<Record<string, number>>): boolean {
