@@ -3,7 +3,6 @@
  * the API server. The center is this without a parent. Read it as the list of what is connected to what; each part says in its own file what it does.
  */
 import { deletionLimits } from '../core/feed/deletions.ts';
-import type { AppliedChange } from '../core/feed/feed.ts';
 import type { ChildSession } from '../core/session/child-session.ts';
 import { ParentSessions } from '../core/session/parent-sessions.ts';
 import type { MeasuredSessions } from '../core/session/session-metrics.ts';
@@ -11,19 +10,18 @@ import { readWatermarks } from '../core/session/watermark.ts';
 import type { Transaction } from '../core/store/store.ts';
 import type { StreamRouter } from '../core/stream/router.ts';
 import { StreamCounts } from '../core/stream/stream-counts.ts';
-import { countedKey, labelsKey, type PlacementId, parseEntryKey, treeKey } from '../core/wire/entries.ts';
+import type { PlacementId } from '../core/wire/entries.ts';
 import type { Listener } from '../core/wire/link.ts';
 import type { NodeConfig } from './config.ts';
+import { Flows } from './flows.ts';
 import { Ground, type NodeEvents } from './ground.ts';
 import { GuardRoom } from './guard/guard-room.ts';
 import { type Admissions, admissionsOf } from './join/admissions.ts';
-import { checkSpeaker } from './mailbox/reported-check.ts';
 import type { NodeApi, NodePorts } from './node-ports.ts';
 import { markDirty } from './schedule/dirty.ts';
 import { ScheduleLoop } from './schedule/loop.ts';
 import type { Placement } from './schedule/placements.ts';
 import { seedInventory } from './schedule/seed-inventory.ts';
-import { noteSourceChange } from './schedule/source-changes.ts';
 import { NodeReports } from './tree/node-reports.ts';
 import { Readiness } from './tree/readiness.ts';
 import { Recounts } from './tree/recounts.ts';
@@ -40,6 +38,7 @@ export class Node implements AsyncDisposable {
   readonly #down: WayDown;
   readonly #up: WayUp;
   readonly #loop: ScheduleLoop;
+  readonly #flows: Flows;
   readonly #readiness: Readiness;
   readonly #sessions: ParentSessions;
   readonly #uplink: ChildSession | undefined;
@@ -63,6 +62,16 @@ export class Node implements AsyncDisposable {
     this.#down = new WayDown(ports, this.#ground, events, () => this.#up, rootAgeMs);
     this.#up = new WayUp(config, ports, this.#ground, events, this.#down);
     this.#loop = this.#makeLoop(events);
+    this.#flows = new Flows({
+      ground: this.#ground,
+      down: this.#down,
+      up: this.#up,
+      loop: this.#loop,
+      guard: () => this.#guard,
+      reports: () => this.#reports,
+      uplink: () => this.#uplink,
+      isConnected: (child) => this.#sessions.status(child).connected,
+    });
     this.#readiness = new Readiness(
       {
         children: this.#ground.book.children,
@@ -243,61 +252,6 @@ export class Node implements AsyncDisposable {
     });
   }
 
-  /** What the parent sends, in the transaction that applies it. */
-  #fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
-    this.#ground.place.fromAbove(t, changes);
-    this.#ground.matched.fromAbove(t, changes);
-    for (const change of changes) {
-      noteSourceChange(t, change);
-      if (change.key === treeKey) this.#ground.book.inheritedChanged(t);
-    }
-    this.#guard.fromAbove(t, changes);
-  }
-
-  #fromAboveCommitted(changes: readonly AppliedChange[]): void {
-    this.#up.views.upstreamChanged(changes);
-    this.#loop.poke();
-  }
-
-  // ----------------------------------------------------------------------------------------------------- the way up
-
-  #fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
-    const { lookups, book } = this.#ground;
-    for (const change of changes) checkSpeaker(lookups.pathOf(child), change);
-    this.#guard.labelsFromBelow(t, child, changes);
-    if (changes.some(({ key }) => key === labelsKey || key === countedKey)) {
-      // Siblings get what any of them needs.
-      for (const sibling of this.#ground.mailboxes.siblingsOf(child)) markDirty(t, 'child', sibling);
-      book.widen(t, child);
-    }
-    if (changes.some(({ key }) => key === labelsKey)) this.#ground.matched.heard(child);
-    this.#ground.groups.pass(t, child, changes);
-    if (changes.length === 0) return;
-    this.#reports.pass(t, child, changes);
-    this.#guard.fromBelow(t, changes);
-    this.#down.fromBelow(t, child, changes);
-    this.#up.pass(t, child, changes);
-  }
-
-  #reportedChanged(child: string, changes: readonly AppliedChange[]): void {
-    for (const { key } of changes) {
-      const entry = parseEntryKey(key);
-      if (entry?.type === 'labels' || entry?.type === 'counted') this.#loop.poke();
-      if (entry?.type === 'gone') this.#down.mover.letGo(entry.id, child);
-    }
-    for (const id of this.#up.reported(child, changes)) this.#down.mover.reported(id, child);
-    this.#reports.reportedChanged(child, changes);
-    this.#uplink?.wake();
-  }
-
-  #connectionChanged(child: string): void {
-    this.#ground.groups.connectionChanged(child, this.#sessions.status(child).connected);
-    const ids = [...this.#ground.placements.ofChild(child)];
-    this.#up.childrenChanged(ids.map((id) => ({ id, child })));
-    for (const id of ids) this.#down.mover.decide(id);
-    this.#reports.connectionChanged(child);
-  }
-
   #report(ids: readonly PlacementId[]): void {
     this.#orFatal(() => {
       this.#up.tell(ids);
@@ -329,8 +283,8 @@ export class Node implements AsyncDisposable {
         if (this.#uplink) this.#readiness.putBack();
       },
       hasOtherHistory: (child) => this.#ground.groups.hasOtherHistory(child),
-      applied: (t, child, changes) => this.#fromBelow(t, child, changes),
-      committed: (child, changes) => this.#reportedChanged(child, changes),
+      applied: (t, child, changes) => this.#flows.fromBelow(t, child, changes),
+      committed: (child, changes) => this.#flows.fromBelowCommitted(child, changes),
       siblings: this.#ground.place,
       watermarks: () => this.#teller.covered,
       acknowledged: (child) => this.#reports.poke(child),
@@ -343,8 +297,8 @@ export class Node implements AsyncDisposable {
         this.#reports.poke(child);
         this.#loop.poke();
       },
-      connected: (child) => this.#connectionChanged(child),
-      disconnected: (child) => this.#connectionChanged(child),
+      connected: (child) => this.#flows.connectionChanged(child),
+      disconnected: (child) => this.#flows.connectionChanged(child),
       alarmChanged: (child) => this.#reports.poke(child),
       rootAgeMs: () => this.#uplink?.rootAgeMs() ?? 0,
       streamsOf: (child, link) => this.streams.sessionWith({ child }, link),
@@ -373,9 +327,9 @@ export class Node implements AsyncDisposable {
     const { parent, path } = this.#config;
     if (!parent) return undefined;
     return nodeUplink(path, parent, this.#ports, this.#ground, {
-      applied: (t, changes) => this.#fromAbove(t, changes),
+      applied: (t, changes) => this.#flows.fromAbove(t, changes),
       passed: (t) => this.#ground.place.fromAbove(t, []),
-      committed: (changes) => this.#fromAboveCommitted(changes),
+      committed: (changes) => this.#flows.fromAboveCommitted(changes),
       connected: () => {
         this.#reports.poke();
         this.#guard.attached();
@@ -436,8 +390,8 @@ export class Node implements AsyncDisposable {
       told: (reader, child, path) => this.#reports.toldOf(reader, child, path),
       later: (act) => this.#later(act),
       released: (t, changes) => {
-        this.#fromAbove(t, changes);
-        t.afterCommit(() => this.#fromAboveCommitted(changes));
+        this.#flows.fromAbove(t, changes);
+        t.afterCommit(() => this.#flows.fromAboveCommitted(changes));
       },
       wrote: (child) => this.#sessions.wake(child),
       limits: this.#config.limits?.deletions ?? deletionLimits,
