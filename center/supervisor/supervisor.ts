@@ -15,7 +15,7 @@ import { NodeProcess } from './child-process.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { contextsOf, kubeconfig } from './kubeconfig.ts';
 import type { NodePorts } from './ports.ts';
-import { programOf } from './programs.ts';
+import { programOf, type Role } from './programs.ts';
 
 export interface TreePki {
   readonly caFile: string;
@@ -35,6 +35,8 @@ export interface SupervisorOptions {
   readonly clock: Clock;
   readonly restart: boolean;
   readonly readyFile?: string | undefined;
+  /** Absent: the programs that this one came with. */
+  readonly programOf?: ((role: Role) => string) | undefined;
   /** Told in words what happens: for the terminal. */
   say(line: string): void;
 }
@@ -109,7 +111,7 @@ export class Supervisor {
     const process = new NodeProcess(
       {
         path: node.id,
-        program: programOf(node.role),
+        program: (this.#options.programOf ?? programOf)(node.role),
         args: ['--config', data.config(node.id)],
         logFile: data.log(node.id),
         compileCache: data.compileCache,

@@ -1,10 +1,11 @@
 /**
- * Resident memory of nodes that have nothing to do: an agent, a relay, the center, and what a relay needs for each child more. Beside
- * them a process of node alone, and a server of raw gRPC with as many streams.
+ * Resident memory of nodes that have nothing to do, of the programs as an image has them: an agent, a relay, the center, and what a relay needs for each child
+ * more. Beside them a process of node alone, and a server of raw gRPC with as many streams.
  */
 import { readFileSync } from 'node:fs';
 import type { Topology } from '../../center/topology/topology.ts';
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
+import { bundledPrograms } from './bundled.ts';
 import type { ChildrenRequest } from './children.ts';
 import { credentialsOf } from './credentials.ts';
 import type { BenchPorts, Figure } from './figure.ts';
@@ -32,9 +33,10 @@ const stableSamples = 15;
 const stableWithin = 0.005;
 
 export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
-  say('starting a center, two relays and an agent');
+  say('bundling the programs, starting a center, two relays and an agent');
   const runs = ({ role, path }: { role: string; path: string }) => role !== 'agent' || path === agent;
-  const nodes = scratch.use(await LocalNodes.start(scratch.directory(), topology, runs));
+  const programs = bundledPrograms(scratch);
+  const nodes = scratch.use(await LocalNodes.start(scratch.directory(), topology, runs, programs));
   const bare = scratch.node(['-e', 'setInterval(() => {}, 1_000_000)']).pid!;
   const authority = nodes.authority();
   const raw = await startRaw(scratch, authority);

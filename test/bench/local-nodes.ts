@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DataDirectory } from '../../center/supervisor/data-directory.ts';
 import { assignPorts, type NodePorts } from '../../center/supervisor/ports.ts';
+import type { Role } from '../../center/supervisor/programs.ts';
 import { Supervisor, type TreePki } from '../../center/supervisor/supervisor.ts';
 import { ensureTreePki } from '../../center/supervisor/tree-pki.ts';
 import { type PlannedNode, planOf } from '../../center/topology/plan.ts';
@@ -31,13 +32,19 @@ export class LocalNodes implements AsyncDisposable {
   };
 
   /** Resolves when each of them is ready. */
-  static async start(directory: string, topology: Topology, runs: (node: PlannedNode) => boolean): Promise<LocalNodes> {
+  static async start(
+    directory: string,
+    topology: Topology,
+    runs: (node: PlannedNode) => boolean,
+    programOf?: (role: Role) => string,
+  ): Promise<LocalNodes> {
     const data = new DataDirectory(directory);
     const planned = planOf(topology);
     const nodes = planned.filter(runs);
     const ports = await assignPorts(planned, data);
     const pki = await ensureTreePki(data, topology.name, planned, systemClock);
-    const supervisor = new Supervisor({ nodes, data, ports, pki, clock: systemClock, restart: false, say() {} });
+    const options = { nodes, data, ports, pki, clock: systemClock, restart: false, programOf, say() {} };
+    const supervisor = new Supervisor(options);
     const started = new LocalNodes({ data, nodes, ports, pki, supervisor });
     supervisor.start();
     try {

@@ -2,9 +2,9 @@
  * What the agent of a real cluster holds in memory while it has nothing to do: the bundled program, started as the chart starts it, beside a control plane with
  * many objects of others. Once after it has brought its own objects, and once after a restart.
  */
-import { type ChildProcess, execFileSync } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Topology } from '../../center/topology/topology.ts';
@@ -15,10 +15,11 @@ import { accessOf } from '../../edge-agent/cluster/kubernetes/access.ts';
 import { ApiClient } from '../../edge-agent/cluster/kubernetes/api-client.ts';
 import { defaultLimits } from '../../edge-agent/cluster/kubernetes/client-limits.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
+import { bundledPrograms } from './bundled.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import { clusterOf, LocalNodes } from './local-nodes.ts';
 import { type Memory, memoryOf } from './memory.ts';
-import { endProcess, type Scratch } from './scratch.ts';
+import { endProcess } from './scratch.ts';
 
 const foreign = 20_000;
 const managed = 2_000;
@@ -31,11 +32,10 @@ const thereMsMax = 300_000;
 const restMs = 60_000;
 /** Certificates that only this machine names: each process that opens TLS would read them all. */
 const env = { NODE_EXTRA_CA_CERTS: '' };
-const root = join(import.meta.dirname, '../..');
 
 export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   say('bundling the programs, starting a control plane and a center');
-  const program = bundled(scratch);
+  const program = bundledPrograms(scratch)('agent');
   const plane = scratch.use(await ControlPlane.start({ directory: scratch.directory() }));
   const topology = topologyWith(plane.kubeconfig);
   const nodes = scratch.use(await LocalNodes.start(scratch.directory(), topology, ({ role }) => role !== 'agent'));
@@ -82,16 +82,7 @@ async function rested(say: (line: string) => void, agent: ChildProcess, when: st
   return memoryOf(agent.pid!);
 }
 
-// ------------------------------------------------------------------------------------------------------- the program
-
-/** As in an image: the bundles beside `package.json`, with lmdb. */
-function bundled(scratch: Scratch): string {
-  const app = scratch.directory();
-  execFileSync(process.execPath, [join(root, 'test/support/build.ts'), join(app, 'dist')], { cwd: root });
-  writeFileSync(join(app, 'package.json'), readFileSync(join(root, 'package.json')));
-  symlinkSync(join(root, 'node_modules'), join(app, 'node_modules'));
-  return join(app, 'dist/agent.js');
-}
+// ------------------------------------------------------------------------------------------------------- the agent
 
 function configFor(directory: string, nodes: LocalNodes, kubeconfig: string): string {
   const { caPem, certPem, keyPem } = nodes.credentials('edge');
