@@ -4,7 +4,7 @@
  */
 import type { Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import { readWatermarks } from '../../core/session/watermark.ts';
+import { readWatermarks, type Watermarks } from '../../core/session/watermark.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import {
   grantKey,
@@ -23,10 +23,17 @@ import type { SchedulePorts } from './ports.ts';
 export class Attachments {
   readonly #ports: SchedulePorts;
   readonly #writer: MailboxWriter;
+  /** Of each source, up to where all is here; read at most once in a step, in which none is told. */
+  #told: Watermarks | undefined;
 
   constructor(ports: SchedulePorts, writer: MailboxWriter) {
     this.#ports = ports;
     this.#writer = writer;
+  }
+
+  /** A step begins. */
+  begin(): void {
+    this.#told = undefined;
   }
 
   attach(t: Transaction, placement: Placement, child: Child, mailbox: Producer): void {
@@ -76,7 +83,7 @@ export class Attachments {
     const { source } = splitPlacementId(id);
     const table = this.#ports.tableOf(source);
     const to = this.#ports.children.get(child);
-    const told = originRevision === 0 ? (readWatermarks(t).told[source] ?? 0) : 0;
+    const told = originRevision === 0 ? this.#toldOf(t, source) : 0;
     for (const keyHash of selectedObjects(t, id)) {
       const row = table?.get(t, keyHash);
       const wanted = row?.content && table && this.#writer.wantedBy(source, table.content(t, row.content), child);
@@ -94,5 +101,10 @@ export class Attachments {
     }
     // Its revisions are no space's.
     this.#writer.remove(t, child, mailbox, hash128(grantKey(id)));
+  }
+
+  #toldOf(t: Transaction, source: string): number {
+    this.#told ??= readWatermarks(t).told;
+    return this.#told[source] ?? 0;
   }
 }

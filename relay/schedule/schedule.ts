@@ -75,6 +75,7 @@ export class Scheduler {
   /** One bounded piece of work, in the caller's transaction. */
   step(t: Transaction): Step {
     this.#writer.begin();
+    this.#attachments.begin();
     this.#worked = false;
     this.#changed = new Set();
     this.#changedWith = new Map();
