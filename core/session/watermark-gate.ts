@@ -98,9 +98,9 @@ export class WatermarkGate {
     if (!this.#pending) return;
     const { store, consumer, reached } = this.#ports;
     const { marks, head } = this.#pending;
-    const { epoch, cursor } = store.read((reader) => consumer.resume(reader));
-    // Of an empty feed there is nothing to be stored.
-    if (head > 0 && (epoch === '' || cursor < head)) return;
+    const { epoch, cursor, seenHead } = store.read((reader) => consumer.resume(reader));
+    // Of an empty feed there is nothing to be stored. Up to the head a row may be missing that a newer one has superseded, which comes behind it.
+    if (head > 0 && (epoch === '' || cursor < Math.max(head, seenHead))) return;
     this.#pending = undefined;
     store.write((t) => raiseWatermarks(t, { told: marks }));
     reached();

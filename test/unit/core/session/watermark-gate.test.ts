@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
-import { raiseWatermarks } from '../../../../core/session/watermark.ts';
+import { raiseWatermarks, readWatermarks } from '../../../../core/session/watermark.ts';
 import { type Waiting, WatermarkGate } from '../../../../core/session/watermark-gate.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 
@@ -45,5 +45,22 @@ describe('a child that comes to one of several siblings', () => {
     const at = gate('eu:shop');
     expect(waiting?.for).toBe('eu.ops is at revision 0 there, and at 4 here');
     expect(at.heard({ 'eu.ops': 4 }, 1)).toBe(true);
+  });
+
+  it('believes that all up to a watermark is here when what has superseded a part of it has come too', () => {
+    const at = gate('eu:shop', true);
+    const told = () => store.read((reader) => readWatermarks(reader)).told;
+    const come = (cursor: number, seenHead: number) => {
+      store.write((t) => consumer.setResume(t, { epoch: 'e', incarnation: 'i', cursor, seenHead }));
+      at.progressed();
+    };
+    at.heard({ 'center.retail': 7 }, 3);
+    come(2, 2);
+    expect(told()).toEqual({});
+    // Revision 5 may be what the third one was until somebody wrote again.
+    come(3, 5);
+    expect(told()).toEqual({});
+    come(5, 5);
+    expect(told()).toEqual({ 'center.retail': 7 });
   });
 });
