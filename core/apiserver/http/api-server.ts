@@ -45,11 +45,6 @@ export interface ApiServerOptions {
   tree?(request: ApiRequest): Promise<ApiResponse>;
 }
 
-/**
- * A connection of HTTP/1.1 on which nothing is asked is kept as long as clients keep it (Go's do for 90 s, and kube-apiserver with them): one that is closed
- * just as a request is written on it fails that request.
- */
-const idleConnectionMs = 90_000;
 /** How long open requests may take to end before connections are closed on them. */
 const drainMs = 1_000;
 
@@ -71,7 +66,6 @@ export class ApiServer implements AsyncDisposable {
     this.#server = createSecureServer({
       ...this.#tls,
       allowHTTP1: true,
-      http1Options: { keepAliveTimeout: idleConnectionMs },
       requestCert: true,
       rejectUnauthorized: false,
     });
