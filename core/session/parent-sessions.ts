@@ -57,7 +57,7 @@ export class ParentSessions {
     this.#slots = new ReconcileSlots(ports.clock);
     this.#acknowledgements = new Acknowledgements(ports.store, ports.clock);
     this.#reception = new Reception({
-      ports,
+      ...ports,
       ends: this.ends,
       isAttached: (child) => this.#attached.has(child),
       settle: (child) => this.#attached.get(child)?.runner.settle(),

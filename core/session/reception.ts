@@ -17,6 +17,7 @@ import type { ChildFeeds, ParentSessionsPorts, SessionStatus } from './parent-po
 import { type Refusal, refusalOf, type SessionEnds } from './session-ends.ts';
 import { tupleFromWire } from './wire-frames.ts';
 
+/** A session that a child may have, when it is durable. */
 export interface Opened extends ChildFeeds {
   readonly record: SessionRecord;
   readonly version: number;
@@ -37,8 +38,7 @@ const vacantAfterMs = 120_000;
 const comesAgainAfterMs = 1_000;
 export const takenOver = 'a newer session of this child took over';
 
-export interface ReceptionPorts {
-  readonly ports: ParentSessionsPorts;
+export interface ReceptionPorts extends ParentSessionsPorts {
   readonly ends: SessionEnds;
   isAttached(child: string): boolean;
   /** What the child's present session has yet to write is written. */
@@ -49,13 +49,11 @@ export interface ReceptionPorts {
 }
 
 export class Reception {
-  readonly #sessions: ReceptionPorts;
-  readonly #ports: ParentSessionsPorts;
+  readonly #ports: ReceptionPorts;
   readonly #turns = new HelloTurns();
 
-  constructor(sessions: ReceptionPorts) {
-    this.#sessions = sessions;
-    this.#ports = sessions.ports;
+  constructor(ports: ReceptionPorts) {
+    this.#ports = ports;
   }
 
   /** By its certificate; throws Forbidden if it is no child of this node. */
@@ -128,9 +126,9 @@ export class Reception {
       this.#refuse(link, { afterMs: refusedAfterMs, reason: 'superseded', message: elsewhere });
       return undefined;
     }
-    this.#sessions.settle(child);
+    this.#ports.settle(child);
     const { admission, feeds } = this.#ports.store.write((t) => {
-      const live = this.#sessions.isAttached(child);
+      const live = this.#ports.isAttached(child);
       const decision = admit(hello, link.peer.path, readSession(t, recordOf(link)), live);
       if (!decision.admitted) return { admission: decision };
       const opened = this.#ports.feedsOf(t, child, role);
@@ -142,7 +140,7 @@ export class Reception {
       const bootCounter = this.#isVacant(child) ? (admission.bootCounter ?? 0) : 0;
       const afterMs = bootCounter > 0 ? comesAgainAfterMs : refusedAfterMs;
       this.#refuse(link, { afterMs, reason: admission.reason, message: admission.message, bootCounter });
-      if (admission.reason === 'clone') this.#sessions.cloned(child, admission.message);
+      if (admission.reason === 'clone') this.#ports.cloned(child, admission.message);
       return undefined;
     }
     const { producer } = feeds!;
@@ -169,12 +167,12 @@ export class Reception {
 
   /** On one that does not keep to the order of frames: there is nothing to tell it. */
   hangUp(link: Link, refusal: Refusal, reason: string): void {
-    this.#sessions.ends.refuse(refusal);
+    this.#ports.ends.refuse(refusal);
     link.close(reason);
   }
 
   #isVacant(child: string): boolean {
-    const { connected, silentMs } = this.#sessions.status(child);
+    const { connected, silentMs } = this.#ports.status(child);
     return !connected && silentMs >= vacantAfterMs;
   }
 
@@ -184,7 +182,7 @@ export class Reception {
       { child: link.peer.path, reason: retry.reason, message: retry.message },
       'a child was refused',
     );
-    this.#sessions.ends.refuse(refusalOf(retry.reason));
+    this.#ports.ends.refuse(refusalOf(retry.reason));
     link.send({ frame: { $case: 'retry', value: retry } });
     link.close(retry.message);
   }

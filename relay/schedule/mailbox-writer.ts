@@ -60,7 +60,8 @@ export class MailboxWriter {
   share(t: Transaction, child: string, mailbox: Producer, source: string, keyHash: Uint8Array): void {
     const row = this.#ports.tableOf(source)?.get(t, keyHash);
     if (!row?.content) return;
-    // The row is there after a newer deletion only if its space was put back. Whether the child has heard of that deletion must not decide what it gets.
+    // A tombstone is newer than the row where the row's space was put back, or where it went by labels (`detach`) and comes again. Whether the child has heard
+    // of the tombstone must not decide what it gets.
     const before = mailbox.get(t, keyHash);
     const originRevision = Math.max(row.originRevision, before && !before.content ? before.originRevision : 0);
     if (!mailbox.putReference(t, keyHash, row.content, originRevision)) return;
