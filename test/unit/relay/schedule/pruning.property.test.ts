@@ -10,6 +10,7 @@ import {
 import { type Child, matchChild } from '../../../../relay/schedule/children.ts';
 import {
   agentChild,
+  byFewKeys,
   byKey,
   byRange,
   comparison,
@@ -22,7 +23,7 @@ import {
 
 type Tree =
   | { readonly agent: readonly Required<Place>[]; readonly cordoned: boolean }
-  | { readonly below: readonly Tree[]; readonly form: 'sets' | 'keys' | 'ranges' };
+  | { readonly below: readonly Tree[]; readonly form: 'sets' | 'keys' | 'fewKeys' | 'ranges' };
 
 const agent = fc.record({ agent: places, cordoned: fc.constantFrom(false, false, false, false, true) });
 /** Five levels: a relay has relays and agents below it. */
@@ -30,12 +31,12 @@ const tree = [1, 2, 3, 4].reduce<fc.Arbitrary<Tree>>(
   (child) =>
     fc.record({
       below: fc.array(fc.oneof(child, agent), { maxLength: 3, size: 'max' }),
-      form: fc.constantFrom('sets' as const, 'sets' as const, 'keys' as const, 'ranges' as const),
+      form: fc.constantFrom('sets' as const, 'sets' as const, 'keys' as const, 'fewKeys' as const, 'ranges' as const),
     }),
   agent,
 );
 
-const forms = { sets: (summary: LabelSummary) => summary, keys: byKey, ranges: byRange };
+const forms = { sets: (summary: LabelSummary) => summary, keys: byKey, fewKeys: byFewKeys, ranges: byRange };
 
 interface Seen {
   readonly summary: LabelSummary;

@@ -4,7 +4,7 @@ import { mergeLabelSummaries, type Place } from '../../../../core/match/label-su
 import { type Child, matchChild } from '../../../../relay/schedule/children.ts';
 import type { Placement } from '../../../../relay/schedule/placements.ts';
 import { changedKeys, routeKeysOf } from '../../../../relay/schedule/route-keys.ts';
-import { agentChild, byKey, placement, places, summaryOf } from '../support/match-arbitraries.ts';
+import { agentChild, byFewKeys, byKey, placement, places, summaryOf } from '../support/match-arbitraries.ts';
 
 type Full = Required<Place>;
 
@@ -151,5 +151,12 @@ describe('what has changed of a child', () => {
     expect(changedKeys(agentChild('n', [one]), agentChild('n', [one], true))).toBe('all');
     expect(changedKeys(relayOf([[one]], false), relayOf([[one], [one]], false))).toBe('all');
     expect(changedKeys(relayOf([[one]], false), relayOf([[one]], true))).toBe('all');
+  });
+
+  it('is everything when a relay begins or ends to have labels that it does not tell', () => {
+    const all = relayOf([[at({ env: 'prod', tier: 'one' })]], true);
+    const few = { ...all, labels: byFewKeys(all.labels!) };
+    expect([changedKeys(all, few), changedKeys(few, all)]).toEqual(['all', 'all']);
+    expect(changedKeys(few, { ...few })).toEqual(new Set());
   });
 });

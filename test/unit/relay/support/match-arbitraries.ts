@@ -141,6 +141,14 @@ export function byKey(summary: LabelSummary): LabelSummary {
   return { ...keyedOf(summary) };
 }
 
+/** As it looks when there are so many labels besides that not even their names are told. */
+export function byFewKeys(summary: LabelSummary): LabelSummary {
+  const keyed = keyedOf(summary);
+  const names = Object.keys(keyed.keys).sort();
+  const few = names.slice(0, Math.ceil(names.length / 2));
+  return { ...keyed, keys: Object.fromEntries(few.map((name) => [name, keyed.keys[name]!])), moreKeys: true };
+}
+
 /** As it looks when each key has too many values besides. */
 export function byRange(summary: LabelSummary): LabelSummary {
   const { properties, targetLabels, ...keyed } = keyedOf(summary);
