@@ -16,6 +16,15 @@ describe.skipIf(withoutKubectl)(`byte streams in a chain of five levels, one hop
   };
   const openEnds = (context: string) =>
     Number(/^banyan_stream_ends_open (\d+)$/m.exec(tree.ok(context, 'get', '--raw', '/metrics'))?.[1]);
+  /** A ping with bytes is two streams, one after the other: who it is, then the bytes. Whether the second is there. */
+  const bytesUnderWay = (context: string) => {
+    const closed = closedEnds(context);
+    return () => closedEnds(context) > closed && openEnds(context) > 0;
+  };
+  const closedEnds = (context: string) =>
+    [...tree.ok(context, 'get', '--raw', '/metrics').matchAll(/^banyan_stream_ends_closed_total\{.*\} (\d+)$/gm)]
+      .map(([, count]) => Number(count))
+      .reduce((sum, count) => sum + count, 0);
 
   beforeAll(() => tree.up('--no-restart'), 120_000);
   afterAll(() => tree[Symbol.asyncDispose](), 60_000);
@@ -59,8 +68,9 @@ describe.skipIf(withoutKubectl)(`byte streams in a chain of five levels, one hop
   }, 60_000);
 
   it('stall when the far end does, beside others that do not, and go on with it', async () => {
+    const underWay = bytesUnderWay(`cluster/${near}`);
     const stalled = pingMeanwhile(near, '--bytes', '20000000', '--timeout', '60');
-    await until('it is under way', () => openEnds(`cluster/${near}`) > 0, 20);
+    await until('it is under way', underWay, 20);
     process.kill(tree.pid(near), 'SIGSTOP');
     try {
       const busy = ping(deep, '--bytes', '1000000', '--timeout', '20');
@@ -73,8 +83,9 @@ describe.skipIf(withoutKubectl)(`byte streams in a chain of five levels, one hop
   }, 90_000);
 
   it('are reset at both ends when a relay in the middle is killed, and leave nothing behind', async () => {
+    const underWay = bytesUnderWay(`cluster/${deep}`);
     const broken = pingMeanwhile(deep, '--bytes', '1000000000', '--timeout', '120');
-    await until('it is under way', () => openEnds(`cluster/${deep}`) > 0, 20);
+    await until('it is under way', underWay, 20);
     tree.kill('a:b:c');
     const { code, out } = await broken;
     expect(out).toMatch(/^banyan: a:b: .*a:b:c.* \(Unavailable\)/m);
