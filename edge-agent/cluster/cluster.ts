@@ -27,8 +27,8 @@ export interface ClusterEvent {
 
 export interface WatchEvents {
   on(event: ClusterEvent): void;
-  /** All that was there has been told. */
-  synced(): void;
+  /** All that is there has been told: the objects of these keys. Also after each interruption, when what was missed has been told. */
+  synced(there: ReadonlySet<string>): void;
   /** Why it can't be watched now, which is tried again and again; undefined: it is watched again. */
   trouble?(error: BanyanError | undefined): void;
 }

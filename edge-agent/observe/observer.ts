@@ -48,8 +48,6 @@ interface Watch {
   /** Of all objects of the resource, not of those with the mark alone. */
   readonly isWhole: boolean;
   readonly keys: Set<string>;
-  /** Keys told before `synced`; afterwards undefined. */
-  initial: Set<string> | undefined;
 }
 
 const definitions: GroupResource = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' };
@@ -136,27 +134,22 @@ export class Observer {
     const name = resourceName(resource);
     // The cluster may tell its first events before `watch` returns.
     let stop: (() => void) | undefined;
-    const watch: Watch = { keys, isWhole, initial: new Set(), stop: () => stop?.() };
+    const watch: Watch = { keys, isWhole, stop: () => stop?.() };
     this.#watches.set(name, watch);
     const events = {
-      on: (event: ClusterEvent) => {
-        watch.initial?.add(formatKey(event.key));
-        this.#on(event);
-      },
-      synced: () => this.#synced(watch),
+      on: (event: ClusterEvent) => this.#on(event),
+      synced: (there: ReadonlySet<string>) => this.#synced(watch, there),
     };
     stop = this.#ports.cluster.watch(resource, events, { marked: !isWhole });
     return watch;
   }
 
-  /** What was not among the first events is not there: somebody deleted it while nobody watched. */
-  #synced(watch: Watch): void {
-    const { initial } = watch;
-    if (!initial) return;
-    watch.initial = undefined;
-    for (const key of watch.keys) {
-      if (!initial.has(key) && this.#seen.has(key) === false) this.#events.drifted(key);
-    }
+  /**
+   * What is not there was deleted while nobody watched: no event tells of one that the applier alone has seen. Or it was made after the list was, so that
+   * what is known of it stays, and the applier looks.
+   */
+  #synced({ keys }: Watch, there: ReadonlySet<string>): void {
+    for (const key of keys) if (!there.has(key)) this.#events.drifted(key);
   }
 
   #on(event: ClusterEvent): void {

@@ -2,7 +2,7 @@
  * Watches of whole resources by name: which ones are watched is set as a list, and follows it. It is known of each whether its first events have
  * all come, since before nothing can be said of what is not there.
  */
-import { formatKey, type GroupResource } from '../../core/object/key.ts';
+import type { GroupResource } from '../../core/object/key.ts';
 import type { Cluster, ClusterEvent, ServedResource, WatchEvents } from '../cluster/cluster.ts';
 
 export interface ResourceWatchesEvents {
@@ -17,8 +17,7 @@ interface Watch {
   readonly resource: ServedResource;
   readonly metadataOnly: boolean;
   readonly stop: () => void;
-  /** Keys told before `synced`; afterwards undefined. */
-  initial: Set<string> | undefined;
+  isPending: boolean;
 }
 
 export class ResourceWatches {
@@ -50,20 +49,17 @@ export class ResourceWatches {
     if (this.#watches.has(name)) return;
     // The cluster may tell its first events before `watch` returns.
     let stop: (() => void) | undefined;
-    const watch: Watch = { resource, metadataOnly, initial: new Set(), stop: () => stop?.() };
+    const watch: Watch = { resource, metadataOnly, isPending: true, stop: () => stop?.() };
     this.#watches.set(name, watch);
     const isCurrent = () => this.#watches.get(name) === watch;
     const events: WatchEvents = {
       on: (event) => {
-        if (!isCurrent()) return;
-        watch.initial?.add(formatKey(event.key));
-        this.#events.on(event, resource);
+        if (isCurrent()) this.#events.on(event, resource);
       },
-      synced: () => {
-        const { initial } = watch;
-        if (!isCurrent() || !initial) return;
-        watch.initial = undefined;
-        this.#events.synced(resource, initial);
+      synced: (there) => {
+        if (!isCurrent() || !watch.isPending) return;
+        watch.isPending = false;
+        this.#events.synced(resource, there);
       },
     };
     stop = this.#cluster.watch(resource, events, { metadataOnly });
@@ -78,11 +74,11 @@ export class ResourceWatches {
 
   /** Watched, and its first events have not all come. */
   isPending(resource: GroupResource): boolean {
-    return this.#watches.get(resourceName(resource))?.initial !== undefined;
+    return this.#watches.get(resourceName(resource))?.isPending === true;
   }
 
   get isAnyPending(): boolean {
-    return [...this.#watches.values()].some((watch) => watch.initial);
+    return [...this.#watches.values()].some((watch) => watch.isPending);
   }
 
   stop(): void {

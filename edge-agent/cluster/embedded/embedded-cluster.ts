@@ -4,14 +4,14 @@
  */
 import { kubernetesVersion } from '../../../core/apiserver/discovery/discovery.ts';
 import type { StoredObject } from '../../../core/apiserver/storage.ts';
-import type { GroupResource, ObjectKey } from '../../../core/object/key.ts';
+import { formatKey, type GroupResource, type ObjectKey } from '../../../core/object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../../core/object/meta.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import type { Random } from '../../../core/runtime/random.ts';
 import { fieldManager } from '../../apply/mark.ts';
-import type { Cluster, ClusterDescription, ClusterEvent, ServedResource } from '../cluster.ts';
+import type { Cluster, ClusterDescription, ClusterEvent, ServedResource, WatchEvents } from '../cluster.ts';
 import { describeNodes, sizeOf } from '../described-nodes.ts';
 import { bootstrap } from './bootstrap.ts';
 import { AutoscalerController } from './controllers/autoscaler.ts';
@@ -100,7 +100,7 @@ export class EmbeddedCluster implements Cluster {
     return this.#space.kinds.all();
   }
 
-  watch(resource: GroupResource, events: { on(event: ClusterEvent): void; synced(): void }): () => void {
+  watch(resource: GroupResource, events: Pick<WatchEvents, 'on' | 'synced'>): () => void {
     const { storage } = this.#space;
     const tell = (type: ClusterEvent['type'], stored: StoredObject) =>
       events.on({ type, key: stored.key, object: this.#space.parse(stored) });
@@ -109,8 +109,12 @@ export class EmbeddedCluster implements Cluster {
         if (object.key.group === resource.group && object.key.resource === resource.resource) tell(type, object);
       }
     });
-    for (const stored of storage.scan(resource)) tell('ADDED', stored);
-    events.synced();
+    const there = new Set<string>();
+    for (const stored of storage.scan(resource)) {
+      there.add(formatKey(stored.key));
+      tell('ADDED', stored);
+    }
+    events.synced(there);
     return stop;
   }
 

@@ -174,7 +174,7 @@ export class KubernetesCluster implements Cluster {
           events.on(event);
           awaited?.changed(event, () => events.on(event));
         },
-        synced: () => events.synced(),
+        synced: (there) => events.synced(there),
         trouble: (error) => {
           if (awaited) this.#definitionsTrouble(error);
           events.trouble?.(error);

@@ -51,7 +51,6 @@ export class ResourceWatch {
   readonly #events: WatchEvents;
   readonly #pages: ListPages;
   readonly #known = new Map<string, Known>();
-  #isSynced = false;
   #isStopped = false;
   #failures = 0;
   #response: IncomingMessage | undefined;
@@ -120,10 +119,7 @@ export class ResourceWatch {
       resourceVersion = page.metadata?.resourceVersion ?? '';
     }
     for (const [key, { uid }] of this.#known) if (!found.has(key)) this.#tellGone(key, uid, served);
-    if (!this.#isSynced) {
-      this.#isSynced = true;
-      this.#events.synced();
-    }
+    this.#events.synced(found);
     return resourceVersion;
   }
 

@@ -92,18 +92,23 @@ describe('the observer', () => {
     expect(observer.track(web)).toBe(true);
   });
 
-  it('reports an object that was not among the first of its watch', () => {
-    const { observer, log } = bench();
-    observer.track(web);
-    expect(log).toEqual([]);
-    const second = bench();
-    second.cluster.watch = (_resource, events) => {
-      second.observer.track(web);
-      events.synced();
+  it('has each object looked at that is not there after an interruption, also one that only the applier has seen', () => {
+    const { cluster, observer, log } = bench();
+    let synced: (there: ReadonlySet<string>) => void = () => {};
+    cluster.watch = (_resource, events) => {
+      synced = events.synced;
       return () => {};
     };
-    second.observer.track(web);
-    expect(second.log).toEqual([`drifted ${web}`]);
+    observer.track(web);
+    synced(new Set());
+    observer.seen(web, deployment('1', 2));
+    synced(new Set([web]));
+    expect(log).toEqual([`drifted ${web}`, `changed ${web}`]);
+    log.length = 0;
+    synced(new Set(['apps/deployments/shop/other']));
+    expect(log).toEqual([`drifted ${web}`]);
+    // It may have been made since.
+    expect(observer.observation(web)?.health.state).toBe('Current');
   });
 
   it('watches the objects with the mark, and all of a resource once an object of it has none', () => {

@@ -7,6 +7,7 @@ import type {
   ClusterDescription,
   ClusterEvent,
   ServedResource,
+  WatchEvents,
   WatchOptions,
 } from '../../../../edge-agent/cluster/cluster.ts';
 
@@ -107,7 +108,7 @@ export class FakeCluster implements Cluster {
 
   watch(
     resource: GroupResource,
-    events: { on(event: ClusterEvent): void; synced(): void },
+    events: Pick<WatchEvents, 'on' | 'synced'>,
     { metadataOnly = false }: WatchOptions = {},
   ): () => void {
     const prefix = `${resource.group}/${resource.resource}/`;
@@ -117,10 +118,13 @@ export class FakeCluster implements Cluster {
       events.on({ type, key, object: metadataOnly ? { apiVersion, kind, metadata } : object });
     };
     const listener = { resource: prefix, metadataOnly, on };
+    const there = new Set<string>();
     for (const [key, object] of this.objects) {
-      if (key.startsWith(prefix)) on({ type: 'ADDED', key: parse(key), object: structuredClone(object) });
+      if (!key.startsWith(prefix)) continue;
+      there.add(key);
+      on({ type: 'ADDED', key: parse(key), object: structuredClone(object) });
     }
-    events.synced();
+    events.synced(there);
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

@@ -56,7 +56,7 @@ test('nodes are listed once and followed from then on', async () => {
   const first = sums.described();
   tell('ADDED', 'a', '2');
   tell('ADDED', 'b', '4');
-  events!.synced();
+  events!.synced(new Set());
   expect(await first).toMatchObject({ nodes: 2, capacity: { cpu: '6' } });
   tell('MODIFIED', 'a', '3');
   tell('DELETED', 'b', '4');
@@ -81,7 +81,7 @@ test('an agent that may not list nodes says why at once, and counts them when it
   expect(await described).toEqual({});
   expect(sums.refusal?.message).toBe('nodes is forbidden');
   told.events!.trouble?.(undefined);
-  told.events!.synced();
+  told.events!.synced(new Set());
   expect([sums.refusal, await sums.described()]).toMatchObject([undefined, { nodes: 0 }]);
   expect(told.changes).toBe(3);
 });
@@ -101,7 +101,7 @@ test('a change is told of when it is one of what is described: not when a node s
     });
   const first = sums.described();
   tell('True', '10:00');
-  told.events!.synced();
+  told.events!.synced(new Set());
   expect(await first).toMatchObject({ nodes: 1, nodesReady: 1 });
   told.changes = 0;
   tell('True', '10:05');

@@ -138,6 +138,7 @@ test('after a version that has expired it tells what is new, other or gone, and 
     'ADDED anew uid-2',
     'ADDED new uid-new',
     'DELETED gone uid-gone',
+    'synced',
   ]);
   watch.stop();
 });
