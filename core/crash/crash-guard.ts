@@ -33,6 +33,11 @@ export interface CrashGuardEvents {
 
 /** What the work set off comes to its end within this, the cluster's first answers included; it is also how often marks are swept. */
 export const settleMs = 250;
+/** What is doubtful is sifted so many at a time: a crash among them makes as many suspect, which then cost a quarter of a second each. */
+export const siftedMax = 64;
+
+/** With which other work it may run: `apart`: with none. */
+export type Company = 'any' | 'doubtful' | 'apart';
 
 export class CrashGuard {
   readonly #ports: CrashGuardPorts;
@@ -40,6 +45,7 @@ export class CrashGuard {
   /** Of which the work has ended since the last sweep, and before it. */
   #ended = new Set<string>();
   #resting = new Set<string>();
+  #sifting = 0;
   #sweeping: Timer | undefined;
   #retrying: Timer | undefined;
   readonly #sleepers = new Set<() => void>();
@@ -57,9 +63,10 @@ export class CrashGuard {
       for (const [key, mark] of changed) t.put(rowKey(key), text(JSON.stringify(mark)));
     });
     const named = (state: Mark['state']) => changed.filter(([, mark]) => mark.state === state).map(([key]) => key);
+    const [doubtful, suspect] = [named('doubtful').length, named('suspect').length];
     log.warn(
-      { suspect: named('suspect').length, quarantined: named('quarantined'), words },
-      'the process ended in the middle of work: what it worked on is done again one piece at a time',
+      { ...(doubtful > 0 ? { doubtful } : {}), suspect, quarantined: named('quarantined'), words },
+      'the process ended in the middle of work: what it worked on is done again apart from the rest',
     );
   }
 
@@ -68,15 +75,15 @@ export class CrashGuard {
     this.#retryLater();
   }
 
-  /** Its work is to be the only work while it lasts. */
-  isSuspect(key: string): boolean {
-    return this.#marks.get(key)?.state === 'suspect';
+  companyOf(key: string): Company {
+    const state = this.#marks.get(key)?.state;
+    return state === 'suspect' ? 'apart' : state === 'doubtful' ? 'doubtful' : 'any';
   }
 
-  /** Suspect or quarantined: nothing of it is looked at until work on it has gone well. */
+  /** Doubtful, suspect or quarantined: nothing of it is looked at until work on it has gone well. */
   isHeldOff(key: string): boolean {
     const state = this.#marks.get(key)?.state;
-    return state === 'suspect' || state === 'quarantined';
+    return state === 'doubtful' || state === 'suspect' || state === 'quarantined';
   }
 
   *quarantined(): Generator<readonly [key: string, mark: Mark]> {
@@ -84,8 +91,8 @@ export class CrashGuard {
   }
 
   /**
-   * Does the work, unless it is known to end the process: 'quarantined'. Work on a suspect that says 'retry' may not have come to what is dangerous: it stays
-   * suspect. The work must not throw.
+   * Does the work, unless it is known to end the process: 'quarantined'. Work on what is held off that says 'retry' may not have come to what is dangerous: it
+   * stays what it was. The work must not throw.
    */
   async work(
     key: string,
@@ -96,9 +103,11 @@ export class CrashGuard {
     const mark = known?.hash === hash ? known : undefined;
     if (mark?.state === 'quarantined') return 'quarantined';
     if (mark?.state === 'suspect') return this.#alone(key, mark, act);
+    if (mark?.state === 'doubtful') return this.#sifted(key, mark, act);
     this.#ended.delete(key);
     this.#resting.delete(key);
-    this.#put(key, { hash, state: 'working', crashes: 0 });
+    // Work on what has just been sifted counts as a part of that.
+    this.#put(key, mark?.state === 'sifting' ? mark : { hash, state: 'working', crashes: 0 });
     if (known?.state === 'quarantined') this.#told.changed();
     await new Promise<void>((resolve) => this.#ports.schedule(resolve));
     const result = await act();
@@ -117,7 +126,8 @@ export class CrashGuard {
 
   /** All work has ended, and so does the process: in order. */
   end(): void {
-    this.#remove([...this.#marks].filter(([, { state }]) => state === 'working').map(([key]) => key));
+    const isWork = ({ state }: Mark) => state === 'working' || state === 'sifting';
+    this.#remove([...this.#marks].filter(([, mark]) => isWork(mark)).map(([key]) => key));
   }
 
   async #alone(key: string, mark: Mark, act: () => Promise<'done' | 'retry'>): Promise<'done' | 'retry'> {
@@ -130,6 +140,24 @@ export class CrashGuard {
     await this.#sleep(settleMs);
     if (result === 'done') this.#remove([key]);
     else this.#put(key, mark);
+    return result;
+  }
+
+  /** Beside others of its kind, as far as what they set off has settled. */
+  async #sifted(key: string, mark: Mark, act: () => Promise<'done' | 'retry'>): Promise<'done' | 'retry'> {
+    const isFull = () => this.#sifting + this.#ended.size + this.#resting.size >= siftedMax;
+    while (!this.#stopped && isFull()) await this.#sleep(settleMs);
+    this.#sifting++;
+    this.#put(key, { ...mark, state: 'sifting' });
+    await new Promise<void>((resolve) => this.#ports.schedule(resolve));
+    const result = await act();
+    this.#sifting--;
+    if (result === 'retry') {
+      this.#put(key, mark);
+      return result;
+    }
+    this.#ended.add(key);
+    this.#sweepLater();
     return result;
   }
 

@@ -92,7 +92,7 @@ export class Applier {
       concurrency,
       priority,
       isHeldBack: ports.isHeldBack ?? false,
-      isAlone: (key) => ports.crashes.isSuspect(key),
+      companyOf: (key) => ports.crashes.companyOf(key),
       work: (key) => this.#guarded(key),
       ended: (key) => events.rested(key),
     });

@@ -4,6 +4,7 @@
  *
  * Bounds: `concurrency` calls at once; at most one waiting entry and one timer per key, so it is never larger than the set of keys.
  */
+import type { Company } from '../../core/crash/crash-guard.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Random } from '../../core/runtime/random.ts';
 
@@ -15,8 +16,8 @@ export interface WorkQueueOptions {
   readonly priority: (key: string) => number;
   /** 'retry': come back after a backoff. Must not throw. */
   readonly work: (key: string) => Promise<'done' | 'retry'>;
-  /** Such a key is worked on when no other is, after all others that wait. Absent: there are none. */
-  readonly isAlone?: (key: string) => boolean;
+  /** `any`: beside all others that say so. `doubtful`: beside each other, `apart`: beside none; both after all others that wait. Absent: `any`. */
+  readonly companyOf?: (key: string) => Company;
   /** Nothing is worked on before `resume`. */
   readonly isHeldBack?: boolean;
   /** The work on a key has ended. */
@@ -28,6 +29,8 @@ export const retryMinMs = 1_000;
 /** … and what was refused for long is tried every few minutes, for as long as it takes. */
 export const retryMaxMs = 300_000;
 
+/** In this order. */
+const companies: readonly Company[] = ['any', 'doubtful', 'apart'];
 /** Behind everything that `priority` says. */
 const lastPriority = 1_000_000;
 
@@ -41,7 +44,7 @@ export class WorkQueue {
   /** Waiting keys by priority; a key is in one of the sets, the one that `#waitingAt` names. */
   readonly #waiting = new Map<number, Set<string>>();
   readonly #waitingAt = new Map<string, number>();
-  readonly #running = new Map<string, { again: boolean; readonly alone: boolean }>();
+  readonly #running = new Map<string, { again: boolean; readonly company: Company }>();
   readonly #retries = new Map<string, Retry>();
   readonly #delayed = new Map<string, Timer>();
   #idle: (() => void)[] = [];
@@ -123,7 +126,7 @@ export class WorkQueue {
     ) {
       const key = this.#takeFirst();
       if (key === undefined) break;
-      const running = { again: false, alone: this.#isAlone(key) };
+      const running = { again: false, company: this.#companyOf(key) };
       this.#running.set(key, running);
       this.#options.work(key).then(
         (result) => this.#ended(key, running.again, result),
@@ -164,24 +167,25 @@ export class WorkQueue {
 
   #wait(key: string): void {
     if (this.#waitingAt.has(key)) return;
-    const priority = this.#options.priority(key) + (this.#isAlone(key) ? lastPriority : 0);
+    const priority = this.#options.priority(key) + lastPriority * companies.indexOf(this.#companyOf(key));
     this.#waitingAt.set(key, priority);
     const set = this.#waiting.get(priority) ?? new Set();
     this.#waiting.set(priority, set.add(key));
   }
 
-  #isAlone(key: string): boolean {
-    return this.#options.isAlone?.(key) ?? false;
+  #companyOf(key: string): Company {
+    return this.#options.companyOf?.(key) ?? 'any';
   }
 
   /** Undefined: what waits has to wait for what runs. */
   #takeFirst(): string | undefined {
     const priority = Math.min(...this.#waiting.keys());
-    const running = [...this.#running.values()];
-    if (running.some(({ alone }) => alone)) return undefined;
-    if (priority >= lastPriority / 2 && running.length > 0) return undefined;
     const set = this.#waiting.get(priority)!;
     const [key] = set;
+    const company = this.#companyOf(key!);
+    for (const running of this.#running.values()) {
+      if (running.company !== company || company === 'apart') return undefined;
+    }
     set.delete(key!);
     if (set.size === 0) this.#waiting.delete(priority);
     this.#waitingAt.delete(key!);

@@ -1,5 +1,5 @@
-import { expect, it } from 'vitest';
-import { CrashGuard, settleMs } from '../../../../core/crash/crash-guard.ts';
+import { describe, expect, it } from 'vitest';
+import { CrashGuard, settleMs, siftedMax } from '../../../../core/crash/crash-guard.ts';
 import { retryMinMs } from '../../../../core/crash/crash-marks.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
@@ -37,18 +37,18 @@ it('work leaves no mark once it has settled, nor when the process ends in order'
   const bench = new Bench();
   await bench.guard.work('a', 'h', done);
   bench.clock.advance(2 * settleMs);
-  expect(bench.start().isSuspect('a')).toBe(false);
+  expect(bench.start().companyOf('a')).toBe('any');
   await bench.guard.work('b', 'h', done);
   bench.guard.stop();
   bench.guard.end();
-  expect(bench.start().isSuspect('b')).toBe(false);
+  expect(bench.start().companyOf('b')).toBe('any');
 });
 
 it('work that has just ended is suspect too: what it set off may be what ended the process', async () => {
   const bench = new Bench();
   await bench.guard.work('a', 'h', done);
   bench.clock.advance(settleMs);
-  expect(bench.start().isSuspect('a')).toBe(true);
+  expect(bench.start().companyOf('a')).toBe('apart');
 });
 
 it('a suspect that goes well is none any more, and one that could not be tried stays one', async () => {
@@ -61,7 +61,65 @@ it('a suspect that goes well is none any more, and one that could not be tried s
   await turn();
   bench.clock.advance(settleMs);
   expect(await Promise.all([a, b])).toEqual(['done', 'retry']);
-  expect([bench.guard.isSuspect('a'), bench.guard.isSuspect('b')]).toEqual([false, true]);
+  expect([bench.guard.companyOf('a'), bench.guard.companyOf('b')]).toEqual(['any', 'apart']);
+});
+
+describe('when the process has ended while it worked on a great many', () => {
+  const many = Array.from({ length: 2 * siftedMax }, (_, i) => `${i}`);
+  const dead = async () => {
+    const bench = new Bench();
+    await bench.dieAt(...many);
+    return bench;
+  };
+
+  it('they are done again beside each other, and no more of them than may be suspect after that', async () => {
+    const bench = await dead();
+    expect(many.every((key) => bench.guard.companyOf(key) === 'doubtful' && bench.guard.isHeldOff(key))).toBe(true);
+    let begun = 0;
+    const all = many.map((key) =>
+      bench.guard.work(key, 'h', async () => {
+        begun++;
+        return 'done' as const;
+      }),
+    );
+    await turn();
+    await turn();
+    expect(begun).toBe(siftedMax);
+    for (let passed = 0; passed < 6; passed++) {
+      bench.clock.advance(settleMs);
+      await turn();
+      await turn();
+    }
+    expect((await Promise.all(all)).length).toBe(begun);
+    expect(many.some((key) => bench.start().isHeldOff(key))).toBe(false);
+  });
+
+  it('those that it ends among are suspect, the others as doubtful as before, and the second end of one alone names it', async () => {
+    const bench = await dead();
+    await bench.dieAt('a-new-one', ...many.slice(0, 20));
+    const company = (key: string) => bench.guard.companyOf(key);
+    expect([company('0'), company('19'), company('20'), company('a-new-one')]).toEqual([
+      'apart',
+      'apart',
+      'doubtful',
+      'doubtful',
+    ]);
+    await bench.dieAt('7');
+    expect(bench.quarantined()).toEqual(['7']);
+  });
+
+  it('a second look at one that has just been sifted is a part of that', async () => {
+    const bench = await dead();
+    await bench.guard.work('0', 'h', done);
+    await bench.dieAt('0');
+    expect(bench.guard.companyOf('0')).toBe('apart');
+  });
+
+  it('one that could not be tried stays what it was', async () => {
+    const bench = await dead();
+    await bench.guard.work('0', 'h', () => Promise.resolve('retry' as const));
+    expect(bench.guard.companyOf('0')).toBe('doubtful');
+  });
 });
 
 it('work that ends the process twice is not begun a third time', async () => {
@@ -91,7 +149,7 @@ it('what is quarantined is tried again after a minute, and a crash of that is en
   bench.clock.advance(retryMinMs - 1);
   expect(due).toEqual([]);
   bench.clock.advance(retryMinMs / 4);
-  expect([due, bench.guard.isSuspect('a')]).toEqual([['a'], true]);
+  expect([due, bench.guard.companyOf('a')]).toEqual([['a'], 'apart']);
   await bench.dieAt('a');
   expect(bench.quarantined()).toEqual(['a']);
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Company } from '../../../../core/crash/crash-guard.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { retryMaxMs, retryMinMs, WorkQueue } from '../../../../edge-agent/apply/work-queue.ts';
@@ -6,7 +7,11 @@ import { retryMaxMs, retryMinMs, WorkQueue } from '../../../../edge-agent/apply/
 type Result = 'done' | 'retry';
 
 /** A queue whose work ends when the test says so. */
-function bench(concurrency = 2, priority: (key: string) => number = () => 0) {
+function bench(
+  concurrency = 2,
+  priority: (key: string) => number = () => 0,
+  companyOf: (key: string) => Company = () => 'any',
+) {
   const clock = new VirtualClock();
   const started: string[] = [];
   const ends = new Map<string, (result: Result) => void>();
@@ -15,6 +20,7 @@ function bench(concurrency = 2, priority: (key: string) => number = () => 0) {
     random: new SeededRandom(3),
     concurrency,
     priority,
+    companyOf,
     work: (key) => {
       started.push(key);
       return new Promise((resolve) => ends.set(key, resolve));
@@ -55,6 +61,24 @@ describe('the work queue', () => {
     expect(started).toEqual(['1', '2']);
     await end('2');
     expect(started).toEqual(['1', '2', '3']);
+  });
+
+  it('works on what is doubtful when all else is done and beside its kind alone, and on what is to be apart after that, beside nothing', async () => {
+    const named: Record<string, Company> = { d: 'doubtful', a: 'apart' };
+    const { queue, started, end } = bench(
+      2,
+      (key) => -Number(key[1]),
+      (key) => named[key[0]!] ?? 'any',
+    );
+    for (const key of ['a1', 'a2', 'd1', 'd2', 'n1', 'n2', 'n3']) queue.add(key);
+    await soon();
+    const seen = [[...started]];
+    for (const key of ['n3', 'n2', 'n1', 'd2', 'd1', 'a2', 'a1']) {
+      started.length = 0;
+      await end(key);
+      seen.push([...started]);
+    }
+    expect(seen).toEqual([['n3', 'n2'], ['n1'], [], ['d2', 'd1'], [], ['a2'], ['a1'], []]);
   });
 
   it('lets a key that hangs hold up no other', async () => {
