@@ -1,5 +1,6 @@
 /** The rooms of an agent on a store, a way to its parent and a cluster: agent, uplink and streams, without sockets of their own. */
-import type { Space } from '../core/apiserver/space.ts';
+import type { Duplex } from 'node:stream';
+import type { Space, UserInfo } from '../core/apiserver/space.ts';
 import { FeedConsumer } from '../core/feed/consumer.ts';
 import type { Held } from '../core/feed/deletions.ts';
 import { FeedProducer } from '../core/feed/producer.ts';
@@ -67,6 +68,8 @@ export interface AssembledAgent extends AsyncDisposable {
   readonly sessionEnds: SessionEnds;
   /** The API of the cluster, where it is in this process. */
   readonly space?: Space;
+  /** See OpenCluster. */
+  take?(connection: Duplex, user: UserInfo): void;
   /** What is kept although the parent lacks it. */
   held(reader: Reader): Held | undefined;
   /** Entries from the parent that are not what their keys say, or end the process. */
@@ -134,6 +137,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     streamCounts,
     sessionEnds: uplink.sessionEnds,
     ...(opened.space ? { space: opened.space } : {}),
+    ...(opened.take ? { take: opened.take } : {}),
     held: (reader) => downstream.held(reader),
     quarantined: () => agent.quarantined(),
     applied: () => opened.applied?.(path),

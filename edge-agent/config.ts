@@ -65,6 +65,19 @@ const agentConfigSchema = z.strictObject({
       memory: bytesSchema(memoryMin).optional(),
     })
     .optional(),
+  /** What those above may ask of the cluster by streams: kubectl's get, logs and exec through the tree. Absent: nothing. */
+  streams: z
+    .strictObject({
+      cluster: z.strictObject({
+        /** Users of the tree who may, `*`: all whom it lets through. What each may do there is what the cluster gives them. */
+        users: z.array(z.string().min(1)).min(1),
+        /** Of their groups, those that the cluster is told of. */
+        groups: z.array(z.string().min(1)).default([]),
+        /** Before the names of both, so that they are nobody whom the cluster knows already. */
+        prefix: z.string().default('banyan:'),
+      }),
+    })
+    .optional(),
   /** One of the two. */
   cluster: z.union([
     z.strictObject({
@@ -130,6 +143,10 @@ function consistent(config: AgentConfig, file: string): AgentConfig {
     const place = 'joinToken' in config.pki ? 'in the data directory' : 'in its files';
     const remedy = `leave it out, and the identity is kept ${place}`;
     throw new BanyanError('BadRequest', `${file}: pki.secret: an embedded cluster has no Secret for that: ${remedy}`);
+  }
+  if (config.streams && !('kubernetes' in config.cluster)) {
+    const remedy = 'leave it out: whoever may open streams may do everything there';
+    throw new BanyanError('BadRequest', `${file}: streams: an embedded cluster has no users of its own: ${remedy}`);
   }
   return config;
 }

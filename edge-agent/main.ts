@@ -117,14 +117,14 @@ function containerBytes(): number | undefined {
 }
 
 /** The Kubernetes client is a large program: agents of embedded clusters do without. */
-async function clusterOf({ cluster }: AgentConfig): Promise<NodeOptions['openCluster']> {
+async function clusterOf({ cluster, streams }: AgentConfig): Promise<NodeOptions['openCluster']> {
   if ('embedded' in cluster) {
     const { assembleCluster } = await import('./cluster/embedded/assemble.ts');
     return (ports) => assembleCluster({ ...ports, pace: cluster.embedded });
   }
   const { openKubernetes } = await import('./cluster/kubernetes/open.ts');
   const access = await accessTo(cluster.kubernetes);
-  return (ports, guard) => openKubernetes(ports, { ...cluster.kubernetes, access }, guard);
+  return (ports, guard) => openKubernetes(ports, { ...cluster.kubernetes, access, visitors: streams?.cluster }, guard);
 }
 
 async function leaseOf({ cluster }: AgentConfig, lost: (why: string) => void): Promise<LeaseOptions | undefined> {

@@ -3,6 +3,7 @@
  * the line do their work.
  */
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { ApiServer } from '../core/apiserver/http/api-server.ts';
 import type { UserInfo } from '../core/apiserver/space.ts';
 import { deletionLimits } from '../core/feed/deletions.ts';
@@ -12,6 +13,7 @@ import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import { failoverDialer } from '../core/session/failover-dialer.ts';
 import { LmdbStore } from '../core/store/lmdb/lmdb-store.ts';
+import { apiKind, clusterKind, httpEndpoint } from '../core/stream/http.ts';
 import type { EnvironmentProxies } from '../core/wire/dialer/proxy-choice.ts';
 import { type NodeCredentials, perCredentials } from '../core/wire/node-credentials.ts';
 import { dialerTo } from '../core/wire/tls-network.ts';
@@ -79,6 +81,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const begun = (assembled: AssembledAgent, isActive: () => boolean) => {
     answers.present = answersOf(options, store, assembled, isActive);
     if (assembled.space) api.mount('', assembled.space);
+    serveStreams(options.config.path, assembled, api);
   };
   const memory = memoryLimit(options);
   memory.start();
@@ -98,6 +101,13 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
   const url = await api.listen();
   assembled.start();
   return running(url, [memory, api, assembled, store]);
+}
+
+/** An embedded cluster's API is the agent's own. */
+function serveStreams(path: string, { streams, take }: AssembledAgent, api: ApiServer): void {
+  const ownApi = (connection: Duplex, user: UserInfo) => api.take(connection, user);
+  streams.register(apiKind, httpEndpoint(path, ownApi));
+  streams.register(clusterKind, httpEndpoint(path, take ?? ownApi));
 }
 
 /** Ends them one after the other. */

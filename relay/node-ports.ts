@@ -1,6 +1,7 @@
 /** What a node is given from outside: the simulation gives it other things than a process does. */
-import type { ApiRequest, ApiResponse } from '../core/apiserver/http/requests.ts';
-import type { Space } from '../core/apiserver/space.ts';
+import type { Duplex } from 'node:stream';
+import type { TreeUrls } from '../core/apiserver/http/api-server.ts';
+import type { Space, UserInfo } from '../core/apiserver/space.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
@@ -14,6 +15,8 @@ export interface NodeApi extends AsyncDisposable {
   mount(prefix: string, space: Space): void;
   /** For prefixes that are not mounted; asked once each. */
   resolveWith(resolver: (prefix: string) => Space | undefined): void;
+  /** Serves a connection whose user is known. */
+  take(connection: Duplex, user: UserInfo): void;
   /** Serves from now on; the URL. */
   listen(): Promise<string>;
 }
@@ -21,7 +24,7 @@ export interface NodeApi extends AsyncDisposable {
 export interface NodeAnswers {
   notReady(): string | undefined;
   /** Requests to `/tree/PATH/...`: of other nodes. */
-  tree(request: ApiRequest): Promise<ApiResponse>;
+  readonly tree: TreeUrls;
 }
 
 export interface NodePorts {

@@ -8,6 +8,7 @@ import { ParentSessions } from '../core/session/parent-sessions.ts';
 import type { MeasuredSessions } from '../core/session/session-metrics.ts';
 import { readWatermarks } from '../core/session/watermark.ts';
 import type { Transaction } from '../core/store/store.ts';
+import { apiKind, httpEndpoint } from '../core/stream/http.ts';
 import type { StreamRouter } from '../core/stream/router.ts';
 import { StreamCounts } from '../core/stream/stream-counts.ts';
 import type { PlacementId } from '../core/wire/entries.ts';
@@ -25,7 +26,8 @@ import { seedInventory } from './schedule/seed-inventory.ts';
 import { NodeReports } from './tree/node-reports.ts';
 import { Readiness } from './tree/readiness.ts';
 import { Recounts } from './tree/recounts.ts';
-import { nodeStreams, treeRequests } from './tree/streams.ts';
+import { nodeStreams } from './tree/streams.ts';
+import { treeUrls } from './tree/tree-urls.ts';
 import { WatermarkTeller } from './tree/watermark-teller.ts';
 import { nodeUplink } from './uplink.ts';
 import { WayDown } from './way-down.ts';
@@ -423,10 +425,15 @@ export class Node implements AsyncDisposable {
   }
 
   #makeApi(): NodeApi {
+    const { path } = this.#config;
     const api = this.#ports.api({
       notReady: () => this.#notReady(),
-      tree: treeRequests(this.#config.path, this.streams, this.#ports.clock),
+      tree: treeUrls(path, this.streams, this.#ports.clock),
     });
+    this.streams.register(
+      apiKind,
+      httpEndpoint(path, (connection, user) => api.take(connection, user)),
+    );
     api.mount('', this.#ground.spaces.system);
     for (const space of this.#ground.spaces.named()) api.mount(`/spaces/${space.name}`, space);
     api.resolveWith((prefix) => this.#up.views.resolve(prefix));

@@ -4,6 +4,9 @@ import { nameOf } from '../../core/identity/node-path.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import { ancestors, type PlannedNode, sourceName } from '../topology/plan.ts';
 
+/** Who its user is. */
+export const administrator = { name: 'admin', groups: ['system:masters'] } as const;
+
 export interface KubeconfigUser {
   readonly caPem: string;
   readonly certPem: string;

@@ -13,7 +13,7 @@ import { hostPort } from '../../core/wire/dialer/proxy-url.ts';
 import { fileName, type PlannedNode } from '../topology/plan.ts';
 import { NodeProcess } from './child-process.ts';
 import type { DataDirectory } from './data-directory.ts';
-import { contextsOf, kubeconfig } from './kubeconfig.ts';
+import { administrator, contextsOf, kubeconfig } from './kubeconfig.ts';
 import type { NodePorts } from './ports.ts';
 import { programOf, type Role } from './programs.ts';
 
@@ -160,7 +160,7 @@ export class Supervisor {
       api: { host: own.host, port: own.api },
       ...(node.limits ? { limits: node.limits } : {}),
     };
-    if (node.role === 'agent') return { ...common, cluster: this.#cluster(node) };
+    if (node.role === 'agent') return { ...common, ...this.#cluster(node) };
     return {
       ...common,
       pki: { ...common.pki, issuer: { ...pki.issuerFiles(node.id), ...node.issuer } },
@@ -179,9 +179,11 @@ export class Supervisor {
   }
 
   #cluster({ kubeconfig }: PlannedNode): object {
-    if (!kubeconfig) return { embedded: {} };
+    if (!kubeconfig) return { cluster: { embedded: {} } };
     const { path, ...which } = kubeconfig;
-    return { kubernetes: { kubeconfig: path, ...which } };
+    // Whoever has the kubeconfig of this tree has that of the cluster too, and is to it what they are here.
+    const streams = { cluster: { users: [administrator.name], groups: administrator.groups, prefix: '' } };
+    return { cluster: { kubernetes: { kubeconfig: path, ...which } }, streams };
   }
 
   #url(id: string): string {

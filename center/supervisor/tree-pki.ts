@@ -17,6 +17,7 @@ import { systemRandom } from '../../core/runtime/random.ts';
 import { writeWhole } from '../../core/runtime/whole-file.ts';
 import { fileName, type PlannedNode } from '../topology/plan.ts';
 import type { DataDirectory } from './data-directory.ts';
+import { administrator } from './kubeconfig.ts';
 import type { TreePki } from './supervisor.ts';
 
 export async function ensureTreePki(
@@ -43,9 +44,7 @@ export async function ensureTreePki(
         ensure(base(issuerName(id)), clock, () => createIssuer(authority, { tree, path }, issuing)),
       ),
   );
-  const admin = await ensure(base('user-admin'), clock, () =>
-    issueUser(authority, { name: 'admin', groups: ['system:masters'] }, issuing),
-  );
+  const admin = await ensure(base('user-admin'), clock, () => issueUser(authority, administrator, issuing));
   return {
     caFile: `${base('ca')}.crt`,
     caPem: authority.certPem,

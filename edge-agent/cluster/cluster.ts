@@ -3,7 +3,8 @@
  * API server in the agent's process) and `kubernetes/` (a real one). Asynchronous, since a real cluster is far away.
  */
 
-import type { Space } from '../../core/apiserver/space.ts';
+import type { Duplex } from 'node:stream';
+import type { Space, UserInfo } from '../../core/apiserver/space.ts';
 import type { GroupResource, ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
@@ -95,6 +96,8 @@ export interface OpenCluster extends AsyncDisposable {
   readonly cluster: Cluster;
   /** Its API, where it is served by this process. */
   readonly space?: Space;
+  /** Otherwise: HTTP on a connection is handed on to its API server, in the name of the user. */
+  take?(connection: Duplex, user: UserInfo): void;
 }
 
 /** Why a cluster can't be used, or not as it should be, in words for whoever looks after it. */

@@ -1,13 +1,9 @@
-/** The byte streams of a node with children: whom they may be handed on to, what it does with them itself, and how its API asks for them. */
+/** The byte streams of a node with children: whom they may be handed on to, and what it does with them itself. */
 
-import { type ApiRequest, type ApiResponse, integerOf, jsonResponse } from '../../core/apiserver/http/requests.ts';
-import { decodePart } from '../../core/apiserver/http/route.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
-import { BanyanError } from '../../core/runtime/errors.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
-import { echoBytesMax, echoEndpoint, echoKind } from '../../core/stream/echo.ts';
+import { echoEndpoint, echoKind } from '../../core/stream/echo.ts';
 import { type Health, healthEndpoint, healthKind } from '../../core/stream/health.ts';
-import { ping } from '../../core/stream/ping.ts';
 import { type Neighbour, StreamRouter } from '../../core/stream/router.ts';
 import { streamRules } from '../../core/stream/rules.ts';
 import type { StreamObserver } from '../../core/stream/stream.ts';
@@ -32,10 +28,6 @@ export interface NodeStreamsPorts {
   parent(): SessionStreams | undefined | 'none';
 }
 
-/** Of a question to a node: as long as a person waits. */
-const timeoutSecondsDefault = 5;
-const timeoutSecondsMax = 300;
-
 export function nodeStreams(ports: NodeStreamsPorts): StreamRouter {
   const { path, clock, observer, fromBelow } = ports;
   const router = new StreamRouter({
@@ -56,40 +48,6 @@ export function nodeStreams(ports: NodeStreamsPorts): StreamRouter {
   );
   router.register(echoKind, echoEndpoint);
   return router;
-}
-
-/** `GET /tree/PATH/healthz` and `GET /tree/PATH/echo?bytes=N`: the node at PATH, as seen from this one. */
-export function treeRequests(at: string, router: StreamRouter, clock: Clock) {
-  return async (request: ApiRequest): Promise<ApiResponse> => {
-    const [path, what, more] = request.path.slice('/tree/'.length).split('/').map(decodePart);
-    if (path === undefined || more !== undefined || (what !== 'healthz' && what !== 'echo')) {
-      throw new BanyanError(
-        'NotFound',
-        `there is nothing at ${request.path}: /tree/PATH/healthz and /tree/PATH/echo are there`,
-      );
-    }
-    if (request.method !== 'GET') {
-      throw new BanyanError('MethodNotAllowed', `the server does not allow ${request.method} here`);
-    }
-    const { name: user, groups } = request.user;
-    const pinged = await ping(
-      { router, clock, at },
-      {
-        path: path === 'center' ? '' : path,
-        user,
-        groups,
-        timeoutMs: 1000 * parameter(request, 'timeoutSeconds', timeoutSecondsDefault, timeoutSecondsMax),
-        bytes: what === 'echo' ? parameter(request, 'bytes', undefined, echoBytesMax) : 0,
-      },
-    );
-    return jsonResponse(200, pinged);
-  };
-}
-
-function parameter({ query }: ApiRequest, name: string, absent: number | undefined, max: number): number {
-  const value = query.has(name) || absent === undefined ? integerOf(query, name) : absent;
-  if (value >= 1 && value <= max) return value;
-  throw new BanyanError('BadRequest', `${name}: Invalid value: ${value}: must be 1 to ${max}`);
 }
 
 function childOf({ child, connection, knows, siblings }: NodeStreamsPorts, name: string, below?: string): Neighbour {

@@ -40,6 +40,7 @@ interface Manifest {
   readonly kind: string;
   readonly metadata: { readonly name: string };
   readonly data?: Readonly<Record<string, string>>;
+  readonly rules?: readonly { readonly verbs: readonly string[] }[];
   readonly spec?: { readonly template?: { readonly spec: object } };
 }
 
@@ -167,6 +168,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
         parent: { address: '[2001:db8::1]:7443', siblings: ['10.0.0.2:7443'] },
         link: { transport: 'websocket', terminatedTls: true, ca: pem },
         cluster: { uid: '0b8a', requestsPerSecond: 12.5, inFlight: 4, inFlightBytes: '32Mi' },
+        streams: { users: ['jo', 'kim'], groups: ['system:masters'], prefix: 'tree:' },
         deletions: { entries: 2_000_000, fraction: 0 },
         lease: { name: 'one', namespace: 'kube-system' },
         logLevel: 'debug',
@@ -180,6 +182,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       link: { transport: 'websocket', terminatedTls: true, ca: '/etc/banyan/config/link-ca.crt' },
       limits: { deletions: { entries: 2_000_000, fraction: 0 } },
       api: { host: '::', port: 9443 },
+      streams: { cluster: { users: ['jo', 'kim'], groups: ['system:masters'], prefix: 'tree:' } },
       cluster: {
         kubernetes: {
           uid: '0b8a',
@@ -188,6 +191,22 @@ describe.skipIf(missing)(`the chart${why}`, () => {
         },
       },
     });
+  });
+
+  it('lets the agent ask in the name of those above who are listed, and of nobody else', () => {
+    const rules = (streams: object) =>
+      render({ ...least, streams })
+        .find((one) => one.kind === 'ClusterRole')!
+        .rules!.filter(({ verbs }) => verbs.includes('impersonate'));
+    const users = (more: object) => ({ apiGroups: [''], resources: ['users'], ...more, verbs: ['impersonate'] });
+    const groups = { apiGroups: [''], resources: ['groups'], verbs: ['impersonate'] };
+    expect(rules({})).toEqual([]);
+    expect(rules({ groups: ['system:masters'] })).toEqual([]);
+    expect(rules({ users: ['jo'], groups: ['ops'] })).toEqual([
+      users({ resourceNames: ['banyan:jo'] }),
+      { ...groups, resourceNames: ['banyan:ops'] },
+    ]);
+    expect(rules({ users: ['*'] })).toEqual([users({})]);
   });
 
   it('is accepted by the API server without a word, object by object, with few values and with all', async () => {
@@ -207,7 +226,8 @@ describe.skipIf(missing)(`the chart${why}`, () => {
       priorityClassName: '',
     };
     const byToken = { ...least, identity: { joinToken: token } };
-    for (const values of [least, all, byToken]) {
+    const visited = { ...least, streams: { users: ['jo'], groups: ['system:masters'] } };
+    for (const values of [least, all, byToken, visited]) {
       for (const manifest of render(values)) {
         const args = ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'];
         const { code, out } = kubectlBy(plane.kubeconfig, args, JSON.stringify(manifest));

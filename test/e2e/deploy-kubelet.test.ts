@@ -103,6 +103,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
         parent: { address: `${node.address}:${relayPort}` },
         identity: { joinToken: out.trim() },
         data: { hostPath: join(directory, 'n/data') },
+        streams: { users: ['admin'], groups: ['system:masters'] },
       },
     };
     writeFileSync(join(directory, 'values.yaml'), stringify(values));
@@ -165,6 +166,55 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     expect(node.said(pods()[0]!, 'agent').filter((line) => /"level":[456]0/.test(line))).toEqual([]);
   }, 60_000);
 
+  it('has logs and exec of its cluster reach kubectl at the center, as far as the site allows', async () => {
+    const center = readyNode(tree, 'center');
+    const above = (...args: string[]) =>
+      tree.kubectl('node/center', ['-s', `${center}/tree/${path}/cluster`, '-n', namespace, ...args]);
+    const [pod] = pods();
+    expect(above('logs', pod!).out).toMatch(/pods "\S+" is forbidden: User "banyan:admin" cannot get resource "pods"/);
+    const binding = (name: string, rules: readonly object[]) => {
+      const of = { apiVersion: 'rbac.authorization.k8s.io/v1', metadata: { name, namespace } };
+      const subject = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Group', name: 'banyan:system:masters' };
+      const roleRef = { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name };
+      const items = [
+        { ...of, kind: 'Role', rules },
+        { ...of, kind: 'RoleBinding', roleRef, subjects: [subject] },
+      ];
+      const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+      expect(kubectlBy(plane.kubeconfig, ['apply', '-f', '-'], list).code).toBe(0);
+    };
+    binding('look', [{ apiGroups: [''], resources: ['pods', 'pods/log'], verbs: ['get', 'list', 'watch'] }]);
+    await until('logs come', () => above('logs', pod!).out.includes('"msg":"the agent is running"'));
+    expect(above('get', 'pods', '-o', 'name').out.trim()).toBe(`pod/${pod}`);
+    const run = (script: string, input = '') =>
+      kubectlBy(
+        join(tree.data, 'kubeconfig'),
+        ['--context', 'node/center', '-s', `${center}/tree/${path}/cluster`, '-n', namespace].concat([
+          'exec',
+          '-i',
+          pod!,
+          '-c',
+          'agent',
+          '--',
+          'node',
+          '-e',
+          script,
+        ]),
+        input,
+      );
+    expect(run('1').out).toMatch(/User "banyan:admin" cannot create resource "pods\/exec"/);
+    binding('enter', [{ apiGroups: [''], resources: ['pods/exec'], verbs: ['create', 'get'] }]);
+    const shout =
+      'process.stdin.on("data", (d) => process.stdout.write(String(d).toUpperCase())).on("end", () => process.exit(7))';
+    let ran = run(shout, 'to the till');
+    await until('it may', () => {
+      if (!ran.out.includes('TO THE TILL')) ran = run(shout, 'to the till');
+      return ran.out.includes('TO THE TILL');
+    });
+    // What is said last arrives, whoever hangs up first.
+    for (let i = 0; i < 8; i++) expect(run(shout, 'to the till').code).toBe(7);
+  }, 90_000);
+
   it('ends in order when its pod is deleted, and the next one goes on with its store, also without a parent', async () => {
     const [before] = pods();
     const parent = tree.pid('eu');
@@ -200,6 +250,13 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     expect(price()).toBe('3');
   }, 90_000);
 });
+
+function readyNode(tree: LocalTree, name: string): string {
+  const { nodes } = JSON.parse(readFileSync(join(tree.data, 'ready.json'), 'utf8')) as {
+    nodes: { path: string; role: string; url: string }[];
+  };
+  return nodes.find(({ role, path: at }) => role === name || at === name)!.url;
+}
 
 const topology = {
   apiVersion: 'banyan.io/v1alpha1',

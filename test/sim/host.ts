@@ -293,6 +293,7 @@ export class Host {
     return {
       mount: (prefix, space) => void this.spaces.set(prefix.replace('/spaces/', ''), space),
       resolveWith: () => {},
+      take: () => {},
       listen: async () => '',
       [Symbol.asyncDispose]: async () => {
         this.spaces = new Map();

@@ -193,6 +193,7 @@ export class WholeTree {
       api: () => ({
         mount: (prefix, space) => void running.spaces.set(prefix.replace('/spaces/', ''), space),
         resolveWith() {},
+        take() {},
         listen: async () => '',
         async [Symbol.asyncDispose]() {},
       }),

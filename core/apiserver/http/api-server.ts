@@ -1,4 +1,5 @@
 /** The HTTPS side: connections, who is asking, which space, and the answer. */
+import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
 import {
   createSecureServer,
   type Http2SecureServer,
@@ -6,11 +7,14 @@ import {
   type Http2ServerResponse,
   type ServerHttp2Session,
 } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { isFromIssuer } from '../../identity/issuer-name.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { type Ask, passOn, passUpgrade } from '../../stream/pass-on.ts';
 import type { Space, UserInfo } from '../space.ts';
 import { readBody } from './body.ts';
 import { SpaceHandler } from './handler.ts';
@@ -41,10 +45,21 @@ export interface ApiServerOptions {
   /** As what it is ready, where that is to be said; absent: `ok`. */
   readyAs?(): string;
   metrics(): Promise<string>;
-  /** Requests to `/tree/...`, which concern other nodes; absent: there are none. */
-  tree?(request: ApiRequest): Promise<ApiResponse>;
+  /** `/tree/...`, which concerns other nodes; absent: there is nothing. */
+  readonly tree?: TreeUrls;
 }
 
+export interface TreeUrls {
+  answer(request: ApiRequest): Promise<ApiResponse>;
+  /** Where a request is handed on to, and what it is to there; undefined: it is answered. `target`: path and query, encoded. Throws NotFound. */
+  way(target: string, user: UserInfo): { readonly target: string; readonly ask: Ask } | undefined;
+}
+
+/**
+ * A connection of HTTP/1.1 on which nothing is asked is kept as long as clients keep it (Go's do for 90 s, and kube-apiserver with them): one that is closed
+ * just as a request is written on it fails that request.
+ */
+const idleConnectionMs = 90_000;
 /** How long open requests may take to end before connections are closed on them. */
 const drainMs = 1_000;
 
@@ -58,6 +73,8 @@ export class ApiServer implements AsyncDisposable {
   readonly #users = new WeakMap<object, UserInfo>();
   readonly #sockets = new Set<TLSSocket>();
   readonly #sessions = new Set<ServerHttp2Session>();
+  /** Of connections that others have opened for their users. */
+  readonly #taken = createServer({ requestTimeout: 0 });
   #tls: ApiTls;
 
   constructor(options: ApiServerOptions) {
@@ -66,12 +83,20 @@ export class ApiServer implements AsyncDisposable {
     this.#server = createSecureServer({
       ...this.#tls,
       allowHTTP1: true,
+      http1Options: { keepAliveTimeout: idleConnectionMs },
       requestCert: true,
       rejectUnauthorized: false,
     });
     // Before the handshake of that connection begins.
     this.#server.prependListener('connection', () => this.#renew());
-    this.#server.on('request', (request, response) => void this.#serve(request, response));
+    for (const server of [this.#server, this.#taken]) {
+      server.on('request', (request: Http2ServerRequest, response: Http2ServerResponse) => {
+        void this.#serve(request, response);
+      });
+      server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+        this.#upgrade(request, socket, head);
+      });
+    }
     this.#server.on('secureConnection', (socket: TLSSocket) => {
       this.#sockets.add(socket);
       socket.once('close', () => this.#sockets.delete(socket));
@@ -117,6 +142,13 @@ export class ApiServer implements AsyncDisposable {
     });
   }
 
+  /** Serves HTTP/1.1 on a connection whose user is known. */
+  take(connection: Duplex, user: UserInfo): void {
+    connection.on('error', (error) => this.#options.log.debug({ reason: error.message }, 'a connection broke'));
+    this.#users.set(connection, user);
+    this.#taken.emit('connection', connection);
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     for (const watch of this.#watches) watch.end();
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
@@ -155,7 +187,12 @@ export class ApiServer implements AsyncDisposable {
         body: () => readBody(request as AsyncIterable<Buffer>),
       };
       const { tree } = this.#options;
-      if (tree && url.pathname.startsWith('/tree/')) return this.#answer(response, await tree(asked));
+      if (tree && url.pathname.startsWith('/tree/')) {
+        const way = tree.way(request.url, user);
+        if (!way) return this.#answer(response, await tree.answer(asked));
+        const failed = (error: unknown) => this.#fail(request, response, error);
+        return await passOn(request, response, { ...way, failed });
+      }
       const { handler, path } = this.#find(url.pathname);
       const api = { ...asked, path };
       const review = await whoIsAsking(api);
@@ -164,14 +201,37 @@ export class ApiServer implements AsyncDisposable {
       if ('answer' in handled) return this.#answer(response, handled.answer);
       this.#watch(handled.watch, response);
     } catch (error) {
-      if (!(error instanceof BanyanError))
-        this.#options.log.error(
-          { url: request.url, reason: describeError(error), stack: (error as Error).stack },
-          'a request failed',
-        );
-      const { http, body, retryAfterSeconds } = statusOf(error);
-      const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
-      this.#answer(response, { status: http, body: Buffer.from(`${JSON.stringify(body)}\n`), headers });
+      this.#fail(request, response, error);
+    }
+  }
+
+  #fail(request: Http2ServerRequest, response: Http2ServerResponse, error: unknown): void {
+    if (!(error instanceof BanyanError))
+      this.#options.log.error(
+        { url: request.url, reason: describeError(error), stack: (error as Error).stack },
+        'a request failed',
+      );
+    const { http, body, retryAfterSeconds } = statusOf(error);
+    const headers = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
+    this.#answer(response, { status: http, body: Buffer.from(`${JSON.stringify(body)}\n`), headers });
+  }
+
+  /** Another protocol is spoken by edge clusters alone; anything else is answered as if it had not been asked for. */
+  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const response = new ServerResponse(request);
+    response.assignSocket(socket as Socket);
+    response.shouldKeepAlive = false;
+    response.once('finish', () => socket.end());
+    const [asked, answer] = [request as unknown as Http2ServerRequest, response as unknown as Http2ServerResponse];
+    const { tree } = this.#options;
+    try {
+      const url = urlOf(request.url ?? '');
+      const way = url.pathname.startsWith('/tree/') ? tree?.way(request.url ?? '', this.#userOf(asked)) : undefined;
+      if (!way) return void this.#serve(asked, answer);
+      const failed = (error: unknown) => this.#fail(asked, answer, error);
+      void passUpgrade(request, socket, head, { ...way, failed });
+    } catch (error) {
+      this.#fail(asked, answer, error);
     }
   }
 
@@ -242,6 +302,8 @@ export class ApiServer implements AsyncDisposable {
       watch.end();
     });
     response.writeHead(200, { 'content-type': 'application/json' });
+    // HTTP/1.1 would send it with the first event.
+    if ('flushHeaders' in response) (response as unknown as ServerResponse).flushHeaders();
     watch.start();
   }
 }

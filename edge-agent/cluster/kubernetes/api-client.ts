@@ -8,6 +8,7 @@ import { Agent, type RequestOptions, request } from 'node:https';
 import type { Socket } from 'node:net';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
+import type { Passed } from '../../../core/stream/pass-on.ts';
 import { shownBytes } from '../../limits/byte-quantity.ts';
 import type { LimitUse } from '../../limits/limit-use.ts';
 import type { WriteGuard } from '../cluster.ts';
@@ -143,8 +144,37 @@ export class ApiClient {
     );
   }
 
+  /** A request of somebody else, begun, with these headers and those by which the agent is known. Whoever asks for it sends the body and reads the answer. */
+  async pass({ method, target, headers }: Passed): Promise<ClientRequest> {
+    await this.#bounds.permit();
+    const current = await this.#currentCredentials();
+    const { headers: own, ...credentials } = current;
+    const { server } = this.#access;
+    const options: RequestOptions = {
+      ...credentials,
+      ...this.#place(target),
+      // What becomes another protocol has its connection for itself.
+      agent: headers.upgrade === undefined ? this.#agentFor(current) : false,
+      method,
+      headers: { ...headers, ...own },
+    };
+    const sent = server.protocol === 'https:' ? request(options) : plainRequest(options);
+    sent.on('error', () => this.#unreachable());
+    return sent;
+  }
+
   close(): void {
     this.#agent?.destroy();
+  }
+
+  /** `target`: from the root of the server, with its query. */
+  #place(target: string): Pick<RequestOptions, 'hostname' | 'port' | 'path'> {
+    const { server } = this.#access;
+    return {
+      hostname: server.hostname.replace(/^\[|\]$/g, ''),
+      port: server.port || (server.protocol === 'https:' ? 443 : 80),
+      path: `${server.pathname.replace(/\/$/, '')}${target}`,
+    };
   }
 
   // ---------------------------------------------------------------------------------------------------- one request
@@ -158,9 +188,7 @@ export class ApiClient {
       ...credentials,
       agent: this.#agentFor(current),
       method: asked.method ?? 'GET',
-      hostname: server.hostname.replace(/^\[|\]$/g, ''),
-      port: server.port || (server.protocol === 'https:' ? 443 : 80),
-      path: `${server.pathname.replace(/\/$/, '')}${asked.path}${query === '' ? '' : `?${query}`}`,
+      ...this.#place(`${asked.path}${query === '' ? '' : `?${query}`}`),
       timeout: idleMs,
       headers: {
         ...headers,

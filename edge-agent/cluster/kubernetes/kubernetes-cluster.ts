@@ -1,4 +1,5 @@
 /** A real Kubernetes cluster behind the port of the agent. */
+import type { ClientRequest } from 'node:http';
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../../../core/object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../../core/object/meta.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
@@ -6,6 +7,7 @@ import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import type { Random } from '../../../core/runtime/random.ts';
 import type { Store } from '../../../core/store/store.ts';
+import type { Passed } from '../../../core/stream/pass-on.ts';
 import { fieldManager, markSelector, signatureOf } from '../../apply/mark.ts';
 import type { LimitUse } from '../../limits/limit-use.ts';
 import type {
@@ -84,6 +86,12 @@ export class KubernetesCluster implements Cluster {
     const { body } = await this.#apply(sent, { force: 'true', ...(dryRun ? { dryRun: 'All' } : {}) });
     if (!dryRun) await this.#creation.applied(sent);
     return body as KubeObject;
+  }
+
+  /** Somebody else's request, as it is. */
+  async pass(passed: Passed): Promise<ClientRequest> {
+    await this.#identity.check();
+    return this.#client.pass(passed);
   }
 
   mayCreate(object: KubeObject): boolean {

@@ -8,19 +8,27 @@ import type { ClusterPorts, OpenCluster, WriteGuard } from '../cluster.ts';
 import type { Access } from './access.ts';
 import { ApiClient } from './api-client.ts';
 import type { ClientLimits } from './client-limits.ts';
+import { ClusterProxy, type Visitors } from './cluster-proxy.ts';
 import { KubernetesCluster } from './kubernetes-cluster.ts';
 
 /** Whether anybody answers is seen later, again and again. */
 export function openKubernetes(
   ports: ClusterPorts,
-  options: { readonly access: Access; readonly uid?: string | undefined; readonly limits: ClientLimits },
+  options: {
+    readonly access: Access;
+    readonly uid?: string | undefined;
+    readonly limits: ClientLimits;
+    readonly visitors?: Visitors | undefined;
+  },
   guard?: WriteGuard,
 ): OpenCluster {
-  const { access, uid, limits } = options;
+  const { access, uid, limits, visitors } = options;
   const cluster = new KubernetesCluster({ ...ports, access, uid, limits, guard });
+  const proxy = new ClusterProxy({ visitors, log: ports.logger, ask: (passed) => cluster.pass(passed) });
   return {
     cluster,
     applied: (path) => cluster.applied(path),
+    take: (connection, user) => proxy.take(connection, user),
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   };
 }

@@ -207,6 +207,8 @@ export class ControlPlane implements AsyncDisposable {
           // The address of the service `kubernetes` may not be loopback, and nobody asks for it here.
           '--endpoint-reconciler-type=none',
           '--authorization-mode=RBAC',
+          // Names of nodes are in no DNS here.
+          '--kubelet-preferred-address-types=InternalIP,Hostname',
           '--allow-privileged=true',
           ...(this.#options.audit ? this.#auditArguments() : []),
         ];

@@ -11,6 +11,7 @@ const podRange = '10.213.78.0/24';
 export class NodeNetwork implements Disposable {
   readonly #namespace = `banyan-node-${process.pid}`;
   readonly #passages: ChildProcess[] = [];
+  #isNodeHere = false;
 
   make(): void {
     ip('netns', 'add', this.#namespace);
@@ -47,6 +48,15 @@ export class NodeNetwork implements Disposable {
     );
   }
 
+  /** A port of the node, for programs of this machine that ask for it at the node's own address, as the API server does for logs and exec. */
+  letIn(directory: string, port: number): void {
+    const [inside, socket] = [`${nodeAddress}:${port}`, join(directory, 'way-in.sock')];
+    ip('address', 'add', `${nodeAddress}/32`, 'dev', 'lo');
+    this.#isNodeHere = true;
+    this.#pass(this.at, [`${socket}=${inside}`]);
+    this.#pass([], [`${inside}=${socket}`]);
+  }
+
   /** As containerd wants it: https://www.cni.dev/docs/spec/#section-1-network-configuration-format */
   pods(directory: string): object {
     const ipam = {
@@ -61,6 +71,7 @@ export class NodeNetwork implements Disposable {
   [Symbol.dispose](): void {
     for (const passage of this.#passages) passage.kill('SIGKILL');
     spawnSync('ip', ['netns', 'del', this.#namespace]);
+    if (this.#isNodeHere) spawnSync('ip', ['address', 'del', `${nodeAddress}/32`, 'dev', 'lo']);
   }
 
   #pass(where: readonly string[], ways: readonly string[]): void {

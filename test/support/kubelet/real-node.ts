@@ -31,6 +31,7 @@ interface ContainerInfo {
 }
 
 const pauseImage = 'banyan.test/pause:1';
+const kubeletPort = 10_250;
 const readyMsMax = 60_000;
 const endMsMax = 10_000;
 /** kubelet sets them to values of its own, for the whole machine: https://kubernetes.io/docs/reference/command-line-tools-reference/kubelet/ */
@@ -111,6 +112,7 @@ export class RealNode implements AsyncDisposable {
     const api = Number(new URL(config.clusters[0]!.cluster.server).port);
     const others = Object.entries(ways).map(([port, to]) => [`${nodeAddress}:${port}`, to] as const);
     this.#network.open(directory, { [`${apiAddress}:443`]: api, ...Object.fromEntries(others) });
+    this.#network.letIn(directory, kubeletPort);
     this.#write('cni/pods.conflist', JSON.stringify(this.#network.pods(directory)));
     this.#write('containerd.toml', this.#containerdConfig());
     this.#containerd = this.#run('containerd', [this.#programs.containerd, '--config', this.#file('containerd.toml')]);

@@ -62,6 +62,20 @@ describe('the configuration of an agent', () => {
     expect(() => withToken('{ca: ca.pem}')).toThrow(/agent\.yaml: pki/);
   });
 
+  it('takes who above may ask of a real cluster, and nobody of an embedded one', () => {
+    const streams = 'streams: {cluster: {users: [jo]}}';
+    const real = good.replace('{embedded: {}}', '{kubernetes: {}}');
+    expect(parseAgentConfig(real, 'agent.yaml').streams).toBeUndefined();
+    const cluster = { users: ['jo'], groups: [], prefix: 'banyan:' };
+    expect(parseAgentConfig(`${real}${streams}`, 'agent.yaml').streams).toEqual({ cluster });
+    expect(() => parseAgentConfig(`${good}${streams}`, 'agent.yaml')).toThrow(
+      /streams: an embedded cluster.*leave it out/,
+    );
+    expect(() => parseAgentConfig(`${real}streams: {cluster: {users: []}}`, 'agent.yaml')).toThrow(
+      /streams\.cluster\.users/,
+    );
+  });
+
   it('takes limits in bytes as Kubernetes writes them, and refuses what would leave no room', () => {
     const withLimits = (memory: string, inFlightBytes: string) =>
       parseAgentConfig(

@@ -48,6 +48,7 @@ class Center {
       api: () => ({
         mount: (prefix, space) => void this.spaces.set(prefix, space),
         resolveWith() {},
+        take() {},
         listen: async () => '',
         async [Symbol.asyncDispose]() {},
       }),

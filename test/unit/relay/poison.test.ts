@@ -58,6 +58,7 @@ class Relay {
       api: () => ({
         mount: (prefix, space) => void this.spaces.set(prefix, space),
         resolveWith() {},
+        take() {},
         listen: async () => '',
         async [Symbol.asyncDispose]() {},
       }),

@@ -114,6 +114,15 @@ limits:
   deletions:
     entries: {{ int64 $agent.deletions.entries }}
     fraction: {{ toJson $agent.deletions.fraction }}
+{{- with $agent.streams }}
+{{- if .users }}
+streams:
+  cluster:
+    users: {{ toJson .users }}
+    groups: {{ toJson .groups }}
+    prefix: {{ .prefix | quote }}
+{{- end }}
+{{- end }}
 cluster:
   kubernetes:
     {{- if $agent.cluster.uid }}
@@ -126,4 +135,11 @@ cluster:
       requestsPerSecond: {{ toJson $agent.cluster.requestsPerSecond }}
       inFlight: {{ int64 $agent.cluster.inFlight }}
       inFlightBytes: {{ toJson $agent.cluster.inFlightBytes }}
+{{- end }}
+
+{{/* Names of users and groups of the tree as the cluster knows them. */}}
+{{- define "banyan.agent.prefixed" -}}
+{{- $names := list -}}
+{{- range .names }}{{ $names = append $names (printf "%s%s" $.prefix .) }}{{ end -}}
+{{- toJson $names -}}
 {{- end }}

@@ -4,7 +4,8 @@ import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 import type { Endpoint } from '../../../../core/stream/router.ts';
 import { StreamCounts } from '../../../../core/stream/stream-counts.ts';
-import { nodeStreams, treeRequests } from '../../../../relay/tree/streams.ts';
+import { nodeStreams } from '../../../../relay/tree/streams.ts';
+import { treeUrls } from '../../../../relay/tree/tree-urls.ts';
 
 const admin = { name: 'admin', groups: ['system:masters'] };
 
@@ -22,13 +23,13 @@ function node(path: string, options: { notReady?: string; known?: readonly strin
     connection: () => ({ connected: false, silentMs: 42_000 }),
     parent: () => (path === '' ? 'none' : undefined),
   });
-  const answer = treeRequests(path, router, clock);
+  const urls = treeUrls(path, router, clock);
   const ask = (url: string, request: Partial<ApiRequest> = {}) => {
     const { pathname, searchParams: query } = new URL(`https://node${url}`);
     const body = () => Promise.resolve(Buffer.alloc(0));
-    return answer({ method: 'GET', path: pathname, query, headers: {}, user: admin, body, ...request });
+    return urls.answer({ method: 'GET', path: pathname, query, headers: {}, user: admin, body, ...request });
   };
-  return { router, ask, clock };
+  return { router, ask, clock, way: (target: string) => urls.way(target, admin)?.target };
 }
 
 const read = ({ body }: { body: Buffer }) => JSON.parse(body.toString()) as Record<string, unknown>;
@@ -73,8 +74,6 @@ describe('a request for a node of the tree', () => {
       'center: the child kid is not connected, for 42 s (Disconnected)',
     ],
     ['a path that is none', '/tree/a::b/healthz', {}, 'BadRequest', "the stream's path is"],
-    ['something else', '/tree/center/exec', {}, 'NotFound', 'there is nothing at /tree/center/exec'],
-    ['something below', '/tree/center/healthz/more', {}, 'NotFound', 'there is nothing'],
     ['no node', '/tree/', {}, 'NotFound', 'there is nothing'],
     ['a name that is no text', '/tree/%E0%A4%A/healthz', {}, 'BadRequest', 'malformed'],
     ['another verb', '/tree/center/healthz', { method: 'POST' }, 'MethodNotAllowed', 'POST'],
@@ -89,6 +88,20 @@ describe('a request for a node of the tree', () => {
       .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(BanyanError);
     expect(error).toMatchObject({ code, message: expect.stringContaining(words) });
+  });
+
+  it.each([
+    ['/tree/eu:paris/api/v1/pods?watch=1&a=%2F', '/api/v1/pods?watch=1&a=%2F'],
+    ['/tree/eu%3Aparis/spaces/retail/api', '/spaces/retail/api'],
+    ['/tree/eu:paris:shop/cluster', '/'],
+    ['/tree/eu:paris:shop/cluster?timeout=1s', '/?timeout=1s'],
+    ['/tree/eu:paris:shop/cluster/apis/apps/v1', '/apis/apps/v1'],
+    ['/tree/eu:paris:shop/clusters', '/clusters'],
+    ['/tree/eu', '/'],
+    ['/tree/eu/healthz', undefined],
+    ['/tree/eu/echo?bytes=1', undefined],
+  ])('for %s is there one for %s', (url, there) => {
+    expect(node('').way(url)).toBe(there);
   });
 
   it('goes up while there is a parent, and says that there is none now', async () => {

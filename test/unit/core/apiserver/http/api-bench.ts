@@ -1,6 +1,6 @@
 /** An API server on a free port with one workload space over a store in memory, and a client with a certificate: all that is real but the disk. */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
-import { ApiServer, type ApiTls } from '../../../../../core/apiserver/http/api-server.ts';
+import { ApiServer, type ApiTls, type TreeUrls } from '../../../../../core/apiserver/http/api-server.ts';
 import { type ApiRequest, jsonResponse } from '../../../../../core/apiserver/http/requests.ts';
 import type { Space } from '../../../../../core/apiserver/space.ts';
 import { createAuthority, issueNode, issueUser } from '../../../../../core/identity/authority.ts';
@@ -48,6 +48,8 @@ export interface BenchOptions {
   notReady?(): string | undefined;
   /** Renewed certificate files, if there are any by now. */
   renewed?(): ApiTls | undefined;
+  /** Where requests below /tree/ go; absent: they are answered. */
+  tree?: TreeUrls['way'];
 }
 
 /** Of every bench: one authority, one node and one user, Jo. */
@@ -77,7 +79,7 @@ export class ApiBench implements AsyncDisposable {
     this.#client = client;
   }
 
-  static async start({ certificate = true, port = 0, notReady, renewed }: BenchOptions = {}): Promise<ApiBench> {
+  static async start({ certificate = true, port = 0, notReady, renewed, tree }: BenchOptions = {}): Promise<ApiBench> {
     const { ca, server: node, user } = await tls;
     const first = { ca, key: Buffer.from(node.keyPem), cert: Buffer.from(node.certPem) };
     const server = new ApiServer({
@@ -89,8 +91,11 @@ export class ApiBench implements AsyncDisposable {
       authenticate: userOfCertificate,
       notReady: notReady ?? (() => undefined),
       metrics: () => Promise.resolve('# none\n'),
-      tree: ({ method, path, query, user }: ApiRequest) =>
-        Promise.resolve(jsonResponse(200, { method, path, query: query.toString(), user: user.name })),
+      tree: {
+        way: (target, user) => tree?.(target, user),
+        answer: ({ method, path, query, user }: ApiRequest) =>
+          Promise.resolve(jsonResponse(200, { method, path, query: query.toString(), user: user.name })),
+      },
     });
     const opened = testSpace();
     server.mount('', opened.space);

@@ -105,11 +105,22 @@ describe('the server', () => {
     const agent = new Agent({ keepAlive: true, ca, key: user.keyPem, cert: user.certPem });
     const [response] = (await once(get(`${api.url}${configMaps}`, { agent }), 'response')) as [IncomingMessage];
     expect(response).toMatchObject({ httpVersion: '1.1', statusCode: 200 });
+    // As long as clients keep it, so that none is closed as a request is written on it.
+    expect(response.headers['keep-alive']).toBe('timeout=90');
     expect(await json(response)).toMatchObject({ kind: 'ConfigMapList', items: [] });
     await api[Symbol.asyncDispose]();
     await expect(once(get(`${api.url}/healthz`, { agent }), 'response')).rejects.toThrow(
       /hang up|ECONNREFUSED|ECONNRESET/,
     );
+  });
+
+  it('has the head of a watch there before its first event, over HTTP/1.1 too', async () => {
+    await using api = await ApiBench.start();
+    const { ca, user } = await tls;
+    const asked = get(`${api.url}${configMaps}?watch=true`, { ca, key: user.keyPem, cert: user.certPem });
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    expect(response).toMatchObject({ httpVersion: '1.1', statusCode: 200 });
+    asked.on('error', () => {}).destroy();
   });
 
   it('says which port it can not have', async () => {

@@ -1,0 +1,46 @@
+/** HTTP/1.1 over byte streams, one request each: to the API of a node of the tree, and to the API server of an agent's cluster. */
+import { request as httpRequest } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { duplexOf } from './duplex.ts';
+import type { Ask } from './pass-on.ts';
+import type { Endpoint, StreamRouter } from './router.ts';
+
+/** The API of the node itself. */
+export const apiKind = 'api';
+/** The API server of the agent's cluster. */
+export const clusterKind = 'cluster';
+
+/** Who asks, as the node says at which the stream began. */
+export interface StreamUser {
+  readonly name: string;
+  readonly groups: readonly string[];
+}
+
+/** Until an endpoint has taken the stream: two seconds a hop in a deep tree. */
+const deadlineMs = 10_000;
+
+export interface HttpDestination {
+  readonly path: string;
+  readonly kind: string;
+  readonly user: StreamUser;
+}
+
+/** `at`: path of this node. A request fails with what errorOfReset makes of a stream's reset. */
+export function askOver(router: StreamRouter, at: string, { path, kind, user }: HttpDestination): Ask {
+  const { name, groups } = user;
+  const asked = { path, kind, header: new Uint8Array(0), user: name, groups, deadlineMs, bulk: false };
+  const createConnection = () => duplexOf(at, (handler) => router.open(asked, handler));
+  return ({ method, target, headers }) =>
+    httpRequest({ method, path: target, headers: { ...headers, host: 'banyan' }, createConnection });
+}
+
+/** `take` serves HTTP on the connection for this user. */
+export function httpEndpoint(at: string, take: (connection: Duplex, user: StreamUser) => void): Endpoint {
+  return (offer) => {
+    const { user: name, groups } = offer.request;
+    take(
+      duplexOf(at, (handler) => offer.accept(handler)),
+      { name, groups },
+    );
+  };
+}

@@ -1,0 +1,139 @@
+/**
+ * An HTTP request handed on to another server as it came, and the answer back as that comes: watches, logs, uploads, and connections that change their
+ * protocol (kubectl's exec, attach and port-forward). What belongs to one connection alone stays behind (https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1).
+ */
+import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import { type Duplex, pipeline } from 'node:stream';
+
+export interface Passed {
+  readonly method: string;
+  /** With its query, encoded as it came. */
+  readonly target: string;
+  readonly headers: OutgoingHttpHeaders;
+}
+
+/** Begins the request; whoever asked for it sends its body and hears its answer. */
+export type Ask = (passed: Passed) => ClientRequest | Promise<ClientRequest>;
+
+export interface PassOn {
+  /** Instead of what the request was to here. */
+  readonly target: string;
+  readonly ask: Ask;
+  /** Nothing has been answered yet. */
+  failed(error: unknown): void;
+}
+
+const ofConnection = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+]);
+
+export async function passOn(
+  from: IncomingMessage | Http2ServerRequest,
+  to: ServerResponse | Http2ServerResponse,
+  { target, ask, failed }: PassOn,
+): Promise<void> {
+  const sent = await asked(from, target, ask, failed);
+  if (!sent) return;
+  to.once('close', () => sent.destroy());
+  sent.on('error', (error) => {
+    if (to.headersSent) to.destroy();
+    else failed(error);
+  });
+  sent.once('response', (answer) => {
+    if (to.destroyed) return void answer.destroy();
+    (to as ServerResponse).writeHead(answer.statusCode ?? 502, passedHeaders(answer.headers));
+    // What is watched may stay silent for long, and who watches wants to know that it has begun.
+    if ('flushHeaders' in to) to.flushHeaders();
+    pipeline(answer, to as ServerResponse, () => {});
+  });
+  // A request that breaks off is told by the close of its answer.
+  from.on('error', () => {});
+  from.pipe(sent);
+}
+
+/** `socket`, `head`: as of the event `upgrade` of a server. */
+export async function passUpgrade(
+  from: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+  { target, ask, failed }: PassOn,
+): Promise<void> {
+  socket.on('error', () => {});
+  const sent = await asked(from, target, ask, failed, { connection: 'Upgrade', upgrade: from.headers.upgrade });
+  if (!sent) return;
+  let isAnswered = false;
+  const gone = () => sent.destroy();
+  socket.once('close', gone);
+  sent.on('error', (error) => {
+    if (isAnswered) socket.destroy();
+    else failed(error);
+  });
+  sent.once('upgrade', (answer, far, farHead) => {
+    isAnswered = true;
+    socket.off('close', gone);
+    const kept = { connection: 'Upgrade', upgrade: answer.headers.upgrade };
+    socket.write(headOf(answer, { ...passedHeaders(answer.headers), ...kept }));
+    if (farHead.length > 0) socket.write(farHead);
+    if (head.length > 0) far.write(head);
+    carry(far, socket);
+    carry(socket, far);
+  });
+  sent.once('response', (answer) => {
+    isAnswered = true;
+    socket.write(headOf(answer, { ...passedHeaders(answer.headers), connection: 'close' }));
+    pipeline(answer, socket, () => {});
+  });
+  sent.end();
+}
+
+/** As far as it goes: who has ended is done, and what it said last still arrives; who breaks off takes the other one along. */
+function carry(from: Duplex, to: Duplex): void {
+  from.on('error', () => to.destroy());
+  from.once('close', () => {
+    if (!from.readableEnded) to.destroy();
+  });
+  from.pipe(to);
+}
+
+async function asked(
+  { method = 'GET', headers }: IncomingMessage | Http2ServerRequest,
+  target: string,
+  ask: Ask,
+  failed: (error: unknown) => void,
+  more: OutgoingHttpHeaders = {},
+): Promise<ClientRequest | undefined> {
+  try {
+    const { host: _, ...passed } = passedHeaders(headers);
+    return await ask({ method, target, headers: { ...passed, ...more } });
+  } catch (error) {
+    failed(error);
+    return undefined;
+  }
+}
+
+function passedHeaders(headers: NodeJS.Dict<string | string[]>): OutgoingHttpHeaders {
+  const named = new Set(
+    String(headers.connection ?? '')
+      .toLowerCase()
+      .split(/\s*,\s*/),
+  );
+  const isPassed = (name: string) => !name.startsWith(':') && !ofConnection.has(name) && !named.has(name);
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => isPassed(name)));
+}
+
+function headOf({ statusCode, statusMessage }: IncomingMessage, headers: OutgoingHttpHeaders): string {
+  const lines = Object.entries(headers).flatMap(([name, value]) =>
+    [value ?? []].flat().map((one) => `${name}: ${one}`),
+  );
+  return `HTTP/1.1 ${statusCode} ${statusMessage}\r\n${lines.join('\r\n')}\r\n\r\n`;
+}

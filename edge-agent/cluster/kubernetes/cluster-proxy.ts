@@ -1,0 +1,104 @@
+/**
+ * The cluster's API server for people above in the tree: what they ask comes over streams, and goes on by the agent's own way in, as a request of theirs
+ * (https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation). What they may do the cluster decides, by its own roles.
+ */
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { statusOf } from '../../../core/apiserver/http/status.ts';
+import type { UserInfo } from '../../../core/apiserver/space.ts';
+import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
+import type { Logger } from '../../../core/runtime/logger.ts';
+import { type Ask, type Passed, passOn, passUpgrade } from '../../../core/stream/pass-on.ts';
+import { remedyOf } from './plain-words.ts';
+
+/** Who may, and as whom. See `streams.cluster` of the configuration. */
+export interface Visitors {
+  readonly users: readonly string[];
+  readonly groups: readonly string[];
+  readonly prefix: string;
+}
+
+export interface ClusterProxyPorts {
+  /** Absent: nobody may. */
+  readonly visitors: Visitors | undefined;
+  readonly log: Logger;
+  /** To the API server, with what the agent is known by. */
+  readonly ask: Ask;
+}
+
+export class ClusterProxy {
+  readonly #ports: ClusterProxyPorts;
+  readonly #users = new WeakMap<object, UserInfo>();
+  readonly #server = createServer({ requestTimeout: 0 });
+
+  constructor(ports: ClusterProxyPorts) {
+    this.#ports = ports;
+    this.#server.on('request', (request, response) => {
+      const failed = (error: unknown) => this.#fail(request, response, error);
+      void passOn(request, response, { target: request.url ?? '/', ask: this.#askFor(request), failed });
+    });
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+      const failed = (error: unknown) => {
+        const response = new ServerResponse(request);
+        response.assignSocket(socket as Socket);
+        response.shouldKeepAlive = false;
+        response.once('finish', () => socket.end());
+        this.#fail(request, response, error);
+      };
+      void passUpgrade(request, socket, head, { target: request.url ?? '/', ask: this.#askFor(request), failed });
+    });
+  }
+
+  /** Serves HTTP/1.1 on the connection. */
+  take(connection: Duplex, user: UserInfo): void {
+    connection.on('error', (error) => this.#ports.log.debug({ reason: error.message }, 'a connection broke'));
+    this.#users.set(connection, user);
+    this.#server.emit('connection', connection);
+  }
+
+  #askFor({ socket }: IncomingMessage): Ask {
+    return (passed) => {
+      const user = this.#users.get(socket)!;
+      const headers = { ...withoutIdentity(passed.headers), ...impersonation(user, this.#ports.visitors) };
+      const { method, target } = passed;
+      const isRead = method === 'GET' && passed.headers.upgrade === undefined;
+      this.#ports.log[isRead ? 'debug' : 'info'](
+        { user: user.name, method, target },
+        'asked of the cluster from above',
+      );
+      return this.#ports.ask({ method, target, headers });
+    };
+  }
+
+  #fail({ url }: IncomingMessage, response: ServerResponse, error: unknown): void {
+    const said = error instanceof BanyanError ? error : unreached(error);
+    this.#ports.log.debug({ url, reason: said.message }, 'what was asked from above failed');
+    const { http, body } = statusOf(said);
+    response.writeHead(http, { 'content-type': 'application/json' });
+    response.end(`${JSON.stringify(body)}\n`);
+  }
+}
+
+/** Throws Forbidden for whom the site has not named. */
+export function impersonation({ name, groups }: UserInfo, visitors: Visitors | undefined): OutgoingHttpHeaders {
+  if (!visitors?.users.some((user) => user === '*' || user === name)) {
+    const remedy = `name ${name} in streams.cluster.users of the agent's configuration (in the chart: agent.streams.users)`;
+    throw new BanyanError('Forbidden', `this site lets ${name} ask nothing of its cluster: ${remedy}`);
+  }
+  const as = (known: string) => Buffer.from(`${visitors.prefix}${known}`).toString('latin1');
+  const told = groups.filter((group) => visitors.groups.includes(group));
+  return { 'impersonate-user': as(name), ...(told.length > 0 ? { 'impersonate-group': told.map(as) } : {}) };
+}
+
+/** Of headers that say who somebody is, none but the agent's own reaches the API server. */
+function withoutIdentity(headers: Passed['headers']): OutgoingHttpHeaders {
+  const isIdentity = (name: string) => /^(authorization|cookie|impersonate-.*|x-remote-.*|host)$/.test(name);
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !isIdentity(name)));
+}
+
+function unreached(error: unknown): BanyanError {
+  const remedy = remedyOf(error);
+  const message = `the cluster's API server can't be reached: ${describeError(error)}${remedy && `; ${remedy}`}`;
+  return new BanyanError('Unavailable', message, {}, { cause: error });
+}

@@ -1,0 +1,155 @@
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { buffer, text } from 'node:stream/consumers';
+import { afterEach, expect, it } from 'vitest';
+import { systemClock } from '../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
+import { apiKind, askOver, httpEndpoint } from '../../../../core/stream/http.ts';
+import { type Ask, passOn, passUpgrade } from '../../../../core/stream/pass-on.ts';
+import { StreamRouter } from '../../../../core/stream/router.ts';
+import { StreamCounts } from '../../../../core/stream/stream-counts.ts';
+
+const user = { name: 'jo', groups: ['system:masters'] };
+const opened: Server[] = [];
+
+async function listening(server: Server): Promise<number> {
+  opened.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return (server.address() as AddressInfo).port;
+}
+
+afterEach(() => {
+  for (const server of opened.splice(0)) {
+    server.closeAllConnections();
+    server.close();
+  }
+});
+
+/** A server whose requests pass through a stream inside a node to another server, which does this. */
+async function through(act: (request: IncomingMessage, response: ServerResponse) => void, refusal?: string) {
+  const counts = new StreamCounts();
+  const authorize = () => refusal;
+  const none = { child: () => ({ known: false }), parent: () => undefined } as const;
+  const router = new StreamRouter({ path: 'eu', clock: systemClock, observer: counts, authorize, ...none });
+  const far = createServer(act);
+  const users: string[] = [];
+  router.register(
+    apiKind,
+    httpEndpoint('eu', (connection, { name }) => {
+      users.push(name);
+      far.emit('connection', connection);
+    }),
+  );
+  const ask: Ask = askOver(router, 'eu', { path: 'eu', kind: apiKind, user });
+  const on = (to: ServerResponse) => ({
+    ask,
+    failed: (error: unknown) => to.writeHead(error instanceof BanyanError ? 403 : 500).end(String(error)),
+  });
+  const near = createServer((from, to) => void passOn(from, to, { target: from.url!, ...on(to) }));
+  near.on('upgrade', (from, socket, head) => {
+    const failed = () => socket.end('HTTP/1.1 500 no\r\n\r\n');
+    void passUpgrade(from, socket, head, { target: from.url!, ask, failed });
+  });
+  return { port: await listening(near), far, users, counts };
+}
+
+it('a request arrives as it came, without what belongs to its connection, and so does the answer', async () => {
+  const { port, users } = await through(async (from, to) => {
+    const body = await buffer(from);
+    to.writeHead(201, { 'x-kind': 'answer', 'keep-alive': 'timeout=7' });
+    to.end(JSON.stringify({ method: from.method, url: from.url, headers: from.headers, bytes: body.length }));
+  });
+  const sent = await fetch(`http://127.0.0.1:${port}/api/v1/pods?a=%2F&b=c%20d`, {
+    method: 'POST',
+    body: Buffer.alloc(3_000_000, 7),
+    headers: { 'x-asked': 'yes', 'content-type': 'application/json', 'proxy-authorization': 'Basic x' },
+  });
+  expect([sent.status, sent.headers.get('x-kind'), sent.headers.get('keep-alive')]).toEqual([
+    201,
+    'answer',
+    'timeout=5',
+  ]);
+  const seen = (await sent.json()) as { headers: Record<string, string> };
+  expect(seen).toMatchObject({ method: 'POST', url: '/api/v1/pods?a=%2F&b=c%20d', bytes: 3_000_000 });
+  expect(seen.headers).toMatchObject({ 'x-asked': 'yes', 'content-type': 'application/json', host: 'banyan' });
+  expect(seen.headers).not.toHaveProperty('proxy-authorization');
+  expect(users).toEqual(['jo']);
+});
+
+it('an answer is there from its head on, piece by piece, and who hangs up ends it at the other end too', async () => {
+  let gone: () => void = () => {};
+  const over = new Promise<void>((resolve) => {
+    gone = resolve;
+  });
+  let write: (piece: string) => void = () => {};
+  const { port, counts } = await through((_, to) => {
+    to.flushHeaders();
+    write = (piece) => to.write(piece);
+    to.on('close', gone);
+  });
+  const answer = await new Promise<IncomingMessage>((resolve) =>
+    request({ port, path: '/watch' }, resolve)
+      .on('error', () => {})
+      .end(),
+  );
+  write('first');
+  const [piece] = (await answer[Symbol.asyncIterator]()
+    .next()
+    .then(({ value }) => [String(value)])) as [string];
+  expect(piece).toBe('first');
+  answer.destroy();
+  await over;
+  await expect.poll(() => counts.open).toBe(0);
+});
+
+it('a connection that becomes another protocol carries bytes both ways', async () => {
+  const { port, far, counts } = await through(() => {});
+  far.on('upgrade', (from: IncomingMessage, socket) => {
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${from.headers.upgrade}\r\n\r\nhello `,
+    );
+    socket.pipe(socket);
+  });
+  const sent = request({
+    port,
+    path: '/exec',
+    method: 'POST',
+    headers: { connection: 'Upgrade', upgrade: 'SPDY/3.1' },
+  });
+  sent.end();
+  const [answer, socket, head] = await new Promise<[IncomingMessage, NodeJS.ReadWriteStream, Buffer]>((resolve) =>
+    sent.on('upgrade', (...all) => resolve(all)),
+  );
+  expect([answer.statusCode, answer.headers.upgrade]).toEqual([101, 'SPDY/3.1']);
+  socket.end('and back');
+  expect(head.toString() + (await text(socket))).toBe('hello and back');
+  await expect.poll(() => counts.open).toBe(0);
+});
+
+it('what was said last arrives, when the server hangs up before the client does', async () => {
+  const { port, far } = await through(() => {});
+  const last = Buffer.alloc(200_000, 'x');
+  far.on('upgrade', (_, socket) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+    socket.end(last, () => setImmediate(() => socket.destroy()));
+  });
+  const sent = request({ port, headers: { connection: 'Upgrade', upgrade: 'x' } });
+  sent.end();
+  const [socket, head] = await new Promise<[NodeJS.ReadWriteStream, Buffer]>((resolve) =>
+    sent.on('upgrade', (_, ...rest) => resolve(rest)),
+  );
+  expect(head.length + (await buffer(socket)).length).toBe(last.length);
+});
+
+it('a server that stays with its protocol is heard', async () => {
+  const { port } = await through((_, to) => void to.writeHead(403, { 'x-why': 'rights' }).end('no exec here'));
+  const headers = { connection: 'Upgrade', upgrade: 'websocket' };
+  const answer = await new Promise<IncomingMessage>((resolve) => request({ port, headers }, resolve).end());
+  expect([answer.statusCode, answer.headers['x-why'], await text(answer)]).toEqual([403, 'rights', 'no exec here']);
+});
+
+it('what resets the stream before it has begun is the reason that is given', async () => {
+  const { port } = await through(() => {}, 'jo may not');
+  const answer = await fetch(`http://127.0.0.1:${port}/`);
+  expect(await answer.text()).toMatch(/eu: jo may not \(Forbidden\)/);
+});

@@ -1,0 +1,85 @@
+import { createServer, type IncomingHttpHeaders, request, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { duplexPair } from 'node:stream';
+import { json } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BanyanError } from '../../../../../core/runtime/errors.ts';
+import { silentLogger } from '../../../../../core/runtime/logger.ts';
+import {
+  ClusterProxy,
+  impersonation,
+  type Visitors,
+} from '../../../../../edge-agent/cluster/kubernetes/cluster-proxy.ts';
+
+const jo = { name: 'jo', groups: ['system:masters', 'ops'] };
+const visitors: Visitors = { users: ['jo'], groups: ['ops', 'till'], prefix: 'tree:' };
+
+describe('somebody from above', () => {
+  let apiServer: Server;
+  let port = 0;
+  beforeAll(async () => {
+    apiServer = createServer(({ method, url, headers }, answer) =>
+      answer.end(JSON.stringify({ method, url, headers })),
+    );
+    await new Promise<void>((resolve) => apiServer.listen(0, '127.0.0.1', resolve));
+    ({ port } = apiServer.address() as AddressInfo);
+  });
+  afterAll(() => {
+    apiServer.closeAllConnections();
+    apiServer.close();
+  });
+
+  const ask = async (may: Visitors | undefined, headers: Record<string, string> = {}, to = port) => {
+    const proxy = new ClusterProxy({
+      visitors: may,
+      log: silentLogger,
+      ask: ({ method, target, headers: sent }) => request({ port: to, method, path: target, headers: sent }),
+    });
+    const [near, far] = duplexPair();
+    proxy.take(far, jo);
+    const sent = request({ method: 'DELETE', path: '/api/v1/pods?a=b', headers, createConnection: () => near });
+    const answered = new Promise<{ status: number; body: unknown }>((resolve, reject) => {
+      sent.on('error', reject).on('response', (answer) => {
+        json(answer).then((body) => resolve({ status: answer.statusCode ?? 0, body }), reject);
+      });
+    });
+    sent.end();
+    return answered;
+  };
+
+  it('is who the cluster is asked for, whatever the request says of anybody', async () => {
+    const claimed = {
+      authorization: 'Bearer stolen',
+      'impersonate-user': 'system:admin',
+      'impersonate-extra-scopes': 'all',
+      'x-remote-user': 'root',
+      cookie: 'a=b',
+      'x-else': 'kept',
+    };
+    const { status, body } = await ask(visitors, claimed);
+    const { method, url, headers } = body as { method: string; url: string; headers: IncomingHttpHeaders };
+    expect([status, method, url]).toEqual([200, 'DELETE', '/api/v1/pods?a=b']);
+    const { host: _, connection: __, ...told } = headers;
+    expect(told).toEqual({ 'impersonate-user': 'tree:jo', 'impersonate-group': 'tree:ops', 'x-else': 'kept' });
+  });
+
+  it('is refused in words where the site does not know them', async () => {
+    for (const may of [undefined, { ...visitors, users: ['kim'] }]) {
+      const { status, body } = await ask(may);
+      expect([status, body]).toEqual([403, expect.objectContaining({ kind: 'Status', reason: 'Forbidden' })]);
+      expect(body).toMatchObject({ message: expect.stringMatching(/lets jo ask nothing.*streams\.cluster\.users/) });
+    }
+  });
+
+  it('reads why the API server can not be reached', async () => {
+    const { status, body } = await ask(visitors, {}, 1);
+    expect([status, body]).toEqual([503, expect.objectContaining({ reason: 'ServiceUnavailable' })]);
+    expect(body).toMatchObject({ message: expect.stringMatching(/API server can't be reached: .*ECONNREFUSED/) });
+  });
+
+  it('may have a name that no header could carry as it is', () => {
+    const named = impersonation({ name: 'zoë', groups: [] }, { ...visitors, users: ['*'] });
+    expect(Buffer.from(String(named['impersonate-user']), 'latin1').toString('utf8')).toBe('tree:zoë');
+    expect(() => impersonation(jo, { ...visitors, users: [] })).toThrow(BanyanError);
+  });
+});
