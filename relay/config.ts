@@ -51,7 +51,7 @@ export const nodeConfigSchema = z.strictObject({
   }),
   streams: z
     .strictObject({
-      /** Whether children may ask for byte streams to nodes that are not below them, in the name of any user. */
+      /** Whether children may ask for byte streams to nodes that are not below them, in the name of any user: whoever has such a child's key may then do everything here. */
       fromBelow: z.boolean().default(false),
     })
     .optional(),

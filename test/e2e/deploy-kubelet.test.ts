@@ -8,13 +8,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
+import { freePorts } from '../support/free-ports.ts';
 import { Helm, withoutHelm } from '../support/helm.ts';
 import { withoutNode } from '../support/kubelet/programs.ts';
 import { RealNode } from '../support/kubelet/real-node.ts';
+import { RealProxies, withoutProxies } from '../support/real-proxies.ts';
 import { banyan, fixture, kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
 import { placedInProduction } from './placements.ts';
 
-const missing = withoutKubectl ?? withoutControlPlane() ?? withoutHelm ?? withoutNode();
+const missing = withoutKubectl ?? withoutControlPlane() ?? withoutHelm ?? withoutProxies ?? withoutNode();
 const why = missing ? ` [not run: ${missing}]` : '';
 /** The programs may have to be built first. */
 const buildMsMax = 3_600_000;
@@ -23,10 +25,13 @@ const path = 'eu:rivoli';
 const image = { repository: 'banyan.test/banyan', tag: 'test' };
 /** At which pods reach the relay. */
 const relayPort = 7443;
+const proxyPort = 3128;
 
 describe.skipIf(missing)(`the agent on a real node${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'by-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
+  const proxies = new RealProxies();
+  let meshPort = 0;
   let plane: ControlPlane;
   let node: RealNode;
   let helm: Helm;
@@ -59,6 +64,26 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
   };
   const setPrice = (bread: string) =>
     tree.ok('space/center/retail', 'patch', 'cm', 'prices', '-n', 'shop', '-p', JSON.stringify({ data: { bread } }));
+  const withValues = (act: 'install' | 'upgrade', agent: object) => {
+    const file = join(directory, 'values.yaml');
+    const data = { hostPath: join(directory, 'n/data') };
+    const streams = { users: ['admin'], groups: ['system:masters'] };
+    writeFileSync(
+      file,
+      stringify({ image: { ...image, pullPolicy: 'Never' }, agent: { path, data, streams, ...agent } }),
+    );
+    return helm.run(
+      act,
+      release,
+      fixture('deploy/chart'),
+      '-f',
+      file,
+      '-n',
+      namespace,
+      '--kubeconfig',
+      plane.kubeconfig,
+    );
+  };
   const holder = () => site('get', 'lease', release, '-n', namespace, '-o', 'jsonpath={.spec.holderIdentity}');
 
   beforeAll(async () => {
@@ -76,11 +101,21 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     // It would play the pods of this node too.
     await plane.stopComponents(['kwok']);
     const { mesh } = parse(readFileSync(join(tree.data, 'config/eu.yaml'), 'utf8')) as { mesh: { port: number } };
+    meshPort = mesh.port;
+    const [proxy] = await freePorts(1);
+    // The only one who knows the relay by this name.
+    const hosts = proxies.write('hosts', '127.0.0.1 relay.test\n');
+    await proxies.squid(
+      'squid',
+      proxy!,
+      [`hosts_file ${hosts}`, `acl mesh port ${meshPort}`, 'http_access allow CONNECT mesh'],
+      'till:secret',
+    );
     node = await RealNode.start({
       directory: join(directory, 'n'),
       name: 'till-1',
       kubeconfig: plane.kubeconfig,
-      ways: { [relayPort]: mesh.port },
+      ways: { [relayPort]: mesh.port, [proxyPort]: proxy! },
     });
     node.import(archive);
     await until('the node is ready', () => /\bReady\b/.test(kubectlBy(plane.kubeconfig, ['get', 'nodes']).out));
@@ -88,6 +123,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
   afterAll(async () => {
     await node?.[Symbol.asyncDispose]();
     await tree[Symbol.asyncDispose]();
+    await proxies[Symbol.asyncDispose]();
     await plane?.[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
   }, 60_000);
@@ -96,26 +132,10 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     site('create', 'namespace', namespace);
     const { code, out } = banyan('join-token', path, '--label', 'env=prod', '--data', tree.data);
     expect([code, out]).toEqual([0, expect.stringMatching(/^banyan-join-1\.\S+\n$/)]);
-    const values = {
-      image: { ...image, pullPolicy: 'Never' },
-      agent: {
-        path,
-        parent: { address: `${node.address}:${relayPort}` },
-        identity: { joinToken: out.trim() },
-        data: { hostPath: join(directory, 'n/data') },
-        streams: { users: ['admin'], groups: ['system:masters'] },
-      },
-    };
-    writeFileSync(join(directory, 'values.yaml'), stringify(values));
-    const where = ['-n', namespace, '--kubeconfig', plane.kubeconfig];
-    const installed = helm.run(
-      'install',
-      release,
-      fixture('deploy/chart'),
-      '-f',
-      join(directory, 'values.yaml'),
-      ...where,
-    );
+    const installed = withValues('install', {
+      parent: { address: `${node.address}:${relayPort}` },
+      identity: { joinToken: out.trim() },
+    });
     expect([installed.code, installed.out]).toEqual([0, expect.stringContaining('begins on every node')]);
     await until('the pod is ready', () => pods().some(isReady), 90);
     await until('it is active', () => holder().startsWith(`${pods()[0]}_`));
@@ -243,11 +263,28 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     expect(node.pidOf(pod!, 'agent')).not.toBe(killed);
   }, 90_000);
 
+  it('reaches its parent through a proxy that wants a password, where there is no other way', async () => {
+    const [before] = pods();
+    const upgraded = withValues('upgrade', {
+      parent: { address: `relay.test:${meshPort}` },
+      proxy: { url: `http://till:secret@${node.address}:${proxyPort}` },
+      // What it got for its token is kept.
+      identity: { joinTokenSecretName: 'spent' },
+    });
+    expect([upgraded.code, upgraded.out]).toEqual([0, expect.stringContaining('has been upgraded')]);
+    await until('another pod is ready', () => pods().some((pod) => pod !== before && isReady(pod)), 90);
+    setPrice('4');
+    await until('a change arrives', () => price() === '4');
+    expect(site('get', 'daemonset', release, '-n', namespace, '-o', 'yaml')).not.toContain('till:secret');
+  }, 150_000);
+
   it('leaves what it has brought when it is uninstalled', async () => {
     const where = ['-n', namespace, '--kubeconfig', plane.kubeconfig];
     expect(helm.run('uninstall', release, ...where, '--wait').code).toBe(0);
     await until('the pod has gone', () => pods().length === 0);
-    expect(price()).toBe('3');
+    expect(price()).toBe('4');
+    // Squid writes of a tunnel when it is over.
+    await until('the proxy tells', () => proxies.log('squid').includes(`CONNECT relay.test:${meshPort} till`));
   }, 90_000);
 });
 
