@@ -187,9 +187,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
   }, 60_000);
 
   it('has logs and exec of its cluster reach kubectl at the center, as far as the site allows', async () => {
-    const center = readyNode(tree, 'center');
-    const above = (...args: string[]) =>
-      tree.kubectl('node/center', ['-s', `${center}/tree/${path}/cluster`, '-n', namespace, ...args]);
+    const above = (...args: string[]) => tree.kubectlAt('center', `/tree/${path}/cluster`, ['-n', namespace, ...args]);
     const [pod] = pods();
     expect(above('logs', pod!).out).toMatch(/pods "\S+" is forbidden: User "banyan:admin" cannot get resource "pods"/);
     const binding = (name: string, rules: readonly object[]) => {
@@ -206,22 +204,10 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     binding('look', [{ apiGroups: [''], resources: ['pods', 'pods/log'], verbs: ['get', 'list', 'watch'] }]);
     await until('logs come', () => above('logs', pod!).out.includes('"msg":"the agent is running"'));
     expect(above('get', 'pods', '-o', 'name').out.trim()).toBe(`pod/${pod}`);
-    const run = (script: string, input = '') =>
-      kubectlBy(
-        join(tree.data, 'kubeconfig'),
-        ['--context', 'node/center', '-s', `${center}/tree/${path}/cluster`, '-n', namespace].concat([
-          'exec',
-          '-i',
-          pod!,
-          '-c',
-          'agent',
-          '--',
-          'node',
-          '-e',
-          script,
-        ]),
-        input,
-      );
+    const run = (script: string, input = '') => {
+      const exec = ['-n', namespace, 'exec', '-i', pod!, '-c', 'agent', '--', 'node', '-e', script];
+      return tree.kubectlAt('center', `/tree/${path}/cluster`, exec, input);
+    };
     expect(run('1').out).toMatch(/User "banyan:admin" cannot create resource "pods\/exec"/);
     binding('enter', [{ apiGroups: [''], resources: ['pods/exec'], verbs: ['create', 'get'] }]);
     const shout =
@@ -287,13 +273,6 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     await until('the proxy tells', () => proxies.log('squid').includes(`CONNECT relay.test:${meshPort} till`));
   }, 90_000);
 });
-
-function readyNode(tree: LocalTree, name: string): string {
-  const { nodes } = JSON.parse(readFileSync(join(tree.data, 'ready.json'), 'utf8')) as {
-    nodes: { path: string; role: string; url: string }[];
-  };
-  return nodes.find(({ role, path: at }) => role === name || at === name)!.url;
-}
 
 const topology = {
   apiVersion: 'banyan.io/v1alpha1',

@@ -157,6 +157,17 @@ describe.skipIf(missing)(`the retail tree with three real clusters beside embedd
     expect(names(mailbox, 'jobs')).toEqual([]);
   }, 120_000);
 
+  it('has the API of each real cluster answer at the center, as it answers beside it', () => {
+    for (const path of real) {
+      const asked = ['get', 'pods', '-n', 'shop', '-o', 'name'];
+      expect(tree.kubectlAt('center', `/tree/${path}/cluster`, asked)).toEqual({ code: 0, out: site(path, ...asked) });
+    }
+    const wrong = ['annotate', 'deployment', 'till', '-n', 'shop', 'Not/A/Key=1'];
+    expect(tree.kubectlAt('center', `/tree/${real[0]}/cluster`, wrong).out).toMatch(
+      /metadata\.annotations: Invalid value/,
+    );
+  });
+
   it('tells of a roll-out that gets nowhere what the controller of each cluster says, at every level, and of its end', async () => {
     // No node has that shelf; an embedded cluster can't pull an image of that name.
     apply(till('registry.example.com/shop/till:broken', { nodeSelector: { shelf: 'none' } }));

@@ -86,8 +86,14 @@ export class LocalTree {
 
   /** The present process of a node, by its path; the center is `center`. */
   pid(path: string): number {
-    const { nodes } = JSON.parse(readFileSync(this.#readyFile, 'utf8')) as { nodes: { path: string; pid: number }[] };
-    return nodes.find((node) => node.path === path)!.pid;
+    return this.#node(path).pid;
+  }
+
+  #node(path: string): { path: string; pid: number; url: string } {
+    const { nodes } = JSON.parse(readFileSync(this.#readyFile, 'utf8')) as {
+      nodes: { path: string; pid: number; url: string }[];
+    };
+    return nodes.find((node) => node.path === path)!;
   }
 
   kill(path: string): void {
@@ -96,6 +102,11 @@ export class LocalTree {
 
   kubectl(context: string, args: readonly string[], input?: string): Ran {
     return kubectlBy(join(this.data, 'kubeconfig'), ['--context', context, ...args], input);
+  }
+
+  /** Stock kubectl at a node, the center is `center`, with a URL below its own: `/tree/a:b/cluster`. */
+  kubectlAt(path: string, url: string, args: readonly string[], input?: string): Ran {
+    return this.kubectl(`node/${path}`, ['-s', `${this.#node(path).url}${url}`, ...args], input);
   }
 
   /** What kubectl prints; throws when it fails. */

@@ -6,44 +6,31 @@ const deep = 'a:b:c:d:deep';
 
 describe.skipIf(withoutKubectl)(`URLs of other nodes in a chain of five levels, one hop over WebSocket${why}`, () => {
   const tree = new LocalTree('test/e2e/streams-topology.yaml');
-  /** Stock kubectl at a node, with the URL of another. */
-  const at = (node: string, url: string, ...args: string[]) => {
-    const config = JSON.parse(tree.kubectl(node, ['config', 'view', '--minify', '--raw', '-o', 'json']).out) as {
-      clusters: { cluster: { server: string } }[];
-    };
-    return tree.kubectl(node, ['-s', `${config.clusters[0]!.cluster.server}${url}`, ...args]);
-  };
+  const at = (node: string, url: string, ...args: string[]) => tree.kubectlAt(node, url, args);
 
   beforeAll(() => tree.up('--no-restart'), 120_000);
   afterAll(() => tree[Symbol.asyncDispose](), 60_000);
 
   it('are the cluster of an agent far below: discovery, writes and reads, by kubectl at the center', () => {
     const cluster = `/tree/${deep}/cluster`;
-    const applied = at(
-      'node/center',
-      cluster,
-      'apply',
-      '-f',
-      fixture('docs/examples/guestbook.yaml'),
-      '--validate=false',
-    );
+    const applied = at('center', cluster, 'apply', '-f', fixture('docs/examples/guestbook.yaml'), '--validate=false');
     // It has no EdgePlacements: the rest is applied.
     expect(applied.out).toMatch(/deployment.apps\/frontend created/);
     expect(applied.out).toMatch(/no matches for kind "EdgePlacement"/);
-    expect(at('node/center', cluster, 'rollout', 'status', 'deployment/frontend', '-n', 'guestbook').out).toMatch(
+    expect(at('center', cluster, 'rollout', 'status', 'deployment/frontend', '-n', 'guestbook').out).toMatch(
       /successfully rolled out/,
     );
-    const pods = at('node/center', cluster, 'get', 'pods', '-n', 'guestbook', '-o', 'name').out;
+    const pods = at('center', cluster, 'get', 'pods', '-n', 'guestbook', '-o', 'name').out;
     expect(pods).toBe(tree.ok(`cluster/${deep}`, 'get', 'pods', '-n', 'guestbook', '-o', 'name'));
     expect(pods.split('\n').length).toBeGreaterThan(2);
-    expect(at('node/a:b', cluster, 'delete', 'deployment', 'frontend', '-n', 'guestbook').out).toMatch(/deleted/);
+    expect(at('a:b', cluster, 'delete', 'deployment', 'frontend', '-n', 'guestbook').out).toMatch(/deleted/);
   }, 120_000);
 
   it('are the spaces and the system API of a relay below', () => {
-    expect(at('node/center', '/tree/a:b:c', 'get', 'nodes.mesh.banyan.io', '-o', 'name').out).toBe(
+    expect(at('center', '/tree/a:b:c', 'get', 'nodes.mesh.banyan.io', '-o', 'name').out).toBe(
       tree.ok('node/a:b:c', 'get', 'nodes.mesh.banyan.io', '-o', 'name'),
     );
-    expect(at('node/a', '/tree/center/spaces/retail', 'get', 'namespaces').out).toMatch(/streams from below|Forbidden/);
+    expect(at('a', '/tree/center/spaces/retail', 'get', 'namespaces').out).toMatch(/streams from below|Forbidden/);
   });
 
   it('say which hop is missing', async () => {
