@@ -44,7 +44,11 @@ export async function passOn(
 ): Promise<void> {
   const sent = await asked(from, target, ask, failed);
   if (!sent) return;
-  to.once('close', () => sent.destroy());
+  // What has been answered in full ends by itself, in order.
+  let isAnswered = false;
+  to.once('close', () => {
+    if (!isAnswered) sent.destroy();
+  });
   sent.on('error', (error) => {
     if (to.headersSent) to.destroy();
     else failed(error);
@@ -54,10 +58,15 @@ export async function passOn(
     (to as ServerResponse).writeHead(answer.statusCode ?? 502, passedHeaders(answer.headers));
     // What is watched may stay silent for long, and who watches wants to know that it has begun.
     if ('flushHeaders' in to) to.flushHeaders();
+    answer.once('end', () => {
+      isAnswered = true;
+    });
     pipeline(answer, to as ServerResponse, () => {});
   });
-  // A request that breaks off is told by the close of its answer.
   from.on('error', () => {});
+  from.once('close', () => {
+    if (!from.readableEnded) sent.destroy();
+  });
   from.pipe(sent);
 }
 

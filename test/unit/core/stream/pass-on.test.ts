@@ -54,7 +54,7 @@ async function through(act: (request: IncomingMessage, response: ServerResponse)
 }
 
 it('a request arrives as it came, without what belongs to its connection, and so does the answer', async () => {
-  const { port, users } = await through(async (from, to) => {
+  const { port, users, counts } = await through(async (from, to) => {
     const body = await buffer(from);
     to.writeHead(201, { 'x-kind': 'answer', 'keep-alive': 'timeout=7' });
     to.end(JSON.stringify({ method: from.method, url: from.url, headers: from.headers, bytes: body.length }));
@@ -74,6 +74,8 @@ it('a request arrives as it came, without what belongs to its connection, and so
   expect(seen.headers).toMatchObject({ 'x-asked': 'yes', 'content-type': 'application/json', host: 'banyan' });
   expect(seen.headers).not.toHaveProperty('proxy-authorization');
   expect(users).toEqual(['jo']);
+  await expect.poll(() => counts.open).toBe(0);
+  expect([...counts.closedBy.keys()]).toEqual(['']);
 });
 
 it('an answer is there from its head on, piece by piece, and who hangs up ends it at the other end too', async () => {
@@ -99,6 +101,16 @@ it('an answer is there from its head on, piece by piece, and who hangs up ends i
   expect(piece).toBe('first');
   answer.destroy();
   await over;
+  await expect.poll(() => counts.open).toBe(0);
+});
+
+it('a request that is answered before it has all arrived leaves nothing open', async () => {
+  const { port, counts } = await through((_, to) => void to.writeHead(413).end('too much'));
+  const sent = request({ port, method: 'POST', path: '/' });
+  sent.on('error', () => {}).write(Buffer.alloc(3_000_000));
+  const answer = await new Promise<IncomingMessage>((resolve) => sent.on('response', resolve));
+  expect([answer.statusCode, await text(answer)]).toEqual([413, 'too much']);
+  sent.destroy();
   await expect.poll(() => counts.open).toBe(0);
 });
 
