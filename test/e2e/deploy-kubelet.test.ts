@@ -1,8 +1,12 @@
 /** The image and the chart on a real node: kubelet and containerd run the pod of the DaemonSet, which joins a relay of this machine. */
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
@@ -13,7 +17,7 @@ import { Helm, withoutHelm } from '../support/helm.ts';
 import { withoutNode } from '../support/kubelet/programs.ts';
 import { RealNode } from '../support/kubelet/real-node.ts';
 import { RealProxies, withoutProxies } from '../support/real-proxies.ts';
-import { banyan, fixture, kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { banyan, fixture, kubectlBy, LocalTree, until, untilAnswered, withoutKubectl } from './local-tree.ts';
 import { placedInProduction } from './placements.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane() ?? withoutHelm ?? withoutProxies ?? withoutNode();
@@ -221,6 +225,28 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     for (let i = 0; i < 8; i++) expect(run(shout, 'to the till').code).toBe(7);
   }, 90_000);
 
+  it('has a port of a pod forwarded to whoever asks at the center', async () => {
+    const [pod] = pods();
+    const words = [...tree.wordsAt('center', `/tree/${path}/cluster`), '-n', namespace, 'port-forward', pod!, ':8443'];
+    // What the test before has bound.
+    site('patch', 'role', 'enter', '-n', namespace, '--type=json', '-p', JSON.stringify(andForwarding));
+    let said = '';
+    await untilAnswered('it is forwarded', async () => {
+      const forward = spawn('kubectl', words, { stdio: ['ignore', 'pipe', 'pipe'] });
+      try {
+        forward.stderr.on('data', (chunk: Buffer) => {
+          said += chunk;
+        });
+        const [first] = (await Promise.race([once(forward.stdout, 'data'), once(forward, 'exit')])) as [unknown];
+        const port = /127\.0\.0\.1:(\d+)/.exec(String(first))?.[1];
+        return port !== undefined && (await answerAt(Number(port))) === 'ok';
+      } finally {
+        forward.kill();
+      }
+    });
+    expect(said).not.toMatch(/lost connection/);
+  }, 60_000);
+
   it('ends in order when its pod is deleted, and the next one goes on with its store, also without a parent', async () => {
     const [before] = pods();
     const parent = tree.pid('eu');
@@ -273,6 +299,15 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     await until('the proxy tells', () => proxies.log('squid').includes(`CONNECT relay.test:${meshPort} till`));
   }, 90_000);
 });
+
+const andForwarding = [{ op: 'add', path: '/rules/0/resources/-', value: 'pods/portforward' }];
+
+/** What the agent says of its health at a port of this machine. */
+async function answerAt(port: number): Promise<string> {
+  const asked = get({ host: '127.0.0.1', port, path: '/healthz', rejectUnauthorized: false });
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  return text(answer);
+}
 
 const topology = {
   apiVersion: 'banyan.io/v1alpha1',

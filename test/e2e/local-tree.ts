@@ -109,6 +109,12 @@ export class LocalTree {
     return this.kubectl(`node/${path}`, ['-s', `${this.#node(path).url}${url}`, ...args], input);
   }
 
+  /** The words of that, for a kubectl that goes on while the test does something else. */
+  wordsAt(path: string, url: string): readonly string[] {
+    const kubeconfig = join(this.data, 'kubeconfig');
+    return ['--kubeconfig', kubeconfig, '--context', `node/${path}`, '-s', `${this.#node(path).url}${url}`];
+  }
+
   /** What kubectl prints; throws when it fails. */
   ok(context: string, ...args: string[]): string {
     const { code, out } = this.kubectl(context, args);
