@@ -12,6 +12,8 @@ const left: Readonly<Record<string, string>> = {
   'core/session/session-metrics.ts': 'figures for people',
   'core/stream/stream-metrics.ts': 'figures for people',
   'core/stream/duplex.ts': 'a Duplex of Node on a stream, for HTTP',
+  'core/stream/http.ts': 'HTTP on a stream, as Node does it',
+  'core/stream/pass-on.ts': 'a request of HTTP handed on to another server',
   'core/stream/ping.ts': 'asks for a stream on behalf of a request to the API',
 };
 
