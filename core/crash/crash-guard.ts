@@ -75,6 +75,7 @@ export class CrashGuard {
     this.#retryLater();
   }
 
+  /** Of the work on the key. */
   companyOf(key: string): Company {
     const state = this.#marks.get(key)?.state;
     return state === 'suspect' ? 'apart' : state === 'doubtful' ? 'doubtful' : 'any';

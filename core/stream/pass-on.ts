@@ -2,8 +2,9 @@
  * An HTTP request handed on to another server as it came, and the answer back as that comes: watches, logs, uploads, and connections that change their
  * protocol (kubectl's exec, attach and port-forward). What belongs to one connection alone stays behind (https://www.rfc-editor.org/rfc/rfc9110#section-7.6.1).
  */
-import type { ClientRequest, IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
+import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
+import type { Socket } from 'node:net';
 import { type Duplex, pipeline } from 'node:stream';
 
 export interface Passed {
@@ -56,14 +57,14 @@ export async function passOn(
   sent.once('response', (answer) => {
     if (to.destroyed) return void answer.destroy();
     (to as ServerResponse).writeHead(answer.statusCode ?? 502, passedHeaders(answer.headers));
-    // What is watched may stay silent for long, and who watches wants to know that it has begun.
-    if ('flushHeaders' in to) to.flushHeaders();
+    sendHead(to);
     answer.once('end', () => {
       isAnswered = true;
     });
     pipeline(answer, to as ServerResponse, () => {});
   });
   from.on('error', () => {});
+  // It was broken off, or answered before it had all arrived.
   from.once('close', () => {
     if (!from.readableEnded) sent.destroy();
   });
@@ -103,6 +104,20 @@ export async function passUpgrade(
     pipeline(answer, socket, () => {});
   });
   sent.end();
+}
+
+/** What is watched may stay silent for long, and who watches wants to know that it has begun: HTTP/1.1 would send the head with the first of the body. */
+export function sendHead(to: ServerResponse | Http2ServerResponse): void {
+  if ('flushHeaders' in to) to.flushHeaders();
+}
+
+/** For a request of the event `upgrade` that is answered as any other; the connection ends with it. */
+export function answerOf(request: IncomingMessage, socket: Duplex): ServerResponse {
+  const answer = new ServerResponse(request);
+  answer.assignSocket(socket as Socket);
+  answer.shouldKeepAlive = false;
+  answer.once('finish', () => socket.end());
+  return answer;
 }
 
 /** As far as it goes: who has ended is done, and what it said last still arrives; who breaks off takes the other one along. */

@@ -1,5 +1,5 @@
 /** The HTTPS side: connections, who is asking, which space, and the answer. */
-import { createServer, type IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage } from 'node:http';
 import {
   createSecureServer,
   type Http2SecureServer,
@@ -7,14 +7,13 @@ import {
   type Http2ServerResponse,
   type ServerHttp2Session,
 } from 'node:http2';
-import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { isFromIssuer } from '../../identity/issuer-name.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
-import { type Ask, passOn, passUpgrade } from '../../stream/pass-on.ts';
+import { type Ask, answerOf, passOn, passUpgrade, sendHead } from '../../stream/pass-on.ts';
 import type { Space, UserInfo } from '../space.ts';
 import { readBody } from './body.ts';
 import { SpaceHandler } from './handler.ts';
@@ -218,11 +217,8 @@ export class ApiServer implements AsyncDisposable {
 
   /** Another protocol is spoken by edge clusters alone; anything else is answered as if it had not been asked for. */
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const response = new ServerResponse(request);
-    response.assignSocket(socket as Socket);
-    response.shouldKeepAlive = false;
-    response.once('finish', () => socket.end());
-    const [asked, answer] = [request as unknown as Http2ServerRequest, response as unknown as Http2ServerResponse];
+    const asked = request as unknown as Http2ServerRequest;
+    const answer = answerOf(request, socket) as unknown as Http2ServerResponse;
     const { tree } = this.#options;
     try {
       const url = urlOf(request.url ?? '');
@@ -302,8 +298,7 @@ export class ApiServer implements AsyncDisposable {
       watch.end();
     });
     response.writeHead(200, { 'content-type': 'application/json' });
-    // HTTP/1.1 would send it with the first event.
-    if ('flushHeaders' in response) (response as unknown as ServerResponse).flushHeaders();
+    sendHead(response);
     watch.start();
   }
 }

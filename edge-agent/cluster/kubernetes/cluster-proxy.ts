@@ -2,14 +2,13 @@
  * The cluster's API server for people above in the tree: what they ask comes over streams, and goes on by the agent's own way in, as a request of theirs
  * (https://kubernetes.io/docs/reference/access-authn-authz/authentication/#user-impersonation). What they may do the cluster decides, by its own roles.
  */
-import { createServer, type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { createServer, type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { statusOf } from '../../../core/apiserver/http/status.ts';
 import type { UserInfo } from '../../../core/apiserver/space.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
-import { type Ask, type Passed, passOn, passUpgrade } from '../../../core/stream/pass-on.ts';
+import { type Ask, answerOf, type Passed, passOn, passUpgrade } from '../../../core/stream/pass-on.ts';
 import { remedyOf } from './plain-words.ts';
 
 /** Who may, and as whom. See `streams.cluster` of the configuration. */
@@ -39,13 +38,7 @@ export class ClusterProxy {
       void passOn(request, response, { target: request.url ?? '/', ask: this.#askFor(request), failed });
     });
     this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      const failed = (error: unknown) => {
-        const response = new ServerResponse(request);
-        response.assignSocket(socket as Socket);
-        response.shouldKeepAlive = false;
-        response.once('finish', () => socket.end());
-        this.#fail(request, response, error);
-      };
+      const failed = (error: unknown) => this.#fail(request, answerOf(request, socket), error);
       void passUpgrade(request, socket, head, { target: request.url ?? '/', ask: this.#askFor(request), failed });
     });
   }
