@@ -156,6 +156,15 @@ describe.each(fixtures)('$name', ({ open }) => {
       expect(storage.eventsSince(start + 25)).toHaveLength(15);
       expect(storage.eventsSince(start + 24)).toBe('expired');
     });
+
+    it('keeps no more memory for an event than its bodies take, whatever they were cut from', () => {
+      const start = storage.revision();
+      for (let i = 0; i < 3; i++) fixture.put(pod('a'), `{"metadata":{"name":"a","labels":{"i":"${i}"}}}`);
+      const events = storage.eventsSince(start) as StorageEvent[];
+      const bodies = events.flatMap(({ object, before }) => (before ? [before.body, object.body] : [object.body]));
+      expect(bodies).toHaveLength(5);
+      for (const body of bodies) expect(body.buffer.byteLength).toBeLessThanOrEqual(2 * body.length);
+    });
   });
 
   describe('subscribers', () => {

@@ -5,6 +5,7 @@
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../../object/key.ts';
 import { describeError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import { lasting } from '../../store/bytes.ts';
 import type { ScanOptions, StorageEvent, StoredObject } from '../storage.ts';
 
 /** A client that reconnects within a minute finds its place while a space changes less than 160 times a second. */
@@ -40,7 +41,7 @@ export class EventLog {
   /** Events of one commit, in order of revision. Keeps them and tells the listeners. */
   publish(events: readonly StorageEvent[]): void {
     for (const event of events) {
-      this.#events.push(event);
+      this.#events.push(inOwnMemory(event));
       this.#bytes += bytesOf(event);
       this.#revision = event.object.revision;
     }
@@ -141,6 +142,17 @@ export function compareKeys(a: Place, b: Place): number {
 /** NUL sorts before every byte of a name: namespace by namespace. */
 function orderOf({ namespace, name }: Place): string {
   return `${namespace}\0${name}`;
+}
+
+/** Otherwise the bound of bytes would be none: what a body is cut from stays with it, and may be much more than the body. */
+function inOwnMemory(event: StorageEvent): StorageEvent {
+  const { object, before } = event;
+  return { ...event, object: ownBody(object), ...(before && { before: ownBody(before) }) };
+}
+
+function ownBody(object: StoredObject): StoredObject {
+  const { body } = object;
+  return body.buffer.byteLength > 2 * body.length ? { ...object, body: lasting(body) } : object;
 }
 
 function bytesOf({ object, before }: StorageEvent): number {
