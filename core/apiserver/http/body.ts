@@ -1,5 +1,6 @@
 /** Request bodies: bounded, and what their content type says. */
 import { parseDocument } from 'yaml';
+import { tooDeep } from '../../object/depth.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 
 /** etcd's and therefore Kubernetes' limit of a request: 1.5 MiB. */
@@ -50,6 +51,13 @@ export async function readBody(stream: AsyncIterable<Buffer>): Promise<Buffer> {
 /** `decodeProtobuf` gives the JSON of a protobuf body. */
 export function parseRequestBody(body: Buffer, media: MediaType, decodeProtobuf: (body: Buffer) => unknown): unknown {
   if (body.length === 0) throw new BanyanError('BadRequest', 'the request has no body');
+  const value = parsed(body, media, decodeProtobuf);
+  const wrong = tooDeep(value);
+  if (wrong !== undefined) throw new BanyanError('BadRequest', wrong);
+  return value;
+}
+
+function parsed(body: Buffer, media: MediaType, decodeProtobuf: (body: Buffer) => unknown): unknown {
   try {
     if (media === 'protobuf') return decodeProtobuf(body);
     if (media === 'yaml' || (media === 'apply-patch' && body[0] !== 0x7b)) return parseYaml(body.toString('utf8'));

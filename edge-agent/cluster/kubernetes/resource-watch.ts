@@ -3,6 +3,7 @@
  * tells what was missed. Objects are passed on and not kept: what is remembered of each is its name, uid and version.
  */
 import type { IncomingMessage } from 'node:http';
+import { objectTooDeep } from '../../../core/object/depth.ts';
 import type { GroupResource, ObjectKey } from '../../../core/object/key.ts';
 import { formatKey, parseKey } from '../../../core/object/key.ts';
 import { formatApiVersion, type KubeObject } from '../../../core/object/meta.ts';
@@ -175,6 +176,12 @@ export class ResourceWatch {
   #tell(type: ClusterEvent['type'], object: KubeObject): void {
     const key = this.#keyOf(object);
     const name = formatKey(key);
+    const wrong = objectTooDeep(object);
+    // Nobody could take it in, and the others of the resource would be waited for in vain.
+    if (wrong !== undefined) {
+      this.#ports.logger.warn({ object: name, reason: wrong }, 'what the cluster tells of an object is passed over');
+      return;
+    }
     const known = this.#known.get(name);
     const { uid = '', resourceVersion = '' } = object.metadata;
     if (type === 'DELETED') {

@@ -44,6 +44,8 @@ describe('an entry of the down feed', () => {
   it('is judged by its body only where a node parses it: objects at agents, and at the relays that make them', () => {
     expect(flaw('agent', objectKey, attributes, 'torn')?.reason).toContain('the body is no JSON');
     expect(flaw('agent', objectKey, attributes, 'torn')?.refs).toEqual(['shop']);
+    const deep = `{"spec":${'['.repeat(2_000)}${']'.repeat(2_000)}}`;
+    expect(flaw('agent', objectKey, attributes, deep)?.reason).toContain('nested more than 500 levels deep');
     expect(flaw('relay', objectKey, attributes, 'torn')).toBeUndefined();
     expect(flaw('relay', objectKey, { ...attributes, expand: true }, 'torn')?.reason).toContain('the body is no JSON');
     const placement = { uid: 'u', created: 'c', generation: 1 };

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
 import { board, boards } from '../crd/support.ts';
 import { ApiBench } from './api-bench.ts';
-import { refuses } from './refusals.ts';
+import { refused, refuses } from './refusals.ts';
 
 const configMaps = '/api/v1/namespaces/shop/configmaps';
 const deployments = '/apis/apps/v1/namespaces/shop/deployments';
@@ -53,6 +53,22 @@ describe('a body that is not what its content type says is refused', () => {
         request: ['POST', configMaps, { body: bomb(), type: 'application/yaml' }],
         ...bad,
         message: /^the object provided is unrecognized \(must be valid yaml\): Excessive alias count/,
+      },
+      {
+        what: 'JSON that is nested deeper than anybody could read',
+        request: ['POST', boardsPath, { body: `{"spec":${'['.repeat(200_000)}${']'.repeat(200_000)}}` }],
+        ...bad,
+        message: /^spec\.0\.0\.0\.0\.\.\.: it is nested more than 500 levels deep: make it flatter/,
+      },
+      {
+        what: 'YAML that is nested as deep',
+        request: [
+          'POST',
+          boardsPath,
+          { body: `spec: ${'['.repeat(600)}${']'.repeat(600)}\n`, type: 'application/yaml' },
+        ],
+        ...bad,
+        message: /^spec\.0\.0\.0\.0\.\.\.: it is nested more than 500 levels deep/,
       },
       {
         what: 'protobuf without its first four bytes',
@@ -241,4 +257,16 @@ describe('somebody without a certificate', () => {
     expect(answer.json()).toMatchObject({ kind: 'Status', reason: 'Unauthorized', code: 401 });
     expect((await anonymous.call('GET', '/readyz')).text).toBe('ok');
   });
+});
+
+it('a patch that puts one depth into another is refused where the whole is too deep, and changes nothing', async () => {
+  await using own = await ApiBench.start();
+  own.space.create(boards({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }));
+  own.settle();
+  const nested = (levels: number): object => JSON.parse(`${'{"a":'.repeat(levels)}{}${'}'.repeat(levels)}`) as object;
+  own.space.create(board(nested(300)));
+  const patch = [{ op: 'add', path: `/spec${'/a'.repeat(300)}`, value: nested(300) }];
+  const sent = { body: JSON.stringify(patch), type: 'application/json-patch+json' };
+  const { code, message } = await refused(own, 'PATCH', `${boardsPath}/b`, sent);
+  expect([code, message]).toEqual([400, expect.stringContaining('spec.a.a.a.a...: it is nested more than 500 levels')]);
 });

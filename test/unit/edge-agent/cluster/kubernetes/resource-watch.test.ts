@@ -196,3 +196,16 @@ test('why it can not be watched is told, and that it can again', async () => {
   expect(told).toEqual(['Forbidden', undefined]);
   watch.stop();
 });
+
+test('an object that is nested too deep to be taken in is passed over, and the others of its resource are told', async () => {
+  const deep: unknown = JSON.parse(`${'['.repeat(5_000)}${']'.repeat(5_000)}`);
+  const served = new Served({
+    items: [{ ...item('a', '1'), status: deep }, item('b', '2')],
+    metadata: { resourceVersion: '2' },
+  });
+  const watch = served.begin();
+  const event = change('MODIFIED', 'b', '3');
+  await served.tell({ ...event, object: { ...event.object, status: deep } }, change('ADDED', 'c', '4'));
+  expect(served.seen).toEqual(['ADDED b uid-b', 'synced', 'ADDED c uid-c']);
+  watch.stop();
+});
