@@ -2,6 +2,7 @@
 import { parseDocument } from 'yaml';
 import { tooDeep } from '../../object/depth.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
+import { checkJsonIntegers, exactNumbers, mayHaveLongInteger } from './exact-integers.ts';
 
 /** etcd's and therefore Kubernetes' limit of a request: 1.5 MiB. */
 export const bodyBytesMax = 1_572_864;
@@ -61,7 +62,7 @@ function parsed(body: Buffer, media: MediaType, decodeProtobuf: (body: Buffer) =
   try {
     if (media === 'protobuf') return decodeProtobuf(body);
     if (media === 'yaml' || (media === 'apply-patch' && body[0] !== 0x7b)) return parseYaml(body.toString('utf8'));
-    return JSON.parse(body.toString('utf8')) as unknown;
+    return parseJson(body.toString('utf8'));
   } catch (error) {
     if (error instanceof BanyanError) throw error;
     throw new BanyanError(
@@ -73,9 +74,17 @@ function parsed(body: Buffer, media: MediaType, decodeProtobuf: (body: Buffer) =
   }
 }
 
+function parseJson(text: string): unknown {
+  const value: unknown = JSON.parse(text);
+  checkJsonIntegers(text);
+  return value;
+}
+
 function parseYaml(text: string): unknown {
-  const document = parseDocument(text, { uniqueKeys: true });
+  const intAsBigInt = mayHaveLongInteger(text);
+  const document = parseDocument(text, { uniqueKeys: true, intAsBigInt });
   const [wrong] = document.errors;
   if (wrong) throw new BanyanError('BadRequest', `error converting YAML to JSON: ${wrong.message}`);
-  return document.toJS({ maxAliasCount: aliasesMax }) as unknown;
+  const value: unknown = document.toJS({ maxAliasCount: aliasesMax });
+  return intAsBigInt ? exactNumbers(value) : value;
 }

@@ -131,7 +131,7 @@ function single(field: WireField, wireType: string, depth: number): unknown {
       return field.value !== 0n;
     case 'int32':
     case 'int64':
-      return Number(BigInt.asIntN(64, field.value));
+      return exact(BigInt.asIntN(64, field.value));
     case 'double': {
       const bytes = Buffer.alloc(8);
       bytes.writeBigUInt64LE(field.value);
@@ -159,6 +159,11 @@ function single(field: WireField, wireType: string, depth: number): unknown {
         'JSON schemas in protobuf are not taken: send the CustomResourceDefinition as JSON',
       );
   }
+}
+
+function exact(value: bigint): number {
+  if (Number.isSafeInteger(Number(value))) return Number(value);
+  throw new BanyanError('BadRequest', `the integer ${value} can't be kept exactly: it has more than 53 bits`);
 }
 
 function int(bytes: Buffer, number: number): bigint {

@@ -61,6 +61,31 @@ describe('a body that is not what its content type says is refused', () => {
         message: /^spec\.0\.0\.0\.0\.\.\.: it is nested more than 500 levels deep: make it flatter/,
       },
       {
+        what: 'JSON with an integer that a double can not hold',
+        request: ['POST', boardsPath, { body: '{"a":"1234567890123456","spec":{"b":[1,{"id": 9007199254740993}]}}' }],
+        ...bad,
+        message:
+          "spec.b.1.id: the integer 9007199254740993 can't be kept exactly, it would become 9007199254740992: put it in as a text",
+      },
+      {
+        what: 'a patch with one',
+        request: [
+          'PATCH',
+          `${boardsPath}/b`,
+          { body: '{"spec":{"rows":-9223372036854775807}}', type: 'application/merge-patch+json' },
+        ],
+        ...bad,
+        message:
+          /^spec\.rows: the integer -9223372036854775807 can't be kept exactly, it would become -922337203685477/,
+      },
+      {
+        what: 'YAML with one',
+        request: ['POST', boardsPath, { body: 'spec:\n  ids: [7, 1152921504606846976]\n', type: 'application/yaml' }],
+        ...bad,
+        message:
+          /^spec\.ids\.1: the integer 1152921504606846976 can't be kept exactly, it would become 115292150460684/,
+      },
+      {
         what: 'YAML that is nested as deep',
         request: [
           'POST',

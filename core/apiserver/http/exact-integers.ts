@@ -1,0 +1,54 @@
+/**
+ * Integers that a double can't hold. Kubernetes keeps 64 bits of one; a program in JavaScript would store 9007199254740993 as 9007199254740992 and
+ * say nothing. They are refused: what is kept is what was said.
+ */
+import { BanyanError } from '../../runtime/errors.ts';
+
+const longNumber = /\d{16}/;
+/** Strings, numbers, and what gives them their place. */
+const token = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|[{}[\]:,]/gs;
+
+/** Most texts have none, and cost no more than this. */
+export function mayHaveLongInteger(text: string): boolean {
+  return longNumber.test(text);
+}
+
+/** Throws BadRequest with the place of the first integer in the JSON that is not what JSON.parse makes of it. */
+export function checkJsonIntegers(json: string): void {
+  if (!mayHaveLongInteger(json)) return;
+  /** The step into each value that is open: a name, or the number of an item. */
+  const steps: (string | number)[] = [];
+  let last = '';
+  for (const [found] of json.matchAll(token)) {
+    if (found === '{') steps.push('');
+    else if (found === '[') steps.push(0);
+    else if (found === '}' || found === ']') steps.pop();
+    else if (found === ':') steps[steps.length - 1] = JSON.parse(last) as string;
+    else if (found === ',' && typeof steps.at(-1) === 'number') steps[steps.length - 1] = Number(steps.at(-1)) + 1;
+    else if (found[0] !== '"' && isChanged(found)) throw inexact(steps, found);
+    last = found;
+  }
+}
+
+/** Values of YAML with integers as BigInt, as numbers; throws BadRequest with the place of the first one that is none. */
+export function exactNumbers(value: unknown, steps: readonly (string | number)[] = []): unknown {
+  if (typeof value === 'bigint') {
+    if (isChanged(String(value))) throw inexact(steps, String(value));
+    return Number(value);
+  }
+  if (Array.isArray(value)) return value.map((item, i) => exactNumbers(item, [...steps, i]));
+  if (value === null || typeof value !== 'object') return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => [name, exactNumbers(field, [...steps, name])]),
+  );
+}
+
+/** Of a literal: fractions and exponents are doubles everywhere. */
+function isChanged(literal: string): boolean {
+  return /^-?\d+$/.test(literal) && Number(literal) !== 0 && String(Number(literal)) !== literal;
+}
+
+function inexact(steps: readonly (string | number)[], literal: string): BanyanError {
+  const message = `${steps.join('.')}: the integer ${literal} can't be kept exactly, it would become ${Number(literal)}: put it in as a text`;
+  return new BanyanError('BadRequest', message);
+}
