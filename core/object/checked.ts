@@ -1,7 +1,7 @@
 /** JSON from another node, checked before anything relies on it. */
 import type * as z from 'zod';
 import { BanyanError, describeError } from '../runtime/errors.ts';
-import { tooDeep } from './depth.ts';
+import { beyondLimits } from './json-limits.ts';
 
 /** Throws Protocol with what it should have been and the first thing that is wrong with it. */
 export function decodeChecked<T>(what: string, schema: z.ZodType<T>, bytes: Uint8Array): T {
@@ -11,7 +11,7 @@ export function decodeChecked<T>(what: string, schema: z.ZodType<T>, bytes: Uint
   } catch (error) {
     throw new BanyanError('Protocol', `${what} that is no JSON: ${describeError(error)}`, {}, { cause: error });
   }
-  const wrong = tooDeep(value);
+  const wrong = beyondLimits(value);
   if (wrong !== undefined) throw new BanyanError('Protocol', `${what} that is none: ${wrong}`);
   const checked = schema.safeParse(value);
   if (checked.success) return checked.data;

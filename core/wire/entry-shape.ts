@@ -7,7 +7,7 @@
 import * as z from 'zod';
 import type { Content } from '../feed/feed.ts';
 import type { Flaw, Judge } from '../feed/quarantine.ts';
-import { tooDeep } from '../object/depth.ts';
+import { beyondLimits } from '../object/json-limits.ts';
 import { describeError } from '../runtime/errors.ts';
 import { asText, text } from '../store/bytes.ts';
 import { type EntryKey, isObjectEntry, parseEntryKey } from './entries.ts';
@@ -209,7 +209,7 @@ function checked(what: string, shape: z.ZodType, bytes: Uint8Array): object | st
   } catch (error) {
     return `${what} are no JSON: ${describeError(error)}`.replace('body are', 'body is');
   }
-  const wrong = tooDeep(value);
+  const wrong = beyondLimits(value);
   if (wrong !== undefined) return `${what}: ${wrong}`;
   const result = shape.safeParse(value);
   if (result.success) return value as object;

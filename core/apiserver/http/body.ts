@@ -1,6 +1,6 @@
 /** Request bodies: bounded, and what their content type says. */
 import { parseDocument } from 'yaml';
-import { tooDeep } from '../../object/depth.ts';
+import { beyondLimits } from '../../object/json-limits.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import { checkJsonIntegers, exactNumbers, mayHaveLongInteger } from './exact-integers.ts';
 
@@ -53,7 +53,7 @@ export async function readBody(stream: AsyncIterable<Buffer>): Promise<Buffer> {
 export function parseRequestBody(body: Buffer, media: MediaType, decodeProtobuf: (body: Buffer) => unknown): unknown {
   if (body.length === 0) throw new BanyanError('BadRequest', 'the request has no body');
   const value = parsed(body, media, decodeProtobuf);
-  const wrong = tooDeep(value);
+  const wrong = beyondLimits(value);
   if (wrong !== undefined) throw new BanyanError('BadRequest', wrong);
   return value;
 }

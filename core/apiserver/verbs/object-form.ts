@@ -1,6 +1,6 @@
 /** The forms of an object on its way from a request to the store: its copy, its key, its versions, its bytes. */
 import { canonicalBytes } from '../../object/canonical.ts';
-import { objectTooDeep } from '../../object/depth.ts';
+import { objectBeyondLimits } from '../../object/json-limits.ts';
 import type { ObjectKey } from '../../object/key.ts';
 import { formatApiVersion, type KubeObject } from '../../object/meta.ts';
 import type { Kind } from '../space.ts';
@@ -36,7 +36,7 @@ export function inVersion(kind: Kind, object: KubeObject, version: string): Kube
 export function storedBytes(kind: Kind, key: ObjectKey, object: KubeObject): Uint8Array {
   const stored = inVersion(kind, object, kind.storageVersion);
   // A patch puts one depth into another.
-  const wrong = objectTooDeep(stored);
+  const wrong = objectBeyondLimits(stored);
   if (wrong !== undefined) throw badRequest(wrong);
   const bytes = canonicalBytes(stored);
   if (bytes.length > objectBytesMax) throw tooLarge(key, bytes.length);

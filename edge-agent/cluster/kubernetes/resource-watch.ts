@@ -3,7 +3,7 @@
  * tells what was missed. Objects are passed on and not kept: what is remembered of each is its name, uid and version.
  */
 import type { IncomingMessage } from 'node:http';
-import { objectTooDeep } from '../../../core/object/depth.ts';
+import { objectBeyondLimits } from '../../../core/object/json-limits.ts';
 import type { GroupResource, ObjectKey } from '../../../core/object/key.ts';
 import { formatKey, parseKey } from '../../../core/object/key.ts';
 import { formatApiVersion, type KubeObject } from '../../../core/object/meta.ts';
@@ -176,7 +176,7 @@ export class ResourceWatch {
   #tell(type: ClusterEvent['type'], object: KubeObject): void {
     const key = this.#keyOf(object);
     const name = formatKey(key);
-    const wrong = objectTooDeep(object);
+    const wrong = objectBeyondLimits(object);
     // Nobody could take it in, and the others of the resource would be waited for in vain.
     if (wrong !== undefined) {
       this.#ports.logger.warn({ object: name, reason: wrong }, 'what the cluster tells of an object is passed over');

@@ -79,6 +79,18 @@ describe('a body that is not what its content type says is refused', () => {
           /^spec\.rows: the integer -9223372036854775807 can't be kept exactly, it would become -922337203685477/,
       },
       {
+        what: 'a number that is too large for any',
+        request: ['POST', boardsPath, { body: '{"spec":{"rows":[1,-1e400]}}' }],
+        ...bad,
+        message: 'spec.rows.1: a number is too large, or none (-Infinity): put it in as a text',
+      },
+      {
+        what: 'YAML with what is no number',
+        request: ['POST', boardsPath, { body: 'spec: {rows: .nan}\n', type: 'application/yaml' }],
+        ...bad,
+        message: 'spec.rows: a number is too large, or none (NaN): put it in as a text',
+      },
+      {
         what: 'YAML with one',
         request: ['POST', boardsPath, { body: 'spec:\n  ids: [7, 1152921504606846976]\n', type: 'application/yaml' }],
         ...bad,

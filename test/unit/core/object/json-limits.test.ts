@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest';
-import { depthMax, tooDeep } from '../../../../core/object/depth.ts';
+import { beyondLimits, depthMax } from '../../../../core/object/json-limits.ts';
 
 /** So many objects, one in the other. */
 const nested = (levels: number): unknown => JSON.parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`);
 
 test('as many levels as the bound says are not too many, and one more is', () => {
-  expect(tooDeep(nested(depthMax))).toBeUndefined();
-  expect(tooDeep(nested(depthMax + 1))).toBe(
+  expect(beyondLimits(nested(depthMax))).toBeUndefined();
+  expect(beyondLimits(nested(depthMax + 1))).toBe(
     'a.a.a.a.a...: it is nested more than 500 levels deep: make it flatter, or put it in as a text',
   );
 });
 
 test('what is broad is not deep, and lists count as levels', () => {
-  expect(tooDeep({ items: Array.from({ length: 10_000 }, () => ({ a: [1, null, 'x'] })) })).toBeUndefined();
+  expect(beyondLimits({ items: Array.from({ length: 10_000 }, () => ({ a: [1, null, 'x'] })) })).toBeUndefined();
   const list: unknown = JSON.parse(`${'['.repeat(depthMax)}${']'.repeat(depthMax)}`);
-  expect(tooDeep({ spec: [0, list] })).toMatch(/^spec\.1\.0\.0\.0\.\.\.: /);
+  expect(beyondLimits({ spec: [0, list] })).toMatch(/^spec\.1\.0\.0\.0\.\.\.: /);
 });
 
 test('how much deeper it is makes no difference', () => {
-  expect(tooDeep(nested(100_000))).toBeDefined();
+  expect(beyondLimits(nested(100_000))).toBeDefined();
 });
