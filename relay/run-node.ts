@@ -19,6 +19,7 @@ import { perCredentials, renewedCredentials } from '../core/wire/node-credential
 import { tlsNetwork } from '../core/wire/tls-network.ts';
 import { storedTransport } from '../core/wire/transport-memory.ts';
 import { type NodeConfig, nodeConfigSchema } from './config.ts';
+import { giveMemoryBackWhenIdle } from './idle-memory.ts';
 import { issuerSigner } from './join/signer.ts';
 import { measureNode, processMetrics } from './metrics.ts';
 import { Node } from './node.ts';
@@ -29,6 +30,7 @@ import { openWorkNote } from './work-note.ts';
 /** `environment`: the proxies that were found there. */
 export async function runNode(role: 'center' | 'relay', environment: EnvironmentProxies): Promise<void> {
   keepShortLivedYoung();
+  giveMemoryBackWhenIdle(systemClock);
   const config = readConfig(role);
   const destination =
     config.logFile === undefined
