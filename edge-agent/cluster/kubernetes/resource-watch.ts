@@ -176,7 +176,8 @@ export class ResourceWatch {
   #tell(type: ClusterEvent['type'], object: KubeObject): void {
     const key = this.#keyOf(object);
     const name = formatKey(key);
-    const wrong = objectBeyondLimits(object);
+    // Of one that has gone nobody reads more than its name.
+    const wrong = type === 'DELETED' ? undefined : objectBeyondLimits(object);
     // Nobody could take it in, and the others of the resource would be waited for in vain.
     if (wrong !== undefined) {
       this.#ports.logger.warn({ object: name, reason: wrong }, 'what the cluster tells of an object is passed over');

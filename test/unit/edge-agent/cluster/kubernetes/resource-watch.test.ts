@@ -207,5 +207,7 @@ test('an object that is nested too deep to be taken in is passed over, and the o
   const event = change('MODIFIED', 'b', '3');
   await served.tell({ ...event, object: { ...event.object, status: deep } }, change('ADDED', 'c', '4'));
   expect(served.seen).toEqual(['ADDED b uid-b', 'synced', 'ADDED c uid-c']);
+  await served.tell({ ...event, type: 'DELETED', object: { ...event.object, status: deep } });
+  expect(served.seen.at(-1)).toBe('DELETED b uid-b');
   watch.stop();
 });
