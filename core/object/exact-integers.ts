@@ -2,7 +2,7 @@
  * Integers that a double can't hold. Kubernetes keeps 64 bits of one; a program in JavaScript would store 9007199254740993 as 9007199254740992 and
  * say nothing. They are refused: what is kept is what was said.
  */
-import { BanyanError } from '../../runtime/errors.ts';
+import { BanyanError } from '../runtime/errors.ts';
 
 const longNumber = /\d{16}/;
 /** Strings, numbers, and what gives them their place. */
@@ -13,9 +13,15 @@ export function mayHaveLongInteger(text: string): boolean {
   return longNumber.test(text);
 }
 
-/** Throws BadRequest with the place of the first integer in the JSON that is not what JSON.parse makes of it. */
-export function checkJsonIntegers(json: string): void {
-  if (!mayHaveLongInteger(json)) return;
+/** As JSON.parse, which throws SyntaxError; throws BadRequest with the place of the first integer that is not what that makes of it. */
+export function parseExactJson(json: string): unknown {
+  const value: unknown = JSON.parse(json);
+  if (mayHaveLongInteger(json)) checkIntegers(json);
+  return value;
+}
+
+/** Of what is JSON. */
+function checkIntegers(json: string): void {
   /** The step into each value that is open: a name, or the number of an item. */
   const steps: (string | number)[] = [];
   let last = '';
@@ -30,12 +36,15 @@ export function checkJsonIntegers(json: string): void {
   }
 }
 
-/** Values of YAML with integers as BigInt, as numbers; throws BadRequest with the place of the first one that is none. */
+/** Throws BadRequest if it is none; `steps`: its place, as far as that is known. */
+export function exactNumber(value: bigint, steps: readonly (string | number)[] = []): number {
+  if (isChanged(String(value))) throw inexact(steps, String(value));
+  return Number(value);
+}
+
+/** A value with integers as BigInt, as a YAML parser gives them, with numbers; throws BadRequest with the place of the first one that is none. */
 export function exactNumbers(value: unknown, steps: readonly (string | number)[] = []): unknown {
-  if (typeof value === 'bigint') {
-    if (isChanged(String(value))) throw inexact(steps, String(value));
-    return Number(value);
-  }
+  if (typeof value === 'bigint') return exactNumber(value, steps);
   if (Array.isArray(value)) return value.map((item, i) => exactNumbers(item, [...steps, i]));
   if (value === null || typeof value !== 'object') return value;
   return Object.fromEntries(
@@ -49,6 +58,7 @@ function isChanged(literal: string): boolean {
 }
 
 function inexact(steps: readonly (string | number)[], literal: string): BanyanError {
-  const message = `${steps.join('.')}: the integer ${literal} can't be kept exactly, it would become ${Number(literal)}: put it in as a text`;
+  const place = steps.length > 0 ? `${steps.join('.')}: ` : '';
+  const message = `${place}the integer ${literal} can't be kept exactly, it would become ${Number(literal)}: put it in as a text`;
   return new BanyanError('BadRequest', message);
 }

@@ -1,8 +1,8 @@
 /** Request bodies: bounded, and what their content type says. */
 import { parseDocument } from 'yaml';
+import { exactNumbers, mayHaveLongInteger, parseExactJson } from '../../object/exact-integers.ts';
 import { beyondLimits } from '../../object/json-limits.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
-import { checkJsonIntegers, exactNumbers, mayHaveLongInteger } from './exact-integers.ts';
 
 /** etcd's and therefore Kubernetes' limit of a request: 1.5 MiB. */
 export const bodyBytesMax = 1_572_864;
@@ -62,7 +62,7 @@ function parsed(body: Buffer, media: MediaType, decodeProtobuf: (body: Buffer) =
   try {
     if (media === 'protobuf') return decodeProtobuf(body);
     if (media === 'yaml' || (media === 'apply-patch' && body[0] !== 0x7b)) return parseYaml(body.toString('utf8'));
-    return parseJson(body.toString('utf8'));
+    return parseExactJson(body.toString('utf8'));
   } catch (error) {
     if (error instanceof BanyanError) throw error;
     throw new BanyanError(
@@ -72,12 +72,6 @@ function parsed(body: Buffer, media: MediaType, decodeProtobuf: (body: Buffer) =
       { cause: error },
     );
   }
-}
-
-function parseJson(text: string): unknown {
-  const value: unknown = JSON.parse(text);
-  checkJsonIntegers(text);
-  return value;
 }
 
 function parseYaml(text: string): unknown {

@@ -3,6 +3,7 @@
  * whose fields the generated table of built-in types names. Values that Go leaves out of JSON are left out here as well.
  */
 
+import { exactNumber, parseExactJson } from '../../object/exact-integers.ts';
 import { parseApiVersion } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { type BuiltinField, type BuiltinType, builtinType, tableKinds } from '../builtin/types-table.ts';
@@ -131,7 +132,7 @@ function single(field: WireField, wireType: string, depth: number): unknown {
       return field.value !== 0n;
     case 'int32':
     case 'int64':
-      return exact(BigInt.asIntN(64, field.value));
+      return exactNumber(BigInt.asIntN(64, field.value));
     case 'double': {
       const bytes = Buffer.alloc(8);
       bytes.writeBigUInt64LE(field.value);
@@ -161,11 +162,6 @@ function single(field: WireField, wireType: string, depth: number): unknown {
   }
 }
 
-function exact(value: bigint): number {
-  if (Number.isSafeInteger(Number(value))) return Number(value);
-  throw new BanyanError('BadRequest', `the integer ${value} can't be kept exactly: it has more than 53 bits`);
-}
-
 function int(bytes: Buffer, number: number): bigint {
   const found = [...wireFields(bytes)].find((field) => field.number === number);
   return BigInt.asIntN(64, found?.value ?? 0n);
@@ -187,8 +183,9 @@ function time(bytes: Buffer, fractionDigits: number): string | null {
 function json(text: string): unknown {
   if (text === '') return null;
   try {
-    return JSON.parse(text) as unknown;
+    return parseExactJson(text);
   } catch (error) {
+    if (error instanceof BanyanError) throw error;
     throw new BanyanError('BadRequest', 'the protobuf body embeds something that is no JSON', {}, { cause: error });
   }
 }

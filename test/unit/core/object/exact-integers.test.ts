@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { checkJsonIntegers, exactNumbers } from '../../../../../core/apiserver/http/exact-integers.ts';
+import { exactNumbers, parseExactJson } from '../../../../core/object/exact-integers.ts';
 
 it.each([
   '{"a":9007199254740991,"b":-9007199254740991}',
@@ -8,12 +8,12 @@ it.each([
   '{"a":"\\"9007199254740993","b":"\\\\","c":[9007199254740992]}',
   '{"a":12345678901234567890.5,"b":1e300,"c":12345678901234567890e1,"d":-0,"e":0.1234567890123456789}',
 ])('%s is what JSON.parse makes of it, as far as integers go', (json) => {
-  expect(() => checkJsonIntegers(json)).not.toThrow();
+  expect(() => parseExactJson(json)).not.toThrow();
 });
 
 it('the place of one that is not is named, and what it would become', () => {
   const json = ' [ {"x":1} , { "a\\"b" : { "c" : [ 1 , [ ] , 9007199254740993 ] } } ] ';
-  expect(() => checkJsonIntegers(json)).toThrow(/^1\.a"b\.c\.2: the integer 9007199254740993 .* 9007199254740992: /);
+  expect(() => parseExactJson(json)).toThrow(/^1\.a"b\.c\.2: the integer 9007199254740993 .* 9007199254740992: /);
 });
 
 it('an integer goes through if and only if its digits come back, whatever is around it', () => {
@@ -22,7 +22,7 @@ it('an integer goes through if and only if its digits come back, whatever is aro
     fc.property(around, fc.bigInt({ min: -(2n ** 70n), max: 2n ** 70n }), around, (before, integer, after) => {
       const json = `[${JSON.stringify(before)},${integer},${JSON.stringify(after)}]`;
       const isKept = String(JSON.parse(String(integer))) === String(integer);
-      const place = expect(() => checkJsonIntegers(json));
+      const place = expect(() => parseExactJson(json));
       if (isKept) place.not.toThrow(/^1: /);
       else place.toThrow(/^(0|1|2)/);
     }),

@@ -28,6 +28,16 @@ function refusal(body: Uint8Array): BanyanError {
   throw new Error('was not refused');
 }
 
+it('refuses an integer that a double can not hold, also within JSON that it carries', () => {
+  const generation = bytes(1, bytes(1, 'a'), int(7, 9_007_199_254_740_993n));
+  expect(refusal(envelope('v1', 'ConfigMap', generation)).message).toMatch(
+    /^the integer 9007199254740993 can't be kept/,
+  );
+  const data = bytes(2, bytes(1, '{"spec":{"id":9007199254740993}}'));
+  const revision = envelope('apps/v1', 'ControllerRevision', bytes(1, bytes(1, 'a')), data);
+  expect(refusal(revision).message).toMatch(/^spec\.id: the integer 9007199254740993 can't be kept/);
+});
+
 describe('what client-go sends', () => {
   it.each(cases.map(({ json, protobuf }) => [json.kind, json, protobuf] as const))(
     'is the JSON that it would have sent: %s',
