@@ -19,6 +19,8 @@ export function revived(world: World): Check {
   /** By disk: table and key hash in hex, to the revision of the write that deleted it. */
   const deaths = new Map<Host, Map<string, number>>();
   const writes = new OriginWrites();
+  /** Since the last commit of anybody. */
+  const crashed = new Set<Host>();
   const of = (host: Host) => {
     const known = deaths.get(host) ?? new Map<string, number>();
     deaths.set(host, known);
@@ -44,6 +46,8 @@ export function revived(world: World): Check {
       }
     },
     committed(host, changes) {
+      for (const one of crashed) writes.forgetLost(one);
+      crashed.clear();
       writes.note(host, changes);
       for (const { key, value } of changes) {
         if (!value || !isIn(key, 'tableRow')) continue;
@@ -67,7 +71,10 @@ export function revived(world: World): Check {
       }
     },
     replaced: (host) => void deaths.delete(host),
-    ended: (host) => void deaths.delete(host),
+    ended(host) {
+      deaths.delete(host);
+      crashed.add(host);
+    },
   };
 }
 
@@ -86,11 +93,29 @@ class OriginWrites {
     }
   }
 
+  /** A crash takes writes back that had not reached the disk, and nobody was told of: the row of the object is as of the last one that is left. */
+  forgetLost(origin: Host): void {
+    for (const [objectKey, revisions] of this.#revisions) {
+      const last = rowOfSource(origin, objectKey)?.originRevision;
+      if (last === undefined) continue;
+      for (const revision of revisions) if (revision > last) revisions.delete(revision);
+    }
+  }
+
   /** The last one after the first, up to the second. */
   lastIn(objectKey: string, after: number, upTo: number): number | undefined {
     const covered = [...(this.#revisions.get(objectKey) ?? [])].filter((one) => one > after && one <= upTo);
     return covered.length === 0 ? undefined : Math.max(...covered);
   }
+}
+
+/** Undefined: its space is at another node, or has no such object. */
+function rowOfSource(host: Host, objectKey: string) {
+  const [, source = ''] = objectKey.split('/');
+  return Rows.of(host.rows, (rows) => {
+    const table = rows.table(`source/${source}`);
+    return table === undefined ? undefined : rows.row(table, hashOfKey(objectKey));
+  });
 }
 
 /** The row of the object in its space is among what was changed. */
