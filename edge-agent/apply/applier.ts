@@ -13,12 +13,13 @@ import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
 import { Corrections } from './corrections.ts';
-import { decide, decideRemoval, isApplied, type Wanted } from './decide.ts';
-import { bare } from './mark.ts';
+import { decide, isApplied, type Wanted } from './decide.ts';
+import { released } from './mark.ts';
 import { Novelty } from './novelty.ts';
 import { isAboutImmutable, ObjectWriter } from './object-writer.ts';
-import { definitionKeyOf, isContainer, isDefinition, isNamespace, namespaceKeyOf, phaseOf } from './order.ts';
+import { definitionKeyOf, isDefinition, isNamespace, namespaceKeyOf, phaseOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
+import { removalOf } from './removal.ts';
 import { type InServedVersion, inServedVersion } from './served-version.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -363,13 +364,16 @@ export class Applier {
     if (!record) return 'done';
     if (isNamespace(key) && this.#holdsOwned(parseKey(key).name)) return 'done';
     const live = await cluster.get(parseKey(key));
-    const decision = decideRemoval(record, live, { agent: path, isContainer: isContainer(key) });
+    const decision = await removalOf(key, record, live, { path, cluster, applied: () => records.keys() });
     if (decision.do === 'wait') return 'retry';
     if (decision.do === 'remove') {
       await cluster.remove(parseKey(key), record.deletion ?? 'Background', decision.uid);
       if (await cluster.get(parseKey(key))) return 'retry';
     }
-    if (decision.do === 'release' && live) await cluster.apply(bare(live));
+    if (decision.do === 'release' && live) await cluster.apply(released(live));
+    if (decision.why !== undefined) {
+      this.#ports.logger.warn({ object: key, reason: decision.why }, 'a definition stays on the cluster');
+    }
     this.#forget(key);
     return 'done';
   }

@@ -77,3 +77,11 @@ export function bare(live: KubeObject): KubeObject {
     metadata: { ...(name === undefined ? {} : { name }), ...(namespace === undefined ? {} : { namespace }) },
   };
 }
+
+/**
+ * What is applied to a Namespace or definition that stays and is to be nobody's of ours: nothing, so that the mark goes. A definition can't be without its
+ * spec, which nobody else may have set.
+ */
+export function released(live: KubeObject): KubeObject {
+  return live.kind === 'CustomResourceDefinition' ? { ...bare(live), spec: live.spec } : bare(live);
+}

@@ -61,6 +61,8 @@ export interface Cluster extends AsyncDisposable {
    * as DELETED, one that gets it as ADDED. With `metadataOnly`, objects may come without anything but their metadata.
    */
   watch(resource: GroupResource, events: WatchEvents, options?: WatchOptions): () => void;
+  /** Every object of a resource, of which no more than the metadata is told; none, or NotFound is thrown, where it is not served. Absent: nobody but the agent has any. */
+  metadataOf?(resource: GroupResource): AsyncIterable<Pick<KubeObject, 'metadata'>>;
   describe(): Promise<ClusterDescription>;
   /** Something of the description other than what is served may have changed. Absent: it never does. Returns the function that ends it. */
   onDescription?(listener: () => void): () => void;

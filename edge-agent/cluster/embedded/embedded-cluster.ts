@@ -118,6 +118,10 @@ export class EmbeddedCluster implements Cluster {
     return stop;
   }
 
+  async *metadataOf(resource: GroupResource): AsyncGenerator<Pick<KubeObject, 'metadata'>> {
+    for (const stored of [...this.#space.storage.scan(resource)]) yield this.#space.parse(stored);
+  }
+
   async describe(): Promise<ClusterDescription> {
     const nodes = [...this.#space.storage.scan({ group: '', resource: 'nodes' })];
     return {

@@ -292,13 +292,18 @@ export class KubernetesCluster implements Cluster {
     return found;
   }
 
+  async *metadataOf(resource: GroupResource): AsyncGenerator<Pick<KubeObject, 'metadata'>> {
+    for await (const { items } of this.#pagesOf(await this.#served(resource))) yield* items ?? [];
+  }
+
+  #pagesOf(served: ServedResource, query: Readonly<Record<string, string>> = {}): AsyncGenerator<ListPage> {
+    const path = pathOf(served, served.versions[0]!);
+    return new ListPages((asked) => this.#client.json(asked)).of({ path, query, accept: metadataList });
+  }
+
   async *#marked(served: ServedResource, refused: string[]): AsyncGenerator<ListPage> {
     try {
-      yield* new ListPages((asked) => this.#client.json(asked)).of({
-        path: pathOf(served, served.versions[0]!),
-        query: { labelSelector: markSelector },
-        accept: metadataList,
-      });
+      yield* this.#pagesOf(served, { labelSelector: markSelector });
     } catch (error) {
       const isNothingOfOurs =
         error instanceof BanyanError && ['Forbidden', 'NotFound', 'MethodNotAllowed'].includes(error.code);

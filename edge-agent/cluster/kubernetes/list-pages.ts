@@ -10,7 +10,8 @@ const smallerBy = 4;
 
 export interface ListPage {
   readonly metadata?: { readonly resourceVersion?: string; readonly continue?: string };
-  readonly items?: readonly KubeObject[];
+  /** Of metadata alone, null when there are none. */
+  readonly items?: readonly KubeObject[] | null;
 }
 
 export class ListPages {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { ObjectKey } from '../../../core/object/key.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
-import { isMarked, marked } from '../../../edge-agent/apply/mark.ts';
+import { isMarked, marked, released } from '../../../edge-agent/apply/mark.ts';
 import type { Cluster, ClusterEvent } from '../../../edge-agent/cluster/cluster.ts';
 
 const configMaps = { group: '', resource: 'configmaps' };
@@ -53,6 +53,35 @@ export function clusterContract(start: () => Cluster): void {
     expect(await cluster.get(keyOf('removed'))).toBeDefined();
     expect(await cluster.remove(keyOf('removed'), 'Background', metadata.uid)).toBe(true);
     expect(await cluster.get(keyOf('removed'))).toBeUndefined();
+  });
+
+  test('a definition that is given back stays, with all objects by it, and without the mark', async () => {
+    const cluster = start();
+    const group = `${namespace}.example.com`;
+    const names = { kind: 'Gong', plural: 'gongs', singular: 'gong', listKind: 'GongList' };
+    const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+    const definition: KubeObject = {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: `gongs.${group}` },
+      spec: { group, names, scope: 'Namespaced', versions: [{ name: 'v1', served: true, storage: true, schema }] },
+    };
+    await cluster.apply(marked(definition, 'center.retail'));
+    await until(async () => (await cluster.resourceOf(`${group}/v1`, 'Gong')) !== undefined);
+    const gong = { apiVersion: `${group}/v1`, kind: 'Gong', metadata: { name: 'a', namespace } };
+    await until(() => cluster.apply(gong).then(Boolean, () => false));
+    const key = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions', namespace: '' };
+    const live = (await cluster.get({ ...key, name: `gongs.${group}` }))!;
+    expect(isMarked(live)).toBe(true);
+    const left = await cluster.apply(released(live));
+    expect(isMarked(left)).toBe(false);
+    expect(left.metadata.uid).toBe(live.metadata.uid);
+    expect(left.spec).toEqual(live.spec);
+    const found: string[] = [];
+    for await (const { metadata } of cluster.metadataOf!({ group, resource: 'gongs' })) {
+      found.push(`${metadata.namespace}/${metadata.name}`);
+    }
+    expect(found).toEqual([`${namespace}/a`]);
   });
 
   test('a watch tells what is there, that it has told all, and every change after', async () => {

@@ -39,6 +39,8 @@ export class FakeCluster implements Cluster {
   readonly finalized = new Set<string>();
   /** Resources whose watches tell nothing, such as `/secrets`. */
   readonly silent = new Set<string>();
+  /** Resources that the agent may not list. */
+  readonly unlisted = new Set<string>();
   /** A key about which it never answers, as when the process ends meanwhile. */
   hangs: string | undefined;
   /** Why it does not describe itself. */
@@ -127,6 +129,11 @@ export class FakeCluster implements Cluster {
     events.synced(there);
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
+  }
+
+  async *metadataOf({ group, resource }: GroupResource): AsyncGenerator<Pick<KubeObject, 'metadata'>> {
+    if (this.unlisted.has(`${group}/${resource}`)) throw new BanyanError('Forbidden', 'cannot list it');
+    for (const [key, object] of this.objects) if (key.startsWith(`${group}/${resource}/`)) yield object;
   }
 
   async describe(): Promise<ClusterDescription> {

@@ -21,7 +21,7 @@ function listing(objects: number, atOnce: number) {
   const names = async () => {
     const found: string[] = [];
     for await (const { items = [] } of pages.of({ path: '/' }))
-      found.push(...items.map(({ metadata }) => metadata.name!));
+      found.push(...(items ?? []).map(({ metadata }) => metadata.name!));
     return found;
   };
   return { names, limits };

@@ -1,0 +1,110 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import type { KubeObject, ObjectMeta } from '../../../../core/object/meta.ts';
+import { isMarked, marked, released, signed } from '../../../../edge-agent/apply/mark.ts';
+import type { OwnerRecord } from '../../../../edge-agent/apply/owner-records.ts';
+import { type RemovalWithReason, removalOf } from '../../../../edge-agent/apply/removal.ts';
+import { FakeCluster } from '../support/fake-cluster.ts';
+
+const key = 'apiextensions.k8s.io/customresourcedefinitions//tills.shop.example.com';
+const definition: KubeObject = signed(
+  marked(
+    {
+      apiVersion: 'apiextensions.k8s.io/v1',
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'tills.shop.example.com', uid: 'u1' },
+      spec: { group: 'shop.example.com', names: { kind: 'Till', plural: 'tills' } },
+    },
+    'center.retail',
+  ),
+  'eu:shop',
+  true,
+);
+const record: OwnerRecord = { source: 'center.retail', bodyHash: 'h', uid: 'u1', fingerprint: '', created: true };
+
+describe('what to do about a definition that is wanted no more', () => {
+  let cluster: FakeCluster;
+  const ours = new Set<string>();
+  beforeEach(() => {
+    cluster = new FakeCluster();
+    ours.clear();
+  });
+  const removal = (live = definition): Promise<RemovalWithReason> =>
+    removalOf(key, record, live, { path: 'eu:shop', cluster, applied: () => ours });
+  const put = (at: string, metadata: ObjectMeta) =>
+    cluster.write(at, (object) => void Object.assign(object.metadata, metadata));
+  const till = (name: string, metadata: ObjectMeta = {}) =>
+    put(`shop.example.com/tills/shop/${name}`, { name, namespace: 'shop', ...metadata });
+  const ownedBy = (name: string, uid: string) => ({
+    ownerReferences: [{ apiVersion: 'v1', kind: 'ConfigMap', name, uid }],
+  });
+
+  it('is to remove it when nobody has anything by it, or the agent alone', async () => {
+    expect(await removal()).toEqual({ do: 'remove', uid: 'u1' });
+    till('a');
+    ours.add('shop.example.com/tills/shop/a');
+    expect(await removal()).toEqual({ do: 'remove', uid: 'u1' });
+  });
+
+  it('takes for its own what it had when it asked, though it has removed it meanwhile', async () => {
+    till('a');
+    ours.add('shop.example.com/tills/shop/a');
+    const { metadataOf } = cluster;
+    cluster.metadataOf = async function* (resource) {
+      ours.clear();
+      yield* metadataOf.call(cluster, resource);
+    };
+    expect((await removal()).do).toBe('remove');
+  });
+
+  it('is to give it back when an object of somebody else would go with it, which is named', async () => {
+    till('theirs');
+    expect(await removal()).toEqual({
+      do: 'release',
+      why: "tills shop/theirs is not this agent's, and would go with it",
+    });
+  });
+
+  it('does not count what is going: by itself, or since what owned it has gone', async () => {
+    till('going', { deletionTimestamp: 'now' });
+    till('orphan', ownedBy('app', 'gone'));
+    put('/configmaps/shop/app', { name: 'app', namespace: 'shop', uid: 'another' });
+    expect((await removal()).do).toBe('remove');
+  });
+
+  it('counts what somebody owns who is there', async () => {
+    put('/configmaps/shop/app', { name: 'app', namespace: 'shop', uid: 'there' });
+    till('owned', ownedBy('app', 'there'));
+    expect((await removal()).do).toBe('release');
+  });
+
+  it('asks for few owners, and takes what others own for theirs', async () => {
+    for (let i = 0; i < 20; i++) till(`t${i}`, ownedBy(`app${i}`, `gone${i}`));
+    expect((await removal()).do).toBe('remove');
+    till('one-more', ownedBy('app20', 'gone20'));
+    expect((await removal()).do).toBe('release');
+  });
+
+  it('is to give it back when the agent may not see who has objects by it', async () => {
+    cluster.unlisted.add('shop.example.com/tills');
+    expect(await removal()).toEqual({
+      do: 'release',
+      why: "whose objects would go with it can't be seen: cannot list it",
+    });
+  });
+
+  it('does not look where it is not ours any more', async () => {
+    till('theirs');
+    const unmarked = { ...definition, metadata: { ...definition.metadata, labels: {} } };
+    expect(await removal(unmarked)).toEqual({ do: 'forget' });
+  });
+});
+
+describe('what is given back', () => {
+  it('has no mark any more, and a definition has its spec', () => {
+    expect(isMarked(released(definition))).toBe(false);
+    expect(released(definition).metadata).toEqual({ name: 'tills.shop.example.com' });
+    expect(released(definition).spec).toBe(definition.spec);
+    const namespace = marked({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' }, spec: {} }, 'a.b');
+    expect(released(namespace)).toEqual({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
+  });
+});
