@@ -33,6 +33,19 @@ export function beginAttach(t: Transaction, peer: PeerIdentity, clock: Clock): {
   return { sequence: now.sequence, moved: before !== undefined && now !== before };
 }
 
+/** The milliseconds since 1970 in the year 2248: no honest sequence is beyond it, and one that a liar has raised so far has room for more attachments. */
+const sequenceMax = 2 ** 43;
+
+/**
+ * The parent knows a higher sequence of an attachment to itself that has been over for long: of a copy, or of this store before it was put back while the clock was
+ * behind. From there on this attachment is the later one.
+ */
+export function passAttachSequence(t: Transaction, known: number): void {
+  const before = readAttachment(t);
+  if (!before || known < before.sequence || known >= sequenceMax) return;
+  t.put(prefixOf('attachment'), text(JSON.stringify({ ...before, sequence: known + 1 })));
+}
+
 /** Another process with this identity may have attached since, to whatever parent: the next attachment is a later one. */
 export function forgetAttachment(t: Transaction): void {
   t.remove(prefixOf('attachment'));

@@ -7,6 +7,7 @@ import { checkFromAbove, checkMarks } from '../wire/from-above.ts';
 import { Feed, type Frame, type Welcome } from '../wire/generated/mesh.ts';
 import type { Link, LinkEvents } from '../wire/link.ts';
 import { Acknowledgements } from './acknowledgements.ts';
+import { passAttachSequence } from './attach.ts';
 import type { ChildSessionPorts } from './child-ports.ts';
 import { expiredOf } from './expiry-watch.ts';
 import { windowMaxBytes } from './flow.ts';
@@ -110,8 +111,9 @@ export class Attempt {
         this.#timer?.stop();
         return this.#begin(frame.frame.value);
       case 'retry': {
-        const { afterMs, bootCounter } = frame.frame.value;
+        const { afterMs, bootCounter, attachSequence } = frame.frame.value;
         if (bootCounter > 0) this.#ports.store.write((t) => passBootCounter(t, bootCounter));
+        if (attachSequence > 0) this.#ports.store.write((t) => passAttachSequence(t, attachSequence));
         const [reason, message] = [said(frame.frame.value.reason), said(frame.frame.value.message)];
         this.#ports.log.warn({ reason, message }, 'the parent refused this node');
         this.#told.refused(refusalOf(reason));

@@ -19,8 +19,11 @@ export interface ChildFeeds {
 /** Whose attachments are compared with those to siblings of this node. */
 export interface AttachWatch {
   readonly hasSiblings: boolean;
-  /** Why a child that says this attach sequence may not come: it is attached elsewhere with a higher one. */
-  superseded(child: string, attachSequence: number): string | undefined;
+  /** Why a child that says this attach sequence may not come: a higher one is known, which is told if it is of an attachment to this node. */
+  superseded(
+    child: string,
+    attachSequence: number,
+  ): { readonly message: string; readonly sequence?: number } | undefined;
   /** In the transaction that opens a session of a child that may come. */
   attached(t: Transaction, child: string, role: 'relay' | 'agent', attachSequence: number): void;
 }

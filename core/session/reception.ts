@@ -31,7 +31,7 @@ export interface Opened extends ChildFeeds {
 const refusedAfterMs = 30_000;
 /**
  * A place whose session has been over for so long is nobody's: who had it would be back, as waits between attempts grow to 60 s and a machine starts in
- * less. Then one whose boot counter is too low hears of the number; before, a copy could take the place of an original that is away for a moment.
+ * less. Then one whose boot counter or attach sequence is too low hears of the number; before, a copy could take the place of an original that is away for a moment.
  */
 const vacantAfterMs = 120_000;
 /** What such a one is asked to wait, and one that comes with another certificate then, or is refused by the handshake. */
@@ -121,9 +121,11 @@ export class Reception {
 
   #open(link: Link, child: string, hello: Hello): Opened | undefined {
     const role = link.peer.role === 'agent' ? 'agent' : 'relay';
-    const elsewhere = this.#ports.siblings?.superseded(child, hello.attachSequence);
-    if (elsewhere !== undefined) {
-      this.#refuse(link, { afterMs: refusedAfterMs, reason: 'superseded', message: elsewhere });
+    const newer = this.#ports.siblings?.superseded(child, hello.attachSequence);
+    if (newer) {
+      const attachSequence = this.#isVacant(child) ? (newer.sequence ?? 0) : 0;
+      const afterMs = attachSequence > 0 ? comesAgainAfterMs : refusedAfterMs;
+      this.#refuse(link, { afterMs, reason: 'superseded', message: newer.message, attachSequence });
       return undefined;
     }
     this.#ports.settle(child);
@@ -176,8 +178,8 @@ export class Reception {
     return !connected && silentMs >= vacantAfterMs;
   }
 
-  #refuse(link: Link, reasons: Omit<Retry, 'bootCounter'> & Partial<Retry>): void {
-    const retry = { bootCounter: 0, ...reasons };
+  #refuse(link: Link, reasons: Omit<Retry, 'bootCounter' | 'attachSequence'> & Partial<Retry>): void {
+    const retry = { bootCounter: 0, attachSequence: 0, ...reasons };
     this.#ports.log.warn(
       { child: link.peer.path, reason: retry.reason, message: retry.message },
       'a child was refused',

@@ -199,21 +199,22 @@ export class Exposures implements OutgoingStage {
     const { child, source, keyHash, changed } = shipment;
     const { placements, tableOf } = this.#ports;
     const wanting = refsOf(what).map((name) => placementId(source, name));
-    if (placements.staged().size === 0 && !wanting.some((id) => this.#releases.isStaged(t, id))) return what;
+    // An object that has just gone may be one whose promoted content has yet to come, or has come with what stages its placement.
+    const gone = what.type === 'nothing' && changed ? changed.refs.map((name) => placementId(source, name)) : [];
+    const isStaged = (id: PlacementId) => this.#releases.isStaged(t, id);
+    if (placements.staged().size === 0 && !wanting.some(isStaged) && !gone.some(isStaged)) return what;
     const reaching = (id: PlacementId) => placements.get(id)?.children.has(child.name) ?? false;
     // Whoever brings it there without stages brings it as it is.
-    if (wanting.some((id) => reaching(id) && !this.#releases.isStaged(t, id))) return what;
+    if (wanting.some((id) => reaching(id) && !isStaged(id))) return what;
     const table = tableOf(source);
     if (!table) return what;
-    // An object that has just gone may be one whose promoted content has yet to come.
-    const gone = what.type === 'nothing' && changed ? changed.refs.map((name) => placementId(source, name)) : [];
     let held: Outgoing | undefined;
     /** Of an object that the candidate does not have. */
     let heldKey: string | undefined;
     const unknown: PlacementId[] = [];
     // In order of name, so that of two that hold back the same object one is chosen, the same each time.
     for (const id of [...new Set([...wanting, ...gone, ...holders(t, keyHash)])].sort()) {
-      if (!this.#releases.isStaged(t, id) || !reaching(id)) continue;
+      if (!isStaged(id) || !reaching(id)) continue;
       const promoted = promotedOf(t, table, id, keyHash);
       const wants = wanting.includes(id);
       const wanted = wants || promoted?.content !== undefined;

@@ -75,10 +75,11 @@ export class SiblingPlace {
     return this.hasSiblings && this.#held(child) !== undefined;
   }
 
-  superseded(child: string, sequence: number): string | undefined {
+  superseded(child: string, sequence: number): { message: string; sequence?: number } | undefined {
     const held = this.hasSiblings ? this.#held(child) : undefined;
     if (!held || sequence >= held.sequence) return undefined;
-    return `the child has attached with sequence ${held.sequence} to sibling ${held.owner} of this node, and says ${sequence} here: it is an older copy of the one that is there; end it, or empty its store`;
+    const message = `the child has attached with sequence ${held.sequence} to sibling ${held.owner} of this node, and says ${sequence} here: it is an older copy of the one that is there; end it, or empty its store`;
+    return held.owner === this.#ports.replica ? { message, sequence: held.sequence } : { message };
   }
 
   /** In the transaction that opens a session of the child. */

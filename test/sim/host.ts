@@ -53,6 +53,8 @@ export class Host {
   wanted = true;
   /** Tables of what was told by others: to which of them a liar has told something. */
   readonly deceived = new Set<string>();
+  /** Table and key hash in hex, of rows that are newer than a tombstone that came for them: they stay, and the tombstone is acknowledged. */
+  readonly outlived = new Set<string>();
   /** Not the product runs here but a liar. */
   lie: LiarWays | undefined;
   /** Virtual time. */

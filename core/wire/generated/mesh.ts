@@ -134,6 +134,11 @@ export interface Retry {
   message: string;
   /** With clone, when the session of the other one has been over for long: the boot counter that is known. The child goes on above it. */
   bootCounter: number;
+  /**
+   * With superseded, from the sibling that has the child, when its session there has been over for long: the attach sequence that is known. The child goes on
+   * above it.
+   */
+  attachSequence: number;
 }
 
 export interface Entry {
@@ -1252,7 +1257,7 @@ export const Welcome: MessageFns<Welcome> = {
 };
 
 function createBaseRetry(): Retry {
-  return { afterMs: 0, reason: "", message: "", bootCounter: 0 };
+  return { afterMs: 0, reason: "", message: "", bootCounter: 0, attachSequence: 0 };
 }
 
 export const Retry: MessageFns<Retry> = {
@@ -1268,6 +1273,9 @@ export const Retry: MessageFns<Retry> = {
     }
     if (message.bootCounter !== 0) {
       writer.uint32(32).uint64(message.bootCounter);
+    }
+    if (message.attachSequence !== 0) {
+      writer.uint32(40).uint64(message.attachSequence);
     }
     return writer;
   },
@@ -1315,6 +1323,14 @@ export const Retry: MessageFns<Retry> = {
             }
 
             message.bootCounter = longToNumber(reader.uint64());
+            continue;
+          }
+          case 5: {
+            if (tag !== 40) {
+              break;
+            }
+
+            message.attachSequence = longToNumber(reader.uint64());
             continue;
           }
         }

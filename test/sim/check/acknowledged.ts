@@ -1,11 +1,23 @@
 /** Invariant 2: a cursor never covers an entry that is not durably applied or superseded. Looked at whenever one is said. */
 import type { Check, World } from '../world.ts';
-import { consumerOf, gap, producerOf } from './ends.ts';
+import { consumerOf, gap, outlivedRow, producerOf } from './ends.ts';
+import { Rows } from './rows.ts';
 
 export function acknowledged(world: World): Check {
   const name = 'a cursor covers only what is durably applied';
   return {
     name,
+    received(connection, to, { frame }) {
+      if (frame?.$case !== 'batch') return;
+      const { host, table } = consumerOf(connection, frame.value.feed);
+      const id = host === connection.host(to) ? Rows.of(host.rows, (rows) => rows.table(table)) : undefined;
+      if (id === undefined) return;
+      for (const { tombstone, keyHash, originRevision } of frame.value.entries) {
+        const row = tombstone && Rows.of(host.rows, (rows) => rows.row(id, keyHash));
+        if (row && row.content !== undefined && row.originRevision > originRevision)
+          host.outlived.add(outlivedRow(table, keyHash.toString('hex')));
+      }
+    },
     sent(connection, from, { frame }) {
       if (frame?.$case !== 'ack') return;
       const { feed, cursor } = frame.value;

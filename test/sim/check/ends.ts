@@ -57,10 +57,16 @@ export function gap(producer: FeedEnd, consumer: FeedEnd, held: MemoryStore, cur
   if (mayHold) return undefined;
   for (const [hash, own] of has ?? []) {
     if (own.content === undefined || sent.has(hash) || heldBack.has(hash)) continue;
+    // Its producer, put back, removed an older form, and forgets that when it is acknowledged. The digests tell it.
+    if (consumer.host.outlived.has(outlivedRow(consumer.table, hash))) continue;
     const name = nameOf(consumer, own);
     if (sent.get(keeperOf(name))?.content === undefined) return `${name} is there, and its producer has none`;
   }
   return undefined;
+}
+
+export function outlivedRow(table: string, keyHash: string): string {
+  return `${table} ${keyHash}`;
 }
 
 /** Hash of the key of the entry by which a producer says that the consumer is to keep an object that the producer has no form of. */

@@ -67,7 +67,10 @@ export function welcomeLies(
     frames: [{ frame: { $case: 'welcome', value: { ...welcome, ...other } } }],
   });
   const retry = (afterMs: number, reason = 'busy'): Frame => ({
-    frame: { $case: 'retry', value: { afterMs, reason, message: 'later', bootCounter: 2 ** 47 } },
+    frame: {
+      $case: 'retry',
+      value: { afterMs, reason, message: 'later', bootCounter: 2 ** 47, attachSequence: 2 ** 47 },
+    },
   });
   const far = { epoch: Buffer.alloc(16, 1), incarnation: Buffer.alloc(16, 2), cursor: 2 ** 47, seenHead: 2 ** 47 };
   const flawed: Lie[] = [

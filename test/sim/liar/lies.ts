@@ -126,7 +126,7 @@ export function liesOf(side: 'child' | 'parent', known: Known): readonly Lie[] {
     stays('a head beyond everything', beatOf(2 ** 47)),
     ends('a hello again', { frame: { $case: 'hello', value: helloOf(known.path) } }),
     ends('a refusal in the middle', {
-      frame: { $case: 'retry', value: { afterMs: 1, reason: 'busy', message: '', bootCounter: 0 } },
+      frame: { $case: 'retry', value: { afterMs: 1, reason: 'busy', message: '', bootCounter: 0, attachSequence: 0 } },
     }),
     ends('a goodbye for years', { frame: { $case: 'goodbye', value: { reason: 'so long', returnAfterMs: 2 ** 40 } } }),
     stays('frames of a later version', { frame: undefined }, { frame: { $case: 'fin', value: { stream: 3 } } }),

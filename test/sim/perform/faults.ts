@@ -141,6 +141,7 @@ export class Spoiler {
     clone.config = host.config;
     // What a liar has made it believe is on the disk that is copied.
     for (const table of host.deceived) clone.deceived.add(table);
+    for (const row of host.outlived) clone.outlived.add(row);
     clone.cloneNumber = this.#clonesMade++;
     clone.start();
   }

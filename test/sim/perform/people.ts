@@ -226,6 +226,7 @@ export class People {
     this.#leave(host);
     to.disk.replace(host.disk);
     for (const table of host.deceived) to.deceived.add(table);
+    for (const row of host.outlived) to.outlived.add(row);
     this.#world.replaced(to);
     this.#join(to);
   }

@@ -182,7 +182,8 @@ export class SiblingWorld extends VirtualNodes {
         superseded: (child, sequence) => {
           const held = this.#above.children.get(child);
           if (!held || sequence >= held.sequence) return undefined;
-          return `the child has attached to sibling ${held.owner} with a higher sequence`;
+          const message = `the child has attached to sibling ${held.owner} with a higher sequence`;
+          return held.owner === replica ? { message, sequence: held.sequence } : { message };
         },
         attached: (_t, child, role, sequence) => {
           this.#siblings.get(name)!.sequence = sequence;

@@ -152,7 +152,7 @@ describe("a child's link where TLS is terminated", () => {
   it('hands on a retry, which proves nothing and grants nothing', async () => {
     await greeted();
     const retry: Frame = {
-      frame: { $case: 'retry', value: { afterMs: 5, reason: 'busy', message: '', bootCounter: 0 } },
+      frame: { $case: 'retry', value: { afterMs: 5, reason: 'busy', message: '', bootCounter: 0, attachSequence: 0 } },
     };
     parent.onFrame(retry);
     expect(log.frames).toEqual([retry]);
