@@ -26,6 +26,8 @@ export class SessionPair {
   parentReady = true;
   childReady = true;
   cut = false;
+  /** Attach sequence of an attachment to this parent that is over. */
+  attachedWith = 0;
   /** The highest version that the child says. */
   versionMax: number | undefined;
   /** Of links from now on. */
@@ -57,6 +59,12 @@ export class SessionPair {
       feedsOf: () => feeds,
       ready: () => this.parentReady,
       hasOtherHistory: (child) => this.otherHistories.push(child),
+      siblings: {
+        hasSiblings: false,
+        superseded: (_child, sequence) =>
+          sequence < this.attachedWith ? { message: 'a newer one is known', sequence: this.attachedWith } : undefined,
+        attached: (_t, _child, _role, sequence) => void (this.attachedWith = sequence),
+      },
       applied: (t, _child, changes) => {
         this.up.push(...changes);
         this.upCursors.push(feeds.consumer.resume(t).cursor);

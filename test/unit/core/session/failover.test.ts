@@ -5,7 +5,7 @@ import { hash128 } from '../../../../core/object/hash.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
-import { attachTo, readAttachment } from '../../../../core/session/attach.ts';
+import { attachTo, beginAttach, passAttachSequence, readAttachment } from '../../../../core/session/attach.ts';
 import { candidates, ended, livedMs, notReached, returnAfterMs } from '../../../../core/session/candidates.ts';
 import { ChildSession } from '../../../../core/session/child-session.ts';
 import { failoverDialer } from '../../../../core/session/failover-dialer.ts';
@@ -49,6 +49,21 @@ describe('an attach sequence', () => {
     expect(first).toEqual({ sequence: 1_700, parent: 'eu' });
     expect(attachTo(first, 'eu', 9_999)).toBe(first);
     expect(attachTo(first, 'eu~1', 1_600)).toEqual({ sequence: 1_701, parent: 'eu~1' });
+  });
+
+  it('goes on above one that the parent names, which is no lower and not beyond all sense', () => {
+    const store = new MemoryStore();
+    const told = (known: number) => {
+      store.write((t) => passAttachSequence(t, known));
+      return store.read((reader) => readAttachment(reader))?.sequence;
+    };
+    expect(told(5)).toBeUndefined();
+    const clock = new VirtualClock();
+    const { sequence } = store.write((t) => beginAttach(t, { path: 'eu', role: 'relay' }, clock));
+    expect(told(sequence - 1)).toBe(sequence);
+    expect(told(sequence + 7)).toBe(sequence + 8);
+    expect(told(2 ** 43)).toBe(sequence + 8);
+    expect(store.write((t) => beginAttach(t, { path: 'eu', role: 'relay' }, clock)).sequence).toBe(sequence + 8);
   });
 
   it('is beyond all that was said before a store was put back', () => {

@@ -313,6 +313,28 @@ describe('a child and its parent', () => {
     expect(retries()).toContain('clone');
   });
 
+  it('let a child in again whose attachment is older than one that is over, once its place has been vacant for two minutes', async () => {
+    const pair = new SessionPair();
+    pair.child.session.start();
+    await pair.run(50);
+    pair.attachedWith += 3_600_000;
+    const { attachedWith } = pair;
+    pair.child.session.close();
+    const again = pair.startChild(pair.child.store);
+    again.session.start();
+    const pass = async (seconds: number) => {
+      for (let i = 0; i < seconds; i++) {
+        pair.clock.advance(995);
+        await pair.run(5);
+      }
+    };
+    await pass(100);
+    expect(again.session.connected).toBe(false);
+    await pass(60);
+    expect(again.session.connected).toBe(true);
+    expect(pair.attachedWith).toBe(attachedWith + 1);
+  });
+
   it('let a child in again that was put back while its clock was behind, once its place has been vacant for two minutes', async () => {
     const pair = new SessionPair();
     const backup = pair.child.store.copy();

@@ -348,6 +348,22 @@ describe('a last hop that was away', () => {
     bench.settle();
     expect(bench.having('greeting', 'two')).toHaveLength(2);
   });
+
+  it('takes nothing from those whose turn it is not when all of it came in one batch: the stages, and that an object goes', () => {
+    const bench = promoted({ strategy: 'All' }, ['eu']);
+    bench.connect('eu', false);
+    bench.place(progressive);
+    bench.turn();
+    bench.remove('greeting');
+    bench.turn();
+    bench.isBatched = true;
+    bench.connect('eu', true);
+    bench.until('the canaries soak', () => phase(bench) === 'Soaking');
+    expect([bench.having('greeting', undefined).length, bench.having('greeting', 'one').length]).toEqual([2, 8]);
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    bench.settle();
+    expect(bench.having('greeting', undefined)).toHaveLength(10);
+  });
 });
 
 describe('a last hop that has lost its store', () => {

@@ -71,6 +71,15 @@ function secondSibling() {
 }
 
 describe('one of several siblings', () => {
+  it('refuses an older attachment than the one that is known, and names the sequence where that was to itself', () => {
+    const { place, hear } = secondSibling();
+    hear({ [ownerKey('shop')]: { owner: 1, granted: true, sequence: 5 } });
+    expect(place.superseded('shop', 5)).toBeUndefined();
+    expect(place.superseded('shop', 4)).toMatchObject({ sequence: 5, message: expect.stringContaining('sibling 1') });
+    hear({ [ownerKey('shop')]: { owner: 0, granted: true, sequence: 9 } });
+    expect(place.superseded('shop', 5)).toEqual({ message: expect.stringContaining('sibling 0') });
+  });
+
   it('says the term of a decision once it has told what the decision changes', () => {
     const { hear, retold, said } = secondSibling();
     hear({ [ownerKey('shop')]: { owner: 0, granted: true, sequence: 5 }, [siblingsKey]: { term: 3, lead: 1 } });
