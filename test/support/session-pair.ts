@@ -63,7 +63,9 @@ export class SessionPair {
         hasSiblings: false,
         superseded: (_child, sequence) =>
           sequence < this.attachedWith ? { message: 'a newer one is known', sequence: this.attachedWith } : undefined,
-        attached: (_t, _child, _role, sequence) => void (this.attachedWith = sequence),
+        attached: (_t, _child, _role, sequence) => {
+          this.attachedWith = sequence;
+        },
       },
       applied: (t, _child, changes) => {
         this.up.push(...changes);
