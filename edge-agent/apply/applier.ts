@@ -370,7 +370,7 @@ export class Applier {
       await cluster.remove(parseKey(key), record.deletion ?? 'Background', decision.uid);
       if (await cluster.get(parseKey(key))) return 'retry';
     }
-    if (decision.do === 'release' && live) await cluster.apply(released(live));
+    if (decision.do === 'release' && live) await cluster.apply(released(live, record.deletion === 'Orphan'));
     if (decision.why !== undefined) {
       this.#ports.logger.warn({ object: key, reason: decision.why }, 'a definition stays on the cluster');
     }

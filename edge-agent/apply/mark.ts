@@ -1,5 +1,5 @@
 /** The mark on an object that this agent has applied, and whose an object without it is. */
-import type { KubeObject } from '../../core/object/meta.ts';
+import type { KubeObject, ObjectMeta } from '../../core/object/meta.ts';
 
 /** Server-side apply as this manager is what `Cluster.apply` promises. */
 export const fieldManager = 'banyan';
@@ -79,9 +79,26 @@ export function bare(live: KubeObject): KubeObject {
 }
 
 /**
- * What is applied to a Namespace or definition that stays and is to be nobody's of ours: nothing, so that the mark goes. A definition can't be without its
- * spec, which nobody else may have set.
+ * What is applied to a Namespace or definition that stays and is to be nobody's of ours: without the mark. One that is orphaned keeps its labels and annotations,
+ * by which a Namespace admits the pods that stay in it; of one that was there before, what was added goes. A definition can't be without its spec, which nobody
+ * else may have set.
  */
-export function released(live: KubeObject): KubeObject {
-  return live.kind === 'CustomResourceDefinition' ? { ...bare(live), spec: live.spec } : bare(live);
+export function released(live: KubeObject, isOrphaned: boolean): KubeObject {
+  const { metadata, ...rest } = bare(live);
+  return {
+    ...rest,
+    metadata: { ...metadata, ...(isOrphaned ? unmarked(live.metadata) : {}) },
+    ...(live.kind === 'CustomResourceDefinition' ? { spec: live.spec } : {}),
+  };
+}
+
+const markKeys = new Set([managedLabel, sourceAnnotation, agentAnnotation, createdAnnotation]);
+
+/** Labels and annotations that this manager has applied, but for the mark. */
+function unmarked({ labels, annotations, managedFields = [] }: ObjectMeta): Pick<ObjectMeta, 'labels' | 'annotations'> {
+  const applied = managedFields.find(({ manager, operation }) => manager === fieldManager && operation === 'Apply');
+  const fields = applied?.fieldsV1?.['f:metadata'] as Readonly<Record<string, object | undefined>> | undefined;
+  const kept = (values: Readonly<Record<string, string>> = {}, of: object = {}) =>
+    Object.fromEntries(Object.entries(values).filter(([key]) => !markKeys.has(key) && Object.hasOwn(of, `f:${key}`)));
+  return { labels: kept(labels, fields?.['f:labels']), annotations: kept(annotations, fields?.['f:annotations']) };
 }

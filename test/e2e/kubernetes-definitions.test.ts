@@ -43,7 +43,9 @@ const till = (name: string, namespace: string) => ({
   metadata: { name, namespace },
   spec: { floor: 1 },
 });
-const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
+/** By which pods may be there. */
+const labels = { 'pod-security.kubernetes.io/enforce': 'privileged' };
+const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop', labels } };
 const place = (rules: object = {}) => ({
   apiVersion: 'edge.banyan.io/v1alpha1',
   kind: 'EdgePlacement',
@@ -129,7 +131,7 @@ describe.skipIf(missing)(`definitions on a real cluster when a placement goes${w
     await unplace();
     await until('the definition is nobody’s', () => there('crd', crd) !== undefined && !isMarked(there('crd', crd)));
     await until('the namespace is nobody’s', () => !isMarked(there('namespace', 'shop')));
-    expect(there('namespace', 'shop')).toBeDefined();
+    expect(there('namespace', 'shop')?.metadata.labels).toMatchObject(labels);
   }, 120_000);
 });
 

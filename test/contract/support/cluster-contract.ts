@@ -66,15 +66,20 @@ export function clusterContract(start: () => Cluster): void {
       metadata: { name: `gongs.${group}` },
       spec: { group, names, scope: 'Namespaced', versions: [{ name: 'v1', served: true, storage: true, schema }] },
     };
-    await cluster.apply(marked(definition, 'center.retail'));
+    const labels = { of: 'retail' };
+    const placed = { ...definition, metadata: { ...definition.metadata, labels } };
+    await cluster.apply(marked(placed, 'center.retail'));
     await until(async () => (await cluster.resourceOf(`${group}/v1`, 'Gong')) !== undefined);
     const gong = { apiVersion: `${group}/v1`, kind: 'Gong', metadata: { name: 'a', namespace } };
     await until(() => cluster.apply(gong).then(Boolean, () => false));
     const key = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions', namespace: '' };
     const live = (await cluster.get({ ...key, name: `gongs.${group}` }))!;
     expect(isMarked(live)).toBe(true);
-    const left = await cluster.apply(released(live));
-    expect(isMarked(left)).toBe(false);
+    const orphan = await cluster.apply(released(live, true));
+    expect(orphan.metadata.labels).toEqual(labels);
+    expect(orphan.metadata.annotations).toBeUndefined();
+    const left = await cluster.apply(released(orphan, false));
+    expect(left.metadata.labels).toBeUndefined();
     expect(left.metadata.uid).toBe(live.metadata.uid);
     expect(left.spec).toEqual(live.spec);
     const found: string[] = [];

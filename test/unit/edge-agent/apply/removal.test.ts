@@ -101,10 +101,29 @@ describe('what to do about a definition that is wanted no more', () => {
 
 describe('what is given back', () => {
   it('has no mark any more, and a definition has its spec', () => {
-    expect(isMarked(released(definition))).toBe(false);
-    expect(released(definition).metadata).toEqual({ name: 'tills.shop.example.com' });
-    expect(released(definition).spec).toBe(definition.spec);
+    expect(isMarked(released(definition, false))).toBe(false);
+    expect(released(definition, false).metadata).toEqual({ name: 'tills.shop.example.com' });
+    expect(released(definition, false).spec).toBe(definition.spec);
     const namespace = marked({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' }, spec: {} }, 'a.b');
-    expect(released(namespace)).toEqual({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
+    expect(released(namespace, false)).toEqual({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
+  });
+
+  it('keeps what was applied to its metadata when it is orphaned, and nothing that others have set', () => {
+    const namespace = signed(
+      marked({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop', labels: { a: '1' } } }, 'a.b'),
+      'eu:shop',
+      true,
+    );
+    const { labels = {}, annotations = {} } = namespace.metadata;
+    const fields = (of: object) => Object.fromEntries(Object.keys(of).map((key) => [`f:${key}`, {}]));
+    namespace.metadata.managedFields = [
+      {
+        manager: 'banyan',
+        operation: 'Apply',
+        fieldsV1: { 'f:metadata': { 'f:labels': fields(labels), 'f:annotations': fields(annotations) } },
+      },
+    ];
+    namespace.metadata.labels = { ...labels, 'kubernetes.io/metadata.name': 'shop' };
+    expect(released(namespace, true).metadata).toEqual({ name: 'shop', labels: { a: '1' }, annotations: {} });
   });
 });
