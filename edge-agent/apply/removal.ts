@@ -58,7 +58,8 @@ async function keptFor(defined: GroupResource, ports: RemovalPorts): Promise<str
     if (!(error instanceof BanyanError)) throw error;
     // Nothing is served by it, so nobody has anything by it that could be told of.
     if (error.code === 'NotFound') return undefined;
-    if (error.code !== 'Forbidden') throw error;
+    // Internal: its conversion webhook does not answer, which may have been placed with it and has gone before it.
+    if (error.code !== 'Forbidden' && error.code !== 'Internal') throw error;
     return `whose objects would go with it can't be seen: ${error.message}`;
   }
   return undefined;

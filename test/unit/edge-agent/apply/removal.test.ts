@@ -84,12 +84,20 @@ describe('what to do about a definition that is wanted no more', () => {
     expect((await removal()).do).toBe('release');
   });
 
-  it('is to give it back when the agent may not see who has objects by it', async () => {
-    cluster.unlisted.add('shop.example.com/tills');
-    expect(await removal()).toEqual({
-      do: 'release',
-      why: "whose objects would go with it can't be seen: cannot list it",
-    });
+  it.each(['Forbidden', 'Internal'] as const)(
+    'is to give it back when who has objects by it is not told (%s)',
+    async (code) => {
+      cluster.unlisted.set('shop.example.com/tills', code);
+      expect(await removal()).toEqual({
+        do: 'release',
+        why: "whose objects would go with it can't be seen: cannot list it",
+      });
+    },
+  );
+
+  it('is looked at again when the cluster does not answer', async () => {
+    cluster.unlisted.set('shop.example.com/tills', 'Unavailable');
+    await expect(removal()).rejects.toMatchObject({ code: 'Unavailable' });
   });
 
   it('does not look where it is not ours any more', async () => {

@@ -1,7 +1,7 @@
 /** A cluster in memory: objects by key, generations, managers, watches; no controllers. Answers at once or refuses as told. */
 import { formatKey, type GroupResource, type ObjectKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
-import { BanyanError } from '../../../../core/runtime/errors.ts';
+import { BanyanError, type ErrorCode } from '../../../../core/runtime/errors.ts';
 import type {
   Cluster,
   ClusterDescription,
@@ -39,8 +39,8 @@ export class FakeCluster implements Cluster {
   readonly finalized = new Set<string>();
   /** Resources whose watches tell nothing, such as `/secrets`. */
   readonly silent = new Set<string>();
-  /** Resources that the agent may not list. */
-  readonly unlisted = new Set<string>();
+  /** Resources that can't be listed, and how that is refused. */
+  readonly unlisted = new Map<string, ErrorCode>();
   /** A key about which it never answers, as when the process ends meanwhile. */
   hangs: string | undefined;
   /** Why it does not describe itself. */
@@ -132,7 +132,8 @@ export class FakeCluster implements Cluster {
   }
 
   async *metadataOf({ group, resource }: GroupResource): AsyncGenerator<Pick<KubeObject, 'metadata'>> {
-    if (this.unlisted.has(`${group}/${resource}`)) throw new BanyanError('Forbidden', 'cannot list it');
+    const refusal = this.unlisted.get(`${group}/${resource}`);
+    if (refusal) throw new BanyanError(refusal, 'cannot list it');
     for (const [key, object] of this.objects) if (key.startsWith(`${group}/${resource}/`)) yield object;
   }
 
