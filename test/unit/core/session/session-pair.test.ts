@@ -32,6 +32,14 @@ const helloOf = (path: string) => {
   return { frame: { $case: 'hello' as const, value: { ...Hello.decode(new Uint8Array(0)), ...said } } };
 };
 
+/** Time in which little happens. */
+async function pass(pair: SessionPair, seconds: number): Promise<void> {
+  for (let i = 0; i < seconds; i++) {
+    pair.clock.advance(995);
+    await pair.run(5);
+  }
+}
+
 describe('a child and its parent', () => {
   it('exchange hello and welcome, then what the parent has', async () => {
     const pair = new SessionPair();
@@ -322,15 +330,9 @@ describe('a child and its parent', () => {
     pair.child.session.close();
     const again = pair.startChild(pair.child.store);
     again.session.start();
-    const pass = async (seconds: number) => {
-      for (let i = 0; i < seconds; i++) {
-        pair.clock.advance(995);
-        await pair.run(5);
-      }
-    };
-    await pass(100);
+    await pass(pair, 100);
     expect(again.session.connected).toBe(false);
-    await pass(60);
+    await pass(pair, 60);
     expect(again.session.connected).toBe(true);
     expect(pair.attachedWith).toBe(attachedWith + 1);
   });
@@ -344,18 +346,12 @@ describe('a child and its parent', () => {
     await pair.run(50);
     const restored = pair.startChild(backup);
     restored.session.start();
-    const pass = async (seconds: number) => {
-      for (let i = 0; i < seconds; i++) {
-        pair.clock.advance(995);
-        await pair.run(5);
-      }
-    };
-    await pass(150);
+    await pass(pair, 150);
     expect(restored.session.connected).toBe(false);
     pair.child.session.close();
-    await pass(100);
+    await pass(pair, 100);
     expect(restored.session.connected).toBe(false);
-    await pass(60);
+    await pass(pair, 60);
     expect(restored.session.connected).toBe(true);
   });
 });
