@@ -65,7 +65,7 @@ export function revived(world: World): Check {
         // A release that takes an object away is itself taken back, or another one takes its place.
         if (!objectKey.startsWith('o/') || isStagedObject(objectKey)) continue;
         const covered = writes.lastIn(objectKey, originRevision, died);
-        if (covered === undefined || isWrittenAgain(world, host, keyHash, content, covered)) continue;
+        if (covered === undefined || isWrittenAgain(world, host, content, covered)) continue;
         const what = Rows.of(host.rows, (rows) => `${objectKey} in ${rows.tables().get(table)}`);
         world.violation(name, `${host.title} has ${what} again as of ${originRevision}, deleted as of ${died}`);
       }
@@ -135,15 +135,13 @@ function isTaken(host: Host, table: number, { keyHash }: Entry): boolean {
  * The origin has had it again since, and as it is here: a node that was put back has it from before, and a comparison of equal contents does not tell it as of which
  * write its parent has it.
  */
-function isWrittenAgain(world: World, host: Host, keyHash: string, content: string, since: number): boolean {
+function isWrittenAgain(world: World, host: Host, content: string, since: number): boolean {
   const here = Rows.of(host.rows, (rows) => rows.content(content));
   const [, source = ''] = here?.key.split('/') ?? [];
   const origin = world.hosts.get(nodeOfSource(source));
   if (!here || !origin) return false;
-  return Rows.of(origin.rows, (rows) => {
-    const table = rows.table(`source/${source}`);
-    const row = table === undefined ? undefined : rows.row(table, Buffer.from(keyHash, 'hex'));
-    if (row?.content === undefined || row.originRevision < since) return false;
-    return rows.content(row.content)?.body.equals(here.body) === true;
-  });
+  const row = rowOfSource(origin, here.key);
+  if (row?.content === undefined || row.originRevision < since) return false;
+  const { content: there } = row;
+  return Rows.of(origin.rows, (rows) => rows.content(there))?.body.equals(here.body) === true;
 }
