@@ -103,8 +103,8 @@ function goOn(state: RolloutState, input: ControllerInput): Outcome {
   const { rollout, part, expected, nowMs } = input;
   const waves = wavesOf(rollout);
   const wave = waves[Math.min(state.wave, waves.length - 1)]!;
-  const upTo = part?.release === state.release ? countsUpTo(part, state.wave) : noCounts;
-  if (part?.release === state.release && isSpent(rollout.errorBudget, upTo.failed, expected)) {
+  const upTo = part?.release === state.id ? countsUpTo(part, state.wave) : noCounts;
+  if (part?.release === state.id && isSpent(rollout.errorBudget, upTo.failed, expected)) {
     const budget = `${amountOf(rollout.errorBudget, expected)} of ${expected}`;
     return stop(state, input, 'ErrorBudgetSpent', `${upTo.failed} destinations fail; the error budget is ${budget}`);
   }
@@ -238,7 +238,7 @@ function resultOf(
 }
 
 function hasHeard(state: RolloutState, part: RolloutPart | undefined): boolean {
-  return part?.release === state.release && part.heard >= state.wave;
+  return part?.release === state.id && part.heard >= state.wave;
 }
 
 /** More destinations that have it, or have it available, are progress. */
@@ -294,7 +294,7 @@ function at(state: RolloutState, input: ControllerInput, words: string): Outcome
   const waves = wavesOf(input.rollout);
   const wave = waves[state.wave];
   const { part } = input;
-  const counts = part && part.release === state.release ? countsUpTo(part, state.wave) : noCounts;
+  const counts = part && part.release === state.id ? countsUpTo(part, state.wave) : noCounts;
   if (!wave) return { state, message: words, counts, asks: [] };
   const place = `wave ${state.wave + 1}/${waves.length} '${wave.name}'`;
   return {

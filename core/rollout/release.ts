@@ -10,7 +10,10 @@ import type { Drawn } from './waves.ts';
 export interface ReleaseAttributes {
   /** Name of the placement: the row goes where the placement goes. */
   readonly refs: readonly string[];
+  /** Its id (state.ts): what nodes compare. */
   readonly release: number;
+  /** For people; absent: of an origin that had no other than that. */
+  readonly number?: number;
   readonly salt: string;
   /** The greatest wave that may be handed out; -1: none. */
   readonly wave: number;
@@ -49,7 +52,8 @@ export function releaseOf(
 ): ReleaseAttributes {
   return {
     refs: [name],
-    release: state.release,
+    release: state.id,
+    number: state.release,
     salt: `${uid}/${state.release}`,
     wave: state.wave,
     halted: rollout.paused === true || state.stopped !== undefined,

@@ -2,8 +2,10 @@
  * What the origin remembers of the rollout of a placement, and how a write of an object or of the placement changes it. All of it is durable, so that a
  * start of the process goes on where the last one ended; times are wall time for that reason.
  *
- * A release is one number for one candidate: it begins when the content differs from what was promoted, anew when it changes after a wave has
- * begun, and once more when it is taken back. Statuses and what was drawn of one release say nothing of another.
+ * A release is one candidate: it begins when the content differs from what was promoted, anew when it changes after a wave has begun, and once more
+ * when it is taken back. Statuses and what was drawn of one release say nothing of another. Its number is for people and counts on from the last one.
+ * Nodes compare its id, which is above that of every former release of a placement of this name: whoever was handed one of those may come back late,
+ * when the placement has been without waves in between, or deleted and made again, and nothing remembers their numbers.
  */
 import type { Drawn } from './waves.ts';
 
@@ -19,6 +21,9 @@ export type Phase =
 export type StopReason = 'ErrorBudgetSpent' | 'ProgressDeadlineExceeded' | 'GateFailed';
 
 export interface RolloutState {
+  /** What nodes compare. Twice the revision of the space at least: a rollback takes the next one, and writes nothing. */
+  readonly id: number;
+  /** Its number. */
   readonly release: number;
   readonly phase: Phase;
   /** The greatest wave that is authorised; -1: none. */
@@ -49,9 +54,15 @@ export interface RolloutState {
 }
 
 /** Of a placement whose rollout is staged from now on: what its destinations have counts as promoted. */
-export function initialState(generation: number, plan: string, nowMs: number): RolloutState {
+export function initialState(
+  generation: number,
+  plan: string,
+  nowMs: number,
+  { revision, release }: { readonly revision: number; readonly release: number },
+): RolloutState {
   return {
-    release: 0,
+    id: 2 * revision,
+    release,
     phase: 'Promoted',
     wave: -1,
     passed: -1,
@@ -75,16 +86,22 @@ export function contentChanged(state: RolloutState, held: number, revision: numb
   const begun = state.held === 0 ? { ...state, promotedTarget: Math.min(state.promotedTarget, revision - 1) } : state;
   // What one command writes, object by object, is one release.
   if (isUntouched(state)) return { ...state, held, changedAtMs: nowMs, progressAtMs: nowMs };
-  return nextRelease({ ...begun, held }, nowMs);
+  return nextRelease({ ...begun, held }, nowMs, revision);
 }
 
 /** The placement was written. Whoever changes it wants a stopped rollout to go on, and other waves to be gone through from the start. */
-export function specChanged(state: RolloutState, generation: number, plan: string, nowMs: number): RolloutState {
+export function specChanged(
+  state: RolloutState,
+  generation: number,
+  plan: string,
+  nowMs: number,
+  revision: number,
+): RolloutState {
   if (state.generation === generation) return state;
   const seen = { ...state, generation, plan };
   if (state.held === 0) return seen;
   if (isUntouched(state)) return { ...seen, changedAtMs: nowMs, progressAtMs: nowMs };
-  if (state.phase === 'RolledBack' || state.plan !== plan) return nextRelease(seen, nowMs);
+  if (state.phase === 'RolledBack' || state.plan !== plan) return nextRelease(seen, nowMs, revision);
   const { stopped: _stopped, ...rest } = seen;
   return { ...rest, progressAtMs: nowMs };
 }
@@ -105,10 +122,12 @@ export function promoted(state: RolloutState): RolloutState {
   return { ...rest, phase: 'Promoted', held: 0, wave: -1, passed: -1, drawn: null, promotedTarget: state.target };
 }
 
-export function nextRelease(state: RolloutState, nowMs: number): RolloutState {
+/** `revision`: of what was written; absent, nothing was. */
+export function nextRelease(state: RolloutState, nowMs: number, revision = 0): RolloutState {
   const { stopped: _stopped, doneAtMs: _doneAtMs, ...rest } = state;
   return {
     ...rest,
+    id: Math.max(state.id + 1, 2 * revision),
     release: state.release + 1,
     phase: 'Progressing',
     wave: -1,

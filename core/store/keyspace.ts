@@ -107,6 +107,8 @@ export const keyspace = {
   leaseMemory: 104,
   /** -> JSON {hash, labels}: the newest label summary of this node that is worked off above (see relay/schedule/matched-labels.ts) */
   matchedLabels: 105,
+  /** … placement id -> # the number of its last release before it had no waves (see rollout/state.ts) */
+  lastRelease: 106,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

@@ -90,6 +90,7 @@ const attributeShapes = {
   release: z.looseObject({
     refs,
     release: whole,
+    number: whole.optional(),
     salt: z.string(),
     wave: z.number().int(),
     halted: z.boolean(),

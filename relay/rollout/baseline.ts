@@ -11,7 +11,7 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { type ReleaseAttributes, releaseOf } from '../../core/rollout/release.ts';
 import { conditionsOf, isStaged, type RolloutSpec } from '../../core/rollout/spec.ts';
 import { contentChanged, initialState, type RolloutState, specChanged, targetMoved } from '../../core/rollout/state.ts';
-import { asText, concat, equalBytes, text } from '../../core/store/bytes.ts';
+import { asText, concat, equalBytes, readU48, text, u48 } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import {
@@ -81,18 +81,19 @@ export class Baseline {
     const staged = this.#staged.get(name);
     const state = readState(t, id);
     if (!staged) {
-      if (state) this.#forget(t, id, revision);
+      if (state) this.#forget(t, id, state, revision);
       return;
     }
     const next = state
-      ? specChanged(state, staged.generation, planOf(staged), this.#ports.wallMs())
-      : this.#initial(staged);
+      ? specChanged(state, staged.generation, planOf(staged), this.#ports.wallMs(), revision)
+      : this.#initial(t, id, staged, revision);
     this.write(t, name, next);
   }
 
   gone(t: Transaction, name: string, revision: number): void {
     this.#staged.delete(name);
     this.placementChanged(t, name, revision);
+    t.remove(lastReleaseKey(this.#id(name)));
   }
 
   /** A row of an object has changed: `before` and `after` are its contents. */
@@ -129,7 +130,7 @@ export class Baseline {
   ): void {
     const { table, put, drop } = this.#ports;
     const id = this.#id(name);
-    const state = readState(t, id) ?? this.#initial(staged);
+    const state = readState(t, id) ?? this.#initial(t, id, staged, revision);
     const had = forPlacement(before.content, name);
     const has = forPlacement(after, name);
     if (isSameBody(had, has)) return;
@@ -146,8 +147,10 @@ export class Baseline {
     this.write(t, name, contentChanged(state, held, revision, this.#ports.wallMs()));
   }
 
-  #initial(staged: StagedPlacement): RolloutState {
-    return initialState(staged.generation, planOf(staged), this.#ports.wallMs());
+  #initial(reader: Reader, id: PlacementId, staged: StagedPlacement, revision: number): RolloutState {
+    const last = reader.get(lastReleaseKey(id));
+    const release = last ? readU48(last) : 0;
+    return initialState(staged.generation, planOf(staged), this.#ports.wallMs(), { revision, release });
   }
 
   #compare(
@@ -162,7 +165,7 @@ export class Baseline {
     const { table, put, drop } = this.#ports;
     const id = this.#id(name);
     // After a start an object may be looked at before the placement that is to stage it.
-    const state = readState(t, id) ?? this.#initial(staged);
+    const state = readState(t, id) ?? this.#initial(t, id, staged, revision);
     const had = forPlacement(before.content, name);
     const has = forPlacement(after, name);
     if (isSame(had, has, name)) return;
@@ -210,7 +213,8 @@ export class Baseline {
     return readRelease(reader, this.#ports.table, this.#id(name));
   }
 
-  #forget(t: Transaction, id: PlacementId, revision: number): void {
+  #forget(t: Transaction, id: PlacementId, { release }: RolloutState, revision: number): void {
+    t.put(lastReleaseKey(id), u48(release));
     this.#dropHeld(t, id, revision);
     this.#ports.drop(t, releaseKey(id), revision);
     forgetDigests(t, id);
@@ -243,7 +247,10 @@ export function readRelease(reader: Reader, table: Table, id: PlacementId): Rele
 
 function readState(reader: Reader, id: PlacementId): RolloutState | undefined {
   const bytes = reader.get(stateKey(id));
-  return bytes && (JSON.parse(asText(bytes)) as RolloutState);
+  if (!bytes) return undefined;
+  const state = JSON.parse(asText(bytes)) as RolloutState;
+  // One from before ids were kept.
+  return { ...state, id: state.id ?? state.release };
 }
 
 function planOf({ rollout }: StagedPlacement): string {
@@ -252,6 +259,10 @@ function planOf({ rollout }: StagedPlacement): string {
 
 function stateKey(id: PlacementId): Uint8Array {
   return concat(prefixOf('rollout'), text(id));
+}
+
+function lastReleaseKey(id: PlacementId): Uint8Array {
+  return concat(prefixOf('lastRelease'), text(id));
 }
 
 function refsOf(content: Content | undefined): readonly string[] {

@@ -50,7 +50,7 @@ export class Controllers {
   readonly #ports: ControllersPorts;
   readonly #outcomes = new Map<PlacementId, Outcome>();
   readonly #timers = new Map<PlacementId, Timer>();
-  /** Of each placement the webhooks of the wave that it is at, by `release/wave/gate`. */
+  /** Of each placement the webhooks of the wave that it is at, by `id of the release/wave/gate`. */
   readonly #asked = new Map<PlacementId, Map<string, Asked>>();
   readonly #unsubscribe: (() => void)[] = [];
   #stopped = false;
@@ -118,7 +118,7 @@ export class Controllers {
       expected,
       ...(Number.isInteger(approved) ? { approved } : {}),
       gateStatus: (gate) => gateStatus(space, gate),
-      webhookResult: (wave, gate) => this.#asked.get(id)?.get(`${state.release}/${wave}/${gate}`)?.result,
+      webhookResult: (wave, gate) => this.#asked.get(id)?.get(`${state.id}/${wave}/${gate}`)?.result,
     };
     const outcome = step(state, input);
     const wasHeld = state.held > 0;
@@ -135,13 +135,13 @@ export class Controllers {
     const { state, wakeAtMs } = outcome;
     const asked = this.#asked.get(id);
     for (const [key, one] of asked ?? []) {
-      if (key.startsWith(`${state.release}/${state.wave}/`)) continue;
+      if (key.startsWith(`${state.id}/${state.wave}/`)) continue;
       one.timer?.stop();
       asked?.delete(key);
     }
     for (const { wave, gate } of outcome.asks) {
       const webhook = wavesOf(staged.rollout)[wave]?.gates?.[gate]?.webhook;
-      if (webhook) this.#ask(id, webhook, outcome, `${state.release}/${wave}/${gate}`);
+      if (webhook) this.#ask(id, webhook, outcome, `${state.id}/${wave}/${gate}`);
     }
     if (wakeAtMs === undefined) this.#timers.delete(id);
     else

@@ -53,7 +53,10 @@ export class RolloutSim {
 
   constructor(spec: Partial<RolloutSpec>, hops: number, perHop: number) {
     this.spec = { ...defaults, ...spec };
-    this.state = targetMoved(initialState(1, this.#plan, this.nowMs), this.#revision);
+    this.state = targetMoved(
+      initialState(1, this.#plan, this.nowMs, { revision: this.#revision, release: 0 }),
+      this.#revision,
+    );
     this.children = Array.from({ length: hops * perHop }, (_, i) => ({
       name: `c${i}`,
       hop: i % hops,
@@ -79,7 +82,8 @@ export class RolloutSim {
   change(spec: Partial<RolloutSpec>): void {
     this.spec = { ...this.spec, ...spec };
     this.#generation += 1;
-    this.state = specChanged(this.state, this.#generation, this.#plan, this.nowMs);
+    this.#revision += 1;
+    this.state = specChanged(this.state, this.#generation, this.#plan, this.nowMs, this.#revision);
   }
 
   /** One look of everybody: hops admit, destinations settle, the root decides. */
@@ -106,7 +110,7 @@ export class RolloutSim {
 
   /** Names of those that have the candidate of this release, or whatever else but what was promoted. */
   exposed(): string[] {
-    return this.children.filter(({ exposed }) => exposed > 0 && exposed === this.state.release).map(({ name }) => name);
+    return this.children.filter(({ exposed }) => exposed > 0 && exposed === this.state.id).map(({ name }) => name);
   }
 
   #hop(index: number, sent: ReleaseAttributes): void {

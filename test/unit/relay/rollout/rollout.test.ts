@@ -115,6 +115,28 @@ describe('a release', () => {
     expect(bench.having('greeting', 'two')).toHaveLength(2);
   });
 
+  it('is not taken for one from before its placement had no strategy, by nobody who has that or speaks of it', () => {
+    const waves = [{ name: 'canary', count: 2, gates: [{ rolloutGate: 'go' }] }];
+    const staged = { strategy: 'Progressive', waves };
+    const bench = promoted({ strategy: 'All' });
+    bench.place(staged);
+    bench.turn();
+    bench.write('greeting', 'two');
+    bench.until('the canary has it', () => phase(bench) === 'WaitingForGate');
+    const had = bench.having('greeting', 'two');
+    bench.gate('go', { phase: 'Passed', release: 1 });
+    bench.connect(had[0]!.hop, false);
+    bench.place({ strategy: 'All' });
+    bench.turn();
+    bench.place(staged);
+    bench.turn();
+    bench.write('greeting', 'three');
+    bench.connect(had[0]!.hop, true);
+    bench.until('the canary of the next one has it', () => phase(bench) === 'WaitingForGate');
+    expect(bench.status().rollout).toMatchObject({ release: 2, expected: 2, exposed: 2 });
+    expect([bench.having('greeting', 'three').length, bench.having('greeting', 'two').length]).toEqual([2, 18]);
+  });
+
   it('leaves nothing behind when its placement goes', () => {
     const bench = promoted();
     bench.write('greeting', 'two');

@@ -7,7 +7,7 @@ import { emptyPartial } from '../../../../core/summary/partial.ts';
 import { placementStatus } from '../../../../relay/gather/placement-status.ts';
 import { progressing, rolloutBelow, rolloutStatus } from '../../../../relay/rollout/status.ts';
 
-const state = { ...initialState(1, '[]', 0), release: 3, held: 1, wave: 0 };
+const state = { ...initialState(1, '[]', 0, { revision: 1, release: 0 }), release: 3, held: 1, wave: 0 };
 const outcome = (some: Partial<Outcome>): Outcome => ({ state, message: 'words', counts: noCounts, asks: [], ...some });
 
 describe('the status of a rollout', () => {
