@@ -244,7 +244,10 @@ export class Node implements AsyncDisposable {
       },
       idle: () => {
         // Before it is said that all is here: it is part of that.
-        if (this.#readiness.isCaughtUp) this.#ground.matched.idle();
+        if (this.#readiness.isCaughtUp) {
+          this.#ground.matched.idle();
+          this.#down.idle();
+        }
         this.#readiness.idle();
         this.#ground.place.say();
         this.#down.arrivals.idle();
@@ -284,7 +287,10 @@ export class Node implements AsyncDisposable {
       putBack: () => {
         if (this.#uplink) this.#readiness.putBack();
       },
-      hasOtherHistory: (child) => this.#ground.groups.hasOtherHistory(child),
+      hasOtherHistory: (child) => {
+        this.#ground.groups.hasOtherHistory(child);
+        this.#down.hasOtherHistory(child);
+      },
       applied: (t, child, changes) => this.#flows.fromBelow(t, child, changes),
       committed: (child, changes) => this.#flows.fromBelowCommitted(child, changes),
       siblings: this.#ground.place,

@@ -12,6 +12,7 @@ import { Mover } from './moves/mover.ts';
 import type { NodePorts } from './node-ports.ts';
 import { Exposures } from './rollout/exposure.ts';
 import { HandedReleases } from './rollout/handed.ts';
+import { OtherHistories } from './rollout/other-histories.ts';
 import { Scheduler } from './schedule/schedule.ts';
 import { WorkGuard } from './schedule/work-guard.ts';
 import { Arrivals } from './tree/arrivals.ts';
@@ -20,17 +21,22 @@ import type { WayUp } from './way-up.ts';
 export class WayDown {
   readonly customization: Customization;
   readonly exposures: Exposures;
+  readonly #otherHistories = new OtherHistories();
   readonly arrivals: Arrivals;
   readonly moves: MoveBook;
   readonly mover: Mover;
   /** What of the scheduler's work is left alone, since it ends the process. */
   readonly guard: WorkGuard;
   readonly scheduler: Scheduler;
+  readonly #ground: Ground;
+  readonly #events: NodeEvents;
 
   /** `up` and `rootAgeMs` are asked only once both ways are there, and the node. */
   constructor(ports: NodePorts, ground: Ground, events: NodeEvents, up: () => WayUp, rootAgeMs: () => number) {
     const { store, clock, log, soon } = ports;
     const { lookups } = ground;
+    this.#ground = ground;
+    this.#events = events;
     this.customization = new Customization({
       ...lookups,
       counted: (evaluated) => (evaluated ? customizations.evaluated : customizations.known).inc(),
@@ -42,7 +48,11 @@ export class WayDown {
       soon,
       wordAgeMs: (source) => wordAgeMs(source, ground.depth, rootAgeMs()),
       admitted: (id, children) => events.admitted(id, children),
-      handed: new HandedReleases({ ...lookups, hasSiblings: ground.place.hasSiblings }),
+      handed: new HandedReleases({
+        ...lookups,
+        hasSiblings: ground.place.hasSiblings,
+        hasOtherHistory: (child) => this.#otherHistories.has(child),
+      }),
     });
     this.arrivals = new Arrivals({
       clock,
@@ -78,6 +88,7 @@ export class WayDown {
     this.scheduler.load(reader);
     this.customization.load(reader);
     this.exposures.load(reader);
+    this.#otherHistories.load(reader);
     this.moves.load(reader);
   }
 
@@ -98,6 +109,18 @@ export class WayDown {
       const entry = parseEntryKey(key);
       if (entry?.type === 'has' && after) this.exposures.agentSaid(t, entry.id, child);
     }
+  }
+
+  /** A child has of its feed what is not, or may not be, what this node knows that it told. */
+  hasOtherHistory(child: string): void {
+    if (this.#ground.lookups.children.get(child)?.role !== 'agent') return;
+    this.#events.later((t) => this.#otherHistories.note(t, child));
+  }
+
+  /** Nothing is left to do, and all that is above is here. */
+  idle(): void {
+    if (this.#otherHistories.isEmpty) return;
+    this.#events.later((t) => this.#otherHistories.idle(t, (agent) => this.exposures.shipAgain(t, agent)));
   }
 
   /** All that a child had to say when it came is stored. */

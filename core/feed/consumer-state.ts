@@ -69,7 +69,7 @@ export class ConsumerState {
   }
 }
 
-const neverAttached: ResumeTuple = { epoch: '', incarnation: '', cursor: 0, seenHead: 0 };
+export const neverAttached: ResumeTuple = { epoch: '', incarnation: '', cursor: 0, seenHead: 0 };
 
 function decodeResume(bytes: Uint8Array | undefined): ResumeTuple {
   if (!bytes) return neverAttached;

@@ -4,7 +4,7 @@ import { hash128 } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { equalBytes } from '../store/bytes.ts';
 import type { Reader, Transaction } from '../store/store.ts';
-import { ConsumerState, readDigest, readResume } from './consumer-state.ts';
+import { ConsumerState, neverAttached, readDigest, readResume } from './consumer-state.ts';
 import { recordOf, releaseContent, storeContent } from './content.ts';
 import { type DeletionGuard, forgetHeldRow, type Held, heldRows, judge, noteHeldRows, readHeld } from './deletions.ts';
 import type { Digest } from './digest.ts';
@@ -254,6 +254,16 @@ export class FeedConsumer extends TableRows implements Consumer {
     const state = new ConsumerState(t, this.id);
     state.setResume(tuple);
     state.write();
+  }
+
+  /**
+   * At the beginning of a session. Where nothing that was said is any good, the producer begins with its first revision again, as with a consumer that never
+   * attached: one of another history would say nothing before it is ready, and it may wait for what this node gives it by its word.
+   */
+  forgetPoison(t: Transaction): void {
+    if (this.quarantinedCount(t) === 0) return;
+    for (const _good of this.sound.rows(t)) return;
+    this.setResume(t, neverAttached);
   }
 
   /** The producer has the key again, or says itself that it is gone. */

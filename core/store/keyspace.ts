@@ -109,6 +109,8 @@ export const keyspace = {
   matchedLabels: 105,
   /** … placement id -> # the number of its last release before it had no waves (see rollout/state.ts) */
   lastRelease: 106,
+  /** … agent -> nothing: it may have of this node's feed what this store does not know (see relay/rollout/other-histories.ts) */
+  otherHistory: 107,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

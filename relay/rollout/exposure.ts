@@ -176,6 +176,14 @@ export class Exposures implements OutgoingStage {
     return undefined;
   }
 
+  /** The store was put back, and knows all that is above again: agents may have more of what was held back than it knows. */
+  shipAgain(t: Transaction, child: string): void {
+    const { placements } = this.#ports;
+    for (const id of placements.ofChild(child)) {
+      if (placements.get(id)?.staged) markDirty(t, 'exposure', `${id} ${child}`);
+    }
+  }
+
   /** A release has come: those have it to whom a sibling has handed it, and when it is promoted all are to have it. Told before the objects. */
   #comeBeforeIt(t: Transaction, id: PlacementId, known: KnownRelease): void {
     for (const child of this.#ports.placements.get(id)?.children ?? []) {

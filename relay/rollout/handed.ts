@@ -19,6 +19,8 @@ export interface HandedPorts {
   readonly children: ReadonlyMap<string, Child>;
   mailboxOf(child: string): Producer | undefined;
   reportedOf(child: string): Table | undefined;
+  /** This node may have handed it what it does not know of. */
+  hasOtherHistory(child: string): boolean;
 }
 
 export class HandedReleases {
@@ -68,8 +70,8 @@ export class HandedReleases {
   }
 
   /**
-   * What the agent has may be of a release, and newer: from a sibling of this node, or from this node before it lost its store, when its mailbox has nothing
-   * of the object. That gives way to what was promoted, which is the newer decision.
+   * What the agent has may be of a release, and newer: from a sibling of this node, or from this node before its store was lost, when the mailbox has nothing
+   * of the object, or put back. That gives way to what was promoted, which is the newer decision.
    */
   notOlder(
     t: Transaction,
@@ -78,7 +80,10 @@ export class HandedReleases {
     promoted: Outgoing,
   ): Outgoing {
     if (promoted.type !== 'content') return promoted;
-    if (!this.#ports.mailboxOf(child)?.get(t, keyHash)) return noOlderThan(promoted, release?.target ?? 0);
+    const { mailboxOf, hasOtherHistory } = this.#ports;
+    if (hasOtherHistory(child) || !mailboxOf(child)?.get(t, keyHash)) {
+      return noOlderThan(promoted, release?.target ?? 0);
+    }
     const said = row && this.#said(t, id, child);
     if (!said || said.release === release?.release) return promoted;
     return noOlderThan(promoted, row.originRevision);

@@ -183,6 +183,7 @@ export class ChildBook {
       );
     }
     const { producer, consumer } = known ?? this.#addRelay(t, name);
+    consumer.forgetPoison(t);
     return { producer, consumer };
   }
 

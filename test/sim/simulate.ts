@@ -8,6 +8,7 @@ import { notConverged } from './check/converged.ts';
 import { cutOffBy, keptByRelays, lateTo } from './check/cut-off.ts';
 import { exposure } from './check/exposure.ts';
 import { fence } from './check/fence.ts';
+import { handedKept } from './check/handed-kept.ts';
 import { origins } from './check/origins.ts';
 import { promotion } from './check/promotion.ts';
 import { quiet } from './check/quiet.ts';
@@ -87,7 +88,8 @@ export async function simulate(plan: Plan, lies?: (host: Host) => StoreLies | un
   ];
   world.checks.push(...checks.map((check) => check(world)), undisturbed);
   const releases = new Releases();
-  if (hasReleases(plan)) world.checks.push(exposure(world, releases), promotion(world, releases));
+  if (hasReleases(plan))
+    world.checks.push(exposure(world, releases), promotion(world, releases), handedKept(world, releases));
   const performer = new Performer(world);
   for (const host of world.hosts.values()) host.start();
   await perform(world, performer, plan.steps);

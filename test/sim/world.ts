@@ -101,6 +101,16 @@ export class World {
     return Array.from({ length: count }, (_, i) => this.hosts.get(withReplica(first.path, (home + i) % count))!);
   }
 
+  /** The one with which it has its newest session; the first of them before there is any. */
+  parentOf(host: Host): Host | undefined {
+    let newest: Connection | undefined;
+    for (const connection of this.network.open) {
+      if (connection.child !== host || connection.sessionSequence === undefined) continue;
+      if (!newest || connection.id > newest.id) newest = connection;
+    }
+    return newest?.parent ?? this.parentsOf(host)[0];
+  }
+
   /** Whose line to some parent is not cut. */
   hearsFromAbove(host: Host): boolean {
     return this.parentsOf(host).some((parent) => !this.network.line(host, parent).cut);

@@ -1,5 +1,6 @@
 /** Rules of children that go from one sibling to another, taken away. */
 import { WatermarkGate } from '../../../core/session/watermark-gate.ts';
+import { HandedReleases } from '../../../relay/rollout/handed.ts';
 import { Ownership } from '../../../relay/tree/ownership.ts';
 import { SiblingPlace } from '../../../relay/tree/sibling-place.ts';
 import type { Canaries } from './canary.ts';
@@ -19,6 +20,14 @@ export const siblingCanaries: Canaries = {
   'watermark-gate-open': {
     break() {
       WatermarkGate.prototype.isOpen = () => true;
+    },
+  },
+  'handed-unheard': {
+    break() {
+      // What an agent says that it was handed by a sibling is nobody's business.
+      HandedReleases.prototype.isNews = () => false;
+      HandedReleases.prototype.hasIt = () => false;
+      HandedReleases.prototype.isBehind = () => undefined;
     },
   },
   'released-before-said': {

@@ -8,12 +8,15 @@ import type { Host } from '../host.ts';
 import type { Life } from '../life.ts';
 import { Places } from '../model/places.ts';
 import { absent, handedKey, isStagedObject, type ReleaseSeen, type Releases, versionOf } from '../model/releases.ts';
+import { nameBeforeMoves } from '../plan/moves.ts';
 import { stagedName } from '../plan/rollouts.ts';
 import { depthOf, nodeOfSource } from '../plan/tree.ts';
 import type { Check, World } from '../world.ts';
 import { destinationOf, pathBelow, rowsWritten } from './deliveries.ts';
 import { isIn, Rows } from './rows.ts';
 
+/** Beats are so far apart, and what they say of the root is no exacter than that a level (decision 0013). */
+const beatApartMs = 20_000;
 /** Between what is known and what is done of it lie some turns of a node. */
 const slackMs = 2_000;
 
@@ -21,18 +24,27 @@ export function exposure(world: World, releases: Releases): Check {
   const name = 'exposure is authorised, and an aborted wave grants nothing new';
   /** `ID AGENT RELEASE` that were handed out by a valid word. */
   const granted = new Set<string>();
+  /** The same by the machine of the agent, wherever it is. */
+  const carried = new Set<string>();
   const heard = new Heard();
   const places = new Places(world);
 
   const handOut = (host: Host, id: string, child: string, release: number) => {
     const agent = world.hosts.get(pathBelow(host, child));
-    const why = agent ? whyNot(world, releases, { host, agent, id, release }, { heard, places }) : undefined;
+    const carries = `${id} ${nameBeforeMoves(child)} ${release}`;
+    // A sibling of another one that has handed it to the agent takes over what the agent says.
+    const isAdopted = (host.planned.replicas ?? 1) > 1 && carried.has(carries);
+    const why =
+      agent && !isAdopted ? whyNot(world, releases, { host, agent, id, release }, { heard, places }) : undefined;
     if (why) world.violation(name, `${host.title} hands release ${release} of ${id} to ${child}: ${why}`);
+    carried.add(carries);
     granted.add(`${id} ${pathBelow(host, child)} ${release}`);
   };
 
   const deliver = (host: Host, path: string, key: string, version: string) => {
     if (version === absent || releases.wasPromoted(key, version)) return;
+    // What an origin has lost of its releases stays where it is until it is said again (decision 0020).
+    if (world.originWasPutBack) return;
     const id = `${key.split('/')[1]}/${stagedName}`;
     const isHanded = releases
       .words(id)
@@ -93,7 +105,9 @@ function whyNot(
   const said = releases.words(id).filter((one) => one.release === release && one.wave >= 0);
   const upTo = Math.max(-1, ...said.map(({ wave }) => wave));
   if (word.wave > upTo) return `by wave ${word.wave}, and its origin has authorised ${upTo}`;
-  const wave = said.length > 0 ? places.wave(agent, said.at(-1)!) : undefined;
+  // An origin that was put back draws once more for what it had drawn.
+  const heardWord = said.findLast(({ drawn }) => JSON.stringify(drawn) === JSON.stringify(word.drawn)) ?? said.at(-1);
+  const wave = heardWord && places.wave(host, agent, heardWord);
   if (wave !== undefined && wave > word.wave) return `it belongs to wave ${wave}, authorised is ${word.wave}`;
   return tooLate(world, releases, { host, agent, id, release }, word.authorizationSeconds);
 }
@@ -111,7 +125,7 @@ function tooLate(
   if (!after) return undefined;
   const levels = depthOf(host.path) - depthOf(nodeOfSource(sourceOfId(id)));
   const lateMs = world.nowMs - after.atMs;
-  if (lateMs <= authorizationSeconds * 1000 * levels + slackMs) return undefined;
+  if (lateMs <= (authorizationSeconds * 1000 + beatApartMs) * levels + slackMs) return undefined;
   return `its origin ended it ${lateMs} ms ago, ${levels} levels above`;
 }
 

@@ -65,6 +65,8 @@ export function fence(world: World): Check {
       world.violation(name, `${host.title} commits to what ${child.id} reports, and no frame of it came`);
       return;
     }
+    // The transaction that opens a session is of that session, whose number nobody has heard yet.
+    if (delivery.frame.frame?.$case === 'hello' && changes.some(({ key }) => isIn(key, 'session'))) return;
     const { sessionSequence: own } = delivery.connection;
     if (own === newest) return;
     world.violation(name, `${host.title} commits for session ${own} of ${child.id}, ${newest} has taken its place`);

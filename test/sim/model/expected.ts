@@ -107,7 +107,7 @@ function stagedOf(world: World, releases: Releases, origin: Host, id: string): S
     isUnfinished: release.rolledBack !== true,
     hasCandidate(path) {
       const agent = world.hosts.get(path)!;
-      const to = Rows.of(world.parentsOf(agent)[0]!.rows, (rows) => handed(rows, id, agent.name));
+      const to = Rows.of(world.parentOf(agent)!.rows, (rows) => handed(rows, id, agent.name));
       return release.rolledBack !== true && to === release.release;
     },
   };
@@ -138,8 +138,13 @@ export function selects(spec: object, place: Place): boolean {
 /** By the agent's Location, with the labels that it inherits, and its SyncTarget; `unknown` if its parent has none for it. */
 export function placeOf(world: World, agent: Host): Place | 'unknown' | undefined {
   const parent = world.parentsOf(agent).find(({ spaces }) => spaces.has(''));
-  const system = parent?.spaces.get('');
-  if (!parent || !system) return undefined;
+  return parent && placeAt(world, parent, agent);
+}
+
+/** As one of several siblings has it, whose inventory objects are its own. */
+export function placeAt(world: World, parent: Host, agent: Host): Place | 'unknown' | undefined {
+  const system = parent.spaces.get('');
+  if (!system) return undefined;
   const [location, syncTarget] = ['locations', 'synctargets'].map((resource) =>
     system.get({ group: 'inventory.banyan.io', resource, namespace: '', name: agent.name }),
   );

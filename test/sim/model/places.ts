@@ -4,7 +4,7 @@ import type { Change } from '../disk.ts';
 import type { Host } from '../host.ts';
 import type { Labels } from '../plan/action.ts';
 import type { World } from '../world.ts';
-import { placeOf } from './expected.ts';
+import { placeAt } from './expected.ts';
 import type { Word } from './releases.ts';
 import { position, waveAt } from './waves.ts';
 
@@ -13,8 +13,8 @@ const slackMs = 2_000;
 
 export class Places {
   readonly #world: World;
-  /** Of each agent, newest last. */
-  readonly #labels = new Map<Host, { readonly labels: Labels; readonly fromMs: number }[]>();
+  /** By last hop and agent, newest last. */
+  readonly #labels = new Map<string, { readonly labels: Labels; readonly fromMs: number }[]>();
 
   constructor(world: World) {
     this.#world = world;
@@ -24,19 +24,20 @@ export class Places {
     if (host.role === 'agent' || host.isClone || !changes.some(({ key }) => isIn(key, 'spaceObject'))) return;
     for (const child of this.#world.childrenOf(host)) {
       if (child.role !== 'agent') continue;
-      const place = placeOf(this.#world, child);
+      const place = placeAt(this.#world, host, child);
       if (place === undefined || place === 'unknown') continue;
       const { labels } = place;
-      const known = this.#labels.get(child) ?? [];
-      this.#labels.set(child, known);
+      const at = `${host.id} ${child.id}`;
+      const known = this.#labels.get(at) ?? [];
+      this.#labels.set(at, known);
       if (JSON.stringify(known.at(-1)?.labels) === JSON.stringify(labels)) continue;
       known.push({ labels, fromMs: this.#world.nowMs });
     }
   }
 
-  /** The earliest wave to which the agent belonged a moment ago or belongs now; undefined: not known. */
-  wave(agent: Host, { salt, drawn, rollout }: Word): number | undefined {
-    const known = this.#labels.get(agent);
+  /** The earliest wave to which the agent belonged at this last hop a moment ago or belongs now; undefined: not known. */
+  wave(host: Host, agent: Host, { salt, drawn, rollout }: Word): number | undefined {
+    const known = this.#labels.get(`${host.id} ${agent.id}`);
     if (!known || !rollout) return undefined;
     const sinceMs = this.#world.nowMs - slackMs;
     const recent = known.filter((_, index) => (known[index + 1]?.fromMs ?? Number.POSITIVE_INFINITY) >= sinceMs);

@@ -6,6 +6,11 @@ import { type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
 import { depthMax, depthOf, type PlannedNode, parentOf } from './tree.ts';
 
+/** Of the agent that has a name now: what it was called in the beginning. */
+export function nameBeforeMoves(name: string): string {
+  return name.endsWith('m') ? name.slice(0, -1) : name;
+}
+
 /** The tree with the places to which agents go, in which nobody is yet; and the steps. */
 export function movesOf(chance: Chance, nodes: readonly PlannedNode[]): { nodes: PlannedNode[]; steps: Step[] } {
   if (!chance.is(0.15)) return { nodes: [...nodes], steps: [] };

@@ -1,11 +1,10 @@
-/** A theme of the workload: a placement whose releases go out in waves, changed while things go wrong. In a fifth of the runs. */
+/** A theme of the workload: a placement whose releases go out in waves, changed while things go wrong. In three of ten runs. */
 import type { JsonObject, KubeObject } from '../../../core/object/meta.ts';
 import { type Action, type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
 import { type PlannedNode, sourceOf, values } from './tree.ts';
 
 export const stagedName = 'staged';
-/** Of the runs without siblings: what one of them has handed out, another need not know (decision 0022). */
 const share = 0.3;
 const gateName = 'go';
 
@@ -15,7 +14,7 @@ export function stagedNamespace(source: string): string {
 }
 
 export function rolloutsOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
-  if (!chance.is(share) || nodes.some(({ replicas }) => replicas !== undefined)) return [];
+  if (!chance.is(share)) return [];
   const source = chance.of(nodes.flatMap((node) => node.spaces.map((space) => sourceOf(node, space))));
   const steps: Step[] = [];
   const add = (atMs: number, action: Action) => steps.push({ atMs, action });

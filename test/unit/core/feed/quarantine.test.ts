@@ -116,3 +116,23 @@ it('what is quarantined is told once for a transaction that changes it', () => {
   consumer.take(producer);
   expect(told).toBe(2);
 });
+
+it('a session begins with the first revision again where nothing that was said is any good, and only there', () => {
+  const [producer, consumer] = [new ProducerEnd(), new Consumer()];
+  const begun = () => {
+    consumer.store.write((t) => consumer.feed.forgetPoison(t));
+    return consumer.tuple.epoch;
+  };
+  producer.put('a', 'bad');
+  consumer.take(producer);
+  expect([begun(), held(consumer), consumer.quarantined.length]).toEqual(['', { a: 'bad' }, 1]);
+  // Of another history, which would have nothing to say to who knows this one.
+  const other = new ProducerEnd();
+  other.put('a', 'good');
+  expect(consumer.take(other)).toEqual([['a', undefined, 'good']]);
+  const { epoch } = consumer.tuple;
+  other.put('a', 'bad');
+  other.put('b', 'bad');
+  consumer.take(other);
+  expect([begun(), consumer.sound]).toEqual([epoch, { a: 'good' }]);
+});

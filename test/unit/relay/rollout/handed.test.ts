@@ -15,7 +15,13 @@ import type { Outgoing } from '../../../../relay/schedule/outgoing.ts';
 const id = 'center.retail/shop';
 const release = (number: number, held = 1) => ({ release: number, held }) as ReleaseAttributes;
 
-function room({ hasSiblings = true, role = 'agent' }: { hasSiblings?: boolean; role?: 'agent' | 'relay' } = {}) {
+interface RoomOptions {
+  readonly hasSiblings?: boolean;
+  readonly role?: 'agent' | 'relay';
+  readonly isOther?: boolean;
+}
+
+function room({ hasSiblings = true, role = 'agent', isOther = false }: RoomOptions = {}) {
   const store = new MemoryStore();
   const { mailbox, reported } = store.write((t) => ({
     mailbox: FeedProducer.open(t, { name: 'mailbox/a', bootNonce: 'boot', random: new SeededRandom(1) }),
@@ -23,7 +29,13 @@ function room({ hasSiblings = true, role = 'agent' }: { hasSiblings?: boolean; r
   }));
   const child: Child = { name: 'a', role, destinations: [] };
   const children = new Map([['a', child]]);
-  const ports = { hasSiblings, children, mailboxOf: () => mailbox, reportedOf: () => reported };
+  const ports = {
+    hasSiblings,
+    children,
+    mailboxOf: () => mailbox,
+    reportedOf: () => reported,
+    hasOtherHistory: () => isOther,
+  };
   const says = (said: object) =>
     store.write((t) =>
       reported.put(t, { key: hasKey(id), attributes: text(JSON.stringify(said)), body: Buffer.of() }, 0),
@@ -92,9 +104,13 @@ describe('what an agent carries from one sibling to another', () => {
     expect([given(release(2)), given(release(3))]).toEqual([promoted, { ...promoted, originRevision: 9 }]);
   });
 
-  it('gives way to it also where nothing is known of what was handed out before', () => {
-    const { store, handed } = room({ hasSiblings: false });
+  it.each([
+    ['its mailbox was lost', {}, false],
+    ['the store was put back', { isOther: true }, true],
+  ])('gives way to it also where %s, and nothing is known of what was handed out', (_, options, isThere) => {
+    const { store, puts, handed } = room({ hasSiblings: false, ...options });
     const content = { key: 'o/x', attributes: Buffer.of(), body: Buffer.of() };
+    if (isThere) puts(content);
     const promoted: Outgoing & { readonly type: 'content' } = { type: 'content', content, originRevision: 5 };
     const to = { id, child: 'a', release: { ...release(2), target: 9 } };
     const keyHash = hash128(content.key);

@@ -80,6 +80,7 @@ class BenchNode {
         children: this.#children,
         mailboxOf: (child) => this.mailboxes.get(child)?.producer,
         reportedOf: (child) => this.#reported.get(child),
+        hasOtherHistory: () => false,
       }),
       store: this.store,
       clock: this.#clock,

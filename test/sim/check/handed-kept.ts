@@ -1,0 +1,58 @@
+/**
+ * What was handed stays until its release is ended: an agent that goes from one sibling to another, or whose sibling comes back as it was long ago, keeps
+ * the candidate. Looked at where the agent stores what takes its place, by what its own store says that it was handed.
+ */
+import { hash128 } from '../../../core/object/hash.ts';
+import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
+import type { Host } from '../host.ts';
+import { absent, isStagedObject, type Releases, versionOf } from '../model/releases.ts';
+import { stagedName } from '../plan/rollouts.ts';
+import type { Check, World } from '../world.ts';
+import { rowsWritten } from './deliveries.ts';
+import { Rows } from './rows.ts';
+
+export function handedKept(world: World, releases: Releases): Check {
+  const name = 'what was handed stays until the release is ended';
+  return {
+    name,
+    committed(host, changes, before) {
+      if (host.role !== 'agent' || !mayComeFromASibling(world, host)) return;
+      if (host.deceived.has('upstream') || world.originWasPutBack) return;
+      for (const { table, key, attributes, body } of rowsWritten(host, changes, before)) {
+        if (table !== 'upstream' || !isStagedObject(key)) continue;
+        const id = `${key.split('/')[1]}/${stagedName}`;
+        const last = releases.words(id).at(-1);
+        if (!last || last.held === 0 || handedTo(before, id) !== last.release) continue;
+        const [had, has] = [versionIn(before, key), versionOf(body, attributes)];
+        if (had === absent || has === absent || had === has || releases.wasPromoted(key, had)) continue;
+        const isOf = (version: string) => releases.isOf(id, last.release, key, version);
+        if (!isOf(had) || isOf(has)) continue;
+        world.violation(name, `${host.title} has ${had} as ${key} of release ${last.release}, and gets ${has}`);
+      }
+    },
+  };
+}
+
+function mayComeFromASibling(world: World, agent: Host): boolean {
+  return world.parentsOf(agent).length > 1;
+}
+
+/** The release that the agent was told it has. */
+function handedTo(store: MemoryStore, id: string): number | undefined {
+  const seen = seenIn(store, `h/${id}`);
+  const said = seen && (JSON.parse(seen.attributes.toString()) as { release: number; handed: boolean });
+  return said?.handed ? said.release : undefined;
+}
+
+function versionIn(store: MemoryStore, key: string): string {
+  const seen = seenIn(store, key);
+  return versionOf(seen?.body, seen?.attributes);
+}
+
+function seenIn(store: MemoryStore, key: string): ReturnType<Rows['content']> {
+  return Rows.of(store, (rows) => {
+    const table = rows.table('upstream');
+    const content = table === undefined ? undefined : rows.row(table, hash128(key))?.content;
+    return content === undefined ? undefined : rows.content(content);
+  });
+}
