@@ -344,12 +344,17 @@ export class Exposures implements OutgoingStage {
     });
   }
 
+  /** All of it is here, and no other word of it that has yet to be looked at. */
+  #isKnown(reader: Reader, id: PlacementId): boolean {
+    return !isDirty(reader, 'auxiliary', releaseKey(id)) && this.#releases.isWhole(reader, id);
+  }
+
   #admit(id: PlacementId, known: KnownRelease): void {
     const { store, clock, admitted } = this.#ports;
     const nowMs = clock.monotonicMs();
     const { renewedAtMs, release, local } = known;
     const expired = renewedAtMs === undefined || nowMs - renewedAtMs >= release.authorizationSeconds * 1000;
-    if (expired || !local || !store.read((reader) => this.#releases.isWhole(reader, id))) return;
+    if (expired || !local || !store.read((reader) => this.#isKnown(reader, id))) return;
     const { children, waitMs } = local.admit(nowMs);
     known.timer?.stop();
     if (waitMs !== undefined) known.timer = clock.after(waitMs, () => this.#schedule(id, known));

@@ -81,12 +81,11 @@ export class HandedReleases {
   ): Outgoing {
     if (promoted.type !== 'content') return promoted;
     const { mailboxOf, hasOtherHistory } = this.#ports;
-    if (hasOtherHistory(child) || !mailboxOf(child)?.get(t, keyHash)) {
-      return noOlderThan(promoted, release?.target ?? 0);
-    }
-    const said = row && this.#said(t, id, child);
-    if (!said || said.release === release?.release) return promoted;
-    return noOlderThan(promoted, row.originRevision);
+    const isLost = hasOtherHistory(child) || !mailboxOf(child)?.get(t, keyHash);
+    const said = this.#said(t, id, child);
+    if (!isLost && (!said || said.release === release?.release)) return promoted;
+    // No newer than the candidate is, of which nobody who hands it out later knows that anything was made newer here.
+    return noOlderThan(promoted, row?.originRevision ?? release?.target ?? 0);
   }
 
   #said(reader: Reader, id: PlacementId, child: string): HandedAttributes | undefined {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Content } from '../../../../core/feed/feed.ts';
+import type { Content, Row } from '../../../../core/feed/feed.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
@@ -114,7 +114,9 @@ describe('what an agent carries from one sibling to another', () => {
     const promoted: Outgoing & { readonly type: 'content' } = { type: 'content', content, originRevision: 5 };
     const to = { id, child: 'a', release: { ...release(2), target: 9 } };
     const keyHash = hash128(content.key);
-    const given = store.write((t) => handed.notOlder(t, to, { keyHash, row: undefined }, promoted));
-    expect(given).toEqual({ ...promoted, originRevision: 9 });
+    const given = (row?: Row) => store.write((t) => handed.notOlder(t, to, { keyHash, row }, promoted));
+    expect(given()).toEqual({ ...promoted, originRevision: 9 });
+    // A candidate that a sibling hands out later is as old as its row, and has to take its place.
+    expect(given({ keyHash, revision: 1, originRevision: 7 })).toEqual({ ...promoted, originRevision: 7 });
   });
 });
