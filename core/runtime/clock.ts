@@ -6,7 +6,7 @@ export interface Timer {
 }
 
 export interface Clock {
-  /** Wall time in ms since 1970: for people and for expiry dates, never for order or for measuring. */
+  /** Wall time in whole ms since 1970: for people and for expiry dates, never for order or for measuring. */
   wallMs(): number;
   /** Ms that only grow, from an arbitrary start: for measuring and for deadlines. */
   monotonicMs(): number;

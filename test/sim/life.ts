@@ -60,7 +60,7 @@ export interface LifeClockPorts {
 /** The clock of one process: its timers die with it. */
 export function lifeClock({ world, life, skewMs, failed }: LifeClockPorts): Clock {
   return {
-    wallMs: () => world.wallMs() + skewMs(),
+    wallMs: () => Math.floor(world.wallMs() + skewMs()),
     monotonicMs: () => world.monotonicMs(),
     after(delayMs, fire): Timer {
       let over = false;

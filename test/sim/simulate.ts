@@ -5,6 +5,7 @@ import { attachments } from './check/attachments.ts';
 import { bounds } from './check/bounds.ts';
 import { certificates } from './check/certificates.ts';
 import { notConverged } from './check/converged.ts';
+import { copies } from './check/copies.ts';
 import { cutOffBy, keptByRelays, lateTo } from './check/cut-off.ts';
 import { exposure } from './check/exposure.ts';
 import { fence } from './check/fence.ts';
@@ -30,6 +31,7 @@ import { Releases } from './model/releases.ts';
 import { Performer } from './perform/perform.ts';
 import { releaseHeld } from './perform/releases.ts';
 import type { Step } from './plan/action.ts';
+import { hasOrder } from './plan/ordered.ts';
 import type { Plan } from './plan/plan.ts';
 import { hasReleases } from './plan/rollouts.ts';
 import { type Violation, World } from './world.ts';
@@ -90,6 +92,7 @@ export async function simulate(plan: Plan, lies?: (host: Host) => StoreLies | un
   const releases = new Releases();
   if (hasReleases(plan))
     world.checks.push(exposure(world, releases), promotion(world, releases), handedKept(world, releases));
+  if (hasOrder(plan)) world.checks.push(copies(world, plan));
   const performer = new Performer(world);
   for (const host of world.hosts.values()) host.start();
   await perform(world, performer, plan.steps);

@@ -4,6 +4,7 @@
  */
 import type { Canaries, Canary } from './canary.ts';
 import { feedCanaries } from './feeds.ts';
+import { moveCanaries } from './moves.ts';
 import { reportCanaries } from './reports.ts';
 import { resumeCanaries } from './resume.ts';
 import { rolloutCanaries } from './rollouts.ts';
@@ -21,6 +22,7 @@ const canaries: Canaries = {
   ...siblingCanaries,
   ...treeCanaries,
   ...rolloutCanaries,
+  ...moveCanaries,
   ...summaryCanaries,
   ...reportCanaries,
 };

@@ -38,9 +38,15 @@ function objectsWrong(world: World, model: Expectation, isCutOff: (path: string)
     }
     const heldBack = heldBackBy(host);
     for (const title of held.keys())
-      if (!wanted.has(title) && !heldBack.has(title)) return `${host.title} still has ${title}`;
+      if (!wanted.has(title) && !heldBack.has(title) && !model.waiting.has(namespaceOf(title)))
+        return `${host.title} still has ${title}`;
   }
   return undefined;
+}
+
+/** Of `KIND NAMESPACE/NAME`. */
+function namespaceOf(title: string): string {
+  return title.slice(title.indexOf(' ') + 1, title.lastIndexOf('/'));
 }
 
 /** What an agent that moved has of its former parent stays, if it is more than goes at once, until a person releases it. */

@@ -2,6 +2,8 @@
  * Invariant 12, after healing: pruning has no false negative. On the way from a placement's origin to each agent that it names, every node has the placement for
  * the next one; and what a relay says of the labels below it includes those of each agent.
  */
+
+import { moveSpecOf } from '../../../core/move/move.ts';
 import { hash128 } from '../../../core/object/hash.ts';
 import type { Host } from '../host.ts';
 import type { Expectation } from '../model/expected.ts';
@@ -21,7 +23,7 @@ export function prunedWrong(world: World, model: Expectation, isCutOff: (path: s
     for (const path of agents) {
       if (isCutOff(path)) continue;
       const place = delivered.find((one) => one.place.path === path)?.place;
-      for (const [above, below] of hops(world, host, path)) {
+      for (const [above, below] of hops(world, host, path, moveSpecOf(object) !== undefined)) {
         // A relay says what is below it to the sibling that it is attached to, and the others hear of it from above.
         if (below.role === 'relay' && (isSibling(above) || isSibling(below))) continue;
         if (!has(above, `mailbox/${below.name}`, `t/${id}`))
@@ -40,13 +42,19 @@ function isSibling({ planned }: Host): boolean {
   return planned.replicas !== undefined;
 }
 
-/** From node to node; of siblings the first that hears from above, since each of those has all that is needed below. */
-function hops(world: World, from: Host, path: string): [Host, Host][] {
+/**
+ * From node to node; of siblings the first that hears from above, since each of those has all that is needed below. But where copies go and come in an
+ * order, that is kept by the one that has the agent, and the others hear from the agent how far it is.
+ */
+function hops(world: World, from: Host, path: string, hasOrder: boolean): [Host, Host][] {
   const names = path.split(':');
   const way = names
     .map((_, index) => names.slice(0, index + 1).join(':'))
     .filter((one) => one.length > from.path.length);
   const nodes = [from, ...way.map((one) => hearing(world, one))];
+  const agent = nodes.at(-1)!;
+  const parent = hasOrder ? world.parentOf(agent) : undefined;
+  if (parent && nodes.length > 2) nodes[nodes.length - 2] = parent;
   return nodes.slice(1).map((node, index) => [nodes[index]!, node]);
 }
 

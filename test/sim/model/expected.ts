@@ -8,6 +8,7 @@ import type { KubeObject } from '../../../core/object/meta.ts';
 import { Rows } from '../check/rows.ts';
 import type { Host } from '../host.ts';
 import type { Labels, Selector } from '../plan/action.ts';
+import { keepsLast, orderedNamespace } from '../plan/ordered.ts';
 import { sourceOf } from '../plan/tree.ts';
 import type { World } from '../world.ts';
 import { madeFor, type Place } from './made.ts';
@@ -37,6 +38,8 @@ export interface Expectation {
   /** By agent, then `kind namespace/name`: what an object says, see contentOf. */
   readonly objects: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly placements: readonly ModelPlacement[];
+  /** Namespaces whose objects wait for another copy, of which there is to be none. */
+  readonly waiting: ReadonlySet<string>;
 }
 
 interface DownsyncItem {
@@ -58,6 +61,7 @@ export const resources = [
 export function expectation(world: World, releases: Releases): Expectation | undefined {
   const objects = new Map<string, Map<string, string>>();
   const placements: ModelPlacement[] = [];
+  const waiting = new Set<string>();
   for (const host of world.hosts.values()) {
     if (host.role === 'agent') continue;
     for (const name of host.planned.spaces) {
@@ -82,12 +86,13 @@ export function expectation(world: World, releases: Releases): Expectation | und
           if ([...gets.values()].some((content) => content.includes(brokenImage))) broken.push(place.path);
         }
         const agents = places.map(({ path }) => path);
+        if (agents.length === 0 && keepsLast(object)) waiting.add(orderedNamespace(sourceOf(host.planned, name)));
         const isUnfinished = staged?.isUnfinished ?? false;
         placements.push({ host, space: name, object, agents, broken, isUnfinished, delivered });
       }
     }
   }
-  return { objects, placements };
+  return { objects, placements, waiting };
 }
 
 interface Staged {

@@ -3,7 +3,7 @@
  * is passed over, so that a failing run is made smaller by leaving nodes and steps out.
  */
 import { seedOf } from '../seeds.ts';
-import type { Step } from './action.ts';
+import type { Action, Step } from './action.ts';
 import { burdensOf } from './burdens.ts';
 import { certificatesOf } from './certificates.ts';
 import { Chance } from './chance.ts';
@@ -14,6 +14,7 @@ import { liesOf } from './lies.ts';
 import { madeOf } from './made.ts';
 import { movesOf } from './moves.ts';
 import { olderOf } from './older.ts';
+import { orderedOf } from './ordered.ts';
 import { lossesOf } from './releases.ts';
 import { reportsOf } from './reports.ts';
 import { rolloutsOf } from './rollouts.ts';
@@ -42,6 +43,9 @@ export interface Plan {
   readonly holds: boolean;
 }
 
+/** What takes an agent away from its place. */
+const leaves = new Set<Action['do']>(['leave', 'unlist', 'move']);
+
 export function planOf(seed: number, mode: Mode): Plan {
   const chance = new Chance(seedOf(seed, 'plan'));
   const nodes = treeOf(chance);
@@ -67,6 +71,9 @@ export function planOf(seed: number, mode: Mode): Plan {
   const losses = lossesOf(seed, planned);
   steps.push(...losses.steps);
   steps.push(...madeOf(new Chance(seedOf(seed, 'made')), settled));
+  // Who waits for an agent that has left waits until the deadline: its cluster may have the copy still.
+  const staysWhole = mode === 'safety' && !steps.some(({ action }) => leaves.has(action.do));
+  steps.push(...orderedOf(new Chance(seedOf(seed, 'ordered')), planned, staysWhole));
   steps.push(...reportsOf(new Chance(seedOf(seed, 'reports')), settled));
   const isLossy = forgets.length > 0 || losses.forgets;
   const quiet = !losses.holds && forgets.length === 0 && chance.is(0.35) ? faultsOf(chance, nodes, 'quiet') : [];

@@ -20,7 +20,7 @@ it('keeps from what is below a dead line what is above it, and nothing of its ow
 
 it('lets an agent that is cut off lose what its own origin does not want there any more, and nothing else', () => {
   const objects = new Map([['r:a', new Map([['ConfigMap w-r-ops-a/o1', 'v1']])]]);
-  const model = { objects, placements: [] };
+  const model = { objects, placements: [], waiting: new Set<string>() };
   const late = (dead: readonly string[], entry: string) =>
     lateTo(model, cutOffBy(new World(1, nodes), dead), () => false)('r:a', entry);
   const [kept, gone] = ['o1', 'o2'].map((name) => `o/r.ops//configmaps/w-r-ops-a/${name}`) as [string, string];
@@ -33,7 +33,11 @@ it('lets an agent that is cut off lose what its own origin does not want there a
 
 it('lets an agent that a liar has deceived lose what nobody wants there, and nothing else', () => {
   const objects = new Map([['r:a', new Map([['ConfigMap w-r-ops-a/o1', 'v1']])]]);
-  const isLate = lateTo({ objects, placements: [] }, cutOffBy(new World(1, nodes), []), (path) => path === 'r:a');
+  const isLate = lateTo(
+    { objects, placements: [], waiting: new Set<string>() },
+    cutOffBy(new World(1, nodes), []),
+    (path) => path === 'r:a',
+  );
   const entry = (namespace: string, name: string) => `o/r.ops//configmaps/${namespace}/${name}`;
   expect(isLate('r:a', entry('w-poison', 'p1'))).toBe(true);
   expect(isLate('r:a', entry('w-r-ops-a', 'o1'))).toBe(false);
@@ -49,7 +53,11 @@ it('lets an agent lose what a relay above it keeps and nobody wants, and nothing
     rows.row(7, entry('o2'), {});
   });
   const objects = new Map([['r:a', new Map([['ConfigMap w-center-retail-a/o1', 'v1']])]]);
-  const isLate = lateTo({ objects, placements: [] }, cutOffBy(made.world, []), keptByRelays(made.world));
+  const isLate = lateTo(
+    { objects, placements: [], waiting: new Set<string>() },
+    cutOffBy(made.world, []),
+    keptByRelays(made.world),
+  );
   expect(['o1', 'o2', 'o3'].map((name) => isLate('r:a', entry(name)))).toEqual([false, true, false]);
   expect(isLate('s:a', entry('o2'))).toBe(false);
 });

@@ -21,7 +21,7 @@ function wrong(labels: object, ...reaches: readonly string[]): string | undefine
   const agents = ['r:a'];
   const of = { host: written.host(''), space: 'retail', object, agents, broken: [], isUnfinished: false };
   const placements = [{ ...of, delivered: [{ place, object }] }];
-  return prunedWrong(written.world, { objects: new Map(), placements }, () => false);
+  return prunedWrong(written.world, { objects: new Map(), placements, waiting: new Set() }, () => false);
 }
 
 it('finds nothing where every node on the way has the placement, and tells of the labels', () => {
@@ -33,7 +33,11 @@ it('asks of siblings one that hears from above', () => {
   const written = new WrittenWorld(nodes.map((node) => (node.path === 'r' ? { ...node, replicas: 2 } : node)));
   const place = { path: 'r:a', labels: {}, annotations: {}, properties: {} };
   const of = { host: written.host(''), space: 'retail', object, agents: ['r:a'], broken: [], isUnfinished: false };
-  const model = { objects: new Map(), placements: [{ ...of, delivered: [{ place, object }] }] };
+  const model = {
+    objects: new Map(),
+    placements: [{ ...of, delivered: [{ place, object }] }],
+    waiting: new Set<string>(),
+  };
   written.put('r', 'mailbox/a');
   written.put('r~1', 'mailbox/a', placement);
   const now = () => prunedWrong(written.world, model, () => false);

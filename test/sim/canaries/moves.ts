@@ -1,0 +1,12 @@
+/** Rules of placements whose copies go and come in an order, taken away. */
+import { Mover } from '../../../relay/moves/mover.ts';
+import type { Canaries } from './canary.ts';
+
+export const moveCanaries: Canaries = {
+  'old-copy-goes-first': {
+    break() {
+      // Who is to have nothing any more has nothing at once.
+      Mover.prototype.mayDetach = () => true;
+    },
+  },
+};

@@ -1,0 +1,83 @@
+/**
+ * A theme of the workload: a placement whose copies go and come in an order (`spec.move`), while it, its objects and the labels of places change. In a
+ * fifth of the runs. Mostly its deadline is beyond the run, so that what waits for it waits for ever.
+ */
+import type { JsonObject, KubeObject } from '../../../core/object/meta.ts';
+import { type Action, type Step, spanMs } from './action.ts';
+import type { Chance } from './chance.ts';
+import { labelsOf, type PlannedNode, sourceOf, values } from './tree.ts';
+
+const share = 0.2;
+export const orderedName = 'ordered';
+/** What a placement says whose moves nothing but a grant ends. */
+const neverSeconds = 36_000;
+
+export function orderedNamespace(source: string): string {
+  return `w-${source.replaceAll('.', '-')}-ordered`;
+}
+
+/** `mayWait`: every agent is there in the end, so that nobody waits for one that is not. */
+export function orderedOf(chance: Chance, nodes: readonly PlannedNode[], mayWait: boolean): Step[] {
+  if (!chance.is(share)) return [];
+  const source = chance.of(nodes.flatMap((node) => node.spaces.map((space) => sourceOf(node, space))));
+  const agents = nodes.filter(({ role, isVacant }) => role === 'agent' && !isVacant).map(({ path }) => path);
+  const move = moveOf(chance, mayWait);
+  const steps: Step[] = [];
+  const add = (atMs: number, action: Action) => steps.push({ atMs, action });
+  const beginMs = 1_000 + chance.below(4_000);
+  add(beginMs, { do: 'apply', source, objects: [placementOf(chance, source, move)] });
+  for (const name of ['o0', 'o1']) add(beginMs, { do: 'apply', source, objects: [objectOf(chance, source, name)] });
+  const count = 3 + chance.below(8);
+  for (let i = 0; i < count; i++) {
+    add(beginMs + 500 + chance.below(spanMs - beginMs - 500), actionOf(chance, source, agents, move));
+  }
+  return steps;
+}
+
+/** Whether anything of a plan moves in an order. */
+export function hasOrder({ steps }: { readonly steps: readonly Step[] }): boolean {
+  return steps.some(
+    ({ action }) => action.do === 'apply' && action.objects.some(({ metadata }) => metadata.name === orderedName),
+  );
+}
+
+/** By what a placement says, which does not change in a run: what it had stays where it was until something comes in its place. */
+export function keepsLast({ spec }: KubeObject): boolean {
+  const { move } = (spec ?? {}) as { move?: { strategy: string; deadlineSeconds: number } };
+  return move !== undefined && move.strategy !== 'BreakBeforeMake' && move.deadlineSeconds === neverSeconds;
+}
+
+function moveOf(chance: Chance, mayWait: boolean): JsonObject {
+  const strategy = chance.of(['MakeBeforeBreak', 'BreakBeforeMake', 'Auto']);
+  return { strategy, deadlineSeconds: mayWait && chance.is(0.7) ? neverSeconds : 5 + chance.below(55) };
+}
+
+function actionOf(chance: Chance, source: string, agents: readonly string[], move: JsonObject): Action {
+  const at = chance.fraction();
+  if (at < 0.5) return { do: 'apply', source, objects: [placementOf(chance, source, move)] };
+  if (at < 0.7) return { do: 'apply', source, objects: [objectOf(chance, source, chance.of(['o0', 'o1', 'o2']))] };
+  if (at < 0.77) return { do: 'remove', source, object: objectOf(chance, source, 'o2') };
+  if (at < 0.8) return { do: 'remove', source, object: placementOf(chance, source, move) };
+  return { do: 'relabel', node: chance.of(agents), labels: labelsOf(chance, 'env', 'tier') };
+}
+
+function objectOf(chance: Chance, source: string, name: string): KubeObject {
+  const metadata = { name, namespace: orderedNamespace(source) };
+  const value = `v${chance.below(1_000_000)}`;
+  if (name !== 'o1') return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { value } };
+  const app = { app: name };
+  const template = {
+    metadata: { labels: app },
+    spec: { containers: [{ name: 'main', image: `example.com/${value}` }] },
+  };
+  const spec = { replicas: 1, selector: { matchLabels: app }, template };
+  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata, spec };
+}
+
+function placementOf(chance: Chance, source: string, move: JsonObject): KubeObject {
+  const key = chance.of(['env', 'tier']);
+  const selector: JsonObject = chance.is(0.15) ? {} : { matchLabels: { [key]: chance.of(values[key]!) } };
+  const item = { apiGroup: '*', resources: ['configmaps', 'deployments'], namespaces: [orderedNamespace(source)] };
+  const spec = { locationSelectors: [selector], downsync: [item], move };
+  return { apiVersion: 'edge.banyan.io/v1alpha1', kind: 'EdgePlacement', metadata: { name: orderedName }, spec };
+}
