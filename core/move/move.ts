@@ -95,6 +95,11 @@ export function moveSpecOf(placement: KubeObject): MoveSpec | undefined {
   return (placement.spec as { move?: MoveSpec } | undefined)?.move;
 }
 
+/** The clock was set back since: what began ahead of it begins now, so that nobody waits for an hour to come again. */
+export function isAhead({ sinceMs }: MoveRow, nowMs: number): boolean {
+  return sinceMs > nowMs;
+}
+
 export function dueMs(move: Move, row: MoveRow): number {
   return row.sinceMs + move.deadlineSeconds * 1000;
 }
@@ -123,8 +128,9 @@ export function detaching(move: Move | undefined, row: MoveRow | undefined, now:
 }
 
 /** A row again, after anything that concerns it has changed. */
-export function review(move: Move | undefined, row: MoveRow, facts: Facts): Reviewed {
+export function review(move: Move | undefined, before: MoveRow, facts: Facts): Reviewed {
   if (!move) return { row: undefined, ask: true };
+  const row = isAhead(before, facts.nowMs) ? { ...before, sinceMs: facts.nowMs } : before;
   const isDue = facts.nowMs >= dueMs(move, row);
   switch (row.state) {
     case 'leaving':

@@ -6,7 +6,7 @@
  */
 
 import type { Producer, Table } from '../../core/feed/feed.ts';
-import { attaching, detaching, dueMs, granted, type MoveRow, review } from '../../core/move/move.ts';
+import { attaching, detaching, dueMs, granted, isAhead, type MoveRow, review } from '../../core/move/move.ts';
 import { decidesToGrant, isMoving, isOver } from '../../core/move/move-part.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
@@ -326,7 +326,7 @@ export class Mover implements Passage {
       const move = placements.get(id)?.move;
       for (const row of book.rowsOf(id).values()) {
         if (!move || row.granted) continue;
-        if (dueMs(move, row) <= nowMs) due.add(id);
+        if (dueMs(move, row) <= nowMs || isAhead(row, nowMs)) due.add(id);
         else this.#nextDueMs = Math.min(this.#nextDueMs, dueMs(move, row));
       }
     }

@@ -9,4 +9,10 @@ export const moveCanaries: Canaries = {
       Mover.prototype.mayDetach = () => true;
     },
   },
+  'new-copy-comes-first': {
+    break() {
+      // Who is to have something has it at once.
+      Mover.prototype.mayAttach = () => true;
+    },
+  },
 };

@@ -1,57 +1,101 @@
 /**
- * With MakeBeforeBreak an object that some cluster had is always at one of them at least, whatever the placement names and whoever is silent, until the
- * deadline. Looked at where a cluster loses the object. Of runs in which nobody takes places or disks away: what is lost with them, nobody can hold.
+ * What `spec.move` promises, looked at where a cluster gets or loses an object. With MakeBeforeBreak an object that some cluster had is always at one of them
+ * at least, whatever the placement names and whoever is silent. With BreakBeforeMake two clusters have it only if some form of the placement names both. Of
+ * runs in which nobody takes places or disks away: what is lost with them, nobody can hold. Until the deadline, which is none here.
  */
 import type { Host } from '../host.ts';
-import { keepsLast, orderedName, orderedNamespace } from '../plan/ordered.ts';
+import { selects } from '../model/expected.ts';
+import { isUndisturbed, keepsLast, orderedName, orderedNamespace, runsOne } from '../plan/ordered.ts';
 import type { Plan } from '../plan/plan.ts';
 import { sourceOf } from '../plan/tree.ts';
 import type { Check, World } from '../world.ts';
 import { isIn } from './rows.ts';
 
-/** What takes a copy, or the knowledge of it, from somebody. */
-const takes = new Set(['leave', 'unlist', 'move', 'restore', 'empty', 'clone', 'lie']);
+const keeps = 'with MakeBeforeBreak a copy stays until another one is there';
+const isOne = 'with BreakBeforeMake no copy comes before another one has gone';
 
 interface Source {
   readonly host: Host;
   readonly space: string;
   readonly namespace: string;
-  /** Agents whose cluster had it when it ran last. */
-  readonly has: Set<string>;
+  /** Agents whose cluster had the object when it ran last. */
+  readonly has: Set<Host>;
+  /** Of these, those of whom it is known above that they have all of it: what nobody has heard of is nobody's copy. */
+  readonly told: Set<Host>;
+  /** Which agents forms of the placement name, as text. */
+  readonly forms: Map<string, ReadonlySet<Host>>;
 }
 
 export function copies(world: World, plan: Plan): Check {
-  const name = 'with MakeBeforeBreak a copy stays until another one is there';
   const sources = [...world.hosts.values()].flatMap((host) =>
-    host.planned.spaces.map(
-      (space): Source => ({ host, space, namespace: orderedNamespace(sourceOf(host.planned, space)), has: new Set() }),
-    ),
+    host.planned.spaces.map((space) => sourceAt(host, space)),
   );
-  const isTaken = plan.forgets || [...plan.steps, ...plan.quiet].some(({ action }) => takesAway(action));
+  const isWatched = !plan.forgets && isUndisturbed([...plan.steps, ...plan.quiet]);
+
+  const look = (agent: Host, source: Source) => {
+    const { has, namespace } = source;
+    const cluster = agent.spaces.get('');
+    const isThere = cluster?.get({ group: '', resource: 'configmaps', namespace, name: 'o0' }) !== undefined;
+    if (isThere === has.has(agent)) return;
+    if (isThere) has.add(agent);
+    else has.delete(agent);
+    const wasTold = source.told.delete(agent);
+    const placement = placementAt(source);
+    if (placement && keepsLast(placement) && has.size === 0 && wasTold) {
+      world.violation(keeps, `${agent.title} had the last copy of ${namespace}/o0, and it is gone`);
+    }
+    if (!placement || !runsOne(placement) || !isThere) return;
+    const other = [...has].find(
+      (one) => ![...source.forms.values()].some((named) => named.has(one) && named.has(agent)),
+    );
+    if (other) world.violation(isOne, `${agent.title} gets ${namespace}/o0, which ${other.title} has still`);
+  };
+
   return {
-    name,
+    name: keeps,
     committed(host, changes) {
-      if (isTaken || host.role !== 'agent' || !changes.some(({ key }) => isIn(key, 'spaceObject'))) return;
-      const cluster = host.spaces.get('');
-      if (!cluster) return;
-      for (const { host: origin, space, namespace, has } of sources) {
-        const had = has.size;
-        if (cluster.get({ group: '', resource: 'configmaps', namespace, name: 'o0' })) has.add(host.id);
-        else has.delete(host.id);
-        if (has.size > 0 || had === 0 || !isHeld(origin, space)) continue;
-        world.violation(name, `${host.title} had the last copy of ${namespace}/o0, and it is gone`);
+      if (!isWatched || !changes.some(({ key }) => isIn(key, 'spaceObject'))) return;
+      for (const source of sources) {
+        if (source.host === host) noteForm(world, source);
+        if (host.role === 'agent' && host.spaces.has('')) look(host, source);
+      }
+    },
+    received({ child }, to, { frame }) {
+      if (!isWatched || to !== 'parent' || child.role !== 'agent' || frame?.$case !== 'batch') return;
+      for (const { key, body, tombstone } of frame.value.entries) {
+        const source = tombstone ? undefined : sources.find((one) => key === partialKeyOf(one));
+        if (source?.has.has(child) && isAvailable(body)) source.told.add(child);
       }
     },
   };
 }
 
-function takesAway(action: Plan['steps'][number]['action']): boolean {
-  if (action.do === 'remove') return action.object.metadata.name === orderedName;
-  return takes.has(action.do);
+function partialKeyOf({ host, space }: Source): string {
+  return `partial/${sourceOf(host.planned, space)}/${orderedName}`;
 }
 
-function isHeld(origin: Host, space: string): boolean {
+function isAvailable(body: Buffer): boolean {
+  return (JSON.parse(body.toString()) as { counts: { available?: number } }).counts.available === 1;
+}
+
+function sourceAt(host: Host, space: string): Source {
+  const namespace = orderedNamespace(sourceOf(host.planned, space));
+  return { host, space, namespace, has: new Set(), told: new Set(), forms: new Map() };
+}
+
+/** By the labels that agents began with. */
+function noteForm(world: World, source: Source): void {
+  const placement = placementAt(source);
+  const text = JSON.stringify(placement?.spec);
+  if (!placement || source.forms.has(text)) return;
+  const agents = [...world.hosts.values()].filter(({ role }) => role === 'agent');
+  const named = agents.filter(({ path, planned: { labels } }) =>
+    selects(placement.spec ?? {}, { path, labels, annotations: {}, properties: {} }),
+  );
+  source.forms.set(text, new Set(named));
+}
+
+function placementAt({ host, space }: Source) {
   const key = { group: 'edge.banyan.io', resource: 'edgeplacements', namespace: '', name: orderedName };
-  const placement = origin.spaces.get(space)?.get(key);
-  return placement !== undefined && keepsLast(placement);
+  return host.spaces.get(space)?.get(key);
 }

@@ -42,14 +42,58 @@ export function hasOrder({ steps }: { readonly steps: readonly Step[] }): boolea
 }
 
 /** By what a placement says, which does not change in a run: what it had stays where it was until something comes in its place. */
-export function keepsLast({ spec }: KubeObject): boolean {
-  const { move } = (spec ?? {}) as { move?: { strategy: string; deadlineSeconds: number } };
+export function keepsLast(placement: KubeObject): boolean {
+  const move = moveSpecIn(placement);
   return move !== undefined && move.strategy !== 'BreakBeforeMake' && move.deadlineSeconds === neverSeconds;
 }
 
 function moveOf(chance: Chance, mayWait: boolean): JsonObject {
   const strategy = chance.of(['MakeBeforeBreak', 'BreakBeforeMake', 'Auto']);
   return { strategy, deadlineSeconds: mayWait && chance.is(0.7) ? neverSeconds : 5 + chance.below(55) };
+}
+
+/** What takes a copy, or the knowledge of it, from somebody. */
+const takes = new Set<Action['do']>(['leave', 'unlist', 'move', 'restore', 'empty', 'clone', 'lie']);
+
+/** What is promised holds as long as nobody does this. Labels at different nodes change one by one, which BreakBeforeMake can't know (decision 0017). */
+function disturbs(action: Action, { strategy }: Move): boolean {
+  if (action.do === 'remove') return action.object.metadata.name === orderedName;
+  return takes.has(action.do) || (action.do === 'relabel' && strategy === 'BreakBeforeMake');
+}
+
+export function isUndisturbed(steps: readonly Step[]): boolean {
+  const move = moveIn(steps);
+  return move !== undefined && !steps.some(({ action }) => disturbs(action, move));
+}
+
+/** Some of the runs have nothing of that, since nearly all would have. */
+export function calmed(chance: Chance, steps: readonly Step[]): Step[] {
+  const move = moveIn(steps);
+  return move && chance.is(0.4) ? steps.filter(({ action }) => !disturbs(action, move)) : [...steps];
+}
+
+interface Move {
+  readonly strategy: string;
+  readonly deadlineSeconds: number;
+}
+
+/** Of all forms of the placement. */
+function moveIn(steps: readonly Step[]): Move | undefined {
+  for (const { action } of steps) {
+    const found = action.do === 'apply' && action.objects.find(({ metadata }) => metadata.name === orderedName);
+    if (found) return moveSpecIn(found);
+  }
+  return undefined;
+}
+
+function moveSpecIn({ spec }: KubeObject): Move | undefined {
+  return (spec as { move?: Move } | undefined)?.move;
+}
+
+/** Two copies of what it delivers never run beside each other, unless some form of it wanted both. */
+export function runsOne(placement: KubeObject): boolean {
+  const move = moveSpecIn(placement);
+  return move?.strategy === 'BreakBeforeMake' && move.deadlineSeconds === neverSeconds;
 }
 
 function actionOf(chance: Chance, source: string, agents: readonly string[], move: JsonObject): Action {

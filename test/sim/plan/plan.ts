@@ -14,7 +14,7 @@ import { liesOf } from './lies.ts';
 import { madeOf } from './made.ts';
 import { movesOf } from './moves.ts';
 import { olderOf } from './older.ts';
-import { orderedOf } from './ordered.ts';
+import { calmed, orderedOf } from './ordered.ts';
 import { lossesOf } from './releases.ts';
 import { reportsOf } from './reports.ts';
 import { rolloutsOf } from './rollouts.ts';
@@ -71,11 +71,12 @@ export function planOf(seed: number, mode: Mode): Plan {
   const losses = lossesOf(seed, planned);
   steps.push(...losses.steps);
   steps.push(...madeOf(new Chance(seedOf(seed, 'made')), settled));
-  // Who waits for an agent that has left waits until the deadline: its cluster may have the copy still.
-  const staysWhole = mode === 'safety' && !steps.some(({ action }) => leaves.has(action.do));
-  steps.push(...orderedOf(new Chance(seedOf(seed, 'ordered')), planned, staysWhole));
   steps.push(...reportsOf(new Chance(seedOf(seed, 'reports')), settled));
   const isLossy = forgets.length > 0 || losses.forgets;
+  // Who waits for an agent that has left waits until the deadline, since its cluster may have the copy still; and so for one that holds what may be lost above.
+  const staysWhole = !isLossy && !losses.holds && !steps.some(({ action }) => leaves.has(action.do));
+  const ordered = new Chance(seedOf(seed, 'ordered'));
+  steps.push(...orderedOf(ordered, planned, mode === 'safety' && staysWhole));
   const quiet = !losses.holds && forgets.length === 0 && chance.is(0.35) ? faultsOf(chance, nodes, 'quiet') : [];
   if (quiet.length > 0) quiet.push(...siblingFaultsOf(siblings, planned));
   const children = nodes.slice(1).map(({ path }) => path);
@@ -84,7 +85,7 @@ export function planOf(seed: number, mode: Mode): Plan {
     seed,
     mode,
     nodes: planned,
-    steps: steps.sort(byTime),
+    steps: calmed(ordered, steps).sort(byTime),
     // A line that is dead for good is not mended in the middle either: what people did meanwhile would come by it, and is no fault's doing.
     quiet: quiet.filter(({ action }) => action.do !== 'mend' || !dead.includes(action.node)).sort(byTime),
     dead,

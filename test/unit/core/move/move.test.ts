@@ -59,6 +59,12 @@ describe('a destination under MakeBeforeBreak', () => {
     expect(review(make, row('leaving'), late).ask).toBe(true);
   });
 
+  it('that began ahead of a clock that was set back begins now', () => {
+    const ahead = row('leaving', { sinceMs: 5_000 });
+    expect(review(make, ahead, facts)).toEqual({ row: row('leaving'), ask: false });
+    expect(review(make, row('leaving'), facts)).toEqual({ row: row('leaving'), ask: false });
+  });
+
   it('that matches again while it leaves has joined', () => {
     expect(review(make, row('leaving'), { ...facts, matches: true }).row).toEqual(row('joined'));
   });
