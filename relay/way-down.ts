@@ -58,7 +58,9 @@ export class WayDown {
       clock,
       hasSiblings: ground.place.hasSiblings,
       behind: (child) =>
-        store.read((reader) => this.exposures.behind(reader, child) ?? unmatched(ground, reader, child)),
+        ground.place.hasSiblings
+          ? store.read((reader) => this.exposures.behind(reader, child) ?? unmatched(ground, reader, child))
+          : undefined,
       changed: (children) => events.mayFollow(children),
     });
     this.moves = new MoveBook(clock);
@@ -70,6 +72,7 @@ export class WayDown {
       book: this.moves,
       upstream: ground.upstream.sound,
       isOrigin: (source) => ground.isOrigin(source),
+      hasSiblings: ground.place.hasSiblings,
       total: (reader, id) => up().gather.total(reader, id),
       contribution: (id, child) => up().gather.contribution(id, child),
       counts: (child) => ground.counting.counts(child),
@@ -114,6 +117,7 @@ export class WayDown {
   /** A child has of its feed what is not, or may not be, what this node knows that it told. */
   hasOtherHistory(child: string): void {
     if (this.#ground.lookups.children.get(child)?.role !== 'agent') return;
+    this.arrivals.beginWithOther(child);
     this.#events.later((t) => this.#otherHistories.note(t, child));
   }
 

@@ -142,11 +142,14 @@ export class Attempt {
     }
     store.write((t) => markAttached(t));
     const up = tupleFromWire(welcome.up);
-    const { resumes, head, cursor } = store.read((reader) => ({
+    const { resumes, acknowledged, newest, cursor } = store.read((reader) => ({
       resumes: producer.resumable(reader, up),
-      head: producer.acknowledged(reader),
+      acknowledged: producer.acknowledged(reader),
+      newest: producer.head(reader),
       cursor: consumer.resume(reader).cursor,
     }));
+    const head = Math.max(acknowledged, resumes ? up.cursor : 0);
+    const isReady = this.#ports.ready(welcome.hasSiblings);
     const { epoch, incarnation } = producer;
     link.send({
       frame: {
@@ -210,9 +213,9 @@ export class Attempt {
         },
       },
       {
-        head: Math.max(head, resumes ? up.cursor : 0),
+        head,
         sentFrom: resumes ? up.cursor : undefined,
-        ready: this.#ports.ready(welcome.hasSiblings),
+        ready: isReady && newest <= head,
         creditBytes: welcome.upCreditBytes,
         held: heldFromWire(welcome.held),
         cursor,
@@ -221,6 +224,8 @@ export class Attempt {
       },
     );
     if (!this.#over) this.#told.began(this.#runner);
+    // What was written and is not durable yet is part of what it has to say: it is ready with a head that covers that.
+    if (isReady && newest > head) this.#runner.ready(true);
   }
 
   #away(returnAfterMs: number): void {

@@ -45,6 +45,8 @@ export interface MoverPorts {
   /** The node's own partial, and what a child adds to it: of one moment with each other. */
   total(reader: Reader, id: PlacementId): Partial | undefined;
   contribution(id: PlacementId, child: string): Partial | undefined;
+  /** Agents may come that were elsewhere. */
+  readonly hasSiblings: boolean;
   /** The agent's part in the move is told here, and not by a sibling of this node. */
   counts?(child: string): boolean;
   /** Writes, and has the scheduler look at it. */
@@ -87,7 +89,11 @@ export class Mover implements Passage {
     // A relay has to know of the placement to keep the order below it.
     if (child.role === 'relay') return true;
     const { book } = this.#ports;
-    const passed = attaching(placement.move, book.row(placement.id, child.name), this.#now(placement));
+    const row = book.row(placement.id, child.name);
+    const isOrdered = placement.move?.order === 'BreakBeforeMake';
+    // It runs a copy of which this node knows no more: that is no new one, which would have to wait.
+    if (isOrdered && !row && this.#reportedBy(t, placement.id, child.name)) return true;
+    const passed = attaching(placement.move, row, this.#now(placement));
     this.#keep(t, placement, child.name, passed.row);
     return passed.may;
   }
@@ -163,15 +169,17 @@ export class Mover implements Passage {
 
   /**
    * All that an agent has to say is known here. Where it comes from a sibling of this node, the move may be further there: it has what it was to wait for,
-   * or has nothing left of what it was to keep, and that is not taken back.
+   * or has nothing left of what it was to keep, and that is not taken back. Where it can't, what it does not have it has lost, and gets again.
    */
   arrived(name: string): void {
-    const { book, store, later } = this.#ports;
+    const { book, store, later, hasSiblings } = this.#ports;
     const passed = store.read((reader) =>
       [...book.placementsOf(name)].filter((id) => {
         const row = book.row(id, name);
         const has = this.#reportedBy(reader, id, name) !== undefined;
-        return !row?.granted && ((row?.state === 'joining' && has) || (row?.state === 'leaving' && !has));
+        return (
+          !row?.granted && ((row?.state === 'joining' && has) || (row?.state === 'leaving' && !has && hasSiblings))
+        );
       }),
     );
     if (passed.length === 0) return;

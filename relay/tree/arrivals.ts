@@ -1,6 +1,7 @@
 /**
- * Children that come to one of several siblings: they take nothing from this one before it has heard what they have to say, has made its mailbox fit that, and
- * has all that the labels there match. Whatever another sibling handed to them that this node did not would be taken away by the first reconciliation otherwise.
+ * Children that come to one of several siblings, and agents that come with what this node's store does not know of, since it was lost or put back: they take
+ * nothing from this one before it has heard what they have to say, and has made its mailbox fit that; with siblings, before it has all that the labels there
+ * match as well. What another sibling, or this one before, handed to them would be taken away by the first reconciliation otherwise.
  *
  * Bound: one name for each child that has come and not been heard out.
  */
@@ -29,6 +30,11 @@ export class Arrivals {
   /** A session begins. */
   begin(child: string): void {
     if (this.#ports.hasSiblings) this.#waiting.set(child, undefined);
+  }
+
+  /** And what it has of its feed is of another history than this node's. */
+  beginWithOther(child: string): void {
+    this.#waiting.set(child, undefined);
   }
 
   /** What the child had to say is stored here. */

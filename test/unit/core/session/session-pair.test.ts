@@ -236,6 +236,28 @@ describe('a child and its parent', () => {
     expect(pair.held()).toEqual({ a: '1' });
   });
 
+  it('begin with a child that is ready when all it has to say is durable, also what it wrote after its hello', async () => {
+    const store = new MemoryStore({ manualFlush: true });
+    const pair = new SessionPair(new MemoryStore(), store);
+    pair.child.session.start();
+    while (!kinds(pair, 'child').includes('hello')) {
+      store.completeFlush();
+      await pair.run(1);
+    }
+    store.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
+    pair.child.session.wake();
+    await pair.run(50);
+    const said = () =>
+      pair.frames.flatMap(({ from, frame: { frame } }) =>
+        from === 'child' && frame?.$case === 'beat' ? [[frame.value.head, frame.value.ready]] : [],
+      );
+    expect(said()).toEqual([[0, false]]);
+    store.completeFlush();
+    await pair.run(50);
+    expect(said().at(-1)).toEqual([1, true]);
+    expect(pair.up.map(({ key }) => key)).toEqual(['labels']);
+  });
+
   it('keep what an emptied child had said until it is ready', async () => {
     const pair = new SessionPair();
     pair.child.store.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));

@@ -107,6 +107,7 @@ export class MeshRelay {
     });
     const mailboxOf = (child: string) => this.#mailboxes.get(child)?.producer;
     this.#mover = new Mover({
+      hasSiblings: false,
       ...shared,
       store,
       clock: this.#clock,

@@ -1,0 +1,42 @@
+import { expect, it } from 'vitest';
+import { WholeTree } from '../../../support/whole-tree.ts';
+
+const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
+const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'till', namespace: 'shop' }, data: {} };
+const placement = {
+  apiVersion: 'edge.banyan.io/v1alpha1',
+  kind: 'EdgePlacement',
+  metadata: { name: 'shop' },
+  spec: {
+    locationSelectors: [{}],
+    downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }],
+    move: { strategy: 'BreakBeforeMake', deadlineSeconds: 3_600 },
+  },
+};
+
+it.each(['eu', 'eu:a'])(
+  'a copy with BreakBeforeMake runs on when its last hop loses its store, and %s speaks first',
+  async (first) => {
+    const tree = new WholeTree({ relays: ['', 'eu'], agents: ['eu:a'] });
+    await tree.start();
+    await tree.run(100);
+    tree.apply('', 'retail', namespace, object, placement);
+    const uid = () =>
+      tree.cluster('eu:a').get({ group: '', resource: 'configmaps', namespace: 'shop', name: 'till' })?.metadata.uid;
+    await tree.until('it has it', () => uid() !== undefined);
+    await tree.run(1_500);
+    const had = uid();
+    tree.kill('eu');
+    tree.empty('eu');
+    if (first === 'eu:a') tree.cut('eu', '');
+    else tree.cut('eu:a', 'eu');
+    await tree.start('eu');
+    await tree.run(2_000);
+    if (first === 'eu:a') tree.mend('eu', '');
+    else tree.mend('eu:a', 'eu');
+    for (let i = 0; i < 100; i++) {
+      await tree.run(50);
+      expect(uid()).toBe(had);
+    }
+  },
+);
