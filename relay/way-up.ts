@@ -14,6 +14,7 @@ import { SubtreeSlices } from './gather/subtree-slices.ts';
 import { SummaryRoom } from './gather/summary-room.ts';
 import type { Ground, NodeEvents } from './ground.ts';
 import { passUpsynced, recountUpsynced, type UpsyncedPorts } from './mailbox/upsynced.ts';
+import type { MoveBook } from './moves/move-book.ts';
 import type { NodePorts } from './node-ports.ts';
 import { Controllers } from './rollout/controllers.ts';
 import { askWebhook } from './rollout/webhook.ts';
@@ -33,10 +34,12 @@ export class WayUp {
   readonly views: Views;
   readonly #ports: NodePorts;
   readonly #ground: Ground;
+  readonly #moves: MoveBook;
 
   constructor(config: NodeConfig, ports: NodePorts, ground: Ground, events: NodeEvents, down: WayDown) {
     this.#ports = ports;
     this.#ground = ground;
+    this.#moves = down.moves;
     const { store, clock, log, soon } = ports;
     const { lookups } = ground;
     this.gather = new Gather({
@@ -155,7 +158,12 @@ export class WayUp {
   recount(t: Transaction, child: string): PlacementId[] {
     recountUpsynced(t, this.#upsynced, child, this.#ground.lookups.pathOf(child));
     t.afterCommit(() => this.summaries.recount(child));
-    return [...this.#ground.placements.ofChild(child)];
+    return this.#placementsOf(child);
+  }
+
+  /** What it has, and what it is let go of or may not have yet. */
+  #placementsOf(child: string): PlacementId[] {
+    return [...new Set([...this.#ground.placements.ofChild(child), ...this.#moves.placementsOf(child)])];
   }
 
   get #upsynced(): UpsyncedPorts {

@@ -10,6 +10,7 @@ import { FeedAlarm } from './feed-alarm.ts';
 import { Mismatch } from './mismatch.ts';
 import type { SessionRunner } from './runner.ts';
 import { SessionEnds } from './session-ends.ts';
+import { flushAgainMs } from './wakes.ts';
 import type { Waiting } from './watermark-gate.ts';
 
 const dialTimeoutMs = 10_000;
@@ -193,6 +194,7 @@ export class ChildSession {
           { reason: describeError(error) },
           'what was written could not be made durable: nothing of it is sent',
         );
+        if (this.#runner) this.#ports.clock.after(flushAgainMs, () => this.wake());
       },
     );
   }

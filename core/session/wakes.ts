@@ -1,4 +1,6 @@
 /** Children whose feeds have new rows: told to their sessions when the rows are durable. One flush serves all who were woken before it. */
+
+import type { Clock } from '../runtime/clock.ts';
 import { describeError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Store } from '../store/store.ts';
@@ -6,6 +8,7 @@ import type { SessionRunner } from './runner.ts';
 
 export interface WakesPorts {
   readonly store: Store;
+  readonly clock: Clock;
   readonly log: Logger;
   /** The child's present session. */
   runnerOf(child: string): SessionRunner | undefined;
@@ -15,6 +18,9 @@ export interface WakesPorts {
 
 /** Children whose batches are made in one turn of the event loop: a millisecond, when there is one entry for each. */
 const childrenPerTurn = 64;
+
+/** A disk that was full may have room again without anybody writing anything. */
+export const flushAgainMs = 1_000;
 
 /** A child's feed is durable up to the head. */
 interface Woken {
@@ -39,6 +45,15 @@ export class Wakes {
     queueMicrotask(() => this.#flush());
   }
 
+  /** Of those that are still there. */
+  #again(children: readonly string[]): void {
+    const waiting = children.filter((child) => this.#ports.runnerOf(child));
+    for (const child of waiting) this.#awake.add(child);
+    if (this.#awake.size === 0) return;
+    this.#flushing = true;
+    this.#ports.clock.after(flushAgainMs, () => this.#flush());
+  }
+
   /** Some at a time: the first have their batches on the line, and their answers are read, while those of the last are made. */
   #produced(woken: readonly Woken[]): void {
     for (const { runner, head } of woken.slice(0, childrenPerTurn)) runner.produced(head);
@@ -48,8 +63,12 @@ export class Wakes {
 
   #flush(): void {
     const { store } = this.#ports;
-    const children = [...this.#awake];
+    const children = [...this.#awake].filter((child) => this.#ports.runnerOf(child));
     this.#awake.clear();
+    if (children.length === 0) {
+      this.#flushing = false;
+      return;
+    }
     const heads = store.read((reader) =>
       children.map((child) => {
         const runner = this.#ports.runnerOf(child);
@@ -71,6 +90,7 @@ export class Wakes {
           { reason: describeError(error) },
           'what was written could not be made durable: nothing of it is sent',
         );
+        this.#again(children);
       },
     );
   }

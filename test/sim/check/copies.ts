@@ -1,18 +1,19 @@
 /**
  * What `spec.move` promises, looked at where a cluster gets or loses an object. With MakeBeforeBreak an object that some cluster had is always at one of them
- * at least, whatever the placement names and whoever is silent. With BreakBeforeMake two clusters have it only if some form of the placement names both. Of
- * runs in which nobody takes places or disks away: what is lost with them, nobody can hold. Until the deadline, which is none here.
+ * at least, whatever the placement names and whoever is silent. With BreakBeforeMake no more clusters have it than the largest form of the placement names.
+ * Of runs in which nobody takes places or disks away: what is lost with them, nobody can hold; nor where a relay has siblings, of which one knows nothing of
+ * the old copies that another one keeps (decision 0022). Until the deadline, which is none here.
  */
 import type { Host } from '../host.ts';
 import { selects } from '../model/expected.ts';
-import { isUndisturbed, keepsLast, orderedName, orderedNamespace, runsOne } from '../plan/ordered.ts';
+import { isUndisturbed, keepsLast, orderedName, orderedNamespace, runsNoMore } from '../plan/ordered.ts';
 import type { Plan } from '../plan/plan.ts';
 import { sourceOf } from '../plan/tree.ts';
 import type { Check, World } from '../world.ts';
 import { isIn } from './rows.ts';
 
 const keeps = 'with MakeBeforeBreak a copy stays until another one is there';
-const isOne = 'with BreakBeforeMake no copy comes before another one has gone';
+const isNoMore = 'with BreakBeforeMake no copy comes before another one has gone';
 
 interface Source {
   readonly host: Host;
@@ -30,7 +31,8 @@ export function copies(world: World, plan: Plan): Check {
   const sources = [...world.hosts.values()].flatMap((host) =>
     host.planned.spaces.map((space) => sourceAt(host, space)),
   );
-  const isWatched = !plan.forgets && isUndisturbed([...plan.steps, ...plan.quiet]);
+  const hasSiblings = plan.nodes.some(({ replicas }) => replicas !== undefined);
+  const isWatched = !plan.forgets && !hasSiblings && isUndisturbed([...plan.steps, ...plan.quiet]);
 
   const look = (agent: Host, source: Source) => {
     const { has, namespace } = source;
@@ -44,11 +46,11 @@ export function copies(world: World, plan: Plan): Check {
     if (placement && keepsLast(placement) && has.size === 0 && wasTold) {
       world.violation(keeps, `${agent.title} had the last copy of ${namespace}/o0, and it is gone`);
     }
-    if (!placement || !runsOne(placement) || !isThere) return;
-    const other = [...has].find(
-      (one) => ![...source.forms.values()].some((named) => named.has(one) && named.has(agent)),
-    );
-    if (other) world.violation(isOne, `${agent.title} gets ${namespace}/o0, which ${other.title} has still`);
+    if (!placement || !runsNoMore(placement) || !isThere) return;
+    const most = Math.max(...[...source.forms.values()].map((named) => named.size));
+    if (has.size <= most) return;
+    const who = [...has].map(({ title }) => title).join(', ');
+    world.violation(isNoMore, `${agent.title} gets ${namespace}/o0, and ${who} have it: more than ${most}`);
   };
 
   return {

@@ -90,8 +90,8 @@ function moveSpecIn({ spec }: KubeObject): Move | undefined {
   return (spec as { move?: Move } | undefined)?.move;
 }
 
-/** Two copies of what it delivers never run beside each other, unless some form of it wanted both. */
-export function runsOne(placement: KubeObject): boolean {
+/** Never more copies of what it delivers run beside each other than some form of it wanted. */
+export function runsNoMore(placement: KubeObject): boolean {
   const move = moveSpecIn(placement);
   return move?.strategy === 'BreakBeforeMake' && move.deadlineSeconds === neverSeconds;
 }

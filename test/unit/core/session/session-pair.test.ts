@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { dropTable } from '../../../../core/feed/table.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { acknowledgedWithinMs } from '../../../../core/session/acknowledgements.ts';
 import { readAttachment } from '../../../../core/session/attach.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
@@ -24,6 +25,15 @@ class HeldFlushes extends MemoryStore {
   override flushed(): Promise<void> {
     const { held } = this;
     return held ? new Promise((done) => held.push(done)) : super.flushed();
+  }
+}
+
+/** A disk that takes nothing for a while. */
+class FullDisk extends MemoryStore {
+  isFull = false;
+
+  override flushed(): Promise<void> {
+    return this.isFull ? Promise.reject(new BanyanError('StoreFull', 'no room')) : super.flushed();
   }
 }
 
@@ -136,6 +146,22 @@ describe('a child and its parent', () => {
     store.completeFlush();
     await pair.run(20);
     expect(pair.held()).toEqual({ a: '1' });
+  });
+
+  it('send what could not be made durable when there is room again, though nobody writes anything then', async () => {
+    const [above, below] = [new FullDisk(), new FullDisk()];
+    const pair = new SessionPair(above, below);
+    pair.child.session.start();
+    await pair.run(50);
+    above.isFull = below.isFull = true;
+    pair.put('a', '1');
+    below.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
+    pair.child.session.wake();
+    await pair.run(1_500);
+    expect([pair.held(), pair.up]).toEqual([{}, []]);
+    above.isFull = below.isFull = false;
+    await pair.run(1_000);
+    expect([pair.held(), pair.up.map(({ key }) => key)]).toEqual([{ a: '1' }, ['labels']]);
   });
 
   it('part with a reason when the child is removed between its hello and the welcome', async () => {
