@@ -297,7 +297,7 @@ export class Node implements AsyncDisposable {
       watermarks: () => this.#teller.covered,
       acknowledged: (child) => this.#reports.poke(child),
       heardOut: (child) => {
-        this.#down.arrivals.heard(child);
+        this.#down.heardOut(child);
         this.#loop.poke();
       },
       caughtUp: (child) => {

@@ -73,6 +73,7 @@ export class WayDown {
       upstream: ground.upstream.sound,
       isOrigin: (source) => ground.isOrigin(source),
       hasSiblings: ground.place.hasSiblings,
+      siblingsOf: (child) => ground.mailboxes.siblingsOf(child),
       total: (reader, id) => up().gather.total(reader, id),
       contribution: (id, child) => up().gather.contribution(id, child),
       counts: (child) => ground.counting.counts(child),
@@ -116,7 +117,7 @@ export class WayDown {
 
   /** A child has of its feed what is not, or may not be, what this node knows that it told. */
   hasOtherHistory(child: string): void {
-    if (this.#ground.lookups.children.get(child)?.role !== 'agent') return;
+    if (!this.#isAgent(child)) return;
     this.arrivals.beginWithOther(child);
     this.#events.later((t) => this.#otherHistories.note(t, child));
   }
@@ -130,6 +131,16 @@ export class WayDown {
   /** All that a child had to say when it came is stored. */
   arrived(child: string): void {
     this.mover.arrived(child);
+    this.arrivals.heard(child);
+  }
+
+  /** Or it is not ready to say all: a relay, which may wait for this node. An agent is as soon as it is durable. */
+  heardOut(child: string): void {
+    if (!this.#isAgent(child)) this.arrivals.heard(child);
+  }
+
+  #isAgent(child: string): boolean {
+    return this.#ground.lookups.children.get(child)?.role === 'agent';
   }
 
   #makeScheduler({ lookups, book, outbox, place }: Ground, events: NodeEvents, up: () => WayUp): Scheduler {

@@ -47,6 +47,8 @@ export interface MoverPorts {
   contribution(id: PlacementId, child: string): Partial | undefined;
   /** Agents may come that were elsewhere. */
   readonly hasSiblings: boolean;
+  /** Of a relay below: itself and its siblings. */
+  siblingsOf(child: string): readonly string[];
   /** The agent's part in the move is told here, and not by a sibling of this node. */
   counts?(child: string): boolean;
   /** Writes, and has the scheduler look at it. */
@@ -162,8 +164,13 @@ export class Mover implements Passage {
     const placement = placements.get(id);
     if (!placement?.move) return;
     const child = children.get(name);
-    const isKept = child?.role === 'relay' && placement.children.has(name) && !matchChild(placement, child).matches;
-    if (isKept) later((t) => markDirty(t, 'match', `${id} ${name}`));
+    const members = child?.role === 'relay' ? this.#ports.siblingsOf(name) : [];
+    const kept = members.filter((one) => placement.children.has(one) && !matches(placement, children.get(one)));
+    if (kept.length > 0) {
+      later((t) => {
+        for (const one of kept) markDirty(t, 'match', `${id} ${one}`);
+      });
+    }
     this.decide(id);
   }
 
@@ -182,13 +189,38 @@ export class Mover implements Passage {
         );
       }),
     );
-    if (passed.length === 0) return;
+    const kept = hasSiblings ? store.read((reader) => this.#keptElsewhere(reader, name)) : [];
+    if (passed.length + kept.length === 0) return;
     later((t) => {
       for (const id of passed) {
         book.set(t, id, name, { ...book.row(id, name)!, granted: true });
         markDirty(t, 'match', `${id} ${name}`);
       }
+      for (const placement of kept) {
+        const isAgent = this.#ports.children.get(name)?.role === 'agent';
+        const { row } = detaching(placement.move, undefined, this.#now(placement));
+        if (isAgent) this.#keep(t, placement, name, row);
+        markDirty(t, 'match', `${placement.id} ${name}`);
+      }
     });
+  }
+
+  /** Placements that name nobody there any more, and of which an old copy is there by a sibling of this node, where it waits for a new one. */
+  #keptElsewhere(reader: Reader, name: string): Placement[] {
+    const { book, placements, children } = this.#ports;
+    return [...placements.all()].filter((placement) => {
+      const { id, move } = placement;
+      const isNew = move?.order === 'MakeBeforeBreak' && !placement.children.has(name) && !book.row(id, name);
+      const told = isNew && !matches(placement, children.get(name)) ? this.#reportedBy(reader, id, name) : undefined;
+      return told !== undefined && !isEmpty(told);
+    });
+  }
+
+  keeps(reader: Reader, id: PlacementId, name: string): boolean {
+    const { book, children, hasSiblings } = this.#ports;
+    if (children.get(name)?.role === 'agent') return book.row(id, name)?.state === 'leaving';
+    const told = hasSiblings ? this.#reportedBy(reader, id, name) : undefined;
+    return told?.move?.order === 'MakeBeforeBreak' && told.move.leaving > 0;
   }
 
   /** An agent has told that it has let go of a placement. */
@@ -207,8 +239,11 @@ export class Mover implements Passage {
         reported?.generation === move.generation &&
         reported.generation === target?.generation &&
         reported.target === target.target;
-      const isEmpty = reported?.counts.expected === 0 && isOver(reported.move);
-      if (!isCurrent || !isEmpty) return false;
+      if (!isCurrent || !isEmpty(reported)) return false;
+      // An agent that keeps an old copy may come from a sibling of it.
+      const others = this.#ports.siblingsOf(name).filter((other) => other !== name);
+      const told = others.map((other) => this.#reportedBy(t, id, other));
+      if (told.some((other) => other !== undefined && !isEmpty(other))) return false;
     }
     // What it has told goes on in this node's own numbers.
     const { sequence, overdue } = reported?.move ?? { sequence: 0, overdue: 0 };
@@ -341,4 +376,13 @@ export class Mover implements Passage {
     if (Number.isFinite(this.#nextDueMs)) this.#arm();
     if (due.size > 0) this.#mark([...due]);
   }
+}
+
+/** Nothing of the placement is at or below whoever told this. */
+function isEmpty({ counts, move }: Partial): boolean {
+  return counts.expected === 0 && isOver(move);
+}
+
+function matches(placement: Placement, child: Child | undefined): boolean {
+  return child !== undefined && matchChild(placement, child).matches;
 }

@@ -1,7 +1,7 @@
 /** What the scheduler stands on: the tables, the children, and those who have a say in what goes where. */
 import type { Producer, Table } from '../../core/feed/feed.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
-import type { Transaction } from '../../core/store/store.ts';
+import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { EntryKey, PlacementId } from '../../core/wire/entries.ts';
 import type { TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Child } from './children.ts';
@@ -53,6 +53,8 @@ export interface Passage {
   mayAttach(t: Transaction, placement: Placement, child: Child): boolean;
   /** A child that does not match any more may lose it; `placement` is absent when it is gone itself. */
   mayDetach(t: Transaction, id: PlacementId, child: string, placement: Placement | undefined): boolean;
+  /** A child that does not match, and has a copy that waits for another one from a sibling of this node. */
+  keeps(reader: Reader, id: PlacementId, child: string): boolean;
   /** What is known of a child, or what a placement says, has changed: `work` may be marked dirty. */
   childChanged(t: Transaction, child: string): void;
   placementChanged(t: Transaction, id: PlacementId): void;

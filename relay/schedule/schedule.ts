@@ -181,6 +181,9 @@ export class Scheduler {
       if (this.#ports.passage.mayDetach(t, id, name, placement))
         this.#attachments.detach(t, id, name, placement.children);
       else this.#concerned.wait(id, name);
+    } else if (child && mailbox && this.#ports.passage.keeps(t, id, name)) {
+      this.#attachments.attach(t, placement, child, mailbox);
+      markDirty(t, 'aim', key);
     }
     return true;
   }

@@ -62,4 +62,24 @@ describe('a move at a place with siblings', () => {
     await tree.start('eu:new');
     await tree.until('it is made', () => uid('eu:new') !== undefined && uid('eu:old') === undefined);
   });
+
+  it('keeps an old copy that nothing has come for yet when the sibling dies that keeps it', async () => {
+    const { tree, uid, move } = await shop('MakeBeforeBreak');
+    const had = uid('eu:old');
+    // The other one has never heard that the old one was to have it.
+    tree.kill('eu~1');
+    tree.empty('eu~1');
+    tree.kill('eu:new');
+    move();
+    await tree.run(3_000);
+    await tree.start('eu~1');
+    await tree.run(3_000);
+    tree.kill('eu');
+    for (let i = 0; i < 60; i++) {
+      await tree.run(50);
+      expect(uid('eu:old')).toBe(had);
+    }
+    await tree.start('eu:new');
+    await tree.until('it is made', () => uid('eu:new') !== undefined && uid('eu:old') === undefined);
+  });
 });

@@ -108,6 +108,7 @@ export class MeshRelay {
     const mailboxOf = (child: string) => this.#mailboxes.get(child)?.producer;
     this.#mover = new Mover({
       hasSiblings: false,
+      siblingsOf: (child) => [child],
       ...shared,
       store,
       clock: this.#clock,
