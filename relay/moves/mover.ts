@@ -263,7 +263,8 @@ export class Mover implements Passage {
       ...this.#now(placement),
       matches: child !== undefined && matchChild(placement, child).matches,
       available: (reported?.counts.available ?? 0) > 0,
-      letGo: !reported && row.asked !== undefined && this.#goneBy(t, id, name) === row.asked,
+      // A higher number was asked by a sibling of this node, or by this node before it was put back: the agent keeps to that.
+      letGo: !reported && row.asked !== undefined && (this.#goneBy(t, id, name) ?? -1) >= row.asked,
     });
     this.#keep(t, placement, name, reviewed.row);
     if (reviewed.ask) markDirty(t, 'match', `${id} ${name}`);

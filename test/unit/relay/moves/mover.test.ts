@@ -107,6 +107,14 @@ describe('a node that keeps the order of moves', () => {
     expect(running(mesh)).toEqual([1]);
   });
 
+  it('takes the answer of an agent to a higher number that it was asked before', () => {
+    const mesh = placed([0], breaks);
+    mesh.agents[0]!.wasAskedHigher = 5;
+    mesh.place([1], breaks);
+    mesh.settle();
+    expect([running(mesh), part(mesh)?.leaving]).toEqual([[1], 0]);
+  });
+
   it('makes a new copy at the deadline when the old one does not answer, and says so', () => {
     const mesh = placed([0], breaks);
     mesh.toggle(toAgent(0));

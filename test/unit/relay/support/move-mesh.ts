@@ -12,7 +12,7 @@ import { hash128 } from '../../../../core/object/hash.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
-import { text } from '../../../../core/store/bytes.ts';
+import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
 import { emptyPartial, encodePartial, type Partial } from '../../../../core/summary/partial.ts';
@@ -287,6 +287,8 @@ export class MeshAgent {
   readonly #upstream: FeedConsumer;
   readonly #outbox: FeedProducer;
   copy: Copy = 'none';
+  /** It was asked before, by so much a higher number, and keeps to that. */
+  wasAskedHigher = 0;
 
   constructor(name: string) {
     const random = new SeededRandom(3);
@@ -329,7 +331,9 @@ export class MeshAgent {
     });
     const asked = this.store.read((reader) => {
       const row = this.#upstream.get(reader, hash128(`w/${id}`));
-      return row?.content && this.#upstream.content(reader, row.content).attributes;
+      if (!row?.content) return undefined;
+      const said = JSON.parse(asText(this.#upstream.content(reader, row.content).attributes)) as { asked: number };
+      return text(JSON.stringify({ asked: said.asked + this.wasAskedHigher }));
     });
     return this.store.write((t) => {
       const key = `gone/${id}`;
