@@ -68,8 +68,8 @@ describe.skipIf(missing)(`definitions on a real cluster when a placement goes${w
     return out;
   };
   const there = (...args: string[]): Shown | undefined => {
-    const { code, out } = kubectlBy(plane.kubeconfig, ['get', ...args, '-o', 'json']);
-    return code === 0 ? (JSON.parse(out) as Shown) : undefined;
+    const { code, stdout } = kubectlBy(plane.kubeconfig, ['get', ...args, '-o', 'json']);
+    return code === 0 ? (JSON.parse(stdout) as Shown) : undefined;
   };
   const isMarked = (object: Shown | undefined) => object?.metadata.labels?.['banyan.io/managed'] === 'true';
   const deliver = async (rules: object = {}) => {

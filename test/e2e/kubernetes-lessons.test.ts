@@ -65,8 +65,8 @@ describe.skipIf(missing)(`what went wrong elsewhere, on a real cluster${why}`, (
   };
   /** Of a ConfigMap at the real cluster. */
   const there = (name: string): Shown | undefined => {
-    const { code, out } = kubectlBy(plane.kubeconfig, ['get', 'configmap', name, '-n', 'shop', '-o', 'json']);
-    return code === 0 ? (JSON.parse(out) as Shown) : undefined;
+    const { code, stdout } = kubectlBy(plane.kubeconfig, ['get', 'configmap', name, '-n', 'shop', '-o', 'json']);
+    return code === 0 ? (JSON.parse(stdout) as Shown) : undefined;
   };
   const put = (space: string, ...items: object[]) => {
     const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });

@@ -20,7 +20,9 @@ export const withoutKubectl =
 
 export interface Ran {
   readonly code: number;
+  /** All that was printed: kubectl may warn beside what it was asked for. */
   readonly out: string;
+  readonly stdout: string;
 }
 
 export class LocalTree {
@@ -127,8 +129,8 @@ export class LocalTree {
   }
 
   json<T>(context: string, ...args: string[]): T | undefined {
-    const { code, out } = this.kubectl(context, ['get', ...args, '-o', 'json']);
-    return code === 0 ? (JSON.parse(out) as T) : undefined;
+    const { code, stdout } = this.kubectl(context, ['get', ...args, '-o', 'json']);
+    return code === 0 ? (JSON.parse(stdout) as T) : undefined;
   }
 
   get #readyFile(): string {
@@ -144,7 +146,7 @@ export function kubectlBy(kubeconfig: string, args: readonly string[], input?: s
     ...(input === undefined ? {} : { input }),
     env: { ...process.env, KUBECACHEDIR: join(dirname(kubeconfig), 'kubecache') },
   });
-  return { code: ran.status ?? -1, out: `${ran.stdout}${ran.stderr}` };
+  return { code: ran.status ?? -1, out: `${ran.stdout}${ran.stderr}`, stdout: ran.stdout };
 }
 
 export function banyan(...args: string[]): Ran {
@@ -154,7 +156,7 @@ export function banyan(...args: string[]): Ran {
     cwd: root,
     env: environment(),
   });
-  return { code: ran.status ?? -1, out: `${ran.stdout}${ran.stderr}` };
+  return { code: ran.status ?? -1, out: `${ran.stdout}${ran.stderr}`, stdout: ran.stdout };
 }
 
 export async function until(what: string, holds: () => boolean, seconds = 60): Promise<void> {

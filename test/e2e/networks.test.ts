@@ -129,11 +129,11 @@ describe.skipIf(lacking !== '')(`hosts with addresses of their own${why}`, () =>
       ...(input === undefined ? {} : { input }),
       env: { ...process.env, KUBECACHEDIR: join(directory, 'kubecache') },
     });
-    return { code: ran.status ?? -1, out: `${ran.stdout}${ran.stderr}` };
+    return { code: ran.status ?? -1, out: `${ran.stdout}${ran.stderr}`, stdout: ran.stdout };
   }
   const get = (context: string, ...args: string[]): Shown | undefined => {
-    const { code, out } = kubectl(context, ['get', ...args, '-o', 'json']);
-    return code === 0 ? (JSON.parse(out) as Shown) : undefined;
+    const { code, stdout } = kubectl(context, ['get', ...args, '-o', 'json']);
+    return code === 0 ? (JSON.parse(stdout) as Shown) : undefined;
   };
   /** A namespace of this name with a ConfigMap, and the placement that takes both to all production clusters. */
   function place(space: string, name: string, text: string): void {

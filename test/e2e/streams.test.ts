@@ -99,7 +99,7 @@ describe.skipIf(withoutKubectl)(`byte streams in a chain of five levels, one hop
   }, 90_000);
 });
 
-function ended(child: ChildProcess): Promise<Ran> {
+function ended(child: ChildProcess): Promise<Pick<Ran, 'code' | 'out'>> {
   let out = '';
   child.stdout?.on('data', (chunk: Buffer) => {
     out += chunk;
