@@ -6,10 +6,10 @@
  */
 
 import type { Producer, Table } from '../../core/feed/feed.ts';
-import { attaching, detaching, dueMs, granted, isAhead, type MoveRow, review } from '../../core/move/move.ts';
+import { attaching, detaching, granted, type MoveRow, review } from '../../core/move/move.ts';
 import { decidesToGrant, isMoving, isOver } from '../../core/move/move-part.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
@@ -27,6 +27,7 @@ import { type Child, matchChild } from '../schedule/children.ts';
 import { isBeingScheduled, markDirty } from '../schedule/dirty.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import type { Passage } from '../schedule/ports.ts';
+import { Deadlines } from './deadlines.ts';
 import type { MoveBook } from './move-book.ts';
 
 export interface MoverPorts {
@@ -55,21 +56,17 @@ export interface MoverPorts {
   later(act: (t: Transaction) => void): void;
 }
 
-/** Wall time may be set and machines sleep, and timers count neither: a deadline is late by no more than this. */
-const lookAgainMs = 30_000;
-
 export class Mover implements Passage {
   readonly #ports: MoverPorts;
   /** Sequences that this node has decided to grant. */
   readonly #decided = new Map<PlacementId, number>();
   /** Sequences that it has granted: the children will tell of it. */
   readonly #granted = new Map<PlacementId, number>();
-  #nextDueMs = Number.POSITIVE_INFINITY;
-  #timer: Timer | undefined;
-  #stopped = false;
+  readonly #deadlines: Deadlines;
 
   constructor(ports: MoverPorts) {
     this.#ports = ports;
+    this.#deadlines = new Deadlines({ ...ports, due: (ids) => this.#mark(ids) });
   }
 
   /** At start: what fell due while the process was away, and what was decided and not written. */
@@ -81,8 +78,7 @@ export class Mover implements Passage {
   }
 
   stop(): void {
-    this.#stopped = true;
-    this.#timer?.stop();
+    this.#deadlines.stop();
   }
 
   // ---------------------------------------------------------------------------------------- asked by the scheduler
@@ -320,7 +316,7 @@ export class Mover implements Passage {
       mailboxOf(child)?.remove(t, hash128(withdrawnKey(placement.id)), asked);
     }
     book.set(t, placement.id, child, row);
-    if (row && placement.move && !row.granted) this.#await(dueMs(placement.move, row));
+    if (row && placement.move && !row.granted) this.#deadlines.await(placement.move, row);
   }
 
   #now(placement: Placement): { nowMs: number; generation: number } {
@@ -343,39 +339,6 @@ export class Mover implements Passage {
     this.#ports.later((t) => {
       for (const id of ids) markDirty(t, 'move', id);
     });
-  }
-
-  // --------------------------------------------------------------------------------------------------- deadlines
-
-  #await(atMs: number): void {
-    if (atMs >= this.#nextDueMs || this.#stopped) return;
-    this.#nextDueMs = atMs;
-    this.#arm();
-  }
-
-  #arm(): void {
-    const { clock } = this.#ports;
-    this.#timer?.stop();
-    const delayMs = Math.min(lookAgainMs, Math.max(0, this.#nextDueMs - clock.wallMs()));
-    this.#timer = clock.after(delayMs, () => this.#look());
-  }
-
-  /** Every row is looked at when the first falls due: rows are of moves that go on, which are few and end. */
-  #look(): void {
-    const { book, placements, clock } = this.#ports;
-    const nowMs = clock.wallMs();
-    const due = new Set<PlacementId>();
-    this.#nextDueMs = Number.POSITIVE_INFINITY;
-    for (const id of book.placements()) {
-      const move = placements.get(id)?.move;
-      for (const row of book.rowsOf(id).values()) {
-        if (!move || row.granted) continue;
-        if (dueMs(move, row) <= nowMs || isAhead(row, nowMs)) due.add(id);
-        else this.#nextDueMs = Math.min(this.#nextDueMs, dueMs(move, row));
-      }
-    }
-    if (Number.isFinite(this.#nextDueMs)) this.#arm();
-    if (due.size > 0) this.#mark([...due]);
   }
 }
 
