@@ -171,8 +171,9 @@ export class Mover implements Passage {
   }
 
   /**
-   * All that an agent has to say is known here. Where it comes from a sibling of this node, the move may be further there: it has what it was to wait for,
-   * or has nothing left of what it was to keep, and that is not taken back. Where it can't, what it does not have it has lost, and gets again.
+   * All that an agent has to say is known here. Where it comes from a sibling of this node, the move may be further there: it has what it was to wait for, be
+   * it for the first time or again, or has nothing left of what it was to keep, and that is not taken back. Where it can't, what it does not have it has lost,
+   * and gets again.
    */
   arrived(name: string): void {
     const { book, store, later, hasSiblings } = this.#ports;
@@ -180,16 +181,19 @@ export class Mover implements Passage {
       [...book.placementsOf(name)].filter((id) => {
         const row = book.row(id, name);
         const has = this.#reportedBy(reader, id, name) !== undefined;
-        return (
-          !row?.granted && ((row?.state === 'joining' && has) || (row?.state === 'leaving' && !has && hasSiblings))
-        );
+        if (row?.granted) return false;
+        if (row?.state === 'joining') return has;
+        return hasSiblings && ((row?.state === 'leaving' && !has) || (row?.state === 'returning' && has));
       }),
     );
     const kept = hasSiblings ? store.read((reader) => this.#keptElsewhere(reader, name)) : [];
     if (passed.length + kept.length === 0) return;
     later((t) => {
       for (const id of passed) {
-        book.set(t, id, name, { ...book.row(id, name)!, granted: true });
+        const row = book.row(id, name)!;
+        const placement = this.#ports.placements.get(id);
+        if (placement)
+          this.#keep(t, placement, name, row.state === 'returning' ? undefined : { ...row, granted: true });
         markDirty(t, 'match', `${id} ${name}`);
       }
       for (const placement of kept) {

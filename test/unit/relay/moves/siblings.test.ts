@@ -5,12 +5,12 @@ import { WholeTree } from '../../../support/whole-tree.ts';
 const agents = ['eu:old', 'eu:new'];
 const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
 const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'till', namespace: 'shop' }, data: {} };
-const placement = (site: string, strategy: string): KubeObject => ({
+const placement = (site: string | undefined, strategy: string): KubeObject => ({
   apiVersion: 'edge.banyan.io/v1alpha1',
   kind: 'EdgePlacement',
   metadata: { name: 'shop' },
   spec: {
-    locationSelectors: [{ matchLabels: { site } }],
+    locationSelectors: [site === undefined ? {} : { matchLabels: { site } }],
     downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }],
     move: { strategy, deadlineSeconds: 3_600 },
   },
@@ -26,7 +26,8 @@ async function shop(strategy: string) {
     tree.cluster(agent).get({ group: '', resource: 'configmaps', namespace: 'shop', name: 'till' })?.metadata.uid;
   await tree.until('the old one has it', () => uid('eu:old') !== undefined);
   await tree.run(1_500);
-  return { tree, uid, move: () => tree.apply('', 'retail', placement('new', strategy)) };
+  const place = (site?: string) => tree.apply('', 'retail', placement(site, strategy));
+  return { tree, uid, place, move: () => place('new') };
 }
 
 describe('a move at a place with siblings', () => {
@@ -47,6 +48,25 @@ describe('a move at a place with siblings', () => {
       tree.mend('eu~1', '');
       await tree.run(3_000);
       expect([uid('eu:new'), uid('eu:old')]).toEqual([made, undefined]);
+    },
+  );
+
+  it.each(['MakeBeforeBreak', 'BreakBeforeMake'])(
+    'is over for the other one too where the old one has it again: %s',
+    async (strategy) => {
+      const { tree, uid, place, move } = await shop(strategy);
+      move();
+      await tree.until('it is made', () => uid('eu:new') !== undefined && uid('eu:old') === undefined);
+      await tree.run(1_500);
+      place();
+      await tree.until('both have it', () => uid('eu:new') !== undefined && uid('eu:old') !== undefined);
+      await tree.run(1_500);
+      const had = [uid('eu:new'), uid('eu:old')];
+      tree.kill('eu');
+      for (let i = 0; i < 60; i++) {
+        await tree.run(50);
+        expect([uid('eu:new'), uid('eu:old')]).toEqual(had);
+      }
     },
   );
 
