@@ -160,7 +160,10 @@ describe.skipIf(missing)(`the retail tree with three real clusters beside embedd
   it('has the API of each real cluster answer at the center, as it answers beside it', () => {
     for (const path of real) {
       const asked = ['get', 'pods', '-n', 'shop', '-o', 'name'];
-      expect(tree.kubectlAt('center', `/tree/${path}/cluster`, asked)).toEqual({ code: 0, out: site(path, ...asked) });
+      expect(tree.kubectlAt('center', `/tree/${path}/cluster`, asked)).toMatchObject({
+        code: 0,
+        out: site(path, ...asked),
+      });
     }
     const wrong = ['annotate', 'deployment', 'till', '-n', 'shop', 'Not/A/Key=1'];
     expect(tree.kubectlAt('center', `/tree/${real[0]}/cluster`, wrong).out).toMatch(
