@@ -3,7 +3,6 @@
  * last hop hands a release out, when that brings something into its mailbox, and when the destination stores it. A version that was promoted once is
  * for everybody; any other only for those to whom its release was handed, by a word that was valid.
  */
-import { hash128 } from '../../../core/object/hash.ts';
 import type { Host } from '../host.ts';
 import type { Life } from '../life.ts';
 import { Places } from '../model/places.ts';
@@ -133,9 +132,7 @@ function tooLate(
 function wordAt(host: Host, id: string): ReleaseSeen | undefined {
   return Rows.of(host.rows, (rows) => {
     const isOrigin = nodeOfSource(sourceOfId(id)) === host.path;
-    const table = rows.table(isOrigin ? `source/${sourceOfId(id)}` : 'upstream');
-    const content = table === undefined ? undefined : rows.row(table, hash128(`r/${id}`))?.content;
-    const seen = content === undefined ? undefined : rows.content(content);
+    const seen = rows.entry(isOrigin ? `source/${sourceOfId(id)}` : 'upstream', `r/${id}`);
     return seen && (JSON.parse(seen.attributes.toString()) as ReleaseSeen);
   });
 }

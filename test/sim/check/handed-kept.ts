@@ -2,7 +2,6 @@
  * What was handed stays until its release is ended: an agent that goes from one sibling to another, or whose sibling comes back as it was long ago, keeps
  * the candidate. Looked at where the agent stores what takes its place, by what its own store says that it was handed.
  */
-import { hash128 } from '../../../core/object/hash.ts';
 import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import type { Host } from '../host.ts';
 import { absent, isStagedObject, type Releases, versionOf } from '../model/releases.ts';
@@ -50,9 +49,5 @@ function versionIn(store: MemoryStore, key: string): string {
 }
 
 function seenIn(store: MemoryStore, key: string): ReturnType<Rows['content']> {
-  return Rows.of(store, (rows) => {
-    const table = rows.table('upstream');
-    const content = table === undefined ? undefined : rows.row(table, hash128(key))?.content;
-    return content === undefined ? undefined : rows.content(content);
-  });
+  return Rows.of(store, (rows) => rows.entry('upstream', key));
 }

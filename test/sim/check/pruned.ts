@@ -2,9 +2,7 @@
  * Invariant 12, after healing: pruning has no false negative. On the way from a placement's origin to each agent that it names, every node has the placement for
  * the next one; and what a relay says of the labels below it includes those of each agent.
  */
-
 import { moveSpecOf } from '../../../core/move/move.ts';
-import { hash128 } from '../../../core/object/hash.ts';
 import type { Host } from '../host.ts';
 import type { Expectation } from '../model/expected.ts';
 import { sourceOf } from '../plan/tree.ts';
@@ -75,11 +73,7 @@ function read(host: Host, table: string, key: string): LabelsTold | undefined {
 
 /** The attributes of a row that has a content. */
 function contentAt(host: Host, table: string, key: string): Buffer | undefined {
-  return Rows.of(host.rows, (rows) => {
-    const id = rows.table(table);
-    const content = id === undefined ? undefined : rows.row(id, hash128(key))?.content;
-    return content === undefined ? undefined : rows.content(content)?.attributes;
-  });
+  return Rows.of(host.rows, (rows) => rows.entry(table, key)?.attributes);
 }
 
 /** Those of a place, whatever else its relay inherits it. */

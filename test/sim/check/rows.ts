@@ -1,5 +1,6 @@
 /** Rows of a store as the registry of prefixes describes them, read without the product's own readers. */
 import { createHash } from 'node:crypto';
+import { hash128 } from '../../../core/object/hash.ts';
 import { keyspace } from '../../../core/store/keyspace.ts';
 import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import type { Reader } from '../../../core/store/store.ts';
@@ -177,6 +178,13 @@ export class Rows {
   /** The entry's key, by the hash of a content. */
   keyOf(content: string): string {
     return this.content(content)?.key ?? '(no content)';
+  }
+
+  /** What a row of a table holds, by the table's name and the key of the entry. */
+  entry(table: string, key: string): ContentSeen | undefined {
+    const id = this.table(table);
+    const content = id === undefined ? undefined : this.row(id, hash128(key))?.content;
+    return content === undefined ? undefined : this.content(content);
   }
 
   content(hash: string): ContentSeen | undefined {

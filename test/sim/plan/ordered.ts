@@ -36,9 +36,7 @@ export function orderedOf(chance: Chance, nodes: readonly PlannedNode[], mayWait
 
 /** Whether anything of a plan moves in an order. */
 export function hasOrder({ steps }: { readonly steps: readonly Step[] }): boolean {
-  return steps.some(
-    ({ action }) => action.do === 'apply' && action.objects.some(({ metadata }) => metadata.name === orderedName),
-  );
+  return moveIn(steps) !== undefined;
 }
 
 /** By what a placement says, which does not change in a run: what it had stays where it was until something comes in its place. */
@@ -77,7 +75,7 @@ interface Move {
   readonly deadlineSeconds: number;
 }
 
-/** Of all forms of the placement. */
+/** As the placement says it in all its forms. */
 function moveIn(steps: readonly Step[]): Move | undefined {
   for (const { action } of steps) {
     const found = action.do === 'apply' && action.objects.find(({ metadata }) => metadata.name === orderedName);
