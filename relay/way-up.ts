@@ -158,11 +158,7 @@ export class WayUp {
   recount(t: Transaction, child: string): PlacementId[] {
     recountUpsynced(t, this.#upsynced, child, this.#ground.lookups.pathOf(child));
     t.afterCommit(() => this.summaries.recount(child));
-    return this.#placementsOf(child);
-  }
-
-  /** What it has, and what it is let go of or may not have yet. */
-  #placementsOf(child: string): PlacementId[] {
+    // What it has, and what it has yet to let go of or may not have yet.
     return [...new Set([...this.#ground.placements.ofChild(child), ...this.#moves.placementsOf(child)])];
   }
 

@@ -1,5 +1,4 @@
 /** Children whose feeds have new rows: told to their sessions when the rows are durable. One flush serves all who were woken before it. */
-
 import type { Clock } from '../runtime/clock.ts';
 import { describeError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';

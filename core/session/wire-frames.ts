@@ -1,5 +1,6 @@
 /** Between the feeds' types and the frames of the wire. */
 import { Buffer } from 'node:buffer';
+import { neverAttached } from '../feed/consumer-state.ts';
 import type {
   Batch,
   Content,
@@ -107,7 +108,7 @@ export function tupleToWire(tuple: ResumeTuple): WireTuple {
 }
 
 export function tupleFromWire(tuple: WireTuple | undefined): ResumeTuple {
-  if (!tuple) return { epoch: '', incarnation: '', cursor: 0, seenHead: 0 };
+  if (!tuple) return neverAttached;
   const { cursor, seenHead } = tuple;
   return { epoch: hex(tuple.epoch), incarnation: hex(tuple.incarnation), cursor, seenHead };
 }

@@ -88,9 +88,9 @@ export class Mover implements Passage {
     if (child.role === 'relay') return true;
     const { book } = this.#ports;
     const row = book.row(placement.id, child.name);
-    const isOrdered = placement.move?.order === 'BreakBeforeMake';
+    const breaksFirst = placement.move?.order === 'BreakBeforeMake';
     // It runs a copy of which this node knows no more: that is no new one, which would have to wait.
-    if (isOrdered && !row && this.#reportedBy(t, placement.id, child.name)) return true;
+    if (breaksFirst && !row && this.#reportedBy(t, placement.id, child.name)) return true;
     const passed = attaching(placement.move, row, this.#now(placement));
     this.#keep(t, placement, child.name, passed.row);
     return passed.may;
