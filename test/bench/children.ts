@@ -1,13 +1,17 @@
-/** A process full of children, forked by a benchmark: sessions on memory stores, or answering ends of raw streams. Ends with its parent. */
+/** A process full of children, forked by a benchmark: sessions on memory stores, or ends that only answer: of sessions, and of raw streams. Ends with its parent. */
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import { keepShortLivedYoung } from '../../relay/short-lived.ts';
 import { credentialsOf } from './credentials.ts';
+import { answerMesh } from './mesh-answer.ts';
 import { attachChild } from './mesh-child.ts';
 import { answerRaw } from './raw-grpc.ts';
 
+/** Those of a mesh store what comes, or only answer it, as those of raw gRPC do. */
+export type ChildKind = 'storing' | 'answering' | 'raw';
+
 export interface ChildrenRequest {
-  readonly kind: 'mesh' | 'raw';
+  readonly kind: ChildKind;
   readonly authority: KeyAndCertificate;
   readonly parent: { readonly address: string; readonly path: string };
   readonly names: readonly string[];
@@ -41,5 +45,6 @@ async function connect({ kind, authority, parent, answerBytes }: ChildrenRequest
   const path = parent.path === '' ? name : `${parent.path}:${name}`;
   const credentials = await credentialsOf(authority, { path, role: 'agent' });
   if (kind === 'raw') return answerRaw(parent.address, credentials, Buffer.alloc(answerBytes));
+  if (kind === 'answering') return answerMesh({ path, parent, credentials });
   await attachChild({ store: new MemoryStore(), path, parent, credentials, committed() {} });
 }

@@ -1,7 +1,7 @@
 /**
- * One object to every child: put into all mailboxes, made durable, sent, stored and acknowledged by every child; over a blast of as many bytes
- * on as many TLS streams, each answered once with as many bytes as an acknowledgement has. This process is the parent of both; the children
- * of each live in processes of their own.
+ * One object to every child: put into all mailboxes, made durable, sent and acknowledged by every child; over a blast of as many bytes on as many
+ * TLS streams, each answered once with as many bytes as an acknowledgement has. This process is the parent of both; the children of each live in
+ * processes of their own, and those that count only answer, as those of raw gRPC do. Beside them, for comparison, children that store what comes.
  */
 
 import type { ChildProcess } from 'node:child_process';
@@ -19,12 +19,22 @@ import { ask } from './scratch.ts';
 const path = 'eu';
 /** As the objects of the other benchmarks: an ordinary Deployment. */
 const bodyBytes = 2_048;
+
+interface Scale {
+  readonly children: number;
+  readonly kind: 'answering' | 'storing';
+  /** Nothing of these counts. */
+  readonly warmUpRounds: number;
+  readonly rounds: number;
+}
+
 /** Rounds of a warm-up: until V8 has compiled what is used all the time, the sooner rounds of 1,000 children take a fifth longer than the later ones. */
-const scales = [
-  { children: 100, warmUpRounds: 200, rounds: 100 },
-  { children: 1_000, warmUpRounds: 40, rounds: 30 },
-  { children: 5_000, warmUpRounds: 8, rounds: 8 },
-] as const;
+const scales: readonly Scale[] = [
+  { children: 100, kind: 'answering', warmUpRounds: 400, rounds: 100 },
+  { children: 1_000, kind: 'answering', warmUpRounds: 40, rounds: 30 },
+  { children: 5_000, kind: 'answering', warmUpRounds: 10, rounds: 10 },
+  { children: 1_000, kind: 'storing', warmUpRounds: 40, rounds: 30 },
+];
 /**
  * A collection of everything comes whenever buffers have grown by 64 MB (V8's bound, whatever the heap), and takes the longer the more a process holds. What
  * five thousand agents keep is in one process nowhere else: it would stand still for a third of each round.
@@ -44,7 +54,7 @@ export async function bench(ports: BenchPorts): Promise<Figure[]> {
 async function fanOut(
   { scratch, say }: BenchPorts,
   authority: KeyAndCertificate,
-  { children, warmUpRounds, rounds }: (typeof scales)[number],
+  { children, kind, warmUpRounds, rounds }: Scale,
 ): Promise<Figure[]> {
   const names = Array.from({ length: children }, (_, i) => `kid-${i}`);
   const credentials = await credentialsOf(authority, { path, role: 'relay' });
@@ -56,11 +66,11 @@ async function fanOut(
   // Of their own for each kind: what is kept of one would be marked at every collection that the other makes.
   const program = new URL('children.ts', import.meta.url);
   const processes = { mesh: groups.map(() => scratch.fork(program)), raw: groups.map(() => scratch.fork(program)) };
-  const connect = async (kind: 'mesh' | 'raw', address: string, answerBytes = 0) => {
-    say(`connecting ${children} children, ${kind}`);
+  const connect = async (which: keyof typeof processes, address: string, answerBytes = 0) => {
+    say(`connecting ${children} children, ${which === 'raw' ? which : kind}`);
     for (const [i, group] of groups.entries()) {
-      const request: ChildrenRequest = { kind, authority, names: group, parent: { address, path }, answerBytes };
-      await ask(processes[kind][i]!, request);
+      const whose = { kind: which === 'raw' ? which : kind, names: group, answerBytes } as const;
+      await ask(processes[which][i]!, { ...whose, authority, parent: { address, path } } satisfies ChildrenRequest);
     }
   };
   await connect('mesh', mesh.address);
@@ -80,9 +90,9 @@ async function fanOut(
   }
   const perSecond = (ms: number) => (children / ms) * 1_000;
   const entries = { mesh: perSecond(median(took.mesh)), raw: perSecond(median(took.raw)) };
-  const shown = children.toLocaleString('en');
+  const shown = `${children.toLocaleString('en')} ${kind === 'storing' ? 'storing children' : 'children'}`;
   const perEntry = (end: 'parent' | 'children'): Figure => ({
-    name: `CPU for an entry, ${end === 'parent' ? 'parent' : `${shown} children`}`,
+    name: `CPU for an entry, ${end === 'parent' ? `parent of ${shown}` : shown}`,
     value: Math.min(...cpu.mesh[end].slice(warmUpRounds)) / children,
     unit: 'us',
     baseline: { name: 'raw gRPC', value: Math.min(...cpu.raw[end].slice(warmUpRounds)) / children },
@@ -91,20 +101,21 @@ async function fanOut(
     perEntry('parent'),
     perEntry('children'),
     {
-      name: `entries to ${shown} children`,
+      name: `entries to ${shown}`,
       value: entries.mesh,
       unit: 'entries/s',
       baseline: { name: 'raw gRPC', value: entries.raw },
-      goal: { of: 'ratio', is: '≥', bound: 0.6 },
+      // What children do beside answering, they do elsewhere: here they would take the parent's processors for it.
+      ...(kind === 'answering' ? { goal: { of: 'ratio', is: '≥', bound: 0.6 } } : {}),
     },
     {
-      name: `bytes to ${shown} children`,
+      name: `bytes to ${shown}`,
       value: (entries.mesh * bytes.batch) / 1e6,
       unit: 'MB/s',
       baseline: { name: 'raw gRPC', value: (entries.raw * bytes.batch) / 1e6 },
     },
     {
-      name: `all ${shown} have stored it, p50`,
+      name: `all ${shown} have answered, p50`,
       value: median(took.mesh),
       unit: 'ms',
       baseline: { name: 'raw gRPC', value: median(took.raw) },

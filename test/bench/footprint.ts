@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import type { Topology } from '../../center/topology/topology.ts';
 import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { bundledPrograms } from './bundled.ts';
-import type { ChildrenRequest } from './children.ts';
+import type { ChildKind, ChildrenRequest } from './children.ts';
 import { credentialsOf } from './credentials.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import { clusterOf, LocalNodes, relayOf } from './local-nodes.ts';
@@ -45,11 +45,11 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   const [agentBytes, relayBytes, centerBytes, bareBytes, knownBytes, rawBytes] = await stable(pids);
   say(`attaching ${names.length} children`);
   const children = scratch.fork(new URL('children.ts', import.meta.url));
-  const attach = (kind: 'mesh' | 'raw', address: string) => {
+  const attach = (kind: ChildKind, address: string) => {
     const request: ChildrenRequest = { kind, authority, names, parent: { address, path: crowd }, answerBytes: 0 };
     return ask(children, request);
   };
-  await attach('mesh', nodes.meshAddress(crowd));
+  await attach('storing', nodes.meshAddress(crowd));
   await attach('raw', raw.address);
   say('waiting until their memory is stable');
   const [attachedBytes, rawAttachedBytes] = await stable([nodes.pid(crowd), raw.pid]);

@@ -2,7 +2,7 @@
  * What a parent holds of memory for each attached child that does nothing: heap and buffers after collections, with and without children; over a server of
  * raw gRPC with as many streams on a TLS connection each, which is what the transport needs of its own.
  */
-import type { ChildrenRequest } from './children.ts';
+import type { ChildKind, ChildrenRequest } from './children.ts';
 import { credentialsOf, makeAuthority } from './credentials.ts';
 import type { BenchPorts, Figure } from './figure.ts';
 import type { IdleParentRequest } from './idle-parent.ts';
@@ -16,9 +16,9 @@ const calmMs = 5_000;
 export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   const authority = await makeAuthority();
   const credentials = await credentialsOf(authority, { path, role: 'relay' });
-  const perChildBytes = async (kind: 'mesh' | 'raw'): Promise<number> => {
+  const perChildBytes = async (kind: ChildKind): Promise<number> => {
     const parent = scratch.fork(new URL('idle-parent.ts', import.meta.url));
-    const mesh = kind === 'mesh' ? { mesh: { directory: scratch.directory(), names } } : {};
+    const mesh = kind === 'storing' ? { mesh: { directory: scratch.directory(), names } } : {};
     const { address } = await ask<{ address: string }>(parent, {
       credentials,
       path,
@@ -33,7 +33,7 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
     const { bytes: after } = await ask<{ bytes: number }>(parent, 'memory');
     return (after - before) / names.length;
   };
-  const [meshBytes, rawBytes] = [await perChildBytes('mesh'), await perChildBytes('raw')];
+  const [meshBytes, rawBytes] = [await perChildBytes('storing'), await perChildBytes('raw')];
   const kilobytes = (bytes: number) => bytes / 1e3;
   return [
     {

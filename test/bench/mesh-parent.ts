@@ -25,7 +25,9 @@ export class MeshParent implements AsyncDisposable {
   readonly #feeds: ReadonlyMap<string, ChildFeeds>;
   readonly #sessions: ParentSessions;
   readonly #listener: Listener;
-  readonly #waiting = new Map<string, number>();
+  /** What each has acknowledged: a put is one entry for each, so that whatever is newer has it. */
+  readonly #cursors = new Map<string, number>();
+  readonly #waiting = new Set<string>();
   #missing = 0;
   #done = () => {};
 
@@ -100,7 +102,7 @@ export class MeshParent implements AsyncDisposable {
         if (reference) producer.putReference(t, keyHash, reference, 0);
         else producer.put(t, content, 0);
         reference ??= producer.get(t, keyHash)!.content!;
-        this.#waiting.set(name, producer.head(t));
+        this.#waiting.add(name);
       }
     });
     for (const [name] of some) this.#sessions.wake(name);
@@ -109,8 +111,9 @@ export class MeshParent implements AsyncDisposable {
   }
 
   acknowledged(child: string, cursor: number): void {
-    if (cursor < (this.#waiting.get(child) ?? Number.POSITIVE_INFINITY)) return;
-    this.#waiting.delete(child);
+    if (cursor <= (this.#cursors.get(child) ?? 0)) return;
+    this.#cursors.set(child, cursor);
+    if (!this.#waiting.delete(child)) return;
     this.#missing--;
     if (this.#missing === 0) this.#done();
   }
