@@ -3,11 +3,9 @@
  * say nothing. They are refused: what is kept is what was said.
  */
 import { BanyanError } from '../runtime/errors.ts';
+import { type Step, tokensOf } from './json-text.ts';
 
 const longNumber = /\d{16}/;
-/** Strings, numbers, and what gives them their place. */
-const token = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*|[{}[\]:,]/gs;
-
 /** Most texts have none, and cost no more than this. */
 export function mayHaveLongInteger(text: string): boolean {
   return longNumber.test(text);
@@ -22,28 +20,17 @@ export function parseExactJson(json: string): unknown {
 
 /** Of what is JSON. */
 function checkIntegers(json: string): void {
-  /** The step into each value that is open: a name, or the number of an item. */
-  const steps: (string | number)[] = [];
-  let last = '';
-  for (const [found] of json.matchAll(token)) {
-    if (found === '{') steps.push('');
-    else if (found === '[') steps.push(0);
-    else if (found === '}' || found === ']') steps.pop();
-    else if (found === ':') steps[steps.length - 1] = JSON.parse(last) as string;
-    else if (found === ',' && typeof steps.at(-1) === 'number') steps[steps.length - 1] = Number(steps.at(-1)) + 1;
-    else if (found[0] !== '"' && isChanged(found)) throw inexact(steps, found);
-    last = found;
-  }
+  for (const { found, steps } of tokensOf(json)) if (isChanged(found)) throw inexact(steps, found);
 }
 
 /** Throws BadRequest if it is none; `steps`: its place, as far as that is known. */
-export function exactNumber(value: bigint, steps: readonly (string | number)[] = []): number {
+export function exactNumber(value: bigint, steps: readonly Step[] = []): number {
   if (isChanged(String(value))) throw inexact(steps, String(value));
   return Number(value);
 }
 
 /** A value with integers as BigInt, as a YAML parser gives them, with numbers; throws BadRequest with the place of the first one that is none. */
-export function exactNumbers(value: unknown, steps: readonly (string | number)[] = []): unknown {
+export function exactNumbers(value: unknown, steps: readonly Step[] = []): unknown {
   if (typeof value === 'bigint') return exactNumber(value, steps);
   if (Array.isArray(value)) return value.map((item, i) => exactNumbers(item, [...steps, i]));
   if (value === null || typeof value !== 'object') return value;
@@ -57,7 +44,7 @@ function isChanged(literal: string): boolean {
   return /^-?\d+$/.test(literal) && Number(literal) !== 0 && String(Number(literal)) !== literal;
 }
 
-function inexact(steps: readonly (string | number)[], literal: string): BanyanError {
+function inexact(steps: readonly Step[], literal: string): BanyanError {
   const place = steps.length > 0 ? `${steps.join('.')}: ` : '';
   const message = `${place}the integer ${literal} can't be kept exactly, it would become ${Number(literal)}: put it in as a text`;
   return new BanyanError('BadRequest', message);

@@ -2,12 +2,15 @@
 import { parseDocument } from 'yaml';
 import { exactNumbers, mayHaveLongInteger, parseExactJson } from '../../object/exact-integers.ts';
 import { beyondLimits } from '../../object/json-limits.ts';
+import { duplicateFields } from '../../object/json-text.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 
 /** etcd's and therefore Kubernetes' limit of a request: 1.5 MiB. */
 export const bodyBytesMax = 1_572_864;
 /** Of YAML: enough for people, too few for a bomb. */
 const aliasesMax = 50;
+/** Without anything in front of it. */
+const openingBrace = 0x7b;
 
 export type MediaType = 'json' | 'yaml' | 'protobuf' | 'json-patch' | 'merge-patch' | 'strategic-patch' | 'apply-patch';
 
@@ -58,11 +61,21 @@ export function parseRequestBody(body: Buffer, media: MediaType, decodeProtobuf:
   return value;
 }
 
+/** Places of fields that a body has twice, of what was made of it. In YAML they are an error, and protobuf has numbers for names. */
+export function duplicatesIn(body: Buffer, media: MediaType, value: unknown): string[] {
+  return isJson(body, media) ? duplicateFields(body.toString('utf8'), value) : [];
+}
+
+function isJson(body: Buffer, media: MediaType): boolean {
+  if (media === 'apply-patch') return body[0] === openingBrace;
+  return media !== 'protobuf' && media !== 'yaml';
+}
+
 function parsed(body: Buffer, media: MediaType, decodeProtobuf: (body: Buffer) => unknown): unknown {
   try {
     if (media === 'protobuf') return decodeProtobuf(body);
-    if (media === 'yaml' || (media === 'apply-patch' && body[0] !== 0x7b)) return parseYaml(body.toString('utf8'));
-    return parseExactJson(body.toString('utf8'));
+    const text = body.toString('utf8');
+    return isJson(body, media) ? parseExactJson(text) : parseYaml(text);
   } catch (error) {
     if (error instanceof BanyanError) throw error;
     throw new BanyanError(

@@ -2,14 +2,15 @@
 import type { GroupResource, ObjectKey } from '../../object/key.ts';
 import { formatApiVersion, type JsonObject, type KubeObject } from '../../object/meta.ts';
 import { BanyanError } from '../../runtime/errors.ts';
-import { notSupported } from '../crd/field-error.ts';
 import { decodeProtobuf } from '../protobuf/decode.ts';
 import type { Selection } from '../selection/selection.ts';
-import type { DeleteOptions, Kind, Patch, Space, WriteOptions } from '../space.ts';
+import type { Kind, Patch, Space, WriteOptions } from '../space.ts';
+import { reportDuplicateFields } from '../verbs/field-validation.ts';
 import { isRecord } from '../verbs/json-value.ts';
-import { mediaTypeOf, parseRequestBody } from './body.ts';
+import { duplicatesIn, type MediaType, mediaTypeOf, parseRequestBody } from './body.ts';
 import { type ApiRequest, type ApiResponse, header, jsonResponse } from './requests.ts';
 import { successStatus } from './status.ts';
+import { deleteOptionsOf, optionsOf } from './write-options.ts';
 
 export interface Target {
   readonly space: Space;
@@ -20,17 +21,17 @@ export interface Target {
 }
 
 export async function create(request: ApiRequest, target: Target): Promise<ApiResponse> {
-  const object = await objectOf(request, target);
   const warnings: string[] = [];
-  const made = target.space.create(object, optionsOf(request, target, warnings));
+  const options = optionsOf(request, target, warnings);
+  const made = target.space.create(await objectOf(request, target, options), options);
   return written(target, 201, made, warnings);
 }
 
 export async function update(request: ApiRequest, target: Target): Promise<ApiResponse> {
-  const object = await objectOf(request, target);
-  checkName(object, target);
   const warnings: string[] = [];
   const options = optionsOf(request, target, warnings);
+  const object = await objectOf(request, target, options);
+  checkName(object, target);
   const result =
     target.subresource === 'scale'
       ? target.space.updateScale(target.key, object, options)
@@ -40,9 +41,9 @@ export async function update(request: ApiRequest, target: Target): Promise<ApiRe
 
 export async function patch(request: ApiRequest, target: Target): Promise<ApiResponse> {
   const media = mediaTypeOf(header(request, 'content-type'));
-  const body = parseRequestBody(await request.body(), media, decodeProtobuf);
   const warnings: string[] = [];
   const options = optionsOf(request, target, warnings);
+  const body = await bodyOf(request, target, media, options, true);
   if (media === 'apply-patch') return apply(request, target, body, options, warnings);
   const { type, ...rest } = patchOf(media, body);
   const result = target.space.patch(target.key, { type, ...rest } as Patch, options);
@@ -137,12 +138,26 @@ function warningHeaders(warnings: readonly string[]): string[] {
   return headers;
 }
 
-async function objectOf(request: ApiRequest, target: Target): Promise<KubeObject> {
+async function objectOf(request: ApiRequest, target: Target, options: WriteOptions): Promise<KubeObject> {
   const media = mediaTypeOf(header(request, 'content-type'));
   if (media !== 'json' && media !== 'yaml' && media !== 'protobuf') {
     throw new BanyanError('UnsupportedMediaType', `a ${request.method} takes an object, not a patch`);
   }
-  return asObject(parseRequestBody(await request.body(), media, decodeProtobuf), target);
+  return asObject(await bodyOf(request, target, media, options), target);
+}
+
+/** What it says twice is told as `fieldValidation` asks. */
+async function bodyOf(
+  request: ApiRequest,
+  { kind, version }: Target,
+  media: MediaType,
+  options: WriteOptions,
+  isPatch = false,
+): Promise<unknown> {
+  const bytes = await request.body();
+  const body = parseRequestBody(bytes, media, decodeProtobuf);
+  reportDuplicateFields(duplicatesIn(bytes, media, body), { kind, version, options, isPatch });
+  return body;
 }
 
 /** The object of a body, which must be of the kind that the URL names. */
@@ -192,80 +207,4 @@ function patchOf(media: string, body: unknown): { type: string; operations?: unk
         'a patch is application/json-patch+json, merge-patch+json, strategic-merge-patch+json or apply-patch+yaml',
       );
   }
-}
-
-function optionsOf(request: ApiRequest, target: Target, warnings: string[]): WriteOptions {
-  const { query, user } = request;
-  return {
-    fieldManager: query.get('fieldManager') ?? (header(request, 'user-agent') ?? 'unknown').split('/')[0]!,
-    dryRun: isDryRun(query.get('dryRun')),
-    fieldValidation: fieldValidationOf(query.get('fieldValidation')),
-    warn: (text) => warnings.push(text),
-    version: target.version,
-    user,
-    ...(isSubresource(target.subresource) ? { subresource: target.subresource } : {}),
-  };
-}
-
-function fieldValidationOf(value: string | null): NonNullable<WriteOptions['fieldValidation']> {
-  if (value === null || value === '') return 'Warn';
-  if (value === 'Strict' || value === 'Warn' || value === 'Ignore') return value;
-  throw unsupported('fieldValidation', value, ['Ignore', 'Strict', 'Warn']);
-}
-
-function isSubresource(name: string): name is 'status' | 'scale' | 'finalize' {
-  return name === 'status' || name === 'scale' || name === 'finalize';
-}
-
-function isDryRun(value: string | null): boolean {
-  if (value === null || value === '') return false;
-  if (value === 'All') return true;
-  throw unsupported('dryRun', value, ['All']);
-}
-
-function unsupported(field: string, value: unknown, supported: readonly string[]): BanyanError {
-  const cause = notSupported(field, value, supported);
-  return new BanyanError('Invalid', `${field}: ${cause.message}`, { causes: [cause] });
-}
-
-async function deleteOptionsOf(request: ApiRequest, target: Target): Promise<DeleteOptions> {
-  const bytes = await request.body();
-  const media = mediaTypeOf(header(request, 'content-type'));
-  const body = bytes.length === 0 ? {} : deleteBody(parseRequestBody(bytes, media, decodeProtobuf));
-  const policy =
-    body.propagationPolicy ?? request.query.get('propagationPolicy') ?? (body.orphanDependents ? 'Orphan' : undefined);
-  if (policy !== undefined && policy !== 'Foreground' && policy !== 'Background' && policy !== 'Orphan') {
-    throw unsupported('propagationPolicy', policy, ['Foreground', 'Background', 'Orphan']);
-  }
-  return {
-    user: request.user,
-    version: target.version,
-    dryRun: isDryRun(request.query.get('dryRun') ?? body.dryRun?.[0] ?? null),
-    ...(policy ? { propagationPolicy: policy } : {}),
-    ...(body.preconditions ? { preconditions: body.preconditions } : {}),
-  };
-}
-
-interface DeleteBody {
-  kind?: string;
-  propagationPolicy?: unknown;
-  orphanDependents?: unknown;
-  preconditions?: { uid?: string; resourceVersion?: string };
-  dryRun?: (string | undefined)[];
-}
-
-function deleteBody(body: unknown): DeleteBody {
-  if (!isRecord(body) || (body.kind ?? 'DeleteOptions') !== 'DeleteOptions') {
-    throw new BanyanError('BadRequest', 'the body of a DELETE must be empty or one object of kind DeleteOptions');
-  }
-  const { preconditions, dryRun } = body;
-  const isRight = isRecord(preconditions) && Object.values(preconditions).every((value) => typeof value === 'string');
-  if (preconditions !== undefined && preconditions !== null && !isRight) {
-    const message = `preconditions: must be an object with the texts uid and resourceVersion, not ${JSON.stringify(preconditions)}`;
-    throw new BanyanError('BadRequest', message);
-  }
-  if (dryRun !== undefined && dryRun !== null && !Array.isArray(dryRun)) {
-    throw new BanyanError('BadRequest', `dryRun: must be a list, not ${JSON.stringify(dryRun)}`);
-  }
-  return body as DeleteBody;
 }

@@ -15,6 +15,7 @@ import type { Admission, ApplyOptions, DeleteOptions, Kind, Kinds, Patch, Space,
 import type { SpaceStorage, StoredObject } from '../storage.ts';
 import { decideDeletion, isReadyToGo } from './deletion.ts';
 import type { FieldManager } from './field-manager.ts';
+import { reportUnknownFields } from './field-validation.ts';
 import { cloneJson, isRecord } from './json-value.ts';
 import { isNamespace, strategyOf } from './kind-strategy.ts';
 import { checkMayBeDeleted, checkNamespaceTakesObjects } from './namespace-guard.ts';
@@ -23,7 +24,6 @@ import { fillNewMeta, generateName, keepServerMeta, nameRequired, validateMeta }
 import { checkIdentity, checkPreconditions, checkUpdatable } from './preconditions.ts';
 import { type Scale, scaleOf, withScale } from './scale.ts';
 import * as status from './status-errors.ts';
-import { reportUnknownFields } from './unknown-fields.ts';
 
 export interface EmbeddedSpaceOptions {
   readonly name: string;

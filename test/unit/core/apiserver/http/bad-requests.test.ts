@@ -49,6 +49,29 @@ describe('a body that is not what its content type says is refused', () => {
         message: /^error converting YAML to JSON: Map keys must be unique at line 2, column 1/,
       },
       {
+        what: 'JSON with a field twice, when it is to be strict',
+        request: [
+          'POST',
+          `${deployments}?fieldValidation=Strict`,
+          { body: '{"metadata":{"name":"web"},"spec":{"template":{"spec":{"containers":[{"name":"a","name":"b"}]}}}}' },
+        ],
+        ...bad,
+        message:
+          'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: duplicate field "spec.template.spec.containers[0].name"',
+      },
+      {
+        what: 'a patch with a field twice, when it is to be strict',
+        request: [
+          'PATCH',
+          `${configMaps}/kept?fieldValidation=Strict`,
+          { body: '{"data":{"text":"a","text":"b"}}', type: 'application/merge-patch+json' },
+        ],
+        reason: 'Invalid',
+        code: 422,
+        message: ' "" is invalid: patch: Invalid value: strict decoding error: duplicate field "data.text"',
+        fields: ['patch'],
+      },
+      {
         what: 'YAML that would unfold to billions of items',
         request: ['POST', configMaps, { body: bomb(), type: 'application/yaml' }],
         ...bad,

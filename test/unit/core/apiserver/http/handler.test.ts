@@ -60,6 +60,16 @@ describe('create', () => {
     expect(ignored.headers).not.toHaveProperty('warning');
   });
 
+  it('warns of a field that its JSON has twice, and takes the last one', async () => {
+    const body = '{"metadata":{"name":"a"},"data":{"a":"x","b":"y","a":"z"}}';
+    const { headers } = await api.call('POST', configMaps, { body: Buffer.from(body) });
+    expect(headers.warning).toEqual(['299 - "duplicate field \\"data.a\\""']);
+    expect(stored(configMap('a'))).toMatchObject({ data: { a: 'z', b: 'y' } });
+    const ignoring = { body: Buffer.from(body.replace('"a"', '"b"')) };
+    const ignored = await api.call('POST', `${configMaps}?fieldValidation=Ignore`, ignoring);
+    expect(ignored.headers).not.toHaveProperty('warning');
+  });
+
   it('warns within what a header can hold, whatever the names of fields', async () => {
     const unknown = [
       '\u6f22',

@@ -1,4 +1,4 @@
-/** What is said about fields that a kind does not have, as `fieldValidation` asks: nothing, a warning each, or a refusal. */
+/** What is said about fields that a kind does not have, or that a body has twice, as `fieldValidation` asks: nothing, a warning each, or a refusal. */
 import type { Cause } from '../../runtime/errors.ts';
 import type { Kind, WriteOptions } from '../space.ts';
 import { badRequest, invalid } from './status-errors.ts';
@@ -7,13 +7,21 @@ export interface CheckedWrite {
   readonly kind: Kind;
   readonly version: string;
   readonly options: WriteOptions;
-  /** The API server calls an unknown field of a patch Invalid, and one of an object a BadRequest. */
+  /** The API server calls such a field of a patch Invalid, and one of an object a BadRequest. */
   readonly isPatch?: boolean;
 }
 
-export function reportUnknownFields(paths: readonly string[], { kind, version, options, isPatch }: CheckedWrite): void {
+export function reportUnknownFields(paths: readonly string[], write: CheckedWrite): void {
+  report('unknown', paths, write);
+}
+
+export function reportDuplicateFields(paths: readonly string[], write: CheckedWrite): void {
+  report('duplicate', paths, write);
+}
+
+function report(flaw: string, paths: readonly string[], { kind, version, options, isPatch }: CheckedWrite): void {
   if (paths.length === 0 || options.fieldValidation === 'Ignore') return;
-  const texts = [...new Set(paths)].map((path) => `unknown field "${path}"`);
+  const texts = [...new Set(paths)].map((path) => `${flaw} field "${path}"`);
   if (options.fieldValidation !== 'Strict') {
     for (const text of texts) options.warn?.(text);
     return;

@@ -1,0 +1,91 @@
+/** Parameters of a write, from its URL, its headers, and for a DELETE from its body. */
+import { BanyanError } from '../../runtime/errors.ts';
+import { notSupported } from '../crd/field-error.ts';
+import { decodeProtobuf } from '../protobuf/decode.ts';
+import type { DeleteOptions, WriteOptions } from '../space.ts';
+import { isRecord } from '../verbs/json-value.ts';
+import { mediaTypeOf, parseRequestBody } from './body.ts';
+import { type ApiRequest, header } from './requests.ts';
+
+/** What the URL names. */
+interface Addressed {
+  readonly version: string;
+  readonly subresource: string;
+}
+
+/** Warnings are added to the list while the write is done. */
+export function optionsOf(request: ApiRequest, target: Addressed, warnings: string[]): WriteOptions {
+  const { query, user } = request;
+  return {
+    fieldManager: query.get('fieldManager') ?? (header(request, 'user-agent') ?? 'unknown').split('/')[0]!,
+    dryRun: isDryRun(query.get('dryRun')),
+    fieldValidation: fieldValidationOf(query.get('fieldValidation')),
+    warn: (text) => warnings.push(text),
+    version: target.version,
+    user,
+    ...(isSubresource(target.subresource) ? { subresource: target.subresource } : {}),
+  };
+}
+
+function fieldValidationOf(value: string | null): NonNullable<WriteOptions['fieldValidation']> {
+  if (value === null || value === '') return 'Warn';
+  if (value === 'Strict' || value === 'Warn' || value === 'Ignore') return value;
+  throw unsupported('fieldValidation', value, ['Ignore', 'Strict', 'Warn']);
+}
+
+function isSubresource(name: string): name is 'status' | 'scale' | 'finalize' {
+  return name === 'status' || name === 'scale' || name === 'finalize';
+}
+
+function isDryRun(value: string | null): boolean {
+  if (value === null || value === '') return false;
+  if (value === 'All') return true;
+  throw unsupported('dryRun', value, ['All']);
+}
+
+function unsupported(field: string, value: unknown, supported: readonly string[]): BanyanError {
+  const cause = notSupported(field, value, supported);
+  return new BanyanError('Invalid', `${field}: ${cause.message}`, { causes: [cause] });
+}
+
+export async function deleteOptionsOf(request: ApiRequest, target: Pick<Addressed, 'version'>): Promise<DeleteOptions> {
+  const bytes = await request.body();
+  const media = mediaTypeOf(header(request, 'content-type'));
+  const body = bytes.length === 0 ? {} : deleteBody(parseRequestBody(bytes, media, decodeProtobuf));
+  const policy =
+    body.propagationPolicy ?? request.query.get('propagationPolicy') ?? (body.orphanDependents ? 'Orphan' : undefined);
+  if (policy !== undefined && policy !== 'Foreground' && policy !== 'Background' && policy !== 'Orphan') {
+    throw unsupported('propagationPolicy', policy, ['Foreground', 'Background', 'Orphan']);
+  }
+  return {
+    user: request.user,
+    version: target.version,
+    dryRun: isDryRun(request.query.get('dryRun') ?? body.dryRun?.[0] ?? null),
+    ...(policy ? { propagationPolicy: policy } : {}),
+    ...(body.preconditions ? { preconditions: body.preconditions } : {}),
+  };
+}
+
+interface DeleteBody {
+  kind?: string;
+  propagationPolicy?: unknown;
+  orphanDependents?: unknown;
+  preconditions?: { uid?: string; resourceVersion?: string };
+  dryRun?: (string | undefined)[];
+}
+
+function deleteBody(body: unknown): DeleteBody {
+  if (!isRecord(body) || (body.kind ?? 'DeleteOptions') !== 'DeleteOptions') {
+    throw new BanyanError('BadRequest', 'the body of a DELETE must be empty or one object of kind DeleteOptions');
+  }
+  const { preconditions, dryRun } = body;
+  const isRight = isRecord(preconditions) && Object.values(preconditions).every((value) => typeof value === 'string');
+  if (preconditions !== undefined && preconditions !== null && !isRight) {
+    const message = `preconditions: must be an object with the texts uid and resourceVersion, not ${JSON.stringify(preconditions)}`;
+    throw new BanyanError('BadRequest', message);
+  }
+  if (dryRun !== undefined && dryRun !== null && !Array.isArray(dryRun)) {
+    throw new BanyanError('BadRequest', `dryRun: must be a list, not ${JSON.stringify(dryRun)}`);
+  }
+  return body as DeleteBody;
+}

@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { duplicateFields } from '../../../../core/object/json-text.ts';
+
+const duplicatesOf = (json: string) => duplicateFields(json, JSON.parse(json));
+
+it.each([
+  ['{"a":1,"a":2}', ['a']],
+  ['{"a":1,"a":2,"a":3}', ['a']],
+  ['{"spec":{"replicas":1,"template":{},"replicas" : 2},"spec":{}}', ['spec.replicas', 'spec']],
+  ['[{"b":[{"x":1},{"x":1,"y":{"x":1,"x":1}}]}]', ['[0].b[1].y.x']],
+  ['{"a":{"x":1},"b":{"x":1},"c":["x","x"]}', []],
+  ['{"a":1,"\\u0061":2}', ['a']],
+  ['{"a\\"":1,"a":"\\"a\\":","b":"\\\\"}', []],
+  ['{"__proto__":1,"__proto__":2}', ['__proto__']],
+  ['"a"', []],
+])('%s has twice: %j', (json, places) => {
+  expect(duplicatesOf(json)).toEqual(places);
+});
+
+it('what a value is written as has nothing twice, however it is spaced', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.constantFrom('', ' ', '\t'), (value, space) => {
+      expect(duplicatesOf(JSON.stringify(value, undefined, space))).toEqual([]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+it('one field more with a name that is there is found, wherever', () => {
+  const fields = fc.uniqueArray(fc.string(), { minLength: 1, maxLength: 5 });
+  fc.assert(
+    fc.property(fields, fc.nat(), fc.jsonValue(), fc.jsonValue(), (names, pick, first, second) => {
+      const name = names[pick % names.length]!;
+      const object = names.map((each) => `${JSON.stringify(each)}:${JSON.stringify(first)}`);
+      const json = `[0,{${[...object, `${JSON.stringify(name)} : ${JSON.stringify(second)}`].join(' , ')}}]`;
+      expect(duplicatesOf(json)).toEqual([`[1].${name}`]);
+    }),
+    { numRuns: 500 },
+  );
+});
