@@ -28,6 +28,8 @@ export interface ApiRequest {
   readonly body?: unknown;
   readonly contentType?: string;
   readonly accept?: string;
+  /** An answer of 503 is its last one: something in between may have given it to a request that was done, and doing it again would be told otherwise. */
+  readonly once?: boolean;
 }
 
 export interface ApiAnswer {
@@ -103,7 +105,8 @@ export class ApiClient {
         const answer = await this.#ask(asked);
         if (!(answer instanceof BanyanError)) return answer;
         const { retryAfterSeconds } = answer.details;
-        if (retryAfterSeconds === undefined || putOff >= putOffMax) throw answer;
+        const mayBeDone = asked.once === true && answer.code !== 'TooManyRequests';
+        if (retryAfterSeconds === undefined || mayBeDone || putOff >= putOffMax) throw answer;
         await this.#delay(Math.min(putOffMsMax, retryAfterSeconds * 1_000));
       }
     } finally {

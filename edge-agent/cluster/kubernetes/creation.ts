@@ -18,8 +18,12 @@ const worthTrying = 8;
 
 type Found = 'unknown' | 'asking' | 'kept' | 'broken';
 
-/** Applies the object as the agent's manager, with these query parameters. */
-export type SendApply = (object: KubeObject, query: Readonly<Record<string, string>>) => Promise<ApiAnswer>;
+/** Applies the object as the agent's manager, with these query parameters. `once`: not again by itself when it may have been done. */
+export type SendApply = (
+  object: KubeObject,
+  query: Readonly<Record<string, string>>,
+  once?: boolean,
+) => Promise<ApiAnswer>;
 
 export class Creation {
   readonly #send: SendApply;
@@ -40,7 +44,8 @@ export class Creation {
   /** Undefined: not made, because there is one of that name, or because it is refused; nothing has changed. */
   async create(object: KubeObject): Promise<KubeObject | undefined> {
     try {
-      const { status, body } = await this.#send(ofNoVersion(object), { force: 'false' });
+      // Done and not answered, a second time would find the object that the first has made, and take it for somebody else's.
+      const { status, body } = await this.#send(ofNoVersion(object), { force: 'false' }, true);
       if (status === 201) return body as KubeObject;
     } catch (error) {
       if (isRefusal(error)) return undefined;

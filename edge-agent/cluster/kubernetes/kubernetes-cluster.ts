@@ -72,7 +72,7 @@ export class KubernetesCluster implements Cluster {
     this.#client = new ApiClient(access, clock, limits, () => this.#wasAway(), guard);
     this.#discovery = new Discovery(this.#client, clock);
     this.#identity = new ClusterIdentity({ store, server: this.#client.server, expected: uid, ask: () => this.#uid() });
-    this.#creation = new Creation((object, query) => this.#apply(object, query));
+    this.#creation = new Creation((object, query, once) => this.#apply(object, query, once));
     this.#nodes = new NodeSums(
       clock,
       (events) => this.watch(nodes, events),
@@ -103,7 +103,7 @@ export class KubernetesCluster implements Cluster {
     return this.#creation.create(applicable(object));
   }
 
-  async #apply(object: KubeObject, query: Readonly<Record<string, string>>): Promise<ApiAnswer> {
+  async #apply(object: KubeObject, query: Readonly<Record<string, string>>, once = false): Promise<ApiAnswer> {
     const { apiVersion, kind, metadata } = object;
     const served = await this.#discovery.byKind(apiVersion, kind);
     if (!served) throw new BanyanError('NotFound', `the cluster does not serve ${kind} of ${apiVersion}`);
@@ -113,6 +113,7 @@ export class KubernetesCluster implements Cluster {
       query: { fieldManager, ...query },
       contentType: 'application/apply-patch+yaml',
       body: object,
+      once,
     });
   }
 

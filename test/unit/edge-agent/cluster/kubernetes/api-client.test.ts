@@ -169,3 +169,20 @@ test('whether it may be sent is asked after it has waited for its turn', async (
   await waits;
   client.close();
 });
+
+test('what is to be asked once is asked again only when it was not let in: 503 may come from in between, behind its back', async () => {
+  let asked = 0;
+  const { client } = await clientOf((_request, response) => {
+    asked++;
+    if (asked === 1) response.writeHead(429, { 'retry-after': '0' }).end();
+    else if (asked === 2) response.writeHead(503, { 'retry-after': '0' }).end();
+    else response.end('{}');
+  });
+  const make = { method: 'PATCH', path: '/one', body: {} } as const;
+  await expect(client.json({ ...make, once: true })).rejects.toMatchObject({ code: 'Unavailable' });
+  expect(asked).toBe(2);
+  asked = 1;
+  expect(await client.json(make)).toEqual({});
+  expect(asked).toBe(3);
+  client.close();
+});

@@ -14,9 +14,9 @@ const enough = 8;
 
 /** A server that answers as told, one after the other; the last answer again and again. */
 function server(...answers: (number | ErrorCode)[]) {
-  const asked: [KubeObject, Readonly<Record<string, string>>][] = [];
-  const creation = new Creation(async (object, query) => {
-    asked.push([object, query]);
+  const asked: [KubeObject, Readonly<Record<string, string>>, once?: true][] = [];
+  const creation = new Creation(async (object, query, once) => {
+    asked.push(once ? [object, query, once] : [object, query]);
     const answer = answers.length > 1 ? answers.shift()! : answers[0]!;
     if (typeof answer === 'number') return { status: answer, body: { ...configMap, of: answer } };
     throw new BanyanError(answer, 'words of the server');
@@ -97,7 +97,7 @@ it('tries it again later when there was no answer, and when it may be another se
 it('makes what is new, without force', async () => {
   const { creation, asked } = await known(201);
   expect(await creation.create(configMap)).toMatchObject({ of: 201 });
-  expect(asked).toEqual([[withVersion, { force: 'false' }]]);
+  expect(asked).toEqual([[withVersion, { force: 'false' }, true]]);
 });
 
 it.each(['Conflict', 'Forbidden', 'Invalid', 'NotFound'] as const)(
@@ -122,7 +122,7 @@ it("gives up what it merged with somebody's object, and relies on that server no
   expect(await creation.create(configMap)).toBeUndefined();
   const bare = { apiVersion: 'v1', kind: 'ConfigMap', metadata: configMap.metadata };
   expect(asked).toEqual([
-    [withVersion, { force: 'false' }],
+    [withVersion, { force: 'false' }, true],
     [bare, { force: 'true' }],
   ]);
   expect(creation.isKnown(configMap)).toBe(false);
