@@ -180,14 +180,26 @@ export class Applier {
 
   async #work(key: string): Promise<'done' | 'retry'> {
     const [winner] = this.#ports.desired.deliveries(key);
+    const namespace = namespaceKeyOf(parseKey(key));
+    const wasThere = this.#isThere(namespace);
     try {
       return await (winner ? this.#bring(winner) : this.#remove(key));
     } catch (error) {
       const reason = error instanceof BanyanError ? error.code : 'Internal';
       this.#ports.logger.warn({ object: key, reason, error: describeError(error) }, 'the cluster refused an object');
       if (winner) this.#report(winner, { phase: 'failed', reason, message: describeError(error) });
+      if (winner && namespace && reason === 'NotFound') this.#missing(key, namespace, wasThere);
       return 'retry';
     }
+  }
+
+  /**
+   * Its namespace may have come in a later batch than the object, or has come while it was asked for: the object is not to wait as long as it has waited
+   * before it can be there.
+   */
+  #missing(key: string, namespace: string, wasThere: boolean): void {
+    if (!wasThere && this.#isThere(namespace)) this.#queue.add(key, true);
+    else this.#await(namespace, key);
   }
 
   // ------------------------------------------------------------------------------------------------------- apply
@@ -290,7 +302,12 @@ export class Applier {
 
   /** It is wanted too, and not there yet. */
   #isComing(key: string): boolean {
-    return this.#isWanted(key) && !isThere(this.#progress.get(key));
+    return this.#isWanted(key) && !this.#isThere(key);
+  }
+
+  #isThere(key: string | undefined): boolean {
+    const phase = key === undefined ? undefined : this.#progress.get(key)?.phase;
+    return phase === 'applied' || phase === 'yielded';
   }
 
   #isWanted(key: string): boolean {
@@ -331,12 +348,16 @@ export class Applier {
 
   /** Waits for another object; the retry is for the case that it never comes by way of this agent. */
   #block(delivery: Delivery, blocker: string, reason: string): 'retry' {
-    const waiting = this.#blocked.get(blocker) ?? new Set();
-    this.#blocked.set(blocker, waiting.add(delivery.key));
+    this.#await(blocker, delivery.key);
     const { group, resource, name } = parseKey(blocker);
     const message = `waiting for ${formatGroupResource({ group, resource })} ${name}`;
     this.#report(delivery, { phase: 'waiting', reason, message });
     return 'retry';
+  }
+
+  #await(blocker: string, key: string): void {
+    const waiting = this.#blocked.get(blocker) ?? new Set();
+    this.#blocked.set(blocker, waiting.add(key));
   }
 
   #unblock(key: string): void {
@@ -390,8 +411,4 @@ export class Applier {
     const namespace = namespaceKeyOf(parseKey(key));
     if (namespace && this.#ports.records.get(namespace)) this.#queue.add(namespace);
   }
-}
-
-function isThere(progress: Progress | undefined): boolean {
-  return progress?.phase === 'applied' || progress?.phase === 'yielded';
 }
