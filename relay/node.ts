@@ -290,6 +290,12 @@ export class Node implements AsyncDisposable {
       hasOtherHistory: (child) => {
         this.#ground.groups.hasOtherHistory(child);
         this.#down.hasOtherHistory(child);
+        // A parent with siblings is compared by its watermarks.
+        const isAlone = this.#uplink !== undefined && !this.#ground.place.hasSiblings;
+        if (isAlone && this.#readiness.hasOtherHistory(child)) {
+          const reason = 'it has rows of another history: it keeps what it has until the parent was heard';
+          log.info({ child, reason }, 'a child waits');
+        }
       },
       applied: (t, child, changes) => this.#flows.fromBelow(t, child, changes),
       committed: (child, changes) => this.#flows.fromBelowCommitted(child, changes),

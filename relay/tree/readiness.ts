@@ -26,6 +26,8 @@ export class Readiness {
   #caughtUp: boolean;
   /** In this run of the process. */
   #caughtUpNow = false;
+  /** Children that came with rows of another history, before it has caught up in this run. */
+  readonly #strangers = new Set<string>();
   #everQuiet = false;
   #heardAll = false;
 
@@ -36,7 +38,7 @@ export class Readiness {
 
   /** For the child's feed. */
   down(child: string): boolean {
-    return this.#readyChildren.has(child);
+    return this.#readyChildren.has(child) && !this.#strangers.has(child);
   }
 
   /** For the feed to the parent. */
@@ -71,6 +73,16 @@ export class Readiness {
     if (before.length > 0) this.#ports.downChanged(before);
   }
 
+  /**
+   * The child has rows that this node did not give, or no longer knows of: by another life of its store, after which an older copy was put back, they may be newer
+   * than all that is here. The parent knows; until it was heard in this run, the child keeps what it has. True: it waits.
+   */
+  hasOtherHistory(child: string): boolean {
+    if (this.#caughtUpNow) return false;
+    this.#strangers.add(child);
+    return true;
+  }
+
   /** What is known of the child may be something else now. */
   childRead(child: string): void {
     this.#unseen?.add(child);
@@ -87,6 +99,8 @@ export class Readiness {
     }
     this.#unseen = new Set();
     for (const name of now) this.#readyChildren.add(name);
+    if (this.#caughtUpNow) now.push(...this.#strangers);
+    if (this.#caughtUpNow) this.#strangers.clear();
     if (now.length > 0) downChanged(now);
     if (this.#heardAll || !relays.every((name) => this.#readyChildren.has(name) || isElsewhere(name))) return;
     this.#heardAll = true;

@@ -46,6 +46,24 @@ describe('readiness', () => {
     expect([made.down('till'), made.up, made.notReady()]).toEqual([true, true, undefined]);
   });
 
+  it('is not that of a child with rows of another history, until the parent was heard in this run', () => {
+    const { made, agent, state, told } = readiness({ caughtUp: true });
+    agent('till');
+    agent('desk');
+    expect(made.hasOtherHistory('till')).toBe(true);
+    made.idle();
+    expect([made.down('till'), made.down('desk'), made.up]).toEqual([false, true, true]);
+    made.caughtUp();
+    state.quiet = false;
+    made.idle();
+    expect(made.down('till')).toBe(false);
+    state.quiet = true;
+    told.length = 0;
+    made.idle();
+    expect([made.down('till'), told]).toEqual([true, ['down till']]);
+    expect([made.hasOtherHistory('desk'), made.down('desk')]).toEqual([false, true]);
+  });
+
   it('is nobody’s any more when the store was put back, until the node has caught up again', () => {
     const { made, agent, told } = readiness({ caughtUp: true });
     agent('till');
