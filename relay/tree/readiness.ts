@@ -1,7 +1,7 @@
 /**
  * Readiness, both ways: what is missing in a feed is meant to be missing once everything above has arrived, the child has said what is
  * below it, and all of that is worked off. The way up is ready when every relay that is known beforehand has spoken, however long that takes:
- * until then the parent keeps what it was told before, and so goes on to send what the silent one needs. Both stay so while the node runs.
+ * until then the parent keeps what it was told before, and so goes on to send what the silent one needs. Both stay so while the node runs, unless children show that its store is an older copy.
  */
 import type { Child } from '../schedule/children.ts';
 
@@ -26,7 +26,7 @@ export class Readiness {
   #caughtUp: boolean;
   /** In this run of the process. */
   #caughtUpNow = false;
-  /** Children that came with rows of another history, before it has caught up in this run. */
+  /** Children that came with rows of another history before this node had caught up in this run. */
   readonly #strangers = new Set<string>();
   #everQuiet = false;
   #heardAll = false;
@@ -99,8 +99,10 @@ export class Readiness {
     }
     this.#unseen = new Set();
     for (const name of now) this.#readyChildren.add(name);
-    if (this.#caughtUpNow) now.push(...this.#strangers);
-    if (this.#caughtUpNow) this.#strangers.clear();
+    if (this.#caughtUpNow) {
+      now.push(...this.#strangers);
+      this.#strangers.clear();
+    }
     if (now.length > 0) downChanged(now);
     if (this.#heardAll || !relays.every((name) => this.#readyChildren.has(name) || isElsewhere(name))) return;
     this.#heardAll = true;
