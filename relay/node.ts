@@ -95,6 +95,7 @@ export class Node implements AsyncDisposable {
       nodes: (t, child) => this.#reports.recount(t, child),
       placements: (t, child) => this.#up.recount(t, child),
       childrenChanged: (changes) => this.#up.childrenChanged(changes),
+      decide: (id) => this.#down.mover.decide(id),
       tell: (ids) => this.#up.tell(ids),
     });
     this.#guard = this.#makeGuard();

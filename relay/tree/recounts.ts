@@ -12,6 +12,8 @@ export interface RecountsPorts {
   /** What it tells of placements; those concerned. */
   placements(t: Transaction, child: string): Iterable<PlacementId>;
   childrenChanged(changes: readonly { readonly id: PlacementId; readonly child: string }[]): void;
+  /** A grant may be due by the new sums, and nobody below will tell anything more. */
+  decide(id: PlacementId): void;
   tell(ids: readonly PlacementId[]): void;
 }
 
@@ -24,7 +26,7 @@ export class Recounts {
 
   /** The placements concerned. */
   recount(children: readonly string[]): PlacementId[] {
-    const { store, labels, nodes, placements, childrenChanged } = this.#ports;
+    const { store, labels, nodes, placements, childrenChanged, decide } = this.#ports;
     const concerned = store.write((t) => {
       labels(t, children);
       return children.flatMap((child) => {
@@ -33,7 +35,9 @@ export class Recounts {
       });
     });
     childrenChanged(concerned);
-    return [...new Set(concerned.map(({ id }) => id))];
+    const ids = [...new Set(concerned.map(({ id }) => id))];
+    for (const id of ids) decide(id);
+    return ids;
   }
 
   /** What is not worked off yet is told when it is: false, and this is asked again. */
