@@ -145,7 +145,8 @@ export class Gather {
     const counted = withRollout(contribution(wanted, view), part);
     // One that is known no more and still has a row was an agent.
     const { role } = child ?? { role: 'agent' as const };
-    const moving = { role, path: this.#ports.pathOf(name), row, reported, connected: view.connected };
+    const { connected } = view;
+    const moving = { role, path: this.#ports.pathOf(name), row, reported: last, refused: isRefused, connected };
     const mailbox = placement.move && role === 'agent' ? this.#ports.mailboxOf(name) : undefined;
     const given = mailbox && view.heldBack.length === 0 ? handed(reader, mailbox, placement) : undefined;
     tree.set(name, withMove(placement, { ...moving, handed: given }, counted));

@@ -10,7 +10,10 @@ export interface MovingChild {
   readonly role: 'relay' | 'agent';
   readonly path: string;
   readonly row: MoveRow | undefined;
+  /** The last that it told and that could be read. */
   readonly reported: Partial | undefined;
+  /** What it has told since could not be read: what it runs by now is not known. */
+  readonly refused: boolean;
   readonly connected: boolean;
   /** Of an agent: see handed.ts; absent when something of it is held back here. */
   readonly handed: Wanted | undefined;
@@ -22,24 +25,24 @@ export function withMove(placement: Placement, child: MovingChild, counted: Part
   if (!move || !placement.target) return counted;
   // What the counts are of: not always the placement's own target, see `wanted` of relay/rollout/exposure.ts.
   const { generation, target } = counted;
-  const { role, path, row, reported, connected } = child;
+  const { role, path, row, reported, refused, connected } = child;
   if (role === 'agent') {
     const base = made(countsAs(row), counted, emptyPartial(generation, target));
     return { ...base, move: agentPart(move, row, serves(child), path) };
   }
   const view = {
     part: reported?.move,
-    reported: reported !== undefined,
-    current: reported?.generation === generation && reported.target === target,
+    reported: reported !== undefined || refused,
+    current: !refused && reported?.generation === generation && reported.target === target,
     connected,
-    mayRun: reported !== undefined && (reported.counts.expected > 0 || !isOver(reported.move)),
+    mayRun: refused || (reported !== undefined && (reported.counts.expected > 0 || !isOver(reported.move))),
     path,
   };
   return { ...counted, move: relayPart(move.order, view) };
 }
 
-function serves({ reported, handed, connected }: MovingChild): boolean {
-  if (!connected || !reported || !handed) return false;
+function serves({ reported, refused, handed, connected }: MovingChild): boolean {
+  if (!connected || refused || !reported || !handed) return false;
   if (reported.generation !== handed.generation || reported.target !== handed.target) return false;
   return reported.counts.available > 0;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { MoveRow } from '../../../../core/move/move.ts';
+import { decidesToGrant, emptyMovePart } from '../../../../core/move/move-part.ts';
 import { emptyPartial, type Partial } from '../../../../core/summary/partial.ts';
 import { type MovingChild, withMove, withOwnCounter } from '../../../../relay/moves/move-contribution.ts';
 import type { Placement } from '../../../../relay/schedule/placements.ts';
@@ -24,6 +25,7 @@ const agent = (more: object = {}): MovingChild => ({
   path: 'eu:a',
   row: undefined,
   reported: available,
+  refused: false,
   connected: true,
   handed: now,
   ...more,
@@ -51,11 +53,30 @@ describe('what a child adds to a move', () => {
     expect(part({ reported })).toMatchObject({ done: 0, joining: 1 });
     expect(part({ handed: undefined })).toMatchObject({ done: 0, joining: 1 });
     expect(part({ connected: false })).toMatchObject({ done: 0, joining: 1 });
+    expect(part({ refused: true })).toMatchObject({ done: 0, joining: 1 });
   });
 
   it('takes a relay that tells nothing of moves as one that has not told', () => {
     const relay = agent({ role: 'relay', path: 'eu', handed: undefined });
     expect(withMove(placement, relay, available).move).toMatchObject({ unheard: 1, waitsFor: ['eu'] });
+  });
+
+  it('waits for a relay whose last word could not be read: it may run copies, and is not one that never had any', () => {
+    const breaksFirst: Placement = { ...placement, move: { ...placement.move!, order: 'BreakBeforeMake' } };
+    const part = (more: object) => {
+      const relay = agent({ role: 'relay', path: 'eu', handed: undefined, reported: undefined, ...more });
+      return withMove(breaksFirst, relay, partial({ expected: 1, quarantined: 1 })).move!;
+    };
+    expect(part({}).unheard).toBe(0);
+    expect(part({ refused: true })).toMatchObject({ unheard: 1, waitsFor: ['eu'] });
+    // Of now, with nothing left below it; then came what nobody could read.
+    const over = {
+      ...emptyPartial(now.generation, now.target),
+      move: { ...emptyMovePart('BreakBeforeMake'), sequence: 9 },
+    };
+    expect(part({ reported: over }).unheard).toBe(0);
+    expect(part({ reported: over, refused: true })).toMatchObject({ unheard: 1, sequence: 9, waitsFor: ['eu'] });
+    expect(decidesToGrant({ ...part({ refused: true }), joining: 1 }, true)).toBe(false);
   });
 
   it('leaves alone what keeps no order, or has no target yet', () => {
