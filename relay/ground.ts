@@ -52,6 +52,8 @@ export interface NodeEvents {
   /** The child was taken from the inventory: its mailbox is gone. */
   childLeft(name: string): void;
   connection(child: string): { connected: boolean; silentMs: number };
+  /** All that the parent had was heard in this run of the process. */
+  hasHeardParent(): boolean;
   /** What these siblings told counts from now on, or does no more. */
   siblingsChanged(children: readonly string[]): void;
   /** The same of children of this node, one of several siblings; false: not all of it could be told anew yet. */

@@ -192,6 +192,7 @@ export class Node implements AsyncDisposable {
       failed: (error) => this.#ports.fatal(error),
       childLeft: (child) => this.#sessions.disconnect(child, 'it was removed from the inventory'),
       connection: (child) => this.#sessions.status(child),
+      hasHeardParent: () => this.#readiness.hasHeardParent,
       siblingsChanged: (children) => {
         this.#recounts.recount(children);
         this.#uplink?.wake();

@@ -77,6 +77,7 @@ export class WayDown {
       total: (reader, id) => up().gather.total(reader, id),
       contribution: (id, child) => up().gather.contribution(id, child),
       counts: (child) => ground.counting.counts(child),
+      hasHeardParent: () => events.hasHeardParent(),
       later: (act) => events.later(act),
     });
     this.guard = new WorkGuard({

@@ -78,11 +78,13 @@ export class MoveBook {
     this.advance(t, id, 1);
   }
 
-  /** The node's sequence grows: by what goes with a child that goes, and one. */
+  /**
+   * The node's sequence grows: by what goes with a child that goes, and one. It is never below the clock: a store that was lost, or put back to an older copy,
+   * knows nothing of the numbers that it has told since, and a grant of one of those must be for nobody. Nothing changes more often than once a second for long.
+   */
   advance(t: Transaction, id: PlacementId, by: number): void {
     const counter = this.counter(id);
-    // A node that has lost its store begins above what it has told before: nothing changes more often than once a second for long.
-    const base = counter.base === 0 ? Math.floor(this.#clock.wallMs() / 1000) : counter.base;
+    const base = Math.max(counter.base, Math.floor(this.#clock.wallMs() / 1000));
     this.#count(t, id, { ...counter, base: base + by });
   }
 

@@ -50,6 +50,8 @@ export interface MoverPorts {
   readonly hasSiblings: boolean;
   /** Of a relay below: itself and its siblings. */
   siblingsOf(child: string): readonly string[];
+  /** All that the parent had was heard in this run of the process. */
+  hasHeardParent(): boolean;
   /** The agent's part in the move is told here, and not by a sibling of this node. */
   counts?(child: string): boolean;
   /** Writes, and has the scheduler look at it. */
@@ -62,6 +64,8 @@ export class Mover implements Passage {
   readonly #decided = new Map<PlacementId, number>();
   /** Sequences that it has granted: the children will tell of it. */
   readonly #granted = new Map<PlacementId, number>();
+  /** Those whose number went above a grant in this run: what is granted since is of this run. */
+  readonly #wentAbove = new Set<PlacementId>();
   readonly #deadlines: Deadlines;
 
   constructor(ports: MoverPorts) {
@@ -69,11 +73,14 @@ export class Mover implements Passage {
     this.#deadlines = new Deadlines({ ...ports, due: (ids) => this.#mark(ids) });
   }
 
-  /** At start: what fell due while the process was away, and what was decided and not written. */
+  /**
+   * At start: what fell due while the process was away, and what was decided and not written. The store may have been put back: what is held is told with a
+   * new number, above all that were told of it before, or its grant would be an older one than the parent has given.
+   */
   start(): void {
-    const { book, placements } = this.#ports;
+    const { book, placements, later } = this.#ports;
     const ids = [...book.placements()];
-    if (ids.length > 0) this.#mark(ids);
+    if (ids.length > 0) later((t) => this.#renumber(t, ids));
     for (const placement of placements.all()) if (placement.move) this.decide(placement.id);
   }
 
@@ -124,6 +131,7 @@ export class Mover implements Passage {
     const placement = this.#ports.placements.get(id);
     if (!placement) {
       this.#ports.book.forget(t, id);
+      this.#wentAbove.delete(id);
       return [];
     }
     const told: string[] = [];
@@ -131,9 +139,16 @@ export class Mover implements Passage {
       if (this.#review(t, placement, child, row)) told.push(child);
     }
     const sequence = this.#ports.total(t, id)?.move?.sequence;
-    const isGranted = sequence !== undefined && [this.#decided.get(id), this.#fromAbove(t, id)].includes(sequence);
+    const above = this.#fromAbove(t, id);
+    const decided = this.#decided.get(id);
     this.#decided.delete(id);
-    if (!isGranted) return told;
+    if (sequence === undefined) return told;
+    if (this.#isOfLostLife(id, above, sequence)) {
+      this.#wentAbove.add(id);
+      this.#ports.book.advance(t, id, above - sequence + 1);
+      return told;
+    }
+    if (sequence !== decided && sequence !== above) return told;
     this.#granted.set(id, sequence);
     return [...told, ...this.#grant(t, placement)];
   }
@@ -145,9 +160,13 @@ export class Mover implements Passage {
     const { store, placements, total } = this.#ports;
     const placement = placements.get(id);
     if (!placement?.move) return;
-    const partial = store.read((reader) => (isBeingScheduled(reader, id) ? undefined : total(reader, id)));
+    const [partial, above] = store.read((reader) =>
+      isBeingScheduled(reader, id) ? [] : [total(reader, id), this.#fromAbove(reader, id)],
+    );
     const part = partial?.move;
-    if (!part || this.#granted.get(id) === part.sequence) return;
+    if (!part) return;
+    if (this.#isOfLostLife(id, above, part.sequence)) return this.#mark([id]);
+    if (this.#granted.get(id) === part.sequence) return;
     if (!decidesToGrant(part, this.#ports.isOrigin(placement.source))) return;
     this.#decided.set(id, part.sequence);
     this.#mark([id]);
@@ -313,6 +332,15 @@ export class Mover implements Passage {
     return row?.content && attributesOf<GrantAttributes>(upstream.content(reader, row.content)).sequence;
   }
 
+  /**
+   * A grant of a number that this node has not told, or of one that it may have told twice: its store, or one below, was put back to an older copy. It is for
+   * nobody, and the node's own number goes above it, or the parent's next grant would be older than this one.
+   */
+  #isOfLostLife(id: PlacementId, above: number | undefined, sequence: number): above is number {
+    if (above === undefined || above < sequence) return false;
+    return above > sequence || !(this.#wentAbove.has(id) || this.#ports.hasHeardParent());
+  }
+
   #keep(t: Transaction, placement: Placement, child: string, row: MoveRow | undefined): void {
     const { book, mailboxOf } = this.#ports;
     const asked = book.row(placement.id, child)?.asked;
@@ -337,6 +365,13 @@ export class Mover implements Passage {
     if (this.#ports.counts?.(child) === false) return;
     this.#ports.book.overdue(t, id, move?.generation ?? 0, 1);
     this.#ports.log.warn({ placement: id, child }, message);
+  }
+
+  #renumber(t: Transaction, ids: readonly PlacementId[]): void {
+    for (const id of ids) {
+      this.#ports.book.advance(t, id, 1);
+      markDirty(t, 'move', id);
+    }
   }
 
   #mark(ids: readonly PlacementId[]): void {

@@ -51,6 +51,11 @@ export class Readiness {
     return this.#caughtUp;
   }
 
+  /** The same, in this run of the process. */
+  get hasHeardParent(): boolean {
+    return this.#caughtUpNow;
+  }
+
   /** Why the node is not ready to serve, for its probe. */
   notReady(): string | undefined {
     if (!this.#caughtUp) return 'waiting for the parent';

@@ -78,6 +78,15 @@ export class WholeTree {
     this.#nodes.get(id)!.store = new MemoryStore();
   }
 
+  backup(id: string): MemoryStore {
+    return this.#nodes.get(id)!.store.copy();
+  }
+
+  /** Of one that was killed. */
+  restore(id: string, backup: MemoryStore): void {
+    this.#nodes.get(id)!.store = backup;
+  }
+
   /** The line between a node and one of its parents, by their ids. */
   cut(child: string, parent: string): void {
     this.#cut.add(`${child} ${parent}`);

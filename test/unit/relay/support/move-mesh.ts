@@ -119,6 +119,7 @@ export class MeshRelay {
       isOrigin: () => this.isRoot,
       total: (reader, of) => this.#gather.total(reader, of),
       contribution: (of, child) => this.#gather.contribution(of, child),
+      hasHeardParent: () => true,
       later: (act) => this.#later(act),
     });
     this.#scheduler = new Scheduler({

@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import { WholeTree } from '../../../support/whole-tree.ts';
+
+const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
+const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'till', namespace: 'shop' }, data: {} };
+const placement = (site: string): KubeObject => ({
+  apiVersion: 'edge.banyan.io/v1alpha1',
+  kind: 'EdgePlacement',
+  metadata: { name: 'shop' },
+  spec: {
+    // One stays, so that the relay always has the placement.
+    locationSelectors: [{ matchLabels: { site } }, { matchLabels: { site: 'stays' } }],
+    downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }],
+    move: { strategy: 'BreakBeforeMake', deadlineSeconds: 36_000 },
+  },
+});
+const agents = ['eu:a', 'us:b', 'us:stays'];
+
+it.each([1, 2, 3])(
+  'a relay that was put back to before %s moves waits for the old copy, and not for an older grant',
+  async (times) => {
+    const tree = new WholeTree({ relays: ['', 'eu', 'us'], agents, labels: (agent) => ({ site: agent.slice(3) }) });
+    await tree.start();
+    await tree.run(100);
+    const has = (agent: string) =>
+      tree.cluster(agent).get({ group: '', resource: 'configmaps', namespace: 'shop', name: 'till' }) !== undefined;
+    const move = async (site: 'a' | 'b', to: string, from: string) => {
+      tree.apply('', 'retail', placement(site));
+      await tree.until(`${to} has it and ${from} has not`, () => has(to) && !has(from));
+      await tree.run(1_500);
+    };
+    tree.apply('', 'retail', namespace, object);
+    await move('a', 'eu:a', 'us:b');
+    await move('b', 'us:b', 'eu:a');
+    await move('a', 'eu:a', 'us:b');
+    const backup = tree.backup('us');
+    for (let i = 0; i < times; i++) {
+      await move('b', 'us:b', 'eu:a');
+      await move('a', 'eu:a', 'us:b');
+    }
+    tree.kill('us');
+    tree.restore('us', backup);
+    tree.cut('eu', '');
+    await tree.start('us');
+    await tree.run(3_000);
+    // The old copy is out of reach and runs on.
+    tree.apply('', 'retail', placement('b'));
+    for (let i = 0; i < 100; i++) {
+      await tree.run(50);
+      expect([has('eu:a'), has('us:b')]).toEqual([true, false]);
+    }
+    tree.mend('eu', '');
+    await tree.until('the new one has it', () => has('us:b') && !has('eu:a'));
+  },
+);
