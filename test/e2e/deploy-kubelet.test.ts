@@ -229,7 +229,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     const [pod] = pods();
     const words = [...tree.wordsAt('center', `/tree/${path}/cluster`), '-n', namespace, 'port-forward', pod!, ':8443'];
     // What the test before has bound.
-    site('patch', 'role', 'enter', '-n', namespace, '--type=json', '-p', JSON.stringify(andForwarding));
+    site('patch', 'role', 'enter', '-n', namespace, '--type=json', '-p', andMay('pods/portforward'));
     let said = '';
     await untilAnswered('it is forwarded', async () => {
       const forward = spawn('kubectl', words, { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -246,6 +246,30 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     });
     expect(said).not.toMatch(/lost connection/);
   }, 60_000);
+
+  it('has what a container says from now on come to whoever attaches at the center', async () => {
+    const [pod] = pods();
+    site('patch', 'role', 'enter', '-n', namespace, '--type=json', '-p', andMay('pods/attach'));
+    const to = [...tree.wordsAt('center', `/tree/${path}/cluster`), '-n', namespace];
+    const say = "require('node:fs').appendFileSync('/proc/1/fd/1', 'the till is open\\n')";
+    await untilAnswered('it is heard', async () => {
+      const attached = spawn('kubectl', [...to, 'attach', pod!, '-c', 'agent'], { stdio: ['ignore', 'pipe', 'pipe'] });
+      let heard = '';
+      attached.stdout.on('data', (chunk: Buffer) => {
+        heard += chunk;
+      });
+      try {
+        // Before it is attached, and after: only what comes then is for it.
+        for (let i = 0; i < 5 && attached.exitCode === null; i++) {
+          await promisify(execFile)('kubectl', [...to, 'exec', pod!, '-c', 'agent', '--', 'node', '-e', say]);
+          if (heard.includes('the till is open')) return true;
+        }
+        return false;
+      } finally {
+        attached.kill();
+      }
+    });
+  }, 90_000);
 
   it('ends in order when its pod is deleted, and the next one goes on with its store, also without a parent', async () => {
     const [before] = pods();
@@ -300,7 +324,9 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
   }, 90_000);
 });
 
-const andForwarding = [{ op: 'add', path: '/rules/0/resources/-', value: 'pods/portforward' }];
+function andMay(what: string): string {
+  return JSON.stringify([{ op: 'add', path: '/rules/0/resources/-', value: what }]);
+}
 
 /** What the agent says of its health at a port of this machine. */
 async function answerAt(port: number): Promise<string> {
