@@ -17,27 +17,41 @@ const placement = (site: string): KubeObject => ({
 });
 const agents = ['eu:a', 'us:b', 'us:stays'];
 
+async function shop() {
+  const tree = new WholeTree({ relays: ['', 'eu', 'us'], agents, labels: (agent) => ({ site: agent.slice(3) }) });
+  await tree.start();
+  await tree.run(100);
+  const has = (agent: string) =>
+    tree.cluster(agent).get({ group: '', resource: 'configmaps', namespace: 'shop', name: 'till' }) !== undefined;
+  const place = (site: string) => tree.apply('', 'retail', placement(site));
+  const isAt = (to: string, from: string) =>
+    tree.until(`${to} has it and ${from} has not`, () => has(to) && !has(from));
+  const move = async (site: 'a' | 'b') => {
+    place(site);
+    await (site === 'a' ? isAt('eu:a', 'us:b') : isAt('us:b', 'eu:a'));
+    await tree.run(1_500);
+  };
+  const staysAt = async (site: 'a' | 'b') => {
+    for (let i = 0; i < 100; i++) {
+      await tree.run(50);
+      expect([has('eu:a'), has('us:b')]).toEqual([site === 'a', site === 'b']);
+    }
+  };
+  tree.apply('', 'retail', namespace, object);
+  await move('a');
+  return { tree, place, isAt, move, staysAt };
+}
+
 it.each([1, 2, 3])(
   'a relay that was put back to before %s moves waits for the old copy, and not for an older grant',
   async (times) => {
-    const tree = new WholeTree({ relays: ['', 'eu', 'us'], agents, labels: (agent) => ({ site: agent.slice(3) }) });
-    await tree.start();
-    await tree.run(100);
-    const has = (agent: string) =>
-      tree.cluster(agent).get({ group: '', resource: 'configmaps', namespace: 'shop', name: 'till' }) !== undefined;
-    const move = async (site: 'a' | 'b', to: string, from: string) => {
-      tree.apply('', 'retail', placement(site));
-      await tree.until(`${to} has it and ${from} has not`, () => has(to) && !has(from));
-      await tree.run(1_500);
-    };
-    tree.apply('', 'retail', namespace, object);
-    await move('a', 'eu:a', 'us:b');
-    await move('b', 'us:b', 'eu:a');
-    await move('a', 'eu:a', 'us:b');
+    const { tree, place, isAt, move, staysAt } = await shop();
+    await move('b');
+    await move('a');
     const backup = tree.backup('us');
     for (let i = 0; i < times; i++) {
-      await move('b', 'us:b', 'eu:a');
-      await move('a', 'eu:a', 'us:b');
+      await move('b');
+      await move('a');
     }
     tree.kill('us');
     tree.restore('us', backup);
@@ -45,12 +59,36 @@ it.each([1, 2, 3])(
     await tree.start('us');
     await tree.run(3_000);
     // The old copy is out of reach and runs on.
-    tree.apply('', 'retail', placement('b'));
-    for (let i = 0; i < 100; i++) {
-      await tree.run(50);
-      expect([has('eu:a'), has('us:b')]).toEqual([true, false]);
-    }
+    place('b');
+    await staysAt('a');
     tree.mend('eu', '');
-    await tree.until('the new one has it', () => has('us:b') && !has('eu:a'));
+    await isAt('us:b', 'eu:a');
+  },
+);
+
+it.each([0, 1, 2])(
+  'a relay that was put back to when it had the copy, and %s more moves, gives it to nobody again',
+  async (times) => {
+    const { tree, place, isAt, move, staysAt } = await shop();
+    await move('b');
+    const backup = tree.backup('us');
+    await move('a');
+    for (let i = 0; i < times; i++) {
+      await move('b');
+      await move('a');
+    }
+    tree.kill('us');
+    tree.restore('us', backup);
+    tree.cut('us', '');
+    await tree.start('us');
+    await staysAt('a');
+    tree.mend('us', '');
+    await staysAt('a');
+    tree.cut('eu', '');
+    place('b');
+    await staysAt('a');
+    tree.mend('eu', '');
+    await isAt('us:b', 'eu:a');
+    await move('a');
   },
 );
