@@ -237,10 +237,12 @@ export class Node implements AsyncDisposable {
       before: () => [...this.#ground.spaces.contributing(), this.#ground.inventory],
       stepped: ({ touched, changed, changedWith }) => {
         // What could not be made for an agent is part of what the agent adds to summaries.
-        this.#up.childrenChanged(this.#down.customization.takeChanged());
+        const made = this.#down.customization.takeChanged();
+        this.#up.childrenChanged(made);
         this.#up.placementsChanged(changed);
         this.#up.placementsChangedWith(changedWith);
-        for (const id of [...changed, ...changedWith.keys()]) this.#down.mover.decide(id);
+        const summed = new Set([...changed, ...changedWith.keys(), ...made.map(({ id }) => id)]);
+        for (const id of summed) this.#down.mover.decide(id);
         this.#uplink?.wake();
         events.mailboxesChanged(touched);
       },
