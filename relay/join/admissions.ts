@@ -2,6 +2,7 @@
 import type { Space } from '../../core/apiserver/space.ts';
 import { nameOf, parentOf } from '../../core/identity/node-path.ts';
 import { timestamp } from '../../core/object/conditions.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -13,6 +14,7 @@ import type { NodeConfig } from '../config.ts';
 import type { NodePorts } from '../node-ports.ts';
 import { syncTargetResource } from '../schedule/inventory.ts';
 import {
+  checkOwner,
   checkSecret,
   checkUse,
   isPossible,
@@ -93,7 +95,7 @@ export class Admissions implements Joins {
     const present = token();
     checkSecret(present, secret);
     checkUse(present!, { path, key: judged.key, nowMs: clock.wallMs() });
-    this.#checkPlace(path);
+    checkOwner(present!, this.#checkPlace(path));
     if (present!.status?.key === undefined) this.#use(present!, from, judged.key);
     const certificate = await judged.sign();
     await flushed();
@@ -137,9 +139,10 @@ export class Admissions implements Joins {
   }
 
   /** Deleting the SyncTarget of an agent is what shuts it out, with whatever it has. */
-  #checkPlace(path: string): void {
+  #checkPlace(path: string): KubeObject {
     const { space } = this.#ports;
-    if (this.#isBelow(path) && space.get({ ...syncTargetResource, namespace: '', name: nameOf(path) })) return;
+    const place = this.#isBelow(path) && space.get({ ...syncTargetResource, namespace: '', name: nameOf(path) });
+    if (place) return place;
     const remedy = `admit it again: banyan join-token ${path}`;
     throw new BanyanError('Forbidden', `there is no SyncTarget of "${path}" here, it may have been deleted: ${remedy}`);
   }

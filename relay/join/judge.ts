@@ -59,6 +59,21 @@ export function checkUse(
   }
 }
 
+/**
+ * Throws Forbidden if the token was made for a SyncTarget that is there no more, and the present one only has its name. A token that is collected with its
+ * owner does not come here; one that was made by hand, and names no owner, is known by its age.
+ */
+export function checkOwner({ metadata, spec }: StoredToken, syncTarget: KubeObject): void {
+  const { ownerReferences = [], creationTimestamp: made = '' } = metadata;
+  const { uid, creationTimestamp: placed = '' } = syncTarget.metadata;
+  // Both by this node's clock, to a second.
+  if (ownerReferences.some((owner) => owner.uid === uid) || made >= placed) return;
+  throw new BanyanError(
+    'Forbidden',
+    `this join token was made at ${made}, and the SyncTarget of "${spec.path}" at ${placed}, when the one before had been deleted: make another: banyan join-token ${spec.path} --again`,
+  );
+}
+
 /** A time that can't be read has passed. */
 export function isExpired({ expires }: JoinTokenSpec, nowMs: number): boolean {
   return !(nowMs < Date.parse(expires));

@@ -94,6 +94,32 @@ describe('a relay that is shown a join token', () => {
     expect(order.filter((step) => step === 'sign')).toHaveLength(1);
   });
 
+  it('refuses one that is older than the SyncTarget, unless that owns it: it was made for another of that name', async () => {
+    const key = { group: 'inventory.banyan.io', resource: 'synctargets', namespace: '', name: 'till' };
+    clock.advance(60_000);
+    space.delete(key);
+    make('SyncTarget', 'inventory.banyan.io', 'till', {});
+    await expect(admissions.join(asked, 'a')).rejects.toMatchObject({
+      code: 'Forbidden',
+      message: expect.stringMatching(/made at 2030-01-01T00:00:00Z.*SyncTarget of "eu:till" at 2030-01-01T00:01:00Z/),
+    });
+    expect(statusOf(name)?.['key']).toBeUndefined();
+    token('bbbbbbbbbb');
+    expect((await admissions.join({ ...asked, name: 'bbbbbbbbbb' }, 'a')).certificate).toContain('key-1');
+  });
+
+  it('takes an older one that the SyncTarget owns: the clock was set back between them', async () => {
+    const key = { group: 'inventory.banyan.io', resource: 'synctargets', namespace: '', name: 'till' };
+    space.delete(key);
+    clock.advance(60_000);
+    make('SyncTarget', 'inventory.banyan.io', 'till', {});
+    const { uid } = space.get(key)!.metadata;
+    const older = space.get({ group: 'mesh.banyan.io', resource: 'jointokens', namespace: '', name })!;
+    const owner = { apiVersion: 'inventory.banyan.io/v1alpha1', kind: 'SyncTarget', name: 'till', uid: uid! };
+    space.update({ ...older, metadata: { ...older.metadata, ownerReferences: [owner] } });
+    expect((await admissions.join(asked, 'a')).certificate).toContain('key-1');
+  });
+
   it('says the same of a token that is not there and of a secret that is another one', async () => {
     const words = async (wrong: object) => {
       try {
