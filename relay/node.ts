@@ -291,9 +291,9 @@ export class Node implements AsyncDisposable {
       putBack: () => {
         if (this.#uplink) this.#readiness.putBack();
       },
-      hasOtherHistory: (child) => {
+      hasOtherHistory: (child, wasPutBack) => {
         this.#ground.groups.hasOtherHistory(child);
-        this.#down.hasOtherHistory(child);
+        this.#down.hasOtherHistory(child, wasPutBack);
         // A parent with siblings is compared by its watermarks.
         const isAlone = this.#uplink !== undefined && !this.#ground.place.hasSiblings;
         if (isAlone && this.#readiness.hasOtherHistory(child)) {
@@ -357,6 +357,7 @@ export class Node implements AsyncDisposable {
       alarmChanged: () => this.#reports.poke(),
       caughtUp: () => {
         this.#readiness.caughtUp();
+        this.#down.mover.heardParent();
         this.#ground.place.say();
         this.#loop.poke();
       },

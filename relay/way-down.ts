@@ -116,10 +116,11 @@ export class WayDown {
     }
   }
 
-  /** A child has of its feed what is not, or may not be, what this node knows that it told. */
-  hasOtherHistory(child: string): void {
+  /** A child has of its feed what is not, or may not be, what this node knows that it told; `wasPutBack`: which it told before its store was put back. */
+  hasOtherHistory(child: string, wasPutBack: boolean): void {
     if (!this.#isAgent(child)) return;
     this.arrivals.beginWithOther(child);
+    this.mover.hasOtherHistory(child, wasPutBack);
     this.#events.later((t) => this.#otherHistories.note(t, child));
   }
 

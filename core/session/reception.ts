@@ -164,7 +164,7 @@ export class Reception {
       isOther: producer.isOtherHistory(reader, tuple),
     }));
     if (isBehind) putBack?.();
-    if (isOther) hasOtherHistory?.(child);
+    if (isOther) hasOtherHistory?.(child, isBehind);
   }
 
   /** On one that does not keep to the order of frames: there is nothing to tell it. */

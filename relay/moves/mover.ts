@@ -7,7 +7,7 @@
 
 import type { Producer, Table } from '../../core/feed/feed.ts';
 import { attaching, detaching, granted, type MoveRow, review } from '../../core/move/move.ts';
-import { decidesToGrant, isMoving, isOver } from '../../core/move/move-part.ts';
+import { decidesToGrant, isMoving } from '../../core/move/move-part.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -28,6 +28,7 @@ import { isBeingScheduled, markDirty } from '../schedule/dirty.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import type { Passage } from '../schedule/ports.ts';
 import { Deadlines } from './deadlines.ts';
+import { type History, heardOut, isEmpty, matches } from './heard-out.ts';
 import type { MoveBook } from './move-book.ts';
 
 export interface MoverPorts {
@@ -64,8 +65,12 @@ export class Mover implements Passage {
   readonly #decided = new Map<PlacementId, number>();
   /** Sequences that it has granted: the children will tell of it. */
   readonly #granted = new Map<PlacementId, number>();
-  /** Those whose number went above a grant in this run: what is granted since is of this run. */
-  readonly #wentAbove = new Set<PlacementId>();
+  /** Those whose number was above all that is granted, when the parent had been heard in this run: what is granted since is of this run. */
+  readonly #ours = new Set<PlacementId>();
+  /** Those of which that is not known yet. */
+  readonly #unclear = new Set<PlacementId>();
+  /** Agents that came with what this node does not know, until they are heard out. */
+  readonly #others = new Map<string, History>();
   readonly #deadlines: Deadlines;
 
   constructor(ports: MoverPorts) {
@@ -131,7 +136,7 @@ export class Mover implements Passage {
     const placement = this.#ports.placements.get(id);
     if (!placement) {
       this.#ports.book.forget(t, id);
-      this.#wentAbove.delete(id);
+      this.#ours.delete(id);
       return [];
     }
     const told: string[] = [];
@@ -143,12 +148,12 @@ export class Mover implements Passage {
     const decided = this.#decided.get(id);
     this.#decided.delete(id);
     if (sequence === undefined) return told;
-    if (this.#isOfLostLife(id, above, sequence)) {
-      this.#wentAbove.add(id);
-      this.#ports.book.advance(t, id, above - sequence + 1);
+    const grant = this.#grantOf(id, above, sequence);
+    if (grant === 'ofLostLife') {
+      this.#ports.book.advance(t, id, above! - sequence + 1);
       return told;
     }
-    if (sequence !== decided && sequence !== above) return told;
+    if (sequence !== decided && grant !== 'ours') return told;
     this.#granted.set(id, sequence);
     return [...told, ...this.#grant(t, placement)];
   }
@@ -165,11 +170,18 @@ export class Mover implements Passage {
     );
     const part = partial?.move;
     if (!part) return;
-    if (this.#isOfLostLife(id, above, part.sequence)) return this.#mark([id]);
+    if (this.#grantOf(id, above, part.sequence) === 'ofLostLife') return this.#mark([id]);
     if (this.#granted.get(id) === part.sequence) return;
     if (!decidesToGrant(part, this.#ports.isOrigin(placement.source))) return;
     this.#decided.set(id, part.sequence);
     this.#mark([id]);
+  }
+
+  /** All that the parent had is here. */
+  heardParent(): void {
+    const ids = [...this.#unclear];
+    this.#unclear.clear();
+    if (ids.length > 0) this.#mark(ids);
   }
 
   /** A child has told something new of a placement. */
@@ -189,50 +201,45 @@ export class Mover implements Passage {
     this.decide(id);
   }
 
-  /**
-   * All that an agent has to say is known here. Where it comes from a sibling of this node, the move may be further there: it has what it was to wait for, be
-   * it for the first time or again, or has nothing left of what it was to keep, and that is not taken back. Where it can't, what it does not have it has lost,
-   * and gets again.
-   */
+  /** Before an agent is heard: it has of its mailbox what this node does not know, or, as the node's store was put back, no longer knows. */
+  hasOtherHistory(name: string, wasPutBack: boolean): void {
+    this.#others.set(name, wasPutBack ? 'putBack' : 'other');
+  }
+
+  /** All that an agent has to say is known here: see heard-out.ts. */
   arrived(name: string): void {
-    const { book, store, later, hasSiblings } = this.#ports;
-    const passed = store.read((reader) =>
-      [...book.placementsOf(name)].filter((id) => {
-        const row = book.row(id, name);
-        const has = this.#reportedBy(reader, id, name) !== undefined;
-        if (row?.granted) return false;
-        if (row?.state === 'joining') return has;
-        return hasSiblings && ((row?.state === 'leaving' && !has) || (row?.state === 'returning' && has));
-      }),
-    );
-    const kept = hasSiblings ? store.read((reader) => this.#keptElsewhere(reader, name)) : [];
-    if (passed.length + kept.length === 0) return;
+    const { book, placements, store, children, later, hasSiblings } = this.#ports;
+    const history = this.#others.get(name);
+    this.#others.delete(name);
+    const { passed, kept, undone } = store.read((reader) => {
+      const reported = (id: PlacementId) => this.#reportedBy(reader, id, name);
+      return heardOut({ name, child: children.get(name), book, placements, reported, hasSiblings, history });
+    });
+    if (passed.length + kept.length + undone.length === 0) return;
     later((t) => {
       for (const id of passed) {
         const row = book.row(id, name)!;
-        const placement = this.#ports.placements.get(id);
+        const placement = placements.get(id);
         if (placement)
           this.#keep(t, placement, name, row.state === 'returning' ? undefined : { ...row, granted: true });
         markDirty(t, 'match', `${id} ${name}`);
       }
       for (const placement of kept) {
-        const isAgent = this.#ports.children.get(name)?.role === 'agent';
+        const isAgent = children.get(name)?.role === 'agent';
         const { row } = detaching(placement.move, undefined, this.#now(placement));
         if (isAgent) this.#keep(t, placement, name, row);
+        markDirty(t, 'match', `${placement.id} ${name}`);
+      }
+      for (const placement of undone) {
+        this.#keep(t, placement, name, attaching(placement.move, undefined, this.#now(placement)).row);
         markDirty(t, 'match', `${placement.id} ${name}`);
       }
     });
   }
 
-  /** Placements that name nobody there any more, and of which an old copy is there by a sibling of this node, where it waits for a new one. */
-  #keptElsewhere(reader: Reader, name: string): Placement[] {
-    const { book, placements, children } = this.#ports;
-    return [...placements.all()].filter((placement) => {
-      const { id, move } = placement;
-      const isNew = move?.order === 'MakeBeforeBreak' && !placement.children.has(name) && !book.row(id, name);
-      const told = isNew && !matches(placement, children.get(name)) ? this.#reportedBy(reader, id, name) : undefined;
-      return told !== undefined && !isEmpty(told);
-    });
+  takesBack(id: PlacementId, name: string): boolean {
+    const row = this.#ports.book.row(id, name);
+    return row?.state === 'joining' && !row.granted && this.#ports.placements.get(id)?.children.has(name) === true;
   }
 
   keeps(reader: Reader, id: PlacementId, name: string): boolean {
@@ -333,12 +340,21 @@ export class Mover implements Passage {
   }
 
   /**
-   * A grant of a number that this node has not told, or of one that it may have told twice: its store, or one below, was put back to an older copy. It is for
-   * nobody, and the node's own number goes above it, or the parent's next grant would be older than this one.
+   * A grant of a number that this node has not told, or of one that it may have told twice, is of a lost life: its store, or one below, was put back to an older
+   * copy. It is for nobody, and the node's own number goes above it, or the parent's next grant would be older than this one. Whether it is of this life is
+   * known by a look at a time when all that the parent had was here, and the number above it.
    */
-  #isOfLostLife(id: PlacementId, above: number | undefined, sequence: number): above is number {
-    if (above === undefined || above < sequence) return false;
-    return above > sequence || !(this.#wentAbove.has(id) || this.#ports.hasHeardParent());
+  #grantOf(id: PlacementId, above: number | undefined, sequence: number): 'none' | 'unclear' | 'ours' | 'ofLostLife' {
+    const hasHeardParent = this.#ports.hasHeardParent();
+    if (above === undefined || above < sequence) {
+      if (hasHeardParent) this.#ours.add(id);
+      return 'none';
+    }
+    if (above > sequence) return 'ofLostLife';
+    if (this.#ours.has(id)) return 'ours';
+    if (hasHeardParent) return 'ofLostLife';
+    this.#unclear.add(id);
+    return 'unclear';
   }
 
   #keep(t: Transaction, placement: Placement, child: string, row: MoveRow | undefined): void {
@@ -379,13 +395,4 @@ export class Mover implements Passage {
       for (const id of ids) markDirty(t, 'move', id);
     });
   }
-}
-
-/** Nothing of the placement is at or below whoever told this. */
-function isEmpty({ counts, move }: Partial): boolean {
-  return counts.expected === 0 && isOver(move);
-}
-
-function matches(placement: Placement, child: Child | undefined): boolean {
-  return child !== undefined && matchChild(placement, child).matches;
 }

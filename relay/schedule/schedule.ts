@@ -172,6 +172,7 @@ export class Scheduler {
     const child = this.#ports.children.get(name);
     const mailbox = this.#ports.mailboxOf(name);
     if (child && mailbox && matchChild(placement, child).matches) {
+      if (this.#ports.passage.takesBack(id, name)) this.#attachments.detach(t, id, name, placement.children);
       const attached = placement.children.has(name);
       if (!attached && this.#ports.passage.mayAttach(t, placement, child))
         this.#attachments.attach(t, placement, child, mailbox);

@@ -4,6 +4,7 @@ import type { Passage } from '../../relay/schedule/ports.ts';
 export const openPassage: Passage = {
   mayAttach: () => true,
   mayDetach: () => true,
+  takesBack: () => false,
   keeps: () => false,
   childChanged() {},
   placementChanged() {},

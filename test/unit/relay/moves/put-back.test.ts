@@ -4,26 +4,26 @@ import { WholeTree } from '../../../support/whole-tree.ts';
 
 const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
 const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'till', namespace: 'shop' }, data: {} };
-const placement = (site: string): KubeObject => ({
+const placement = (site: string, strategy: string): KubeObject => ({
   apiVersion: 'edge.banyan.io/v1alpha1',
   kind: 'EdgePlacement',
   metadata: { name: 'shop' },
   spec: {
-    // One stays, so that the relay always has the placement.
+    // One stays at each, so that the relays always have the placement.
     locationSelectors: [{ matchLabels: { site } }, { matchLabels: { site: 'stays' } }],
     downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }],
-    move: { strategy: 'BreakBeforeMake', deadlineSeconds: 36_000 },
+    move: { strategy, deadlineSeconds: 36_000 },
   },
 });
-const agents = ['eu:a', 'us:b', 'us:stays'];
+const agents = ['eu:a', 'eu:stays', 'us:b', 'us:stays'];
 
-async function shop() {
+async function shop(strategy = 'BreakBeforeMake') {
   const tree = new WholeTree({ relays: ['', 'eu', 'us'], agents, labels: (agent) => ({ site: agent.slice(3) }) });
   await tree.start();
   await tree.run(100);
   const has = (agent: string) =>
     tree.cluster(agent).get({ group: '', resource: 'configmaps', namespace: 'shop', name: 'till' }) !== undefined;
-  const place = (site: string) => tree.apply('', 'retail', placement(site));
+  const place = (site: string) => tree.apply('', 'retail', placement(site, strategy));
   const isAt = (to: string, from: string) =>
     tree.until(`${to} has it and ${from} has not`, () => has(to) && !has(from));
   const move = async (site: 'a' | 'b') => {
@@ -88,6 +88,56 @@ it.each([0, 1, 2])(
     place('b');
     await staysAt('a');
     tree.mend('eu', '');
+    await isAt('us:b', 'eu:a');
+    await move('a');
+  },
+);
+
+it.each([0, 1, 2])(
+  'a relay that was put back to before %s moves and one keeps the copy until the new one is available',
+  async (times) => {
+    const { tree, place, isAt, move, staysAt } = await shop('MakeBeforeBreak');
+    const backup = tree.backup('eu');
+    for (let i = 0; i <= times; i++) {
+      await move('b');
+      await move('a');
+    }
+    tree.kill('eu');
+    tree.restore('eu', backup);
+    await tree.start('eu');
+    await tree.run(3_000);
+    tree.cut('us:b', 'us');
+    place('b');
+    await staysAt('a');
+    tree.mend('us:b', 'us');
+    await isAt('us:b', 'eu:a');
+    await move('a');
+  },
+);
+
+it.each([0, 1, 2])(
+  'a relay that was put back to when it had no copy, and %s more moves, keeps the one that its agent has',
+  async (times) => {
+    const { tree, place, isAt, move, staysAt } = await shop('MakeBeforeBreak');
+    await move('b');
+    const backup = tree.backup('eu');
+    await move('a');
+    for (let i = 0; i < times; i++) {
+      await move('b');
+      await move('a');
+    }
+    tree.kill('eu');
+    tree.restore('eu', backup);
+    tree.cut('eu', '');
+    await tree.start('eu');
+    await staysAt('a');
+    tree.cut('us:b', 'us');
+    // The relay has heard nothing of a: for all that it knows, b never ceased to be named.
+    place('b');
+    await tree.run(2_000);
+    tree.mend('eu', '');
+    for (let i = 0; i < 5; i++) await staysAt('a');
+    tree.mend('us:b', 'us');
     await isAt('us:b', 'eu:a');
     await move('a');
   },
