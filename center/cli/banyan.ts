@@ -6,6 +6,7 @@ import { Command, CommanderError, Option } from 'commander';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import { systemRandom } from '../../core/runtime/random.ts';
+import { launchOf } from '../supervisor/launch.ts';
 import { programOf, type Role } from '../supervisor/programs.ts';
 import { issueAgent } from '../supervisor/tree-pki.ts';
 import { ApiClient } from './api-client.ts';
@@ -227,7 +228,11 @@ function positive(text: string): number {
 
 /** The node is a process of its own kind of program; signals go through to it, its exit code comes back. */
 function runNode(role: Role, config: string): Promise<number> {
-  const child = spawn(process.execPath, [programOf(role), '--config', config], { stdio: 'inherit' });
+  const { flags, env } = launchOf(role);
+  const child = spawn(process.execPath, [...flags, programOf(role), '--config', config], {
+    env: { ...env, ...process.env },
+    stdio: 'inherit',
+  });
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
   return new Promise((done, fail) => {
     child.once('error', fail);

@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import type { Launch } from './launch.ts';
 
 /** A node that ran this long is healthy: its next death starts again from the shortest pause. */
 const healthyMs = 10_000;
@@ -14,6 +15,7 @@ const endWithinMs = 10_000;
 export interface ProcessSpec {
   readonly path: string;
   readonly program: string;
+  readonly launch: Launch;
   readonly args: readonly string[];
   readonly logFile: string;
   readonly compileCache: string;
@@ -55,8 +57,9 @@ export class NodeProcess {
     const log = openSync(this.spec.logFile, 'a', 0o600);
     // What node has compiled is kept for the next start: a node that died is back sooner, and no source text stays in its memory. Who has
     // many trees on one machine can have them share it.
-    const env = { NODE_COMPILE_CACHE: this.spec.compileCache, ...process.env };
-    const child = spawn(process.execPath, [this.spec.program, ...this.spec.args], { env, stdio: ['ignore', log, log] });
+    const { program, launch, args, compileCache } = this.spec;
+    const env = { NODE_COMPILE_CACHE: compileCache, ...launch.env, ...process.env };
+    const child = spawn(process.execPath, [...launch.flags, program, ...args], { env, stdio: ['ignore', log, log] });
     closeSync(log);
     this.#process = child;
     this.#startedAtMs = this.#clock.monotonicMs();

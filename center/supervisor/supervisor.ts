@@ -14,6 +14,7 @@ import { fileName, type PlannedNode } from '../topology/plan.ts';
 import { NodeProcess } from './child-process.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { administrator, contextsOf, kubeconfig } from './kubeconfig.ts';
+import { launchOf } from './launch.ts';
 import type { NodePorts } from './ports.ts';
 import { programOf, type Role } from './programs.ts';
 
@@ -112,6 +113,7 @@ export class Supervisor {
       {
         path: node.id,
         program: (this.#options.programOf ?? programOf)(node.role),
+        launch: launchOf(node.role),
         args: ['--config', data.config(node.id)],
         logFile: data.log(node.id),
         compileCache: data.compileCache,

@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { agentLaunch } from '../../center/supervisor/launch.ts';
 import type { Topology } from '../../center/topology/topology.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
@@ -32,6 +33,8 @@ const thereMsMax = 300_000;
 const restMs = 60_000;
 /** Certificates that only this machine names: each process that opens TLS would read them all. */
 const env = { NODE_EXTRA_CA_CERTS: '' };
+/** As the chart starts it. */
+const launched = { ...agentLaunch.env, ...env };
 
 export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   say('bundling the programs, starting a control plane and a center');
@@ -47,11 +50,12 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   await make(origin, namespace, managed);
   const config = configFor(scratch.directory(), nodes, plane.kubeconfig);
   const bare = scratch.node(['-e', 'setInterval(() => {}, 1_000_000)'], env);
-  const first = scratch.node([program, '--config', config], env);
+  const agent = () => scratch.node([...agentLaunch.flags, program, '--config', config], launched);
+  const first = agent();
   await arrival(cluster);
   const brought = await rested(say, first, 'after it has brought them');
   await endProcess(first, 'SIGTERM');
-  const again = await rested(say, scratch.node([program, '--config', config], env), 'after a restart');
+  const again = await rested(say, agent(), 'after a restart');
   const alone = memoryOf(bare.pid!);
   for (const client of [cluster, origin]) client.close();
   return [...figuresOf('having brought them', brought, alone), ...figuresOf('after a restart', again, alone, 80)];
