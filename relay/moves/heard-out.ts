@@ -12,6 +12,23 @@ import type { MoveBook } from './move-book.ts';
 /** Of an agent's mailbox, where it is not this store's: the store was put back since the agent heard it, or is another one. */
 export type History = 'putBack' | 'other';
 
+/** Agents that came with such a mailbox and have not been heard. One name each; they wait for that, so a session that breaks is followed by another. */
+export class Others {
+  readonly #histories = new Map<string, History>();
+
+  /** A session that breaks before all is reconciled leaves an agent between two histories, which shows no more that the store was put back. */
+  note(name: string, wasPutBack: boolean): void {
+    if (wasPutBack) this.#histories.set(name, 'putBack');
+    else if (!this.#histories.has(name)) this.#histories.set(name, 'other');
+  }
+
+  take(name: string): History | undefined {
+    const history = this.#histories.get(name);
+    this.#histories.delete(name);
+    return history;
+  }
+}
+
 export interface Heard {
   readonly name: string;
   readonly child: Child | undefined;

@@ -28,7 +28,7 @@ import { isBeingScheduled, markDirty } from '../schedule/dirty.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import type { Passage } from '../schedule/ports.ts';
 import { Deadlines } from './deadlines.ts';
-import { type History, heardOut, isEmpty, matches } from './heard-out.ts';
+import { heardOut, isEmpty, matches, Others } from './heard-out.ts';
 import type { MoveBook } from './move-book.ts';
 
 export interface MoverPorts {
@@ -70,7 +70,7 @@ export class Mover implements Passage {
   /** Those of which that is not known yet. */
   readonly #unclear = new Set<PlacementId>();
   /** Agents that came with what this node does not know, until they are heard out. */
-  readonly #others = new Map<string, History>();
+  readonly #others = new Others();
   readonly #deadlines: Deadlines;
 
   constructor(ports: MoverPorts) {
@@ -203,14 +203,13 @@ export class Mover implements Passage {
 
   /** Before an agent is heard: it has of its mailbox what this node does not know, or, as the node's store was put back, no longer knows. */
   hasOtherHistory(name: string, wasPutBack: boolean): void {
-    this.#others.set(name, wasPutBack ? 'putBack' : 'other');
+    this.#others.note(name, wasPutBack);
   }
 
   /** All that an agent has to say is known here: see heard-out.ts. */
   arrived(name: string): void {
     const { book, placements, store, children, later, hasSiblings } = this.#ports;
-    const history = this.#others.get(name);
-    this.#others.delete(name);
+    const history = this.#others.take(name);
     const { passed, kept, undone } = store.read((reader) => {
       const reported = (id: PlacementId) => this.#reportedBy(reader, id, name);
       return heardOut({ name, child: children.get(name), book, placements, reported, hasSiblings, history });

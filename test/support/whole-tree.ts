@@ -45,6 +45,7 @@ export class WholeTree {
   readonly #plan: TreePlan;
   readonly #nodes = new Map<string, Running>();
   readonly #cut = new Set<string>();
+  readonly #calls = new Map<string, number>();
   #seed = 1;
 
   constructor(plan: TreePlan) {
@@ -95,6 +96,11 @@ export class WholeTree {
 
   mend(child: string, parent: string): void {
     this.#cut.delete(`${child} ${parent}`);
+  }
+
+  /** How often it has been answered by a parent. */
+  calls(child: string): number {
+    return this.#calls.get(child) ?? 0;
   }
 
   space(id: string, name = ''): Space {
@@ -162,6 +168,7 @@ export class WholeTree {
       const dialer = memoryDialer(network, this.#identity(id), this.#identity(parent), (link) => {
         const accept = this.#nodes.get(parent)?.accept;
         if (!accept) throw new BanyanError('Unavailable', 'nobody answers');
+        this.#calls.set(id, this.calls(id) + 1);
         return accept(link);
       });
       running.dialers.set(parent, dialer);

@@ -142,3 +142,31 @@ it.each([0, 1, 2])(
     await move('a');
   },
 );
+
+it.each([0, 5, 10, 15, 20, 25, 30, 40, 60])(
+  'what its agent says counts also if it is heard in a second session, as the first one broke after %s ms',
+  async (ms) => {
+    const { tree, place, isAt, move, staysAt } = await shop();
+    await move('b');
+    const backup = tree.backup('us');
+    await move('a');
+    tree.kill('us');
+    tree.restore('us', backup);
+    tree.cut('us', '');
+    const before = tree.calls('us:b');
+    await tree.start('us');
+    while (tree.calls('us:b') === before) await tree.run(5);
+    await tree.run(ms);
+    tree.cut('us:b', 'us');
+    await tree.run(100);
+    tree.mend('us:b', 'us');
+    await staysAt('a');
+    tree.mend('us', '');
+    await staysAt('a');
+    tree.cut('eu', '');
+    place('b');
+    for (let i = 0; i < 3; i++) await staysAt('a');
+    tree.mend('eu', '');
+    await isAt('us:b', 'eu:a');
+  },
+);
