@@ -230,6 +230,7 @@ export class Mover implements Passage {
         markDirty(t, 'match', `${placement.id} ${name}`);
       }
       for (const placement of undone) {
+        if (book.row(placement.id, name)) continue;
         this.#keep(t, placement, name, attaching(placement.move, undefined, this.#now(placement)).row);
         markDirty(t, 'match', `${placement.id} ${name}`);
       }
