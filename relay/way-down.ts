@@ -116,7 +116,7 @@ export class WayDown {
     }
   }
 
-  /** A child has of its feed what is not, or may not be, what this node knows that it told; `wasPutBack`: which it told before its store was put back. */
+  /** A child has of its feed what is not, or may not be, what this node knows that it told; `wasPutBack`: it told it, and its store was put back since. */
   hasOtherHistory(child: string, wasPutBack: boolean): void {
     if (!this.#isAgent(child)) return;
     this.arrivals.beginWithOther(child);

@@ -9,7 +9,7 @@ export interface Launch {
 
 /**
  * An agent is one of many things on a small machine: docs/decisions/0038-agents-compile-little.md. Without the snapshot of node's own start its pages in the
- * program's file are never read; sizes count before speed from the first line on, and nothing is compiled that runs once; the C library keeps one heap for
+ * program's file are never read; size counts before speed from the first line on, and V8 makes no baseline code; the C library keeps one heap for
  * all threads and gives back from its end what is free.
  */
 export const agentLaunch: Launch = {

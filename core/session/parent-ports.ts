@@ -42,7 +42,7 @@ export interface ParentSessionsPorts {
   ready(child: string): boolean;
   /** A child knows more of its feed than this node: the node's store was put back to an older copy. */
   putBack?(): void;
-  /** Before the child is welcomed: what it has of its feed is not, or may not be, what this node has told; or it is, and the node's store was put back since. */
+  /** Before the child is welcomed: what it has of its feed is not, or may not be, in this node's store. `wasPutBack`: the node told it, and its store was put back since. */
   hasOtherHistory?(child: string, wasPutBack: boolean): void;
   /** Also without changes, when only the cursor has moved. */
   applied(t: Transaction, child: string, changes: readonly AppliedChange[]): void;

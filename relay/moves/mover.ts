@@ -137,6 +137,7 @@ export class Mover implements Passage {
     if (!placement) {
       this.#ports.book.forget(t, id);
       this.#ours.delete(id);
+      this.#unclear.delete(id);
       return [];
     }
     const told: string[] = [];

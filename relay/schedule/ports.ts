@@ -53,7 +53,7 @@ export interface Passage {
   mayAttach(t: Transaction, placement: Placement, child: Child): boolean;
   /** A child that does not match any more may lose it; `placement` is absent when it is gone itself. */
   mayDetach(t: Transaction, id: PlacementId, child: string, placement: Placement | undefined): boolean;
-  /** A child that matches and has the placement in its mailbox alone, which is of a life of the store that is over, is to have it no more. */
+  /** A child that matches has to wait after all: its mailbox has the placement from before the store was put back, and it has let go of it since. */
   takesBack(id: PlacementId, child: string): boolean;
   /** A child that does not match, and has a copy that waits for another one from a sibling of this node. */
   keeps(reader: Reader, id: PlacementId, child: string): boolean;

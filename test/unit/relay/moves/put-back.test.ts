@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
 import type { KubeObject } from '../../../../core/object/meta.ts';
+import type { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { WholeTree } from '../../../support/whole-tree.ts';
 
 const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
@@ -31,6 +32,16 @@ async function shop(strategy = 'BreakBeforeMake') {
     await (site === 'a' ? isAt('eu:a', 'us:b') : isAt('us:b', 'eu:a'));
     await tree.run(1_500);
   };
+  const thereAndBack = async (times: number) => {
+    for (let i = 0; i < times; i++) {
+      await move('b');
+      await move('a');
+    }
+  };
+  const putBack = (relay: string, backup: MemoryStore) => {
+    tree.kill(relay);
+    tree.restore(relay, backup);
+  };
   const staysAt = async (site: 'a' | 'b') => {
     for (let i = 0; i < 100; i++) {
       await tree.run(50);
@@ -39,22 +50,18 @@ async function shop(strategy = 'BreakBeforeMake') {
   };
   tree.apply('', 'retail', namespace, object);
   await move('a');
-  return { tree, place, isAt, move, staysAt };
+  return { tree, place, isAt, move, thereAndBack, putBack, staysAt };
 }
 
 it.each([1, 2, 3])(
   'a relay that was put back to before %s moves waits for the old copy, and not for an older grant',
   async (times) => {
-    const { tree, place, isAt, move, staysAt } = await shop();
+    const { tree, place, isAt, move, thereAndBack, putBack, staysAt } = await shop();
     await move('b');
     await move('a');
     const backup = tree.backup('us');
-    for (let i = 0; i < times; i++) {
-      await move('b');
-      await move('a');
-    }
-    tree.kill('us');
-    tree.restore('us', backup);
+    await thereAndBack(times);
+    putBack('us', backup);
     tree.cut('eu', '');
     await tree.start('us');
     await tree.run(3_000);
@@ -69,16 +76,12 @@ it.each([1, 2, 3])(
 it.each([0, 1, 2])(
   'a relay that was put back to when it had the copy, and %s more moves, gives it to nobody again',
   async (times) => {
-    const { tree, place, isAt, move, staysAt } = await shop();
+    const { tree, place, isAt, move, thereAndBack, putBack, staysAt } = await shop();
     await move('b');
     const backup = tree.backup('us');
     await move('a');
-    for (let i = 0; i < times; i++) {
-      await move('b');
-      await move('a');
-    }
-    tree.kill('us');
-    tree.restore('us', backup);
+    await thereAndBack(times);
+    putBack('us', backup);
     tree.cut('us', '');
     await tree.start('us');
     await staysAt('a');
@@ -96,14 +99,10 @@ it.each([0, 1, 2])(
 it.each([0, 1, 2])(
   'a relay that was put back to before %s moves and one keeps the copy until the new one is available',
   async (times) => {
-    const { tree, place, isAt, move, staysAt } = await shop('MakeBeforeBreak');
+    const { tree, place, isAt, move, thereAndBack, putBack, staysAt } = await shop('MakeBeforeBreak');
     const backup = tree.backup('eu');
-    for (let i = 0; i <= times; i++) {
-      await move('b');
-      await move('a');
-    }
-    tree.kill('eu');
-    tree.restore('eu', backup);
+    await thereAndBack(times + 1);
+    putBack('eu', backup);
     await tree.start('eu');
     await tree.run(3_000);
     tree.cut('us:b', 'us');
@@ -118,16 +117,12 @@ it.each([0, 1, 2])(
 it.each([0, 1, 2])(
   'a relay that was put back to when it had no copy, and %s more moves, keeps the one that its agent has',
   async (times) => {
-    const { tree, place, isAt, move, staysAt } = await shop('MakeBeforeBreak');
+    const { tree, place, isAt, move, thereAndBack, putBack, staysAt } = await shop('MakeBeforeBreak');
     await move('b');
     const backup = tree.backup('eu');
     await move('a');
-    for (let i = 0; i < times; i++) {
-      await move('b');
-      await move('a');
-    }
-    tree.kill('eu');
-    tree.restore('eu', backup);
+    await thereAndBack(times);
+    putBack('eu', backup);
     tree.cut('eu', '');
     await tree.start('eu');
     await staysAt('a');
@@ -146,12 +141,11 @@ it.each([0, 1, 2])(
 it.each([0, 5, 10, 15, 20, 25, 30, 40, 60])(
   'what its agent says counts also if it is heard in a second session, as the first one broke after %s ms',
   async (ms) => {
-    const { tree, place, isAt, move, staysAt } = await shop();
+    const { tree, place, isAt, move, putBack, staysAt } = await shop();
     await move('b');
     const backup = tree.backup('us');
     await move('a');
-    tree.kill('us');
-    tree.restore('us', backup);
+    putBack('us', backup);
     tree.cut('us', '');
     const before = tree.calls('us:b');
     await tree.start('us');
