@@ -182,10 +182,13 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
     await until('it is told', () =>
       /eu +Relay +Disconnected .*the proxy http:\/\/127\.0\.0\.1:\d+: .*ECONNREFUSED/.test(shown()),
     );
+    await until('the other one is missed', () => /mitte +Agent +Disconnected/.test(shown()));
     expect(shown()).not.toContain(password);
     await proxies.restart('login');
-    await until('it is back', () => /eu +Relay +Connected/.test(shown()));
-  }, 60_000);
+    await until('those that go through it are back', () =>
+      ['eu +Relay', 'mitte +Agent'].every((child) => new RegExp(`${child} +Connected`).test(shown())),
+    );
+  }, 120_000);
 
   it('tell nobody the password', () => {
     for (const path of ['center', 'eu', 'us', 'eu:berlin:mitte']) expect(logOf(path)).not.toContain(password);
