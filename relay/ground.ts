@@ -78,6 +78,7 @@ export interface Lookups {
 
 export class Ground {
   /** Hops to the root. */
+  readonly path: string;
   readonly depth: number;
   readonly identity: NodeIdentity;
   readonly upstream: FeedConsumer;
@@ -98,6 +99,7 @@ export class Ground {
   constructor(config: NodeConfig, ports: NodePorts, events: NodeEvents) {
     const { store, clock, random, log, soon } = ports;
     const { path } = config;
+    this.path = path;
     this.depth = path === '' ? 0 : path.split(':').length;
     this.identity = store.write((t) => beginBoot(t, clock, random));
     const { bootNonce } = this.identity;

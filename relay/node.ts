@@ -192,7 +192,7 @@ export class Node implements AsyncDisposable {
       failed: (error) => this.#ports.fatal(error),
       childLeft: (child) => this.#sessions.disconnect(child, 'it was removed from the inventory'),
       connection: (child) => this.#sessions.status(child),
-      hasHeardParent: () => this.#readiness.hasHeardParent,
+      hasHeardParent: () => !this.#uplink || this.#readiness.hasHeardParent,
       siblingsChanged: (children) => {
         this.#recounts.recount(children);
         this.#uplink?.wake();
@@ -255,6 +255,7 @@ export class Node implements AsyncDisposable {
         this.#readiness.idle();
         this.#ground.place.say();
         this.#down.arrivals.idle();
+        if (this.#loop.quiet) this.#down.allWorkedOff();
         this.#teller.idle();
       },
       failed: (error) => this.#ports.fatal(error),
@@ -289,6 +290,7 @@ export class Node implements AsyncDisposable {
       },
       ready: (child) => this.#readiness.down(child) && this.#down.arrivals.mayFollow(child),
       putBack: () => {
+        store.write((t) => this.#down.unheard.begin(t));
         if (this.#uplink) this.#readiness.putBack();
       },
       hasOtherHistory: (child, wasPutBack) => {
@@ -360,6 +362,10 @@ export class Node implements AsyncDisposable {
         this.#down.mover.heardParent();
         this.#ground.place.say();
         this.#loop.poke();
+      },
+      putBack: () => {
+        this.#ports.store.write((t) => this.#down.unheard.begin(t));
+        this.#readiness.putBackBelow();
       },
       ready: () => this.#readiness.up,
       watermarksReached: () => this.#loop.poke(),

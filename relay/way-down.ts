@@ -9,6 +9,7 @@ import { dropUpsynced } from './mailbox/upsynced.ts';
 import { customizations } from './metrics.ts';
 import { MoveBook } from './moves/move-book.ts';
 import { Mover } from './moves/mover.ts';
+import { Unheard } from './moves/unheard.ts';
 import type { NodePorts } from './node-ports.ts';
 import { Exposures } from './rollout/exposure.ts';
 import { HandedReleases } from './rollout/handed.ts';
@@ -25,6 +26,7 @@ export class WayDown {
   readonly arrivals: Arrivals;
   readonly moves: MoveBook;
   readonly mover: Mover;
+  readonly unheard: Unheard;
   /** What of the scheduler's work is left alone, since it ends the process. */
   readonly guard: WorkGuard;
   readonly scheduler: Scheduler;
@@ -64,6 +66,13 @@ export class WayDown {
       changed: (children) => events.mayFollow(children),
     });
     this.moves = new MoveBook(clock);
+    this.unheard = new Unheard({
+      path: ground.path === '' ? 'center' : ground.path,
+      ...lookups,
+      outbox: ground.outbox,
+      counts: (child) => ground.counting.counts(child),
+      changed: (placements) => up().retell(placements),
+    });
     this.mover = new Mover({
       ...lookups,
       store,
@@ -78,6 +87,7 @@ export class WayDown {
       contribution: (id, child) => up().gather.contribution(id, child),
       counts: (child) => ground.counting.counts(child),
       hasHeardParent: () => events.hasHeardParent(),
+      isUnheard: () => this.unheard.isPending,
       later: (act) => events.later(act),
     });
     this.guard = new WorkGuard({
@@ -90,6 +100,7 @@ export class WayDown {
   }
 
   load(reader: Reader): void {
+    this.unheard.load(reader);
     this.scheduler.load(reader);
     this.customization.load(reader);
     this.exposures.load(reader);
@@ -118,27 +129,36 @@ export class WayDown {
 
   /** A child has of its feed what is not, or may not be, what this node knows that it told; `wasPutBack`: it told it, and its store was put back since. */
   hasOtherHistory(child: string, wasPutBack: boolean): void {
-    if (!this.#isAgent(child)) return;
     this.arrivals.beginWithOther(child);
     this.mover.hasOtherHistory(child, wasPutBack);
+    if (!this.#isAgent(child)) return;
     this.#events.later((t) => this.#otherHistories.note(t, child));
   }
 
   /** Nothing is left to do, and all that is above is here. */
   idle(): void {
+    this.mover.idle();
     if (this.#otherHistories.isEmpty) return;
     this.#events.later((t) => this.#otherHistories.idle(t, (agent) => this.exposures.shipAgain(t, agent)));
   }
 
+  /** The same, after all that this led to. */
+  allWorkedOff(): void {
+    if (this.#events.hasHeardParent()) this.unheard.idle((act) => this.#events.later(act));
+  }
+
   /** All that a child had to say when it came is stored. */
   arrived(child: string): void {
+    this.unheard.heard(child);
     this.mover.arrived(child);
     this.arrivals.heard(child);
   }
 
   /** Or it is not ready to say all: a relay, which may wait for this node. An agent is as soon as it is durable. */
   heardOut(child: string): void {
-    if (!this.#isAgent(child)) this.arrivals.heard(child);
+    if (this.#isAgent(child)) return;
+    this.mover.arrived(child);
+    this.arrivals.heard(child);
   }
 
   #isAgent(child: string): boolean {
@@ -156,7 +176,10 @@ export class WayDown {
         if (!stays) {
           dropUpsynced(t, outbox, lookups.pathOf(name));
           place.left(t, name);
-          t.afterCommit(() => events.childLeft(name));
+          t.afterCommit(() => {
+            this.unheard.left(name);
+            events.childLeft(name);
+          });
         }
         return stays;
       },

@@ -18,6 +18,7 @@ import type { MoveBook } from './moves/move-book.ts';
 import type { NodePorts } from './node-ports.ts';
 import { Controllers } from './rollout/controllers.ts';
 import { askWebhook } from './rollout/webhook.ts';
+import type { Placement } from './schedule/placements.ts';
 import { Views } from './spaces/views.ts';
 import type { WayDown } from './way-down.ts';
 
@@ -35,11 +36,13 @@ export class WayUp {
   readonly #ports: NodePorts;
   readonly #ground: Ground;
   readonly #moves: MoveBook;
+  readonly #decide: (id: PlacementId) => void;
 
   constructor(config: NodeConfig, ports: NodePorts, ground: Ground, events: NodeEvents, down: WayDown) {
     this.#ports = ports;
     this.#ground = ground;
     this.#moves = down.moves;
+    this.#decide = (id) => down.mover.decide(id);
     const { store, clock, log, soon } = ports;
     const { lookups } = ground;
     this.gather = new Gather({
@@ -48,6 +51,7 @@ export class WayUp {
       isRefused: (reader, child, keyHash) =>
         ground.mailboxes.get(child)?.consumer.get(reader, keyHash)?.poisoned === true,
       moves: down.moves,
+      unheard: down.unheard,
       counting: ground.counting,
       heldBack: (id, child) => down.customization.failures(id, child),
       rollouts: down.exposures,
@@ -118,6 +122,14 @@ export class WayUp {
   }
 
   // ---------------------------------------------------------------------------------------------- what has changed
+
+  /** What this node adds to these by itself is another. */
+  retell(placements: readonly Placement[]): void {
+    for (const { id } of placements) {
+      this.reporter.mark(id);
+      this.#decide(id);
+    }
+  }
 
   /** The scheduler has looked at these: their children, their target or their existence may be others now. */
   placementsChanged(ids: Iterable<PlacementId>): void {

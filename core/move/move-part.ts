@@ -158,6 +158,12 @@ function isAwaited(order: MoveOrder, view: RelayView): boolean {
   return order === 'MakeBeforeBreak' ? view.connected : view.reported && view.mayRun;
 }
 
+/** A subtree of which is not known what it runs: there may be an old copy, and a new one may not be. A grant of either order waits for it. */
+export function unheardPart(order: MoveOrder, path: string): MovePart {
+  const awaited = order === 'MakeBeforeBreak' ? { joining: 1 } : { leaving: 1 };
+  return { ...emptyMovePart(order), ...awaited, waitsFor: [path] };
+}
+
 // ----------------------------------------------------------------------------------------------------- decisions
 
 /** Destinations that are held until a grant. */

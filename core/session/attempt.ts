@@ -142,6 +142,7 @@ export class Attempt {
     }
     store.write((t) => markAttached(t));
     const up = tupleFromWire(welcome.up);
+    if (store.read((reader) => producer.isOtherHistory(reader, up) && up.incarnation !== '')) this.#ports.putBack?.();
     const { resumes, acknowledged, newest, cursor } = store.read((reader) => ({
       resumes: producer.resumable(reader, up),
       acknowledged: producer.acknowledged(reader),

@@ -33,6 +33,8 @@ export interface ChildSessionPorts {
   disconnected(reason: string): void;
   /** All that a ready parent had when it was asked is stored here. */
   caughtUp(): void;
+  /** The parent knows of the up feed what this store does not: it was put back to an older copy, or lost. Before the parent is told anything. */
+  putBack?(): void;
   /** What is missing in the up feed is meant to be missing. */
   ready(parentHasSiblings?: boolean): boolean;
   /** How far this node has come with the sources above is more than before. */

@@ -111,6 +111,8 @@ export const keyspace = {
   lastRelease: 106,
   /** … agent -> nothing: it may have of this node's feed what this store does not know (see relay/rollout/other-histories.ts) */
   otherHistory: 107,
+  /** -> nothing: this store was put back or lost, and not all children have been heard since (see relay/moves/unheard.ts) */
+  unheard: 108,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

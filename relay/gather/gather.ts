@@ -31,6 +31,8 @@ export interface GatherPorts {
   heldBack(id: PlacementId, child: string): readonly Failure[];
   readonly rollouts: RolloutParts;
   readonly moves: MoveBook;
+  /** Put to the total of a move while this node does not know what its children have. Absent: it always does. */
+  readonly unheard?: { put(placement: Placement, total: Partial): Partial };
   pathOf(child: string): string;
   mailboxOf(child: string): Producer | undefined;
   /** Absent: nobody has siblings. */
@@ -69,7 +71,8 @@ export class Gather {
     const { generation, target } = this.#ports.rollouts.wanted(placement) ?? { generation: 0, target: 0 };
     const total = tree?.total() ?? emptyPartial(generation, target);
     const told = withRollout(total, mergeParts(total.rollout, this.#ports.rollouts.base(id)));
-    return withOwnCounter(placement, this.#ports.moves.counter(id), told);
+    const counted = withOwnCounter(placement, this.#ports.moves.counter(id), told);
+    return this.#ports.unheard?.put(placement, counted) ?? counted;
   }
 
   /** Merges done for one placement since its tree was made. */

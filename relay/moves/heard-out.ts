@@ -22,6 +22,10 @@ export class Others {
     else if (!this.#histories.has(name)) this.#histories.set(name, 'other');
   }
 
+  has(name: string): boolean {
+    return this.#histories.has(name);
+  }
+
   take(name: string): History | undefined {
     const history = this.#histories.get(name);
     this.#histories.delete(name);
@@ -69,11 +73,16 @@ function hasPassed({ name, book, reported, hasSiblings }: Heard, id: PlacementId
   return hasSiblings && ((row?.state === 'leaving' && !has) || (row?.state === 'returning' && has));
 }
 
-/** An old copy that is there by a sibling of this node, or by a life of its store that is over, waits for a new one here as well. */
-function keptElsewhere({ name, child, book, placements, reported }: Heard): Placement[] {
+/**
+ * An old copy that is there by a sibling of this node, or by a life of its store that is over, waits for a new one here as well. A relay that has one in any order
+ * is to hear of the move, which a node below it would not of a placement that is gone.
+ */
+function keptElsewhere({ name, child, book, placements, reported, history }: Heard): Placement[] {
+  const isRelay = child?.role === 'relay' && history !== undefined;
   return [...placements.all()].filter((placement) => {
     const { id, move } = placement;
-    const isNew = move?.order === 'MakeBeforeBreak' && !placement.children.has(name) && !book.row(id, name);
+    const isHeld = move?.order === 'MakeBeforeBreak' || (isRelay && move !== undefined);
+    const isNew = isHeld && !placement.children.has(name) && !book.row(id, name);
     const told = isNew && !matches(placement, child) ? reported(id) : undefined;
     return told !== undefined && !isEmpty(told);
   });

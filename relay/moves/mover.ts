@@ -53,6 +53,8 @@ export interface MoverPorts {
   siblingsOf(child: string): readonly string[];
   /** All that the parent had was heard in this run of the process. */
   hasHeardParent(): boolean;
+  /** What this node knows of its children may be of another time: see unheard.ts. */
+  isUnheard?(): boolean;
   /** The agent's part in the move is told here, and not by a sibling of this node. */
   counts?(child: string): boolean;
   /** Writes, and has the scheduler look at it. */
@@ -71,6 +73,8 @@ export class Mover implements Passage {
   readonly #unclear = new Set<PlacementId>();
   /** Agents that came with what this node does not know, until they are heard out. */
   readonly #others = new Others();
+  /** Of these, those that were heard before the parent. */
+  readonly #early = new Set<string>();
   readonly #deadlines: Deadlines;
 
   constructor(ports: MoverPorts) {
@@ -202,13 +206,27 @@ export class Mover implements Passage {
     this.decide(id);
   }
 
-  /** Before an agent is heard: it has of its mailbox what this node does not know, or, as the node's store was put back, no longer knows. */
+  /** Before a child is heard: it has of its mailbox what this node does not know, or, as the node's store was put back, no longer knows. */
   hasOtherHistory(name: string, wasPutBack: boolean): void {
     this.#others.note(name, wasPutBack);
   }
 
-  /** All that an agent has to say is known here: see heard-out.ts. */
+  /** All that a child has to say is known here: see heard-out.ts. Where its mailbox is another one, it waits for what the parent has, and is looked at after that. */
   arrived(name: string): void {
+    const { hasHeardParent, hasSiblings } = this.#ports;
+    if (this.#others.has(name) && !hasSiblings && !hasHeardParent()) this.#early.add(name);
+    else this.#hearOut(name);
+  }
+
+  /** All that is here is worked off. */
+  idle(): void {
+    if (this.#early.size === 0 || !this.#ports.hasHeardParent()) return;
+    const names = [...this.#early];
+    this.#early.clear();
+    for (const name of names) this.#hearOut(name);
+  }
+
+  #hearOut(name: string): void {
     const { book, placements, store, children, later, hasSiblings } = this.#ports;
     const history = this.#others.take(name);
     const { passed, kept, undone } = store.read((reader) => {
@@ -246,7 +264,9 @@ export class Mover implements Passage {
   keeps(reader: Reader, id: PlacementId, name: string): boolean {
     const { book, children, hasSiblings } = this.#ports;
     if (children.get(name)?.role === 'agent') return book.row(id, name)?.state === 'leaving';
-    const told = hasSiblings ? this.#reportedBy(reader, id, name) : undefined;
+    const isUnheard = this.#ports.isUnheard?.() === true;
+    const told = hasSiblings || isUnheard ? this.#reportedBy(reader, id, name) : undefined;
+    if (isUnheard && told && !isEmpty(told)) return true;
     return told?.move?.order === 'MakeBeforeBreak' && told.move.leaving > 0;
   }
 

@@ -78,6 +78,13 @@ export class Readiness {
     if (before.length > 0) this.#ports.downChanged(before);
   }
 
+  /** The parent shows it: what is missing in what this node tells it may be lost here, until all that the parent has was heard and worked off. */
+  putBackBelow(): void {
+    if (this.#caughtUpNow) return;
+    this.putBack();
+    this.#heardAll = false;
+  }
+
   /**
    * The child has rows that this node did not give, or no longer knows of: by another life of its store, after which an older copy was put back, they may be newer
    * than all that is here. The parent knows; until it was heard in this run, the child keeps what it has. True: it waits.
