@@ -46,6 +46,23 @@ describe('readiness', () => {
     expect([made.down('till'), made.up, made.notReady()]).toEqual([true, true, undefined]);
   });
 
+  it('is nobody’s either, the parent included, when that shows that the store was put back', () => {
+    const { made, agent, told } = readiness({ caughtUp: true });
+    agent('till');
+    made.idle();
+    expect([made.down('till'), made.up]).toEqual([true, true]);
+    made.putBackBelow();
+    made.idle();
+    expect([made.down('till'), made.up]).toEqual([false, false]);
+    made.caughtUp();
+    made.idle();
+    expect([made.down('till'), made.up]).toEqual([true, true]);
+    // In the next session the parent may show it still: what it has was heard meanwhile.
+    made.putBackBelow();
+    expect([made.down('till'), made.up]).toEqual([true, true]);
+    expect(told).toEqual(['down till', 'up', 'down till', 'down till', 'up']);
+  });
+
   it('is not that of a child with rows of another history, until the parent was heard in this run', () => {
     const { made, agent, state, told } = readiness({ caughtUp: true });
     agent('till');

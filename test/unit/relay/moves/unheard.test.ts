@@ -1,0 +1,116 @@
+/** Relays between others and their children, put back to an older copy of their store: nobody decides a move by what they knew then. */
+import { expect, it } from 'vitest';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import { WholeTree } from '../../../support/whole-tree.ts';
+
+const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
+const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'till', namespace: 'shop' }, data: {} };
+const placement = (site: string, strategy: string): KubeObject => ({
+  apiVersion: 'edge.banyan.io/v1alpha1',
+  kind: 'EdgePlacement',
+  metadata: { name: 'shop' },
+  spec: {
+    locationSelectors: [{ matchLabels: { site } }],
+    downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }],
+    move: { strategy, deadlineSeconds: 36_000 },
+  },
+});
+const sites = { a: 'eu:x:a', b: 'us:b' };
+
+async function shop(strategy: string) {
+  const agents = Object.values(sites);
+  const labels = (agent: string) => ({ site: agent.slice(-1) });
+  const tree = new WholeTree({ relays: ['', 'eu', 'us', 'eu:x'], agents, labels });
+  await tree.start();
+  await tree.run(100);
+  const has = (agent: string) =>
+    tree.cluster(agent).get({ group: '', resource: 'configmaps', namespace: 'shop', name: 'till' }) !== undefined;
+  const copies = () => agents.filter(has);
+  const place = (site: 'a' | 'b') => tree.apply('', 'retail', placement(site, strategy));
+  const is = (site: 'a' | 'b') => copies().join() === sites[site];
+  const move = async (site: 'a' | 'b') => {
+    place(site);
+    await tree.until(`only ${site} has it`, () => is(site));
+    await tree.run(1_500);
+  };
+  const putBack = async (relay: string, backup: ReturnType<WholeTree['backup']>) => {
+    tree.kill(relay);
+    tree.restore(relay, backup.copy());
+    await tree.start(relay);
+  };
+  /** As long as it takes, with a look at each moment. */
+  const until = async (site: 'a' | 'b', holds: () => void) => {
+    for (let i = 0; i < 30_000 && !is(site); i++) {
+      await tree.run(20);
+      holds();
+    }
+    expect(copies()).toEqual([sites[site]]);
+  };
+  tree.apply('', 'retail', namespace, object);
+  await move('b');
+  return { tree, copies, place, move, putBack, until };
+}
+
+it.each([0, 20, 200, 2_000])('a second copy is not made %s ms after the only one is known no more', async (afterMs) => {
+  const { tree, copies, place, move, putBack, until } = await shop('BreakBeforeMake');
+  const backup = tree.backup('eu');
+  await move('a');
+  await putBack('eu', backup);
+  await tree.run(afterMs);
+  place('b');
+  await until('b', () => expect(copies().length).toBeLessThan(2));
+});
+
+it.each([0, 20, 200, 2_000])('nor when it was put back twice in %s ms', async (afterMs) => {
+  const { tree, copies, place, move, putBack, until } = await shop('BreakBeforeMake');
+  const backup = tree.backup('eu');
+  await move('a');
+  await putBack('eu', backup);
+  place('b');
+  await tree.run(afterMs);
+  await putBack('eu', backup);
+  await until('b', () => expect(copies().length).toBeLessThan(2));
+});
+
+it.each(['BreakBeforeMake', 'MakeBeforeBreak'])(
+  'a copy below a relay that does not know of it goes by a grant, and by no other way (%s)',
+  async (strategy) => {
+    const { tree, copies, place, move, putBack, until } = await shop(strategy);
+    const backup = tree.backup('eu');
+    await move('a');
+    tree.cut('us:b', 'us');
+    tree.cut('eu:x:a', 'eu:x');
+    await tree.run(9_000);
+    place('b');
+    await tree.run(4_000);
+    await putBack('eu', backup);
+    await tree.run(4_000);
+    tree.mend('us:b', 'us');
+    tree.mend('eu:x:a', 'eu:x');
+    const [fewest, most] = strategy === 'BreakBeforeMake' ? [0, 1] : [1, 2];
+    await until('b', () => {
+      expect(copies().length).toBeGreaterThanOrEqual(fewest);
+      expect(copies().length).toBeLessThanOrEqual(most);
+    });
+  },
+);
+
+it('a copy that is out of reach when the relay above it is put back holds the move until it was heard', async () => {
+  const { tree, copies, place, move, putBack, until } = await shop('BreakBeforeMake');
+  const backup = tree.backup('eu:x');
+  await move('a');
+  tree.cut('eu:x:a', 'eu:x');
+  await putBack('eu:x', backup);
+  place('b');
+  for (let i = 0; i < 3_000; i++) {
+    await tree.run(20);
+    expect(copies()).toEqual([sites.a]);
+  }
+  // A start later nothing shows any more that it was put back, but what it has written down.
+  tree.kill('eu:x');
+  await tree.start('eu:x');
+  await tree.run(60_000);
+  expect(copies()).toEqual([sites.a]);
+  tree.mend('eu:x:a', 'eu:x');
+  await until('b', () => expect(copies().length).toBeLessThan(2));
+});
