@@ -129,7 +129,11 @@ describe('server-side apply', () => {
         const there = everyPlace(result);
         expect(pathsOf(owned(result, 'them')).filter((path) => !there.has(path))).toEqual([]);
       }),
-      { examples: [[deployment({}), deployment({}), deployment({ template: { spec: { containers: [{ name: 'a' }] } } })]] },
+      {
+        examples: [
+          [deployment({}), deployment({}), deployment({ template: { spec: { containers: [{ name: 'a' }] } } })],
+        ],
+      },
     );
   });
 

@@ -1,0 +1,73 @@
+/** An agent's process is started with what keeps it small, by whoever starts it; the chart's is compared with the same in the tests of the chart. */
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { agentLaunch } from '../../center/supervisor/launch.ts';
+import { fixture, LocalTree, withoutKubectl } from './local-tree.ts';
+
+/** How a process of node was started. */
+interface Started {
+  readonly flags: readonly string[];
+  readonly program: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+const variables = Object.keys(agentLaunch.env);
+const none = Object.fromEntries(variables.map((name) => [name, undefined]));
+
+describe('banyan agent', () => {
+  it('starts the program with them', () => {
+    const { flags, environment } = startedBy('agent', 'edge-agent/main.ts');
+    expect({ flags, environment }).toEqual({ flags: agentLaunch.flags, environment: agentLaunch.env });
+  });
+
+  it('and a relay without', () => {
+    const { flags, environment } = startedBy('relay', 'relay/main.ts');
+    expect({ flags, environment }).toEqual({ flags: [], environment: none });
+  });
+
+  it('leaves a variable that the caller has set', () => {
+    const { environment } = startedBy('agent', 'edge-agent/main.ts', { MALLOC_ARENA_MAX: '4' });
+    expect(environment.MALLOC_ARENA_MAX).toBe('4');
+  });
+});
+
+describe.skipIf(withoutKubectl)('banyan up', () => {
+  const tree = new LocalTree('deploy/topologies/shop.yaml');
+  beforeAll(() => tree.up(), 120_000);
+  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+
+  it('starts its agents with them, and no other node', () => {
+    const { flags, environment } = runningAs(tree.pid('hq'));
+    expect({ flags, environment }).toEqual({ flags: agentLaunch.flags, environment: agentLaunch.env });
+    for (const path of ['center', 'eu', 'eu:paris'])
+      expect(runningAs(tree.pid(path)), path).toMatchObject({ flags: [], environment: none });
+  });
+});
+
+/** Each process of node says how it was started before it does anything; the configuration does not exist, and so none goes on. */
+function startedBy(command: string, program: string, environment: Readonly<Record<string, string>> = {}): Started {
+  const say = `console.log(JSON.stringify({ flags: process.execArgv, program: process.argv[1],
+    environment: Object.fromEntries(${JSON.stringify(variables)}.map((name) => [name, process.env[name]])) }))`;
+  const { stdout } = spawnSync(
+    process.execPath,
+    [fixture('center/cli/banyan.ts'), command, '--config', '/nowhere/node.yaml'],
+    {
+      env: { ...process.env, ...environment, NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(say)}` },
+      encoding: 'utf8',
+    },
+  );
+  const said = stdout.split('\n').filter((line) => line.startsWith('{"flags"'));
+  const started = said.map((line) => JSON.parse(line) as Started).find((one) => one.program === fixture(program));
+  if (!started) throw new Error(`${program} was not started; said: ${stdout}`);
+  return { ...started, environment: { ...none, ...started.environment } };
+}
+
+function runningAs(pid: number): Started {
+  const words = (file: string) => readFileSync(`/proc/${pid}/${file}`, 'utf8').split('\0');
+  const [, ...command] = words('cmdline');
+  const at = command.findIndex((word) => !word.startsWith('-'));
+  const set = words('environ').map((line) => line.split(/=(.*)/s, 2) as [string, string]);
+  const environment = { ...none, ...Object.fromEntries(set.filter(([name]) => variables.includes(name))) };
+  return { flags: command.slice(0, at), program: command[at]!, environment };
+}
