@@ -257,13 +257,19 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   /**
-   * At the beginning of a session. Where nothing that was said is any good, the producer begins with its first revision again, as with a consumer that never
-   * attached: one of another history would say nothing before it is ready, and it may wait for what this node gives it by its word.
+   * At the beginning of a session: the producer begins with its first revision again, as with a consumer that never attached. For where what was said is of no
+   * use: a producer of another history would say nothing before it is ready, and it may wait for what this node gives it by its word. Rows stay; what the
+   * producer does not have is found by its digest.
    */
+  beginAgain(t: Transaction): void {
+    if (this.resume(t).epoch !== '') this.setResume(t, neverAttached);
+  }
+
+  /** At the beginning of a session: where nothing that was said is any good, it is said again. */
   forgetPoison(t: Transaction): void {
     if (this.quarantinedCount(t) === 0) return;
     for (const _good of this.sound.rows(t)) return;
-    this.setResume(t, neverAttached);
+    this.beginAgain(t);
   }
 
   /** The producer has the key again, or says itself that it is gone. */

@@ -182,8 +182,10 @@ export class ChildBook {
         `there is no SyncTarget "${name}" here, nor one with spec.attachTo "${childPath(this.#ports.path, name)}" in an inventory space here or above: create one, with its Location, before the agent joins`,
       );
     }
-    const { producer, consumer } = known ?? this.#addRelay(t, name);
+    const { producer, consumer, reported } = known ?? this.#addRelay(t, name);
     consumer.forgetPoison(t);
+    // A relay whose labels are not here is told nothing that it may take as all there is. One that was put back waits for that word, and says nothing before.
+    if (role === 'relay' && !this.#saidLabels(t, reported)) consumer.beginAgain(t);
     return { producer, consumer };
   }
 

@@ -8,6 +8,7 @@ import type { LabelSelector, Labels } from '../../../../core/object/selector.ts'
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
 import { labelsKey } from '../../../../core/wire/entries.ts';
@@ -273,5 +274,35 @@ describe('the children of a node', () => {
     store.write((t) => book.feedsOf(t, 'paris', 'relay'));
     store.write((t) => book.feedsOf(t, 'paris', 'relay'));
     expect(came).toEqual(['paris']);
+  });
+
+  it('say all again when they are relays that have not said their labels, and may wait for this node with saying them', () => {
+    const { consumer } = store.write((t) => book.feedsOf(t, 'paris', 'relay'));
+    const says = (key: string, from: number) =>
+      store.write((t) =>
+        consumer.apply(t, {
+          epoch: 'lost',
+          incarnation: 'lost',
+          from,
+          to: from + 1,
+          head: from + 1,
+          entries: [
+            {
+              keyHash: hash128(key),
+              revision: from + 1,
+              originRevision: 0,
+              content: { key, attributes: text('{"sets":[],"leaves":0}'), body: new Uint8Array(0) },
+            },
+          ],
+        }),
+      );
+    const comesAgain = () => {
+      store.write((t) => book.feedsOf(t, 'paris', 'relay'));
+      return store.read((reader) => consumer.resume(reader));
+    };
+    says('node/paris', 0);
+    expect(comesAgain()).toMatchObject({ epoch: '', incarnation: '', cursor: 0 });
+    says(labelsKey, 0);
+    expect(comesAgain()).toMatchObject({ epoch: 'lost', incarnation: 'lost', cursor: 1 });
   });
 });
