@@ -2,6 +2,7 @@
  * The agent's own record of each object that it has applied to the cluster. It is written before the first apply, so that a
  * crash between the two leaves a record without an object, never an object that nobody would remove.
  */
+import { SharedValues } from '../../core/object/shared-values.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Store } from '../../core/store/store.ts';
@@ -29,13 +30,14 @@ export interface OwnerRecord {
 export class OwnerRecords {
   readonly #store: Store;
   readonly #records = new Map<string, OwnerRecord>();
+  readonly #shared = new SharedValues();
 
   constructor(store: Store) {
     this.#store = store;
     const prefix = prefixOf('ownerRecord');
     store.read((reader) => {
       for (const [key, value] of reader.scan(prefixRange(prefix))) {
-        this.#records.set(asText(key.subarray(prefix.length)), JSON.parse(asText(value)) as OwnerRecord);
+        this.#keep(asText(key.subarray(prefix.length)), asText(value));
       }
     });
   }
@@ -50,13 +52,22 @@ export class OwnerRecords {
 
   /** Durable after the store's next flush. */
   set(key: string, record: OwnerRecord): void {
-    this.#store.write((t) => t.put(rowKey(key), text(JSON.stringify(record))));
-    this.#records.set(key, record);
+    const row = JSON.stringify(record);
+    this.#store.write((t) => t.put(rowKey(key), text(row)));
+    this.#keep(key, row);
   }
 
   delete(key: string): void {
     this.#store.write((t) => t.remove(rowKey(key)));
     this.#records.delete(key);
+  }
+
+  /** Of the row, with what all records say alike in one copy. */
+  #keep(key: string, row: string): void {
+    const record = JSON.parse(row) as { -readonly [name in keyof OwnerRecord]: OwnerRecord[name] };
+    record.source = this.#shared.of(record.source);
+    if (record.placements) record.placements = this.#shared.of(record.placements);
+    this.#records.set(key, record);
   }
 }
 

@@ -9,6 +9,7 @@ import { parseBody } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { formatKey, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { SharedValues } from '../../core/object/shared-values.ts';
 import { asText } from '../../core/store/bytes.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
 import { sameRules } from '../../core/wire/apply-rules.ts';
@@ -78,8 +79,8 @@ interface PlacementIndex {
 export class Desired {
   readonly #store: Store;
   readonly #table: Table;
-  /** As the rows have them, by key and source. */
-  readonly #delivered = new Map<string, Map<string, Delivered>>();
+  /** As the rows have them, by key: one for each source. */
+  readonly #delivered = new Map<string, readonly Delivered[]>();
   /** The same with what the targets say, the winner first. */
   readonly #deliveries = new Map<string, readonly Delivery[]>();
   readonly #placements = new Map<PlacementId, PlacementIndex>();
@@ -87,6 +88,7 @@ export class Desired {
   readonly #withdrawn = new Map<PlacementId, number>();
   /** Entry keys that a transaction has changed and that the index has not read again. */
   readonly #stale = new Set<string>();
+  readonly #shared = new SharedValues();
   #onChange: ((change: DesiredChange) => void) | undefined;
 
   constructor(store: Store, table: Table) {
@@ -251,18 +253,17 @@ export class Desired {
       implied = [],
     } = JSON.parse(asText(content.attributes)) as ObjectAttributes;
     const delivered: Delivered = {
-      source: entry.source,
+      source: this.#shared.of(entry.source),
       key: formatKey(entry.object),
       revision,
       bodyHash: Buffer.from(hash128(content.body)).toString('hex'),
       generation,
-      placements: refs.map((name) => placementId(entry.source, name)),
-      implied: implied.map((name) => placementId(entry.source, name)),
-      names: refs,
-      createOnlyFor: createOnly,
+      placements: this.#shared.of(refs.map((name) => placementId(entry.source, name))),
+      implied: this.#shared.of(implied.map((name) => placementId(entry.source, name))),
+      names: this.#shared.of(refs),
+      createOnlyFor: this.#shared.of(createOnly),
     };
-    const ofKey = this.#delivered.get(delivered.key) ?? new Map<string, Delivered>();
-    this.#delivered.set(delivered.key, ofKey.set(entry.source, delivered));
+    this.#delivered.set(delivered.key, this.#ofOthers(entry.source, delivered.key).concat(delivered));
     for (const id of delivered.placements) this.#index(id).objects.add(delivered.key);
     this.#resolve(delivered.key);
     return delivered.placements;
@@ -270,17 +271,21 @@ export class Desired {
 
   /** Takes one source's delivery of an object out of the index; returns the placements that wanted it. */
   #leave(source: string, key: string): readonly PlacementId[] {
-    const ofKey = this.#delivered.get(key);
-    const leaving = ofKey?.get(source);
-    if (!ofKey || !leaving) return [];
-    ofKey.delete(source);
-    if (ofKey.size === 0) this.#delivered.delete(key);
+    const leaving = this.#delivered.get(key)?.find((one) => one.source === source);
+    if (!leaving) return [];
+    const others = this.#ofOthers(source, key);
+    if (others.length === 0) this.#delivered.delete(key);
+    else this.#delivered.set(key, others);
     for (const id of leaving.placements) {
       this.#index(id).objects.delete(key);
       this.#forgetIfEmpty(id);
     }
     this.#resolve(key);
     return leaving.placements;
+  }
+
+  #ofOthers(source: string, key: string): Delivered[] {
+    return (this.#delivered.get(key) ?? []).filter((one) => one.source !== source);
   }
 
   /** The deliveries of a key anew, from the rows and the targets as the index has them. */
@@ -290,11 +295,27 @@ export class Desired {
       this.#deliveries.delete(key);
       return;
     }
-    const deliveries = [...ofKey.values()].map(({ names, createOnlyFor, ...delivered }) => ({
-      ...delivered,
-      ...optionsOf(names, createOnlyFor, (name) => this.#placements.get(placementId(delivered.source, name))?.target),
-    }));
-    this.#deliveries.set(key, deliveries.sort(compareClaimed));
+    this.#deliveries.set(key, ofKey.map((delivered) => this.#delivery(delivered)).sort(compareClaimed));
+  }
+
+  /** In one literal, since a spread would put its last fields into a second object, and there are as many as objects. */
+  #delivery(delivered: Delivered): Delivery {
+    const { source, key, revision, bodyHash, generation, placements, implied, names, createOnlyFor } = delivered;
+    const targetOf = (name: string) => this.#placements.get(placementId(source, name))?.target;
+    const { claim, createOnly, deletion, rules } = optionsOf(names, createOnlyFor, targetOf);
+    return {
+      source,
+      key,
+      revision,
+      bodyHash,
+      generation,
+      placements,
+      implied,
+      claim: this.#shared.of(claim),
+      createOnly,
+      deletion,
+      rules: this.#shared.of(rules),
+    };
   }
 
   #drop(id: PlacementId, what: 'target' | 'rules'): void {

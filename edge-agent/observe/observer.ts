@@ -9,6 +9,7 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { type Health, health } from '../../core/object/health.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { SharedValues } from '../../core/object/shared-values.ts';
 import { text } from '../../core/store/bytes.ts';
 import { isMarked } from '../apply/mark.ts';
 import type { Cluster, ClusterEvent } from '../cluster/cluster.ts';
@@ -61,6 +62,7 @@ export class Observer {
   readonly #watches = new Map<string, Watch>();
   readonly #seen = new Map<string, Seen>();
   readonly #held = new Map<string, ClusterEvent>();
+  readonly #shared = new SharedValues();
   #stopDefinitions: (() => void) | undefined;
 
   constructor(ports: ObserverPorts, events: ObserverEvents) {
@@ -184,7 +186,7 @@ export class Observer {
       return true;
     }
     const status = live.status === undefined ? noStatus : text(stableStringify(live.status));
-    this.#seen.set(key, { uid, generation, resourceVersion, quiet, health: judged, status });
+    this.#seen.set(key, { uid, generation, resourceVersion, quiet, health: this.#shared.of(judged), status });
     this.#events.changed(key);
     return true;
   }

@@ -1,6 +1,7 @@
 /**
  * What `npm pack` ships: bundled JavaScript, a file per program and what they share beside it in `dist/`, since Node does not strip types below
- * `node_modules`. Only lmdb stays outside: it is native and finds its binary by its own path.
+ * `node_modules`. lmdb stays outside: it is native and finds its binary by its own path. So does what grpc-js reads `.proto` files with for services of its own
+ * that we don't serve: it would never run, and its text would stay in the memory of each process.
  */
 import { cpSync, rmSync } from 'node:fs';
 import { build } from 'esbuild';
@@ -24,7 +25,7 @@ await build({
   platform: 'node',
   format: 'esm',
   target: 'node20',
-  external: ['lmdb'],
+  external: ['lmdb', '@grpc/proto-loader'],
   plugins: [lazyBuiltins],
   // Source texts stay in the memory of each process. Names stay as they are, for stack traces, and lines are short, since Node prints the one that threw.
   minifyWhitespace: true,

@@ -45,7 +45,7 @@ const freeDiskBytesMin = 4 * groupBytesMax;
  * After so many commits it is flushed also when nobody waits for that. Until then no page of the flushed state is used again, so that each commit makes the
  * file longer by the pages that it changes: a dozen, mostly. An agent that looked at 2,000 objects at its start made 30 MB out of 5.
  */
-const unflushedCommitsMax = 64;
+const unflushedCommitsMax = 16;
 
 export class LmdbStore implements Store {
   readonly #directory: string;
