@@ -45,8 +45,11 @@ const gatherMs = 20;
 const writeRetryMs = 5_000;
 /** Of an object that a real cluster has, which knows no such bound. With room for the key and what stands around it. */
 const sayingBytesMax = piecedBytesMax - 4_096;
-/** Keeps a transaction to some milliseconds, so that the up feed does not hold up the down feed's writes. */
-const entriesPerWrite = 500;
+/**
+ * Keeps a transaction to a millisecond, so that the up feed does not hold up the down feed's writes, and to a megabyte of pages: an entry changes four or five,
+ * and LMDB keeps the memory of the largest transaction.
+ */
+const entriesPerWrite = 100;
 
 export class Outbox {
   readonly #ports: OutboxPorts;

@@ -82,6 +82,17 @@ describe.each(stores)('$name', ({ open }) => {
       expect([get('a'), get('b')]).toEqual(['1', '2']);
     });
 
+    it('leaves nothing behind when the first write of a turn throws, and takes those after it', async () => {
+      put('a', '1');
+      await store.flushed();
+      expect(() => store.write((t) => fail(t, 'a'))).toThrow();
+      expect(get('a')).toBe('1');
+      put('b', '2');
+      expect(() => store.write((t) => fail(t, 'b'))).toThrow();
+      await store.flushed();
+      expect([get('a'), get('b')]).toEqual(['1', '2']);
+    });
+
     it('sees its own writes, in gets and in scans', () => {
       put('b', '1');
       store.write((t) => {

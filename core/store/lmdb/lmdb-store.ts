@@ -174,6 +174,7 @@ export class LmdbStore implements Store {
       value = group.run(fn, callbacks);
     } catch (error) {
       if (isStoreFault(error)) this.#abandon(group, error);
+      else if (group.isVoid) this.#drop(group);
       throw error;
     } finally {
       this.#writing = false;
@@ -220,9 +221,13 @@ export class LmdbStore implements Store {
   }
 
   #abandon(group: WriteGroup, error: BanyanError): void {
+    this.#drop(group);
+    this.#fail(error);
+  }
+
+  #drop(group: WriteGroup): void {
     this.#group = undefined;
     group.abort();
-    this.#fail(error);
   }
 
   /** From here on nobody can say what is on the disk: nothing more is written, or called durable. */

@@ -1,9 +1,11 @@
 /**
  * One LMDB transaction that takes all writes of a turn of the event loop: committing each by itself costs ten times as much, in pages copied and
- * synced. Each write is undone by itself when its function throws: LMDB's nested transactions would cost more than the values kept here.
+ * synced. Each write is undone by itself when its function throws: LMDB's nested transactions would cost more than the values kept here. With the first one
+ * goes the whole transaction, so that of most nothing has to be read to be kept: work is done in one write a turn wherever it is much.
  */
 import { type RootDatabase, TransactionFlags } from 'lmdb';
 import { asBuffer } from '../bytes.ts';
+import { checkKey } from '../limits.ts';
 import type { Transaction } from '../store.ts';
 import { LmdbReader } from './lmdb-reader.ts';
 
@@ -27,6 +29,8 @@ export class WriteGroup {
   readonly #directory: string;
   #end: { commit: () => void; abort: (reason: Error) => void } | undefined;
   #bytes = 0;
+  #hasChanged = false;
+  #void = false;
 
   constructor(database: LmdbDatabase, directory: string) {
     this.#database = database;
@@ -48,6 +52,11 @@ export class WriteGroup {
     return this.#bytes;
   }
 
+  /** Its only write has thrown: nothing of it may be committed. */
+  get isVoid(): boolean {
+    return this.#void;
+  }
+
   /** `callbacks` gets what the transaction wants called behind it. */
   run<T>(fn: (transaction: Transaction) => T, callbacks: (() => void)[]): T {
     const reader = new LmdbReader(this.#database, this.#directory);
@@ -57,9 +66,14 @@ export class WriteGroup {
     const readKeys: Uint8Array[] = Array.from({ length: remembered }, () => noKey);
     const readValues: (Uint8Array | undefined)[] = Array.from({ length: remembered }, () => undefined);
     let reads = 0;
-    const change = (key: Uint8Array, before: Uint8Array | undefined): void => {
+    const isFirst = !this.#hasChanged;
+    const change = (key: Uint8Array, beforeOf: () => Uint8Array | undefined): void => {
+      this.#hasChanged = true;
+      this.#bytes += key.length;
+      if (isFirst) return;
+      const before = beforeOf();
       changes.push({ key, before });
-      this.#bytes += key.length + (before?.length ?? 0);
+      this.#bytes += before?.length ?? 0;
     };
     const transaction: Transaction = {
       get: (key) => {
@@ -71,8 +85,9 @@ export class WriteGroup {
       },
       scan: (range) => reader.scan(range),
       put: (key, value) => {
+        checkKey(key);
         const at = readKeys.indexOf(key);
-        change(key, at < 0 ? reader.get(key) : readValues[at]);
+        change(key, () => (at < 0 ? reader.get(key) : readValues[at]));
         this.#database.putSync(asBuffer(key), value);
         if (at >= 0) readKeys[at] = noKey;
         this.#bytes += value.length;
@@ -81,9 +96,9 @@ export class WriteGroup {
         callbacks.push(callback);
       },
       remove: (key) => {
-        const before = reader.get(key);
-        change(key, before);
-        return before !== undefined && this.#database.removeSync(asBuffer(key));
+        checkKey(key);
+        change(key, () => reader.get(key));
+        return this.#database.removeSync(asBuffer(key));
       },
     };
     try {
@@ -91,7 +106,8 @@ export class WriteGroup {
       if (value instanceof Promise) throw new Error('a transaction ends when its function returns: it cannot be async');
       return value;
     } catch (error) {
-      for (const { key, before } of changes.reverse()) this.#restore(key, before);
+      if (isFirst) this.#void = this.#hasChanged;
+      else for (const { key, before } of changes.reverse()) this.#restore(key, before);
       throw error;
     } finally {
       reader.end();
