@@ -220,8 +220,9 @@ class End {
       for (const look of this.#waiting) look(object);
     };
     this.#watches = [deployments, configMaps].map(
-      (served) => new ResourceWatch({ ...ports, resourceOf: async () => served }, served, { on, synced() {} }),
+      (served) => new ResourceWatch({ ...ports, resourceOf: async () => served }, served),
     );
+    for (const watch of this.#watches) watch.join({ on, synced() {} });
   }
 
   /** As kubectl does it on the server's side. */

@@ -30,6 +30,7 @@ import { Discovery, pathOf } from './discovery.ts';
 import { type ListPage, ListPages } from './list-pages.ts';
 import { NodeSums } from './node-sums.ts';
 import { metadataList, ResourceWatch } from './resource-watch.ts';
+import { SharedWatches } from './shared-watches.ts';
 
 export interface KubernetesClusterOptions {
   readonly store: Store;
@@ -60,7 +61,7 @@ export class KubernetesCluster implements Cluster {
   readonly #identity: ClusterIdentity;
   readonly #nodes: NodeSums;
   readonly #creation: Creation;
-  readonly #watches = new Set<ResourceWatch>();
+  readonly #watches = new SharedWatches((resource, options) => this.#watchOf(resource, options));
   readonly #describedAnew = new Set<() => void>();
   #version: Promise<Version> | undefined;
   /** Why definitions can't be watched. */
@@ -159,23 +160,9 @@ export class KubernetesCluster implements Cluster {
     return this.#discovery.all();
   }
 
-  watch(
-    resource: GroupResource,
-    events: WatchEvents,
-    { marked = false, metadataOnly = false }: WatchOptions = {},
-  ): () => void {
-    const { clock, random, logger } = this.#options;
+  watch(resource: GroupResource, events: WatchEvents, options: WatchOptions = {}): () => void {
     const awaited = resource.resource === definitions ? this.#awaitedKinds() : undefined;
-    const watch = new ResourceWatch(
-      {
-        client: this.#client,
-        clock,
-        random,
-        logger,
-        resourceOf: (one) => this.#served(one),
-        labelSelector: marked ? markSelector : undefined,
-        metadataOnly,
-      },
+    const leave = this.#watches.join(
       resource,
       {
         on: (event) => {
@@ -189,13 +176,22 @@ export class KubernetesCluster implements Cluster {
           events.trouble?.(error);
         },
       },
+      options,
     );
-    this.#watches.add(watch);
     return () => {
       awaited?.stop();
-      watch.stop();
-      this.#watches.delete(watch);
+      leave();
     };
+  }
+
+  #watchOf(resource: GroupResource, { marked = false, metadataOnly = false }: WatchOptions): ResourceWatch {
+    const { clock, random, logger } = this.#options;
+    const labelSelector = marked ? markSelector : undefined;
+    const resourceOf = (one: GroupResource) => this.#served(one);
+    return new ResourceWatch(
+      { client: this.#client, clock, random, logger, resourceOf, labelSelector, metadataOnly },
+      resource,
+    );
   }
 
   #awaitedKinds(): AwaitedKinds {
@@ -315,8 +311,7 @@ export class KubernetesCluster implements Cluster {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#nodes.stop();
-    for (const watch of this.#watches) watch.stop();
-    this.#watches.clear();
+    this.#watches.stop();
     this.#client.close();
   }
 

@@ -1,11 +1,11 @@
 /**
- * One resource of the cluster, watched: a list in pages, then changes, over one connection. It comes back by itself after whatever ended it, and
- * tells what was missed. Objects are passed on and not kept: what is remembered of each is its name, uid and version.
+ * One resource of the cluster, watched: a list in pages, then changes, over one connection, for all who want to hear of it. It comes back by itself after
+ * whatever ended it, and tells what was missed. Who joins later is told all that is there by a list, of which the others hear only what is new to them.
+ * Objects are passed on and not kept (known-objects.ts).
  */
 import type { IncomingMessage } from 'node:http';
 import { objectBeyondLimits } from '../../../core/object/json-limits.ts';
-import type { GroupResource, ObjectKey } from '../../../core/object/key.ts';
-import { formatKey, parseKey } from '../../../core/object/key.ts';
+import { formatKey, type GroupResource } from '../../../core/object/key.ts';
 import { formatApiVersion, type KubeObject } from '../../../core/object/meta.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
@@ -15,6 +15,7 @@ import type { ClusterEvent, ServedResource, WatchEvents } from '../cluster.ts';
 import type { ApiClient } from './api-client.ts';
 import { pathOf } from './discovery.ts';
 import { JsonLines } from './json-lines.ts';
+import { KnownObjects, keyIn } from './known-objects.ts';
 import { ListPages } from './list-pages.ts';
 
 export interface WatchPorts {
@@ -41,27 +42,46 @@ const backoffMsMin = 500;
 /** A resource that is not there, or must not be read, is asked for again at this pace. */
 const backoffMsMax = 30_000;
 
-interface Known {
-  readonly uid: string;
-  readonly resourceVersion: string;
-}
-
 export class ResourceWatch {
   readonly #ports: WatchPorts;
   readonly #resource: GroupResource;
-  readonly #events: WatchEvents;
+  readonly #listeners = new Set<KnownObjects>();
+  /** Those whom the list was told that changes go on from. */
+  #listening: ReadonlySet<KnownObjects> = new Set();
   readonly #pages: ListPages;
-  readonly #known = new Map<string, Known>();
   #isStopped = false;
+  #isBegun = false;
+  /** Somebody has, since the last list began. */
+  #hasJoined = false;
   #failures = 0;
+  #trouble: BanyanError | undefined;
   #response: IncomingMessage | undefined;
 
-  constructor(ports: WatchPorts, resource: GroupResource, events: WatchEvents) {
+  constructor(ports: WatchPorts, resource: GroupResource) {
     this.#ports = ports;
     this.#resource = resource;
-    this.#events = events;
     this.#pages = new ListPages((asked) => ports.client.json(asked));
-    void this.#run();
+  }
+
+  /** Hears of all that is there, and of what changes from then on. Returns the function that ends it for this one. */
+  join(events: WatchEvents): () => void {
+    const listener = new KnownObjects(this.#resource, events);
+    this.#listeners.add(listener);
+    if (this.#trouble) events.trouble?.(this.#trouble);
+    if (this.#isBegun) {
+      // What is followed now goes on from a list that it has not heard.
+      this.#hasJoined = true;
+      this.#response?.destroy();
+    } else {
+      this.#isBegun = true;
+      void this.#run();
+    }
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Somebody hears of it. */
+  get isUsed(): boolean {
+    return this.#listeners.size > 0;
   }
 
   stop(): void {
@@ -74,14 +94,21 @@ export class ResourceWatch {
       try {
         const served = await this.#ports.resourceOf(this.#resource);
         let version = await this.#list(served);
-        if (this.#failures > 0) this.#events.trouble?.(undefined);
+        if (this.#failures > 0) this.#tellTrouble(undefined);
         this.#failures = 0;
-        while (!this.#isStopped) version = await this.#follow(served, version);
+        while (!this.#isStopped && !this.#hasJoined) version = await this.#follow(served, version);
       } catch (error) {
         if (this.#isStopped) return;
-        await this.#backOff(error);
+        const isForJoining = this.#hasJoined;
+        this.#hasJoined = false;
+        if (!isForJoining) await this.#backOff(error);
       }
     }
+  }
+
+  #tellTrouble(error: BanyanError | undefined): void {
+    this.#trouble = error;
+    for (const { events } of [...this.#listeners]) events.trouble?.(error);
   }
 
   /** Expired (410) is no failure: the list is simply asked for anew. */
@@ -93,7 +120,7 @@ export class ResourceWatch {
         { group, resource, error: describeError(error) },
         'a resource of the cluster is not watched now',
       );
-      if (error instanceof BanyanError) this.#events.trouble?.(error);
+      if (error instanceof BanyanError) this.#tellTrouble(error);
     }
     const ceiling = Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(10, this.#failures++));
     await new Promise<void>((resolve) => {
@@ -105,6 +132,8 @@ export class ResourceWatch {
 
   /** Tells what is new, other or gone since the last one; the version of the list. */
   async #list(served: ServedResource): Promise<string> {
+    this.#listening = new Set(this.#listeners);
+    this.#hasJoined = false;
     const found = new Set<string>();
     const version = served.versions[0]!;
     let resourceVersion = '';
@@ -114,23 +143,13 @@ export class ResourceWatch {
       for (const item of page.items ?? []) {
         // Items of a list have neither.
         const object = named(item, served);
-        found.add(formatKey(this.#keyOf(object)));
+        found.add(formatKey(keyIn(this.#resource, object)));
         this.#tell('ADDED', object);
       }
       resourceVersion = page.metadata?.resourceVersion ?? '';
     }
-    for (const [key, { uid }] of this.#known) if (!found.has(key)) this.#tellGone(key, uid, served);
-    this.#events.synced(found);
+    for (const listener of this.#present) listener.listed(found, served);
     return resourceVersion;
-  }
-
-  #tellGone(key: string, uid: string, served: ServedResource): void {
-    const { namespace, name } = parseKey(key);
-    this.#tell('DELETED', {
-      apiVersion: formatApiVersion(served.group, served.versions[0]!),
-      kind: served.kind,
-      metadata: { name, uid, ...(namespace === '' ? {} : { namespace }) },
-    });
   }
 
   // --------------------------------------------------------------------------------------------------- the changes
@@ -149,6 +168,7 @@ export class ResourceWatch {
     const path = pathOf(served, served.versions[0]!);
     const response = await this.#ports.client.stream({ path, query, ...this.#accepting(metadataOne) }, idleMs);
     this.#response = response;
+    if (this.#isStopped || this.#hasJoined) response.destroy();
     response.setTimeout(idleMs, () => response.destroy(new Error(`nothing heard for ${idleMs / 1_000} s`)));
     const lines = new JsonLines();
     for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -174,38 +194,20 @@ export class ResourceWatch {
   }
 
   #tell(type: ClusterEvent['type'], object: KubeObject): void {
-    const key = this.#keyOf(object);
-    const name = formatKey(key);
     // Of one that has gone nobody reads more than its name.
     const wrong = type === 'DELETED' ? undefined : objectBeyondLimits(object);
     // Nobody could take it in, and the others of the resource would be waited for in vain.
     if (wrong !== undefined) {
+      const name = formatKey(keyIn(this.#resource, object));
       this.#ports.logger.warn({ object: name, reason: wrong }, 'what the cluster tells of an object is passed over');
       return;
     }
-    const known = this.#known.get(name);
-    const { uid = '', resourceVersion = '' } = object.metadata;
-    if (type === 'DELETED') {
-      if (!known) return;
-      this.#known.delete(name);
-      this.#events.on({ type, key, object });
-      return;
-    }
-    if (known?.uid === uid && known.resourceVersion === resourceVersion) return;
-    // Another object of the same name: the one before has gone, and nobody has told.
-    if (known && known.uid !== uid)
-      this.#events.on({
-        type: 'DELETED',
-        key,
-        object: { ...object, metadata: { ...object.metadata, uid: known.uid } },
-      });
-    this.#known.set(name, { uid, resourceVersion });
-    this.#events.on({ type: known?.uid === uid ? 'MODIFIED' : 'ADDED', key, object });
+    for (const listener of this.#present) listener.tell(type, object);
   }
 
-  #keyOf({ metadata }: KubeObject): ObjectKey {
-    const { group, resource } = this.#resource;
-    return { group, resource, namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
+  /** Of those who listen, who has not left; one may leave while another is told. */
+  get #present(): KnownObjects[] {
+    return [...this.#listening].filter((listener) => this.#listeners.has(listener));
   }
 }
 

@@ -1,9 +1,10 @@
 import { PassThrough } from 'node:stream';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../../core/runtime/random.ts';
+import type { ClusterEvent } from '../../../../../edge-agent/cluster/cluster.ts';
 import { ResourceWatch, type WatchPorts } from '../../../../../edge-agent/cluster/kubernetes/resource-watch.ts';
 
 const configMaps = { group: '', resource: 'configmaps' };
@@ -47,7 +48,7 @@ class Served {
         return this.#watch;
       },
     } as unknown as WatchPorts['client'];
-    return new ResourceWatch(
+    const watch = new ResourceWatch(
       {
         ...options,
         client,
@@ -57,15 +58,16 @@ class Served {
         resourceOf: async () => served,
       },
       configMaps,
-      {
-        on: ({ type, key, object }) => {
-          this.kinds.add(`${object.apiVersion} ${object.kind}`);
-          this.seen.push(`${type} ${key.name} ${object.metadata.uid}`);
-        },
-        synced: () => void this.seen.push('synced'),
-        trouble: (error) => this.trouble(error),
-      },
     );
+    watch.join({
+      on: ({ type, key, object }) => {
+        this.kinds.add(`${object.apiVersion} ${object.kind}`);
+        this.seen.push(`${type} ${key.name} ${object.metadata.uid}`);
+      },
+      synced: () => void this.seen.push('synced'),
+      trouble: (error) => this.trouble(error),
+    });
+    return watch;
   }
 
   async tell(...events: object[]): Promise<void> {
@@ -210,4 +212,78 @@ test('an object that is nested too deep to be taken in is passed over, and the o
   await served.tell({ ...event, type: 'DELETED', object: { ...event.object, status: deep } });
   expect(served.seen.at(-1)).toBe('DELETED b uid-b');
   watch.stop();
+});
+
+describe('of several who listen', () => {
+  const listener = () => {
+    const seen: string[] = [];
+    return {
+      seen,
+      on: ({ type, key }: ClusterEvent) => void seen.push(`${type} ${key.name}`),
+      synced: (there: ReadonlySet<string>) => void seen.push(`synced ${there.size}`),
+      trouble: (error: BanyanError | undefined) => void seen.push(error ? `trouble ${error.code}` : 'well'),
+    };
+  };
+
+  test('those who begin together share one list', async () => {
+    const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
+    const watch = server.begin();
+    const second = listener();
+    watch.join(second);
+    await server.tell(change('MODIFIED', 'a', '11'));
+    expect(second.seen).toEqual(['ADDED a', 'synced 1', 'MODIFIED a']);
+    expect(server.asked).toEqual(['list', 'watch from 10']);
+    watch.stop();
+  });
+
+  test('who comes later is told all by a list, and the others only what is new', async () => {
+    const server = new Served(
+      { metadata: { resourceVersion: '10' }, items: [item('a', '1'), item('b', '1')] },
+      { metadata: { resourceVersion: '20' }, items: [item('a', '1'), item('c', '1')] },
+    );
+    const watch = server.begin();
+    await server.settle();
+    const second = listener();
+    watch.join(second);
+    await server.tell(change('MODIFIED', 'a', '21'));
+    expect(server.asked).toEqual(['list', 'watch from 10', 'list', 'watch from 20']);
+    expect(second.seen).toEqual(['ADDED a', 'ADDED c', 'synced 2', 'MODIFIED a']);
+    expect(server.seen).toEqual([
+      'ADDED a uid-a',
+      'ADDED b uid-b',
+      'synced',
+      'ADDED c uid-c',
+      'DELETED b uid-b',
+      'synced',
+      'MODIFIED a uid-a',
+    ]);
+    watch.stop();
+  });
+
+  test('who has left is told nothing, and the watch goes on for the others', async () => {
+    const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
+    const watch = server.begin();
+    const second = listener();
+    const leave = watch.join(second);
+    await server.settle();
+    leave();
+    await server.tell(change('MODIFIED', 'a', '11'));
+    expect(second.seen).toEqual(['ADDED a', 'synced 1']);
+    expect(server.seen.at(-1)).toBe('MODIFIED a uid-a');
+    expect(watch.isUsed).toBe(true);
+    watch.stop();
+  });
+
+  test('who comes while the resource is refused hears why, and does not make it be asked for more often', async () => {
+    const server = new Served(...Array.from({ length: 50 }, () => new BanyanError('Forbidden', 'may not list')));
+    const watch = server.begin();
+    await server.settle();
+    const asked = server.asked.length;
+    const second = listener();
+    watch.join(second);
+    await server.settle();
+    expect(second.seen[0]).toBe('trouble Forbidden');
+    expect(server.asked.length).toBeLessThanOrEqual(asked + 1);
+    watch.stop();
+  });
 });

@@ -1,0 +1,64 @@
+/**
+ * What one listener has been told of a watched resource: makes events of lists and changes, which may say again what is known. Remembered of each object are
+ * its uid and version.
+ */
+import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../../core/object/key.ts';
+import { formatApiVersion, type KubeObject } from '../../../core/object/meta.ts';
+import type { ClusterEvent, ServedResource, WatchEvents } from '../cluster.ts';
+
+interface Known {
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
+export class KnownObjects {
+  readonly events: WatchEvents;
+  readonly #resource: GroupResource;
+  readonly #known = new Map<string, Known>();
+
+  constructor(resource: GroupResource, events: WatchEvents) {
+    this.#resource = resource;
+    this.events = events;
+  }
+
+  tell(type: ClusterEvent['type'], object: KubeObject): void {
+    const key = keyIn(this.#resource, object);
+    const name = formatKey(key);
+    const known = this.#known.get(name);
+    const { uid = '', resourceVersion = '' } = object.metadata;
+    if (type === 'DELETED') {
+      if (!known) return;
+      this.#known.delete(name);
+      this.events.on({ type, key, object });
+      return;
+    }
+    if (known?.uid === uid && known.resourceVersion === resourceVersion) return;
+    // Another object of the same name: the one before has gone, and nobody has told.
+    if (known && known.uid !== uid)
+      this.events.on({
+        type: 'DELETED',
+        key,
+        object: { ...object, metadata: { ...object.metadata, uid: known.uid } },
+      });
+    this.#known.set(name, { uid, resourceVersion });
+    this.events.on({ type: known?.uid === uid ? 'MODIFIED' : 'ADDED', key, object });
+  }
+
+  /** These were in the list, and all of them were told. */
+  listed(found: ReadonlySet<string>, { group, versions, kind }: ServedResource): void {
+    for (const [key, { uid }] of this.#known) {
+      if (found.has(key)) continue;
+      const { namespace, name } = parseKey(key);
+      this.tell('DELETED', {
+        apiVersion: formatApiVersion(group, versions[0]!),
+        kind,
+        metadata: { name, uid, ...(namespace === '' ? {} : { namespace }) },
+      });
+    }
+    this.events.synced(found);
+  }
+}
+
+export function keyIn({ group, resource }: GroupResource, { metadata }: KubeObject): ObjectKey {
+  return { group, resource, namespace: metadata.namespace ?? '', name: metadata.name ?? '' };
+}
