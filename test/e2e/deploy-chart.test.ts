@@ -38,7 +38,11 @@ const kind = (apiGroup: string, ...resources: string[]) => ({ apiGroups: [apiGro
 
 interface Manifest {
   readonly kind: string;
-  readonly metadata: { readonly name: string };
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+  };
   readonly data?: Readonly<Record<string, string>>;
   readonly rules?: readonly { readonly verbs: readonly string[] }[];
   readonly spec?: { readonly template?: { readonly spec: object } };
@@ -191,6 +195,30 @@ describe.skipIf(missing)(`the chart${why}`, () => {
         },
       },
     });
+  });
+
+  it('takes names that YAML would read as numbers, and an image by its digest', () => {
+    const digest = `sha256:${'0a'.repeat(32)}`;
+    const image = ['--set', `image.digest=${digest}`];
+    const values = withValues({ ...least, lease: { name: '7', namespace: '1e3' } });
+    const { code, out, stdout } = helm.run('template', '42', chart, '-n', '123', ...values, ...image);
+    expect([code, code === 0 ? '' : out]).toEqual([0, '']);
+    const manifests = parseAllDocuments(stdout).map((document) => document.toJS() as Manifest);
+    const named = manifests.flatMap(({ kind, metadata: { name, namespace: of, labels } }) =>
+      [name, of ?? '', labels?.['app.kubernetes.io/instance']].filter((one) => typeof one !== 'string').map(() => kind),
+    );
+    expect(named).toEqual([]);
+    expect(configOf(manifests).cluster).toMatchObject({ kubernetes: { lease: { namespace: '1e3', name: '7' } } });
+    expect(stdout).toContain(`image: "banyan@${digest}"`);
+    const { code: wrong, out: words } = helm.run(
+      'template',
+      release,
+      chart,
+      ...withValues(least),
+      '--set',
+      'image.digest=1',
+    );
+    expect([wrong, words]).toEqual([1, expect.stringMatching(/image[./]digest/)]);
   });
 
   it('lets the agent ask in the name of those above who are listed, and of nobody else', () => {

@@ -9,7 +9,7 @@
 
 {{- define "banyan.agent.selector" -}}
 app.kubernetes.io/name: banyan-agent
-app.kubernetes.io/instance: {{ include "banyan.agent.name" . }}
+app.kubernetes.io/instance: {{ include "banyan.agent.name" . | quote }}
 {{- end }}
 
 {{- define "banyan.agent.labels" -}}
@@ -72,7 +72,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- end }}
 
 {{- define "banyan.image" -}}
+{{- if .Values.image.digest -}}
+{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else -}}
 {{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}
+{{- end -}}
 {{- end }}
 
 {{/* The configuration of an agent: edge-agent/config.ts says what it may have. */}}
@@ -104,8 +108,8 @@ pki:
   {{- end }}
   {{- with include "banyan.agent.ownSecret" . }}
   secret:
-    namespace: {{ $.Release.Namespace }}
-    name: {{ . }}
+    namespace: {{ $.Release.Namespace | quote }}
+    name: {{ . | quote }}
   {{- end }}
 api:
   host: {{ $agent.api.host | quote }}
@@ -129,8 +133,8 @@ cluster:
     uid: {{ $agent.cluster.uid | quote }}
     {{- end }}
     lease:
-      namespace: {{ include "banyan.agent.leaseNamespace" . }}
-      name: {{ include "banyan.agent.leaseName" . }}
+      namespace: {{ include "banyan.agent.leaseNamespace" . | quote }}
+      name: {{ include "banyan.agent.leaseName" . | quote }}
     limits:
       requestsPerSecond: {{ toJson $agent.cluster.requestsPerSecond }}
       inFlight: {{ int64 $agent.cluster.inFlight }}
