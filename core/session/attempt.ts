@@ -62,7 +62,8 @@ export class Attempt {
   };
 
   hello(link: Link, attachSequence: number): void {
-    if (this.#over) return;
+    // It may have been refused before it said anything.
+    if (this.#over) return link.close('the attempt is over');
     this.#link = link;
     const { store, consumer, identity, path, role, software, clock } = this.#ports;
     const { tuple, held, attachedNonce, bootCounter } = store.read((reader) => ({
@@ -91,6 +92,12 @@ export class Attempt {
     this.#timer = clock.after(welcomeWithinMs, () => {
       this.#hangUp(link, 'no_welcome', 'no welcome came');
     });
+  }
+
+  /** Its hello could not be said. Over first: the link's own end, which comes later, would be taken for that of the session after this one. */
+  fail(link: Link | undefined, reason: string): void {
+    this.#end(reason);
+    link?.close(reason);
   }
 
   /** No session has begun, and none is to. */

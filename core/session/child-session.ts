@@ -2,6 +2,7 @@
 import type { Timer } from '../runtime/clock.ts';
 import { describeError } from '../runtime/errors.ts';
 import type { SessionStreams } from '../stream/streams.ts';
+import type { Link } from '../wire/link.ts';
 import { beginAttach } from './attach.ts';
 import { Attempt } from './attempt.ts';
 import { type Backoff, healthyMs, nextWait, noBackoff, waitForReturn } from './backoff.ts';
@@ -106,21 +107,23 @@ export class ChildSession {
       this.#mismatch,
     );
     this.#attempt = attempt;
+    let link: Link | undefined;
     try {
       // What is said in the hello is durable: the boot counter, and the cursors.
       await this.#ports.store.flushed();
       if (this.#stopped) return;
-      const link = await dialer.dial(attempt.events, dialTimeoutMs);
+      link = await dialer.dial(attempt.events, dialTimeoutMs);
       if (this.#stopped) return link.close(endsWords);
       const { store, clock } = this.#ports;
-      const { sequence, moved } = store.write((t) => beginAttach(t, link.peer, clock));
+      const { peer } = link;
+      const { sequence, moved } = store.write((t) => beginAttach(t, peer, clock));
       if (moved) await store.flushed();
       if (this.#stopped) return link.close(endsWords);
       attempt.hello(link, sequence);
     } catch (error) {
       this.ends.notReached(error);
       log.info({ reason: describeError(error) }, 'the parent was not reached');
-      this.#again(describeError(error));
+      attempt.fail(link, describeError(error));
     }
   }
 

@@ -3,9 +3,9 @@ import { dropTable } from '../../../../core/feed/table.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { acknowledgedWithinMs } from '../../../../core/session/acknowledgements.ts';
-import { readAttachment } from '../../../../core/session/attach.ts';
+import { beginAttach, readAttachment } from '../../../../core/session/attach.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { Hello } from '../../../../core/wire/generated/mesh.ts';
+import { Hello, Retry } from '../../../../core/wire/generated/mesh.ts';
 import { ReplayLink } from '../../../support/recorded-frames.ts';
 import { content, SessionPair } from '../../../support/session-pair.ts';
 
@@ -41,6 +41,12 @@ const helloOf = (path: string) => {
   const said = { versionMin: 1, versionMax: 3, path, role: 'agent', bootCounter: 1, bootNonce: Buffer.alloc(16, 7) };
   return { frame: { $case: 'hello' as const, value: { ...Hello.decode(new Uint8Array(0)), ...said } } };
 };
+
+/** How often the child has, as it was told. */
+const attachments = ({ said }: SessionPair) => ({
+  attached: said.filter((word) => word === 'child: connected').length,
+  detached: said.filter((word) => word.startsWith('child: disconnected')).length,
+});
 
 /** Time in which little happens. */
 async function pass(pair: SessionPair, seconds: number): Promise<void> {
@@ -162,6 +168,47 @@ describe('a child and its parent', () => {
     above.isFull = below.isFull = false;
     await pair.run(1_000);
     expect([pair.held(), pair.up.map(({ key }) => key)]).toEqual([{ a: '1' }, ['labels']]);
+  });
+
+  it('attach once, and stay, when the disk was full for the moment in which the child was to say hello', async () => {
+    const pair = new SessionPair();
+    const { session, dialer, store } = pair.child;
+    const dial = dialer.dial.bind(dialer);
+    dialer.dial = async (events, timeoutMs) => {
+      dialer.dial = dial;
+      const link = await dial(events, timeoutMs);
+      const write = store.write.bind(store);
+      store.write = () => {
+        store.write = write;
+        throw new BanyanError('StoreFull', 'no room');
+      };
+      return link;
+    };
+    session.start();
+    await pass(pair, 120);
+    const { attached, detached } = attachments(pair);
+    expect([session.connected, attached, detached]).toEqual([true, 1, 0]);
+    // The parent has not waited for a hello on the first connection.
+    expect(pair.parent.sessions.ends.refused.size).toBe(0);
+  });
+
+  it('close a connection on which the parent refused the child before its hello', async () => {
+    const store = new HeldFlushes();
+    const pair = new SessionPair(undefined, store);
+    const link = new ReplayLink({ path: 'eu', role: 'relay' });
+    // It moves, and waits until that is durable.
+    store.write((t) => beginAttach(t, { path: 'us', role: 'relay' }, pair.clock));
+    pair.child.dialer.dial = async (events) => {
+      store.held = [];
+      const value = { ...Retry.decode(new Uint8Array(0)), reason: 'busy', afterMs: 60_000 };
+      pair.clock.after(1, () => events.onFrame({ frame: { $case: 'retry', value } }));
+      return link;
+    };
+    pair.child.session.start();
+    await pair.run(5);
+    for (const done of store.held!) done();
+    await pair.run(5);
+    expect([link.sent, link.closed]).toEqual([[], 'the attempt is over']);
   });
 
   it('part with a reason when the child is removed between its hello and the welcome', async () => {
