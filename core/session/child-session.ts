@@ -15,6 +15,11 @@ import { flushAgainMs } from './wakes.ts';
 import type { Waiting } from './watermark-gate.ts';
 
 const dialTimeoutMs = 10_000;
+/**
+ * Ten years: no node is without its root for so long. A parent may say anything, and with the time since added it has to stay a number that the next hop
+ * takes, and a moment that is a date.
+ */
+export const rootAgeMaxMs = 10 * 365 * 86_400_000;
 const endsWords = 'the child ends';
 
 export class ChildSession {
@@ -138,12 +143,11 @@ export class ChildSession {
     this.wake();
   }
 
-  /** Ms since something was heard of the root: what the parent said of itself, and the time since. */
+  /** Ms since something was heard of the root, `rootAgeMaxMs` at most: what the parent said of itself, and the time since. */
   rootAgeMs(): number {
     const heard = this.#runner?.heardOfRoot ?? this.#heardOfRoot;
-    return heard
-      ? heard.ageMs + this.#ports.clock.monotonicMs() - heard.atMs
-      : this.#ports.clock.monotonicMs() - this.#startedAtMs;
+    const { ageMs, atMs } = heard ?? { ageMs: 0, atMs: this.#startedAtMs };
+    return Math.min(rootAgeMaxMs, ageMs + this.#ports.clock.monotonicMs() - atMs);
   }
 
   #detached(reason: string): void {

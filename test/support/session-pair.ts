@@ -30,6 +30,8 @@ export class SessionPair {
   attachedWith = 0;
   /** The highest version that the child says. */
   versionMax: number | undefined;
+  /** Of the parent. */
+  rootAgeMs = () => 0;
   /** Of links from now on. */
   expiry: Expiry | undefined;
   #seed = 1;
@@ -75,7 +77,7 @@ export class SessionPair {
       acknowledged: () => {},
       connected: () => this.said.push('parent: connected'),
       disconnected: (_child, reason) => this.said.push(`parent: disconnected, ${reason}`),
-      rootAgeMs: () => 0,
+      rootAgeMs: () => this.rootAgeMs(),
     });
     return { store, sessions, ...feeds };
   }

@@ -124,6 +124,7 @@ export function liesOf(side: 'child' | 'parent', known: Known): readonly Lie[] {
     either('a digest of other rows', beatOf(known.cursor, { revision: known.cursor, count: 77, sum: some })),
     stays('a digest that is none', beatOf(known.cursor, { revision: known.cursor, count: 77, sum: Buffer.alloc(3) })),
     stays('a head beyond everything', beatOf(2 ** 47)),
+    stays('a root older than time', beatOf(known.cursor, undefined, Number.MAX_SAFE_INTEGER)),
     ends('a hello again', { frame: { $case: 'hello', value: helloOf(known.path) } }),
     ends('a refusal in the middle', {
       frame: { $case: 'retry', value: { afterMs: 1, reason: 'busy', message: '', bootCounter: 0, attachSequence: 0 } },
@@ -285,13 +286,13 @@ export function whole(): RangeSummary {
   return { from: Buffer.alloc(16), to: Buffer.alloc(17, 255), count: 0, fingerprint: Buffer.alloc(16) };
 }
 
-function beatOf(head: number, digest?: { revision: number; count: number; sum: Buffer }): Frame {
+function beatOf(head: number, digest?: { revision: number; count: number; sum: Buffer }, rootAgeMs = 0): Frame {
   const value = {
     sequence: 1,
     head,
     purgeRevision: 0,
     rootWatermark: 0,
-    rootAgeMs: 0,
+    rootAgeMs,
     ready: false,
     watermarks: [],
     digest,

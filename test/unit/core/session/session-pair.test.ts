@@ -4,6 +4,7 @@ import { hash128 } from '../../../../core/object/hash.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { acknowledgedWithinMs } from '../../../../core/session/acknowledgements.ts';
 import { beginAttach, readAttachment } from '../../../../core/session/attach.ts';
+import { rootAgeMaxMs } from '../../../../core/session/child-session.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { Hello, Retry } from '../../../../core/wire/generated/mesh.ts';
 import { ReplayLink } from '../../../support/recorded-frames.ts';
@@ -390,6 +391,24 @@ describe('a child and its parent', () => {
     expect(pair.held()).toEqual({ a: '1' });
     expect(kinds(pair, 'child')).toContain('reconcileRequest');
     expect(pair.otherHistories).toEqual(['kid']);
+  });
+
+  it('take any age of the root from a parent, and hand on one that the next hop takes', async () => {
+    const [above, below] = [new SessionPair(), new SessionPair()];
+    above.rootAgeMs = () => Number.MAX_SAFE_INTEGER;
+    below.rootAgeMs = () => above.child.session.rootAgeMs();
+    const passBoth = async (seconds: number) => {
+      for (let i = 0; i < seconds; i++) for (const pair of [above, below]) await pass(pair, 1);
+    };
+    above.child.session.start();
+    await passBoth(20);
+    below.child.session.start();
+    await passBoth(20);
+    expect(attachments(below)).toEqual({ attached: 1, detached: 0 });
+    expect(below.child.session.rootAgeMs()).toBe(rootAgeMaxMs);
+    above.rootAgeMs = () => 0;
+    await passBoth(40);
+    expect(below.child.session.rootAgeMs()).toBeLessThan(40_000);
   });
 
   it('keep an idle session alive with beats', async () => {
