@@ -6,7 +6,7 @@ import { hash128, hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { concat, equalBytes, hex, prefixRange, readU48, u32, u48, u48Bytes } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
-import type { Reader, Transaction } from '../store/store.ts';
+import type { Range, Reader, Transaction } from '../store/store.ts';
 import { decodeContent } from './content.ts';
 import type { WireEntry } from './feed.ts';
 
@@ -29,6 +29,11 @@ export const piecedBytesMax = 4 * 1024 * 1024;
 export const pieceBytesMin = 4 * 1024;
 /** Contents of which only the beginning is there: as many as a producer owes at once, and those of an earlier session. */
 export const heldMax = 32;
+/**
+ * A row of what came: as large as a message ever is, so that the pieces of this product are a row each. A peer may send larger ones, which are cut: what is
+ * there of a content is known by its last row, and reading that must stay cheap.
+ */
+const rowBytesMax = 64 * 1024;
 
 /**
  * Takes a piece in, in order; one that is there already is passed over. False: the whole is not what its hash says, and all of it is dropped. Throws
@@ -50,7 +55,9 @@ export function storePiece(t: Transaction, table: number, piece: Piece): boolean
   if (offset + data.length <= have) return true;
   if (offset > have) throw new BanyanError('Protocol', `a piece from ${offset}, expected ${have}`);
   if (have === 0) dropOldest(t, table);
-  t.put(pieceKey(table, contentHash, have), data.subarray(have - offset));
+  for (let at = have - offset; at < data.length; at += rowBytesMax) {
+    t.put(pieceKey(table, contentHash, offset + at), data.subarray(at, at + rowBytesMax));
+  }
   if (offset + data.length < total) return true;
   const parts = partsOf(t, table, contentHash);
   const whole = equalBytes(hash128(joined(parts)), contentHash);
@@ -58,16 +65,20 @@ export function storePiece(t: Transaction, table: number, piece: Piece): boolean
   return whole;
 }
 
-/** What has come of contents that are not whole yet, to go on with. */
+/**
+ * What has come of contents that are not whole yet, to go on with. One row of each is read, its last: they may be 128 MiB together, and a peer that begins
+ * one content after the other has this asked for each.
+ */
 export function heldPieces(reader: Reader, table: number): HeldPieces[] {
-  const held = new Map<string, HeldPieces>();
+  const held: HeldPieces[] = [];
   const prefix = concat(prefixOf('piece'), u32(table));
-  for (const [key, value] of reader.scan(prefixRange(prefix))) {
-    const contentHash = key.subarray(prefix.length, prefix.length + hashBytes);
-    const bytes = readU48(key, prefix.length + hashBytes) + value.length;
-    held.set(hex(contentHash), { contentHash, bytes });
+  let range: Range | undefined = prefixRange(prefix);
+  while (range) {
+    const last = lastOf(reader, range);
+    if (last) held.push(last);
+    range = last && { from: range.from, to: concat(prefix, last.contentHash) };
   }
-  return [...held.values()];
+  return held.reverse();
 }
 
 /** The entries with the contents that they name by pieces, which are not kept any longer. Throws Protocol if one is not whole. */
@@ -89,7 +100,8 @@ export function withPieces(t: Transaction, table: number, entries: readonly Wire
 
 /** Of contents that nobody will name any more: the feed has caught up. */
 export function dropPieces(t: Transaction, table: number): void {
-  forget(t, [...t.scan(prefixRange(concat(prefixOf('piece'), u32(table))))]);
+  // One after the other: all of them together would not fit in a small process.
+  for (const { contentHash } of heldPieces(t, table)) forget(t, partsOf(t, table, contentHash));
 }
 
 function dropOldest(t: Transaction, table: number): void {
@@ -108,11 +120,16 @@ function joined(parts: readonly [Uint8Array, Uint8Array][]): Uint8Array {
 }
 
 function heldBytes(reader: Reader, table: number, contentHash: Uint8Array): number {
-  const range = prefixRange(concat(prefixOf('piece'), u32(table), contentHash));
+  return lastOf(reader, prefixRange(concat(prefixOf('piece'), u32(table), contentHash)))?.bytes ?? 0;
+}
+
+/** Of the last content in a range: what is there of it is in order and without a gap, so its last row says how much. */
+function lastOf(reader: Reader, range: Range): HeldPieces | undefined {
   for (const [key, value] of reader.scan({ ...range, reverse: true, limit: 1 })) {
-    return readU48(key, key.length - u48Bytes) + value.length;
+    const offsetAt = key.length - u48Bytes;
+    return { contentHash: key.subarray(offsetAt - hashBytes, offsetAt), bytes: readU48(key, offsetAt) + value.length };
   }
-  return 0;
+  return undefined;
 }
 
 function forget(t: Transaction, parts: readonly [Uint8Array, Uint8Array][]): void {

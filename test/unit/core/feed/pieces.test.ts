@@ -10,6 +10,7 @@ import {
 } from '../../../../core/feed/pieces.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import type { Reader } from '../../../../core/store/store.ts';
 
 const table = 7;
 const bytes = (length: number) => Buffer.alloc(length, 'x');
@@ -22,6 +23,19 @@ const piece = (name: string, part: Partial<Piece> = {}): Piece => ({
 });
 const take = (store: MemoryStore, one: Piece) => store.write((t) => storePiece(t, table, one));
 const held = (store: MemoryStore) => store.read((reader) => heldPieces(reader, table));
+
+/** Counts the values that are read through it. */
+function counting<R extends Reader>(reader: R): { reader: R; read: { values: number; bytes: number } } {
+  const read = { values: 0, bytes: 0 };
+  function* scan(range: Parameters<Reader['scan']>[0]): Generator<[Uint8Array, Uint8Array]> {
+    for (const entry of reader.scan(range)) {
+      read.values++;
+      read.bytes += entry[1].length;
+      yield entry;
+    }
+  }
+  return { reader: { ...reader, get: (key: Uint8Array) => reader.get(key), scan }, read };
+}
 
 describe('pieces of contents', () => {
   it('that are never finished, of a thousand of them, are kept of the last few', () => {
@@ -62,5 +76,53 @@ describe('pieces of contents', () => {
     const store = new MemoryStore();
     for (let i = 0; i < 3; i++) expect(take(store, piece('content'))).toBe(true);
     expect(held(store)).toMatchObject([{ bytes: pieceBytesMin }]);
+  });
+
+  it.each([
+    ['as large as a message', 64 * 1024],
+    ['as large as a frame', piecedBytesMax - 1],
+  ])('are counted by the last row of each content, where pieces are %s', (_what, bytesOfPiece) => {
+    const store = new MemoryStore();
+    const data = bytes(bytesOfPiece);
+    const large = Array.from({ length: heldMax - 1 }, (_, i) => Buffer.alloc(16, 0x80 + i));
+    for (const contentHash of large) {
+      const have = Math.min(piecedBytesMax - 1, 4 * bytesOfPiece);
+      for (let offset = 0; offset < have; offset += bytesOfPiece) {
+        take(store, { contentHash, offset, total: piecedBytesMax, data });
+      }
+    }
+    const rowBytesMax = 64 * 1024;
+    for (let i = 1; i < 4; i++) {
+      const begun = piece('', { contentHash: Buffer.alloc(16, i) });
+      const { values, bytes: read } = store.write((t) => {
+        const counted = counting(t);
+        storePiece(counted.reader, table, begun);
+        return counted.read;
+      });
+      // Besides them, the one that is dropped.
+      expect(values).toBeLessThanOrEqual(heldMax + 1);
+      expect(read).toBeLessThanOrEqual(heldMax * rowBytesMax);
+    }
+    const { values } = store.read((reader) => {
+      const counted = counting(reader);
+      expect(heldPieces(counted.reader, table)).toEqual([
+        { contentHash: Buffer.alloc(16, 3), bytes: pieceBytesMin },
+        ...large.map((contentHash) => ({ contentHash, bytes: Math.min(piecedBytesMax - 1, 4 * bytesOfPiece) })),
+      ]);
+      return counted.read;
+    });
+    expect(values).toBe(heldMax);
+  });
+
+  it('that are larger than a row are put together again, and go with their content', () => {
+    const store = new MemoryStore();
+    const record = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251));
+    const of = { contentHash: hash128(record), total: record.length };
+    expect(take(store, piece('', { ...of, data: record.subarray(0, 150_000) }))).toBe(true);
+    expect(held(store)).toMatchObject([{ bytes: 150_000 }]);
+    expect(take(store, piece('', { ...of, offset: 100_000, data: record.subarray(100_000) }))).toBe(true);
+    expect(held(store)).toMatchObject([{ bytes: 200_000 }]);
+    store.write((t) => dropPieces(t, table));
+    expect(store.size().usedBytes).toBe(0);
   });
 });
