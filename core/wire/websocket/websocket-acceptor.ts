@@ -10,6 +10,7 @@ import { hex } from '../../store/bytes.ts';
 import {
   type Accepting,
   type Acceptor,
+  lingerMs,
   remoteOf,
   sessionNameBytes,
   sessionWithinMs,
@@ -113,6 +114,8 @@ export class WebSocketAcceptor implements Acceptor {
     } catch (error) {
       this.#refused(connection.remote, error);
       refuse(socket, error);
+      // Its half of the connection is the peer's to end, and may be never.
+      this.#accepting.clock.after(lingerMs, () => socket.destroy());
     }
   }
 

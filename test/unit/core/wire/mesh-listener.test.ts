@@ -10,6 +10,7 @@ import { sessionMethod } from '../../../../core/wire/grpc/session-method.ts';
 import type { Link, Listener } from '../../../../core/wire/link.ts';
 import { listenMesh } from '../../../../core/wire/mesh-listener.ts';
 import type { NodeCredentials } from '../../../../core/wire/node-credentials.ts';
+import { sessionPath, subprotocol } from '../../../../core/wire/websocket/websocket-words.ts';
 import { beat, data, LinkLog } from '../../../support/link-log.ts';
 import { TestTree } from '../../../support/test-tree.ts';
 
@@ -39,6 +40,17 @@ class LogLines implements Logger {
     return this.lines[0]!;
   }
 }
+
+const upgradeRequest = [
+  `GET ${sessionPath} HTTP/1.1`,
+  'Host: eu',
+  'Connection: Upgrade',
+  'Upgrade: websocket',
+  'Sec-WebSocket-Version: 13',
+  'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+  `Sec-WebSocket-Protocol: ${subprotocol}`,
+  '\r\n',
+].join('\r\n');
 
 let tree: TestTree;
 let parentCredentials: NodeCredentials;
@@ -281,13 +293,36 @@ describe('a listener for children', () => {
     expect((await log.first()).fields).toMatchObject({ reason: 'no session was begun within 10000 ms' });
   });
 
-  it('closes the connection of a refused peer that stays', async () => {
-    const session = overHttp2({ ca: parentCredentials.caPem, checkServerIdentity: () => undefined });
-    await answer(call(session));
-    clock.advance(2_000);
-    await once(session, 'close');
-    expect(accepted).toEqual([]);
-  });
+  const strangerOptions = () => ({ ca: parentCredentials.caPem, checkServerIdentity: () => undefined });
+
+  /** Refused by now, and staying. */
+  const stays = {
+    async gRPC() {
+      const session = overHttp2(strangerOptions());
+      await answer(call(session));
+      return session;
+    },
+    async WebSocket() {
+      const line = tcpConnect({ ...place(), allowHalfOpen: true });
+      const socket = overTls({ ...strangerOptions(), ALPNProtocols: ['http/1.1'], socket: line });
+      socket.write(upgradeRequest);
+      await once(socket, 'end');
+      // An end that is closed for good answers whatever comes with a reset; one that waits for this end takes it.
+      const knock = setInterval(() => socket.write('x'), 10);
+      socket.once('close', () => clearInterval(knock));
+      return socket;
+    },
+  };
+
+  it.each(['gRPC', 'WebSocket'] as const)(
+    'closes the connection of a refused peer that stays, over %s',
+    async (transport) => {
+      const peer = await stays[transport]();
+      clock.advance(2_000);
+      await new Promise<void>((resolve) => peer.once('close', () => resolve()));
+      expect(accepted).toEqual([]);
+    },
+  );
 
   it('answers one call of a refused peer: the next ends its connection', async () => {
     const session = overHttp2({ ca: parentCredentials.caPem, checkServerIdentity: () => undefined });
