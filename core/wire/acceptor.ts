@@ -25,6 +25,8 @@ export interface Accepting {
   readonly acceptUnproven: (link: FrameLink) => LinkEvents;
   /** The connection comes without a certificate, and may, since TLS is terminated on the way. */
   isTerminated(socket: TLSSocket): boolean;
+  /** For a session on a connection that had its turn at the door for another one. Ms to wait; undefined: it is turned away. */
+  admit(): number | undefined;
   /** Absent: this node gives no certificates. */
   readonly joins: Joins | undefined;
   readonly log: Logger;

@@ -1,6 +1,7 @@
 /**
  * The door of a listener: after a relay's restart all its children come at once, and each handshake costs signatures. Before anything of a connection is
- * read it waits a little for its turn; those for whom it would be too long are closed, and come again after their own waits.
+ * read it waits a little for its turn; those for whom it would be too long are closed, and come again after their own waits. Where a gateway sends the
+ * calls of many over one connection there is no handshake for each, but a proof with as many signatures: each such call has a turn here as well.
  */
 import { nextTurn, type Turns } from '../runtime/turns.ts';
 
@@ -11,11 +12,11 @@ const doorBurst = 100;
 /** How long a connection may wait at the door; a dialer gives up after 10 s, and the handshake comes after. */
 const doorWaitMaxMs = 5_000;
 
-/** What the listener asks for each connection, before its handshake. */
+/** What is asked for each connection, before its handshake, and for each further session on one that is shared, before its proof. */
 export class Door {
   #turns: Turns;
 
-  /** Ms to wait before the handshake; undefined: it is closed. */
+  /** Ms to wait; undefined: too long, it is turned away. */
   admit(nowMs: number): number | undefined {
     const { waitMs, turns } = nextTurn({ intervalMs: 1_000 / doorPerSecond, burst: doorBurst }, this.#turns, nowMs);
     if (waitMs > doorWaitMaxMs) return undefined;

@@ -76,6 +76,7 @@ class MeshListener implements Listener {
       acceptUnproven: acceptProven(accept, { credentials, clock, random }),
       joins,
       isTerminated: (socket) => terminatedTls && socket.getPeerX509Certificate() === undefined,
+      admit: () => this.#door.admit(clock.monotonicMs()),
       log,
       clock,
       random,

@@ -39,6 +39,8 @@ interface Connection {
   readonly shared: boolean;
   /** Its first call has come. */
   used: boolean;
+  /** The turn at the door that it had itself is for its first session. */
+  turnTaken: boolean;
   ending: boolean;
   /** On one that is not shared: the session it carries, also as a connection for large streams alone. */
   session?: Session;
@@ -99,7 +101,7 @@ export class GrpcAcceptor implements Acceptor {
       return this.#refused(remote, new Error('another connection comes from the same address and port'));
     }
     const shared = this.#accepting.isTerminated(socket);
-    const connection: Connection = { socket, remote, shared, used: false, ending: false };
+    const connection: Connection = { socket, remote, shared, used: false, turnTaken: false, ending: false };
     this.#connections.set(remote, connection);
     const timer = this.#clock.after(sessionWithinMs, () => {
       if (shared ? connection.used : connection.session) return;
@@ -128,6 +130,16 @@ export class GrpcAcceptor implements Acceptor {
       return;
     }
     connection.used = true;
+    const waitMs = connection.turnTaken ? this.#accepting.admit() : 0;
+    connection.turnTaken = true;
+    if (waitMs === undefined) return void call.emit('error', statusOf(turnedAway()));
+    if (waitMs === 0) return this.#begin(call, connection);
+    this.#clock.after(waitMs, () => {
+      if (!call.cancelled) this.#begin(call, connection);
+    });
+  }
+
+  #begin(call: Call, connection: Connection): void {
     const name = hex(this.#random.bytes(sessionNameBytes));
     try {
       const { shared, socket } = connection;
@@ -255,6 +267,10 @@ export class GrpcAcceptor implements Acceptor {
   #refused(remote: string, error: unknown): void {
     this.#log.warn({ remote, reason: describeError(error) }, 'a child was refused');
   }
+}
+
+function turnedAway(): BanyanError {
+  return new BanyanError('Unavailable', 'many children come at once: this one may come again after its own wait');
 }
 
 function streamLinkOf(call: Call, { link: { peer }, streams, connection }: Session, clock: Clock): FrameLink {

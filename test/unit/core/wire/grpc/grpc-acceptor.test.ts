@@ -1,0 +1,57 @@
+import { type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2';
+import { expect, it } from 'vitest';
+import { VirtualClock } from '../../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../../core/runtime/logger.ts';
+import { sessionMethod } from '../../../../../core/wire/grpc/session-method.ts';
+import { listenMesh } from '../../../../../core/wire/mesh-listener.ts';
+import { LinkLog } from '../../../../support/link-log.ts';
+import { TestTree } from '../../../../support/test-tree.ts';
+
+/** Of core/wire/door.ts: let in at once, and as many as have their turn within the longest wait. */
+const [atOnce, inTurn] = [100, 1_000];
+const unavailable = 14;
+
+it('gives each session on the connection of a gateway a turn at the door before it is challenged', async () => {
+  const credentials = await (await TestTree.create()).credentials('eu', 'relay');
+  const clock = new VirtualClock();
+  const log = silentLogger;
+  const accept = () => new LinkLog();
+  const listener = await listenMesh({
+    host: '127.0.0.1',
+    port: 0,
+    credentials,
+    accept,
+    terminatedTls: true,
+    clock,
+    log,
+  });
+  const gateway = connectHttp2(`https://${listener.address}`, { rejectUnauthorized: false });
+  let [challenged, turnedAway] = [0, 0];
+  let heard = () => {};
+  const until = (is: () => boolean) =>
+    new Promise<void>((resolve) => {
+      heard = () => is() && resolve();
+      heard();
+    });
+  const ask = (): ClientHttp2Stream => {
+    const headers = { ':method': 'POST', ':path': sessionMethod, 'content-type': 'application/grpc', te: 'trailers' };
+    const call = gateway.request(headers).on('error', () => {});
+    call.on('response', ({ 'grpc-status': status }) => {
+      if (status === undefined) challenged++;
+      else if (Number(status) === unavailable) turnedAway++;
+      heard();
+    });
+    return call.resume();
+  };
+  const asked = Array.from({ length: atOnce + inTurn + 50 }, ask);
+  await until(() => turnedAway === 50);
+  expect(challenged).toBe(atOnce);
+  // Nobody waits for who has hung up.
+  asked[atOnce]!.close();
+  await new Promise<void>((resolve) => asked[atOnce]!.once('close', () => resolve()));
+  await new Promise<void>((resolve) => gateway.ping(() => resolve()));
+  clock.advance(5_000);
+  await until(() => challenged === atOnce + inTurn - 1);
+  gateway.destroy();
+  await listener[Symbol.asyncDispose]();
+});
