@@ -1,6 +1,7 @@
 /** A frame in words, short enough for a line. Random numbers get names in the order in which they turn up: E1 is an epoch, I1 a start of a process. */
-import type { Entry, Frame, HeldPieces, ResumeTuple } from '../../core/wire/generated/mesh.ts';
-import { Feed } from '../../core/wire/generated/mesh.ts';
+import { identityOfCertificate } from '../../core/identity/peer-identity.ts';
+import type { Entry, Frame, HeldPieces, Proof, ResumeTuple, Sealed } from '../../core/wire/generated/mesh.ts';
+import { Feed, Hello, Welcome } from '../../core/wire/generated/mesh.ts';
 
 const entriesShown = 4;
 const bodyShown = 12;
@@ -85,11 +86,22 @@ export class FrameWords {
         const words = [...ofRanges, ...ofPrefixes];
         return `reply ${feedName(feed)} round ${round}: [${words.join(', ')}] head ${head} [${this.#entries(entries)}]`;
       }
+      case 'proof':
+        return this.#proof(frame.value);
       case 'goodbye':
         return `goodbye: ${frame.value.reason}, back in ${frame.value.returnAfterMs} ms`;
       default:
         return frame?.$case ?? 'a frame of a later version';
     }
+  }
+
+  /** Who says it is by the certificate that comes with it. */
+  #proof({ challenge, hello, welcome }: Proof): string {
+    if (hello)
+      return `proof ${signerOf(hello)}: ${this.of({ frame: { $case: 'hello', value: Hello.decode(hello.body) } })}`;
+    if (welcome)
+      return `proof ${signerOf(welcome)}: ${this.of({ frame: { $case: 'welcome', value: Welcome.decode(welcome.body) } })}`;
+    return `proof: challenge ${this.name('N', challenge)}`;
   }
 
   #tuple(tuple: ResumeTuple | undefined): string {
@@ -116,6 +128,11 @@ export class FrameWords {
   #key(hash: Uint8Array): string {
     return this.#keys.get(Buffer.from(hash).toString('hex')) ?? '?';
   }
+}
+
+function signerOf({ certificates: [own] }: Sealed): string {
+  const { role, path } = identityOfCertificate(own!);
+  return `by the ${role} "${path}"`;
 }
 
 function feedName(feed: Feed): string {

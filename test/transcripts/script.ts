@@ -74,6 +74,18 @@ const commands: Commands<World> = {
   'wall-clock': (world, name, offset) => world.setWallOffset(name!, milliseconds(offset!)),
   // say NAME WORD NUMBERS: a frame that the process itself would not say (lies.ts)
   say: (world, name, word, ...numbers) => world.say(name!, word!, numbers.map(Number)),
+  // versions NAME MIN MAX: what its hellos say
+  versions: (world, name, min, max) => world.setVersions(name!, Number(min), Number(max)),
+  // Processes of children that start from now on work on their rows; the body `deadly` ends them.
+  work: (world) => {
+    world.works = true;
+  },
+  // TLS ends on the way, from now on (terminated.ts).
+  terminate: (world) => world.terminate(),
+  // identify SIDE PATH ROLE: the certificate that it has
+  identify: (world, side, path, role) => world.identify(side!, path!, role!),
+  // meddle changes|repeats: the next hello
+  meddle: (world, how) => world.meddle(how!),
   'hide-beats': (world) => {
     world.beats = false;
   },

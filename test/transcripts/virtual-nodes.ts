@@ -29,9 +29,11 @@ export class VirtualNodes {
     return lines;
   }
 
-  async run(ms: number): Promise<void> {
+  /** `turn`: of the event loop, where what happens takes one. */
+  async run(ms: number, turn?: () => Promise<unknown>): Promise<void> {
     for (let done = 0; done < ms; done++) {
       this.clock.advance(1);
+      await turn?.();
       for (let i = 0; i < 5; i++) await Promise.resolve();
     }
   }

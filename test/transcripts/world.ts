@@ -10,11 +10,15 @@ import { ChildSession } from '../../core/session/child-session.ts';
 import { ParentSessions } from '../../core/session/parent-sessions.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import type { Reader } from '../../core/store/store.ts';
+import type { Frame } from '../../core/wire/generated/mesh.ts';
+import type { Dialer, Link, PeerIdentity } from '../../core/wire/link.ts';
 import { content } from '../support/session-pair.ts';
 import { lieOf } from './lies.ts';
 import { Line, type Side } from './line.ts';
 import { onClock, type ProcessClock } from './process.ts';
+import { type Meddling, Terminated } from './terminated.ts';
 import { bootChild, bootParent, VirtualNodes } from './virtual-nodes.ts';
+import { Worker } from './worker.ts';
 
 interface Running<Session> {
   readonly clock: ProcessClock;
@@ -27,6 +31,10 @@ interface ChildProcess {
   readonly name: string;
   readonly line: Line;
   running: Running<ChildSession> | undefined;
+  /** Of the present process, if children work on what they have. */
+  worker?: Worker | undefined;
+  /** What its hellos say; absent: what this version speaks. */
+  versions?: readonly [min: number, max: number];
 }
 
 const parentPath = 'eu';
@@ -39,6 +47,9 @@ export class World extends VirtualNodes {
   readonly #ready = new Map<string, boolean>();
   readonly #aside = new Set<string>();
   #parent: Running<ParentSessions> | undefined;
+  #terminated: Terminated | undefined;
+  /** Processes of children work on their rows, each under a guard against crashes. */
+  works = false;
   /** Beats are told; a script that is not about them may leave them out. */
   beats = true;
 
@@ -53,14 +64,20 @@ export class World extends VirtualNodes {
   end(name: string): void {
     const running = this.#running(name);
     running.session.close();
+    if (name !== 'parent') this.#child(name).worker?.end();
     this.#forget(name);
   }
 
   /** The process is gone, and with it what was not flushed; the other side sees the connection break, unless the host is gone as well. */
   crash(name: string, silently: boolean): void {
+    this.#die(name, silently);
+    this.store(name).crash();
+  }
+
+  /** The process alone is gone: what it has committed is still there. */
+  #die(name: string, silently = false): void {
     this.#running(name).clock.kill();
     this.#forget(name);
-    this.store(name).crash();
     for (const { name: child, line } of this.#children.values()) {
       if (name !== 'parent' && name !== child) continue;
       const other: Side = name === 'parent' ? 'child' : 'parent';
@@ -74,6 +91,30 @@ export class World extends VirtualNodes {
 
   goOn(name: string): void {
     this.#running(name).clock.goOn();
+  }
+
+  /** Of another build: its hellos say this range. */
+  setVersions(name: string, min: number, max: number): void {
+    this.#child(name).versions = [min, max];
+  }
+
+  /** From now on TLS ends on the way, and both sides prove who they are. */
+  async terminate(): Promise<void> {
+    this.#terminated = await Terminated.create(this.clock, parentPath, (words) => this.note(words));
+  }
+
+  /** A side, and the certificate that it has from now on. */
+  identify(side: string, path: string, role: string): Promise<void> {
+    return this.#proofs().identify(side as Side, path, role as PeerIdentity['role']);
+  }
+
+  /** What terminates TLS changes the next hello, or plays back the one before. */
+  meddle(how: string): void {
+    this.#proofs().meddles = how as Meddling;
+  }
+
+  override run(ms: number): Promise<void> {
+    return super.run(ms, this.#terminated && (() => new Promise(setImmediate)));
   }
 
   // ----------------------------------------------------------------------------------------------------- stores
@@ -189,9 +230,11 @@ export class World extends VirtualNodes {
         accept: (link) => {
           if (!this.#parent) throw new BanyanError('Unavailable', 'connection refused');
           const { clock, session } = this.#parent;
-          return onClock(clock, session.accept(link));
+          const accept = (accepted: Link) => session.accept(accepted);
+          return onClock(clock, this.#terminated ? this.#terminated.accept(accept, link) : accept(link));
         },
         sent: (from, frame) => {
+          this.#alter(name, frame);
           if (!this.beats && frame.frame?.$case === 'beat') return;
           this.note(`${from === 'child' ? `${name} > parent` : `parent > ${name}`}  ${this.words.of(frame)}`);
         },
@@ -202,9 +245,21 @@ export class World extends VirtualNodes {
     return child;
   }
 
+  /** Before it is shown and encoded. */
+  #alter(name: string, { frame }: Frame): void {
+    const { versions: [versionMin, versionMax] = [] } = this.#children.get(name) ?? {};
+    if (frame?.$case === 'hello' && versionMin !== undefined) Object.assign(frame.value, { versionMin, versionMax });
+    if (frame?.$case === 'proof') this.#terminated?.meddle(frame.value);
+  }
+
+  #proofs(): Terminated {
+    if (!this.#terminated) throw new Error('TLS is not terminated: use the command terminate before');
+    return this.#terminated;
+  }
+
   #forget(name: string): void {
     if (name === 'parent') this.#parent = undefined;
-    else this.#child(name).running = undefined;
+    else Object.assign(this.#child(name), { running: undefined, worker: undefined });
   }
 
   #base(name: string) {
@@ -247,12 +302,17 @@ export class World extends VirtualNodes {
     const { random, clock, log, store } = this.#base(name);
     const { line } = this.#child(name);
     const { identity, producer, consumer } = bootChild({ store, clock, random }, judge);
+    const dialer: Dialer = { dial: (events) => line.dial(onClock(clock, events)) };
+    const tell = (words: string) => this.note(`${name}: ${words}`);
+    const worker = this.works
+      ? new Worker({ store, clock, log, consumer, tell, die: () => this.#die(name) })
+      : undefined;
     const session = new ChildSession({
       store,
       clock,
       random,
       log,
-      dialer: { dial: (events) => line.dial(onClock(clock, events)) },
+      dialer: this.#terminated ? this.#terminated.dialer(dialer, clock, random) : dialer,
       identity,
       path: `${parentPath}:kid`,
       role: 'agent',
@@ -260,13 +320,17 @@ export class World extends VirtualNodes {
       producer,
       consumer,
       applied: () => {},
-      committed: (changes) => this.#stored(name, changes),
+      committed: (changes) => {
+        this.#stored(name, changes);
+        for (const { key, after } of changes) if (after) worker?.work(key, after);
+      },
       connected: () => this.note(`${name}: connected`),
       disconnected: (reason) => this.note(`${name}: disconnected: ${reason}`),
       caughtUp: () => this.note(`${name}: caught up`),
       ready: () => this.#ready.get(name) ?? true,
     });
-    this.#child(name).running = { clock, session, producer, consumer };
+    Object.assign(this.#child(name), { running: { clock, session, producer, consumer }, worker });
     session.start();
+    worker?.start();
   }
 }

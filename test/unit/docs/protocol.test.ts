@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { refusals } from '../../../core/session/session-ends.ts';
@@ -71,6 +71,12 @@ describe('the page of the protocol', () => {
 
   it('has a limit in most of its rows', () => {
     expect(limits.length).toBeGreaterThan(60);
+  });
+
+  it.each(readdirSync('test/transcripts').filter((file) => file.endsWith('.txt')))('says what %s shows', (file) => {
+    expect(tableBelow('## Failure cases').map((cells) => cells[2])).toContainEqual(
+      expect.stringContaining(`\`${file}\``),
+    );
   });
 
   it('names every reason of a refusal that goes over the line', () => {

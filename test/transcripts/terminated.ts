@@ -1,0 +1,120 @@
+/** Where TLS ends on the way: each side proves who it is, by the product's own code, and what is between may change what passes. */
+import { createAuthority, issueNode, type KeyAndCertificate } from '../../core/identity/authority.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import { type Random, systemRandom } from '../../core/runtime/random.ts';
+import { FrameLink } from '../../core/wire/frame-link.ts';
+import { decodeFrame, encodeFrame } from '../../core/wire/frames.ts';
+import type { Proof, Sealed } from '../../core/wire/generated/mesh.ts';
+import type { Accept, Dialer, Link, LinkEvents, PeerIdentity } from '../../core/wire/link.ts';
+import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
+import { provingDialer } from '../../core/wire/proof/child-proof.ts';
+import { acceptProven } from '../../core/wire/proof/parent-proof.ts';
+import { wayTo } from '../support/ways.ts';
+import type { Side } from './line.ts';
+
+/** Of the next hello: a bit of it, or the one before it instead. */
+export type Meddling = 'changes' | 'repeats';
+
+const tree = 'test';
+/** As long as a session takes for a dial. */
+const dialWithinMs = 10_000;
+
+export class Terminated {
+  meddles: Meddling | undefined;
+  readonly #clock: Clock;
+  readonly #parentPath: string;
+  readonly #tell: (words: string) => void;
+  readonly #authority: KeyAndCertificate;
+  readonly #credentials = new Map<Side, NodeCredentials>();
+  #lastHello: Sealed | undefined;
+
+  static async create(clock: Clock, parentPath: string, tell: (words: string) => void): Promise<Terminated> {
+    const authority = await createAuthority(tree, { clock, random: systemRandom });
+    const made = new Terminated(clock, parentPath, tell, authority);
+    await made.identify('parent', parentPath, 'relay');
+    await made.identify('child', `${parentPath}:kid`, 'agent');
+    return made;
+  }
+
+  private constructor(clock: Clock, parentPath: string, tell: (words: string) => void, authority: KeyAndCertificate) {
+    this.#clock = clock;
+    this.#parentPath = parentPath;
+    this.#tell = tell;
+    this.#authority = authority;
+  }
+
+  async identify(side: Side, path: string, role: PeerIdentity['role']): Promise<void> {
+    const node = { tree, path, role, replica: 0, hosts: [] };
+    const { certPem, keyPem } = await issueNode(this.#authority, node, { clock: this.#clock, random: systemRandom });
+    const caPem = Buffer.from(this.#authority.certPem);
+    this.#credentials.set(side, { caPem, certPem: Buffer.from(certPem), keyPem: Buffer.from(keyPem) });
+  }
+
+  dialer(dialer: Dialer, clock: Clock, random: Random): Dialer {
+    return {
+      dial: (events) => {
+        const link = { terminatedTls: true };
+        const credentials = this.#credentials.get('child')!;
+        const way = wayTo({ address: 'balancer:443', parentPath: this.#parentPath, credentials, clock, link });
+        return provingDialer(dialer, way, random).dial(this.#telling(events), dialWithinMs);
+      },
+    };
+  }
+
+  /** Before a session there is nobody else who would say why it is none. */
+  #telling(events: LinkEvents): LinkEvents {
+    return {
+      onFrame: (frame) => events.onFrame(frame),
+      onBytes: (count) => events.onBytes(count),
+      onDrain: () => events.onDrain(),
+      onClose: (error) => {
+        if (error instanceof BanyanError && error.code === 'Unauthorized')
+          this.#tell(`kid: no session: ${error.message}`);
+        events.onClose(error);
+      },
+    };
+  }
+
+  /** A link whose child has shown no certificate. */
+  accept(accept: Accept, link: Link): LinkEvents {
+    const call = {
+      write: (bytes: Buffer, taken: () => void) => {
+        link.send(decodeFrame(bytes));
+        taken();
+      },
+      end: (reason: string) => link.close(reason),
+      abort: ({ message }: Error) => {
+        this.#tell(`parent: the link is broken off: ${message}`);
+        link.close(message);
+      },
+      bytesRead: () => 0,
+    };
+    const peer: PeerIdentity = { path: '', role: 'agent' };
+    const unproven = new FrameLink({ peer, call, clock: this.#clock, transport: link.transport });
+    const credentials = this.#credentials.get('parent')!;
+    unproven.start(acceptProven(accept, { credentials, clock: this.#clock, random: systemRandom })(unproven));
+    return {
+      onFrame: (frame) => unproven.received(encodeFrame(frame)),
+      onBytes: () => {},
+      onDrain: () => {},
+      onClose: (error) => (error ? unproven.failed(error) : unproven.ended()),
+    };
+  }
+
+  meddle(proof: Proof): void {
+    if (!proof.hello) return;
+    const last = this.#lastHello;
+    this.#lastHello = { ...proof.hello };
+    if (this.meddles === 'repeats' && last) proof.hello = last;
+    if (this.meddles === 'changes') proof.hello = { ...proof.hello, body: changed(proof.hello.body) };
+    this.meddles = undefined;
+  }
+}
+
+/** In its last field, so that it stays a hello. */
+function changed(body: Buffer): Buffer {
+  const bytes = Buffer.from(body);
+  bytes[bytes.length - 1]! ^= 1;
+  return bytes;
+}

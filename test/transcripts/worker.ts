@@ -1,0 +1,79 @@
+/** What a child's process does with its rows in a transcript: each is worked on under the guard against crashes, and the body `deadly` ends the process. */
+import { CrashGuard } from '../../core/crash/crash-guard.ts';
+import { crashReason } from '../../core/crash/crash-marks.ts';
+import type { FeedConsumer } from '../../core/feed/consumer.ts';
+import type { Content } from '../../core/feed/feed.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { Store } from '../../core/store/store.ts';
+import type { ProcessClock } from './process.ts';
+
+export interface WorkerPorts {
+  readonly store: Store;
+  readonly clock: ProcessClock;
+  readonly log: Logger;
+  readonly consumer: FeedConsumer;
+  tell(words: string): void;
+  /** The process ends where it stands. */
+  die(): void;
+}
+
+export class Worker {
+  readonly #ports: WorkerPorts;
+  readonly #guard: CrashGuard;
+  /** What runs apart from all other work, one behind the other. */
+  #apart: Promise<unknown> = Promise.resolve();
+
+  constructor(ports: WorkerPorts) {
+    this.#ports = ports;
+    const { store, clock, log } = ports;
+    const schedule = (run: () => void) => queueMicrotask(() => clock.run(run));
+    this.#guard = new CrashGuard({ store, clock, log, build: '1', schedule });
+    this.#guard.listen({ due: (key) => this.#workOn(key), changed: () => this.#tellQuarantined() });
+  }
+
+  /** On all that is there, as a process does that does not know how far the last one came. */
+  start(): void {
+    this.#tellQuarantined();
+    for (const { key, ...content } of this.#all()) this.work(key, content);
+  }
+
+  work(key: string, { body }: Pick<Content, 'body'>): void {
+    const { clock, tell, die } = this.#ports;
+    const words = Buffer.from(body).toString();
+    const act = () =>
+      new Promise<'done'>((resolve) => {
+        clock.run(() => {
+          tell(`works on ${key}`);
+          if (words !== 'deadly') return resolve('done');
+          tell(`ends by ${key}`);
+          die();
+        });
+      });
+    const begin = () => this.#guard.work(key, words, act);
+    if (this.#guard.companyOf(key) === 'apart') this.#apart = this.#apart.then(begin);
+    else void begin();
+  }
+
+  /** In order. */
+  end(): void {
+    this.#guard.stop();
+    this.#guard.end();
+  }
+
+  #workOn(key: string): void {
+    const content = this.#all().find((one) => one.key === key);
+    if (content) this.work(key, content);
+  }
+
+  #all(): Content[] {
+    const { store, consumer } = this.#ports;
+    return store.read((reader) =>
+      [...consumer.sound.rows(reader)].map((row) => consumer.sound.content(reader, row.content!)),
+    );
+  }
+
+  #tellQuarantined(): void {
+    for (const [key, mark] of this.#guard.quarantined())
+      this.#ports.tell(`${key} is quarantined: ${crashReason(mark)}`);
+  }
+}
