@@ -3,6 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { refusals } from '../../../core/session/session-ends.ts';
 import { resetCodes } from '../../../core/stream/stream.ts';
+import { parseNoProxy } from '../../../core/wire/dialer/no-proxy.ts';
 
 const page = readFileSync('docs/protocol.md', 'utf8');
 const proto = readFileSync('proto/mesh.proto', 'utf8').replaceAll(/\/\/.*$/gm, '');
@@ -46,6 +47,21 @@ function constant(name: string, file: string): number {
   return Number(runInNewContext(expression, Object.fromEntries(values)));
 }
 
+/** Rows of `no_proxy` elements; hosts with a port, or with that of the test. */
+function exceptions(): { element: string; host: string; excepted: boolean }[] {
+  const from = page.indexOf('| element ');
+  const hosts = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, host = '']) => host);
+  return page
+    .slice(from, page.indexOf('\n\n', from))
+    .split('\n')
+    .slice(2)
+    .map(cellsOf)
+    .flatMap(([element = '', excepts, not]) => [
+      ...hosts(excepts).map((host) => ({ element: element.replaceAll('`', ''), host, excepted: true })),
+      ...hosts(not).map((host) => ({ element: element.replaceAll('`', ''), host, excepted: false })),
+    ]);
+}
+
 const limits = [...page.matchAll(/^\|([^|]*)\|.*`(\w+)` = ([\d.]+), `([\w./-]+)` *\|$/gm)].map(
   ([, what = '', name = '', value = '', file = '']) => ({ what: what.trim(), name, value: Number(value), file }),
 );
@@ -77,6 +93,15 @@ describe('the page of the protocol', () => {
     expect(tableBelow('## Failure cases').map((cells) => cells[2])).toContainEqual(
       expect.stringContaining(`\`${file}\``),
     );
+  });
+
+  it.each(exceptions())('says of the element $element of no_proxy whether it excepts $host', (row) => {
+    const [, host = row.host, port = '7443'] = /^(\[.*\]|[^:]+):(\d+)$/.exec(row.host) ?? [];
+    expect(parseNoProxy(row.element)(host, Number(port))).toBe(row.excepted);
+  });
+
+  it('has examples of such elements', () => {
+    expect(exceptions().length).toBeGreaterThan(15);
   });
 
   it('names every reason of a refusal that goes over the line', () => {
