@@ -165,8 +165,22 @@ function deletionOf({ deletion }: Delivery): Pick<OwnerRecord, 'deletion'> {
   return deletion === undefined || deletion === 'Background' ? {} : { deletion };
 }
 
-/** The words of Kubernetes' own validation: `field is immutable`, `updates to statefulset spec for fields other than … are forbidden`. */
-const immutable = /immutable|may not be changed|updates? to .* (is|are) forbidden/i;
+/**
+ * The words of Kubernetes' own validation (pkg/apis/<group>/validation), of what it says where a field has its value for good, and of nothing that another value would
+ * mend ("may not be used", "must not be specified"). Of Pods: their updates alone, since a Node, which has the same words, is not to be made anew.
+ */
+const immutable = new RegExp(
+  [
+    'immutable',
+    'may not be changed',
+    'may not change once set',
+    'pod updates may not ',
+    'can(?:not| not) be (?:changed|modified|unset)',
+    'cannot change roleRef',
+    'updates? to .* (?:is|are) forbidden',
+  ].join('|'),
+  'i',
+);
 
 export function isAboutImmutable(refusal: unknown): boolean {
   return refusal instanceof BanyanError && refusal.code === 'Invalid' && immutable.test(refusal.message);
