@@ -6,14 +6,14 @@ import { CrashGuard } from '../core/crash/crash-guard.ts';
 import type { DeletionLimits } from '../core/feed/deletions.ts';
 import type { AppliedChange } from '../core/feed/feed.ts';
 import { parseKey } from '../core/object/key.ts';
-import { goneKey, nodeKey, partialKey, seenKey, stateKey } from '../core/wire/entries.ts';
-import type { QuarantinedAttributes } from '../core/wire/entry-attributes.ts';
+import { goneKey, nodeKey, type PlacementId, partialKey, seenKey, stateKey } from '../core/wire/entries.ts';
+import type { NodeAttributes, QuarantinedAttributes } from '../core/wire/entry-attributes.ts';
 import { quarantinedAttributes } from '../core/wire/quarantine-words.ts';
 import { seenSources } from '../core/wire/seen.ts';
 import type { AgentOptions } from './agent-options.ts';
 import { Applier } from './apply/applier.ts';
 import { FoundStock } from './apply/found-stock.ts';
-import { Leaving } from './apply/leaving.ts';
+import { type Hindrance, Leaving } from './apply/leaving.ts';
 import { OwnerRecords } from './apply/owner-records.ts';
 import type { Applied, Stock } from './apply/stock.ts';
 import { Desired, type DesiredChange } from './desired/desired.ts';
@@ -79,6 +79,7 @@ export class Agent {
         seen: (key, live) => this.#observer.seen(key, live),
         recorded: (key) => this.#track(key),
         rested: (key) => this.#rested(key),
+        hindered: (key, hindrance) => this.#hindered(key, hindrance),
       },
     );
     this.#observer = new Observer(
@@ -288,8 +289,17 @@ export class Agent {
     for (const id of new Set([...placements, ...withdrawn])) this.#outbox.touch(goneKey(id));
   }
 
+  /** What is to be removed is not gone: its placements tell why, or the node where there is none any more. */
+  #hindered(key: string, hindrance: Hindrance | undefined): void {
+    const isNews = this.#leaving.hinder(key, hindrance, this.#options.clock.monotonicMs());
+    if (isNews) for (const id of this.#leaving.placementsOf(key)) this.#outbox.touch(partialKey(id));
+    // Also the same word: it may have been so for long now.
+    if (isNews || hindrance) this.#outbox.touch(nodeKey(this.#options.path));
+  }
+
   /** The object has gone, or is wanted again. */
   #endLeaving(key: string): void {
+    if (this.#leaving.isHindered(key)) this.#outbox.touch(nodeKey(this.#options.path));
     for (const id of this.#leaving.end(key)) {
       this.#outbox.touch(partialKey(id));
       this.#outbox.touch(goneKey(id));
@@ -349,11 +359,19 @@ export class Agent {
     );
   }
 
+  /** What keeps the agent from its cluster comes before it. */
+  #removalTrouble(): Pick<NodeAttributes, 'trouble'> {
+    const { clock } = this.#options;
+    const isTold = (id: PlacementId) => this.#desired.placement(id) !== undefined;
+    const trouble = this.#leaving.trouble(isTold, clock.monotonicMs());
+    return trouble ? { trouble } : {};
+  }
+
   #sayNode(): Saying {
     const { version, store, held, diverged, waiting, certificateTrouble } = this.#options;
     return nodeSaying({
       version,
-      description: this.#description.said,
+      description: { ...this.#removalTrouble(), ...this.#description.said },
       limit: this.#limits.said,
       held: store.read((reader) => held?.(reader)) ?? this.#stock.held,
       quarantined: this.quarantined(),

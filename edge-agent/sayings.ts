@@ -21,7 +21,7 @@ import type { Delivery, Desired } from './desired/desired.ts';
 import { type Poisoned, poisonedState, withPoisoned } from './desired/poisoned.ts';
 import type { EdgeReports } from './edge-reports.ts';
 import type { Observer } from './observe/observer.ts';
-import { type ObjectState, objectState, placementPartial, unasked } from './observe/reported-state.ts';
+import { leavingState, type ObjectState, objectState, placementPartial, unasked } from './observe/reported-state.ts';
 import type { Saying } from './outbox/outbox.ts';
 
 export interface SayingsPorts {
@@ -134,6 +134,7 @@ export class Sayings {
       const delivery = this.#ports.desired.deliveries(key).find((one) => one.placements.includes(id));
       if (delivery) states.push([key, this.#state(delivery, [id])]);
     }
+    for (const [key, hindrance] of this.#ports.leaving.hindrances(id)) states.push([key, leavingState(hindrance)]);
     const settled = !this.#ports.leaving.isLeaving(id);
     const { path } = this.#ports;
     const partial = placementPartial(path, placement.target, states, settled, this.#ports.reports.notes(id));

@@ -26,3 +26,8 @@ export function parseKey(text: string): ObjectKey {
 export function formatGroupResource(of: GroupResource): string {
   return of.group === '' ? of.resource : `${of.resource}.${of.group}`;
 }
+
+/** `deployments.apps shop/till`, for people. */
+export function displayKey(key: ObjectKey): string {
+  return `${formatGroupResource(key)} ${key.namespace === '' ? '' : `${key.namespace}/`}${key.name}`;
+}

@@ -1,4 +1,4 @@
-/** An object that is being deleted while it is wanted: what it waits for, in its own words, since it may be stuck. */
+/** An object that is being deleted: what it waits for, in its own words, since it may be stuck. */
 import type { KubeObject } from './meta.ts';
 
 /** Said of it as long as it lasts, and no failure: most are gone within seconds. */
@@ -16,9 +16,21 @@ const blocking =
 /** A line or two: the status of the object has the rest. */
 const wordsMax = 500;
 
-export function terminatingWords({ metadata, status }: KubeObject): string {
-  const since = metadata.deletionTimestamp ?? '';
-  const begun = `the object is being deleted since ${since}, and is applied again when it is gone`;
+/** Of one that is wanted. */
+export function terminatingWords(object: KubeObject): string {
+  return waitingWords(object, `${begunWords(object)}, and is applied again when it is gone`);
+}
+
+/** Of one that is wanted no more. */
+export function leavingWords(object: KubeObject): string {
+  return waitingWords(object, `${begunWords(object)}, as nobody wants it any more`);
+}
+
+function begunWords({ metadata }: KubeObject): string {
+  return `the object is being deleted since ${metadata.deletionTimestamp ?? ''}`;
+}
+
+function waitingWords({ metadata, status }: KubeObject, begun: string): string {
   const conditions = (status as { conditions?: readonly NamespaceCondition[] } | undefined)?.conditions;
   const said = (Array.isArray(conditions) ? conditions : [])
     .filter((one) => one.status === 'True' && blocking.test(one.type ?? ''))

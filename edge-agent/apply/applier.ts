@@ -5,6 +5,7 @@
 import type { CrashGuard } from '../../core/crash/crash-guard.ts';
 import { formatGroupResource, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
+import { leavingWords, terminating } from '../../core/object/terminating.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -14,6 +15,7 @@ import type { Cluster } from '../cluster/cluster.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
 import { Corrections } from './corrections.ts';
 import { decide, isApplied, type Wanted } from './decide.ts';
+import type { Hindrance } from './leaving.ts';
 import { released } from './mark.ts';
 import { Novelty } from './novelty.ts';
 import { isAboutImmutable, ObjectWriter } from './object-writer.ts';
@@ -62,6 +64,8 @@ export interface ApplierEvents {
   recorded(key: string): void;
   /** The work on the object has ended, until something touches it again. */
   rested(key: string): void;
+  /** Why what is wanted no more is still there; undefined: nothing is in its way any more. */
+  hindered(key: string, hindrance: Hindrance | undefined): void;
 }
 
 /** Requests to the cluster at once: enough to hide its latency, few enough for a small machine's API server. */
@@ -188,6 +192,7 @@ export class Applier {
       const reason = error instanceof BanyanError ? error.code : 'Internal';
       this.#ports.logger.warn({ object: key, reason, error: describeError(error) }, 'the cluster refused an object');
       if (winner) this.#report(winner, { phase: 'failed', reason, message: describeError(error) });
+      else this.#refused(key, reason, describeError(error));
       if (winner && namespace && reason === 'NotFound') this.#missing(key, namespace, wasThere);
       return 'retry';
     }
@@ -386,10 +391,17 @@ export class Applier {
     if (isNamespace(key) && this.#holdsOwned(parseKey(key).name)) return 'done';
     const live = await cluster.get(parseKey(key));
     const decision = await removalOf(key, record, live, { path, cluster, applied: () => records.keys() });
-    if (decision.do === 'wait') return 'retry';
+    if (decision.do === 'wait') {
+      if (live) this.#hinder(key, { reason: terminating, message: leavingWords(live), isRefused: false });
+      return 'retry';
+    }
     if (decision.do === 'remove') {
       await cluster.remove(parseKey(key), record.deletion ?? 'Background', decision.uid);
-      if (await cluster.get(parseKey(key))) return 'retry';
+      if (await cluster.get(parseKey(key))) {
+        // What it waits for is said when it is still there at the next look: most are gone by then.
+        this.#hinder(key, undefined);
+        return 'retry';
+      }
     }
     if (decision.do === 'release' && live) await cluster.apply(released(live, record.deletion === 'Orphan'));
     if (decision.why !== undefined) {
@@ -397,6 +409,16 @@ export class Applier {
     }
     this.#forget(key);
     return 'done';
+  }
+
+  #refused(key: string, reason: string, words: string): void {
+    const message = `the object is wanted no more, and removing it was refused: ${words}`;
+    this.#hinder(key, { reason, message, isRefused: true });
+  }
+
+  #hinder(key: string, hindrance: Hindrance | undefined): void {
+    // Wanted again since the work on it began: what is said of it is about the apply from now on.
+    if (!this.#isWanted(key)) this.#events.hindered(key, hindrance);
   }
 
   /** A namespace goes when the last of our objects in it has gone, which looks at it again. */

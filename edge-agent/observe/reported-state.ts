@@ -1,9 +1,10 @@
 /** What is said of an object and of a placement at this destination: functions of what is wanted, done and seen. */
-import { parseKey } from '../../core/object/key.ts';
+import { displayKey, parseKey } from '../../core/object/key.ts';
 import { terminating } from '../../core/object/terminating.ts';
 import { emptyPartial, type Failure, type Partial, smallestFailures } from '../../core/summary/partial.ts';
 import type { StateAttributes, TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Progress } from '../apply/applier.ts';
+import type { Hindrance } from '../apply/leaving.ts';
 import { precedence } from '../desired/claim.ts';
 import type { Delivery } from '../desired/desired.ts';
 import type { Observation } from './observer.ts';
@@ -39,6 +40,11 @@ export function objectState(
   return { ...base, applied: true, failed: state === 'Failed', reason, message };
 }
 
+/** Of an object that is wanted no more and still there: as that of any other, so that one whose removal is refused counts as failed. */
+export function leavingState({ reason, message, isRefused }: Hindrance): ObjectState {
+  return { desired: 0, applied: false, available: false, conflicted: false, failed: isRefused, reason, message };
+}
+
 /** The reason of an object that the cluster has not been asked about. */
 export const unasked = 'Pending';
 /** Nothing wrong by itself, and what somebody has to know who wonders. */
@@ -64,7 +70,7 @@ export function placementPartial(
     conflicted ||= state.conflicted;
     if (!state.failed && !state.conflicted && !told.has(state.reason ?? '')) continue;
     const { reason = '', message = '' } = state;
-    failures = smallestFailures(failures, [{ path, object: displayKey(key), reason, message }]);
+    failures = smallestFailures(failures, [{ path, object: displayKey(parseKey(key)), reason, message }]);
   }
   const { counts, ...rest } = emptyPartial(target.generation, target.target);
   const one = { expected: 1, fresh: 1, synced: 1 };
@@ -80,10 +86,4 @@ export function placementPartial(
     },
     failures,
   };
-}
-
-/** `deployments.apps shop/till` */
-function displayKey(text: string): string {
-  const { group, resource, namespace, name } = parseKey(text);
-  return `${group === '' ? resource : `${resource}.${group}`} ${namespace === '' ? '' : `${namespace}/`}${name}`;
 }

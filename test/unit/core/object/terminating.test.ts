@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { terminatingWords } from '../../../../core/object/terminating.ts';
+import { leavingWords, terminatingWords } from '../../../../core/object/terminating.ts';
 
 const going = (more: object, status?: object) => ({
   apiVersion: 'v1',
@@ -45,4 +45,10 @@ test('what it says stays short, whatever the cluster holds', () => {
   const finalizers = Array.from({ length: 1_000 }, (_, i) => `f${i}.example.com/keep`);
   expect(terminatingWords(going({ finalizers })).length).toBeLessThan(800);
   expect(terminatingWords(going({}, { conditions: 'none' }))).toContain('is being deleted');
+});
+
+test('of one that nobody wants it is not said that it comes again', () => {
+  expect(leavingWords(going({ finalizers: ['a.example/x'] }))).toMatch(
+    /^the object is being deleted since 2026-01-02T03:04:05Z, as nobody wants it any more; it waits for a\.example\/x/,
+  );
 });

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { AgentBench, configMap, namespace } from '../support/agent-bench.ts';
+import { AgentBench, configMap, namespace, path } from '../support/agent-bench.ts';
 import { entry } from '../support/feed-entries.ts';
 
 const id = 'center.retail/shop-prod';
@@ -75,5 +75,92 @@ describe('an agent from which a placement is taken', () => {
     await bench.advance(1_000);
     expect(answer()).toEqual({ asked: 7 });
     expect(bench.cluster.objects.has(till)).toBe(true);
+  });
+});
+
+describe('an object that can not be removed', () => {
+  const refusal = 'cannot delete resource "configmaps" in API group "" in the namespace "shop"';
+  let bench: AgentBench;
+  const partial = () => {
+    const { counts, failures } = bench.said(`partial/${id}`)!.body as { counts: object; failures: object[] };
+    return { counts, failures };
+  };
+  const trouble = () => bench.said(`node/${path}`)!.attributes.trouble;
+  const letGo = () => bench.receive(bench.gone(rows[1]!), bench.target(id, 2));
+
+  beforeEach(async () => {
+    bench = await new AgentBench().start();
+    await bench.receive(
+      bench.object(shop, namespace('shop'), ['shop-prod']),
+      bench.object(till, configMap('till'), ['shop-prod']),
+      bench.target(id),
+    );
+  });
+
+  it('is a failure of the placement that it leaves, in the words of the cluster, until it may be removed', async () => {
+    bench.cluster.irremovable.set(till, refusal);
+    await letGo();
+    await bench.advance(1_000);
+    expect(partial()).toMatchObject({
+      counts: { applied: 0, available: 0, failed: 1 },
+      failures: [
+        { path, object: 'configmaps shop/till', reason: 'Forbidden', message: expect.stringContaining(refusal) },
+      ],
+    });
+    await bench.advance(400_000);
+    expect(partial().failures).toHaveLength(1);
+    bench.cluster.irremovable.clear();
+    await bench.advance(400_000);
+    expect(partial()).toMatchObject({ counts: { applied: 1, failed: 0 }, failures: [] });
+    expect(trouble()).toBeUndefined();
+  });
+
+  it('is told of also after a restart, and no more when it is wanted again', async () => {
+    bench.cluster.irremovable.set(till, refusal);
+    await letGo();
+    await bench.restart();
+    await bench.advance(1_000);
+    expect(partial().failures).toMatchObject([{ reason: 'Forbidden' }]);
+    await bench.receive(bench.object(till, configMap('till'), ['shop-prod']), bench.target(id, 3));
+    await bench.advance(1_000);
+    expect(partial()).toMatchObject({ counts: { applied: 1, failed: 0 }, failures: [] });
+  });
+
+  it('is a note and no failure while something else keeps it, once it has been looked at again', async () => {
+    bench.cluster.finalized.add(till);
+    await letGo();
+    await bench.advance(500);
+    expect(partial().failures).toEqual([]);
+    bench.cluster.write(till, ({ metadata }) => {
+      metadata.finalizers = ['shop.example.com/never'];
+    });
+    await bench.advance(10_000);
+    await bench.advance(1_000);
+    expect(partial()).toMatchObject({ counts: { applied: 0, failed: 0 }, failures: [{ reason: 'Terminating' }] });
+    expect(JSON.stringify(partial().failures)).toContain('it waits for shop.example.com/never');
+    bench.cluster.erase(till);
+    await bench.settle();
+    await bench.advance(1_000);
+    expect(partial()).toMatchObject({ counts: { applied: 1 }, failures: [] });
+  });
+
+  it('is told of by the node where no placement is left, when that is so for long, and a few of many by name', async () => {
+    const all = [till, ...['a', 'b', 'c', 'd'].map((name) => `/configmaps/shop/${name}`)];
+    await bench.receive(...all.map((key) => bench.object(key, configMap(key.split('/')[3]!), ['shop-prod'])));
+    for (const key of all) bench.cluster.irremovable.set(key, refusal);
+    await bench.receive(...[shop, ...all].map((key) => bench.gone(`o/center.retail/${key}`)), bench.gone(`t/${id}`));
+    await bench.advance(30_000);
+    expect(trouble()).toBeUndefined();
+    await bench.advance(400_000);
+    await bench.advance(1_000);
+    expect(trouble()).toMatchObject({
+      reason: 'RemovalStuck',
+      message: expect.stringMatching(/^objects that nobody wants any more.*configmaps shop\/.*Forbidden.*and 2 more$/),
+    });
+    bench.cluster.irremovable.clear();
+    await bench.advance(400_000);
+    await bench.advance(1_000);
+    expect(trouble()).toBeUndefined();
+    expect(bench.cluster.objects.size).toBe(0);
   });
 });

@@ -35,6 +35,8 @@ export class FakeCluster implements Cluster {
   readonly log: string[] = [];
   /** Keys whose apply is refused, with the message. */
   readonly refuse = new Map<string, string>();
+  /** Keys whose removal is refused, with the message. */
+  readonly irremovable = new Map<string, string>();
   /** Keys whose deletion waits for a finalizer. */
   readonly finalized = new Set<string>();
   /** Resources whose watches tell nothing, such as `/secrets`. */
@@ -85,6 +87,8 @@ export class FakeCluster implements Cluster {
   async remove(key: ObjectKey, propagation: string, uid?: string): Promise<boolean> {
     const name = formatKey(key);
     this.log.push(`remove ${name}${propagation === 'Background' ? '' : ` ${propagation}`}`);
+    const refusal = this.irremovable.get(name);
+    if (refusal !== undefined) throw new BanyanError('Forbidden', refusal);
     const object = this.objects.get(name);
     if (!object || (uid !== undefined && object.metadata.uid !== uid)) return false;
     if (this.finalized.has(name)) {
