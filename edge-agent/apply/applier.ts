@@ -229,7 +229,7 @@ export class Applier {
     const live = await cluster.get(parseKey(key));
     const record = records.get(key);
     if (!record) this.#novelty.note(live === undefined);
-    const decision = decide(wanted, record, live);
+    const decision = decide(wanted, record, live, this.#ports.path);
     switch (decision.do) {
       case 'keep':
         this.#writer.keep(delivery);

@@ -24,14 +24,19 @@ export type Decision =
   | { readonly do: 'wait'; readonly reason: string; readonly message: string }
   | { readonly do: 'refuse'; readonly reason: string; readonly message: string };
 
-export function decide(wanted: Wanted, record: OwnerRecord | undefined, live: KubeObject | undefined): Decision {
+/** `agent`: the path of this one. */
+export function decide(
+  wanted: Wanted,
+  record: OwnerRecord | undefined,
+  live: KubeObject | undefined,
+  agent: string,
+): Decision {
   if (!live) return { do: 'apply', created: true };
   if (live.metadata.deletionTimestamp !== undefined) {
     return { do: 'wait', reason: terminating, message: terminatingWords(live) };
   }
   if (wanted.createOnly) return { do: 'keep' };
-  const ours = isMarked(live) || (record !== undefined && record.uid === live.metadata.uid);
-  const whose = ours ? undefined : notTaken(live, wanted.rules.adopt);
+  const whose = isOurs(record, live, agent) ? undefined : notTaken(live, wanted.rules.adopt);
   if (whose !== undefined) {
     return { do: 'refuse', reason: 'NotOwned', message: `the object exists and is not taken over: ${whose}` };
   }
@@ -42,11 +47,26 @@ export function decide(wanted: Wanted, record: OwnerRecord | undefined, live: Ku
   return { do: 'apply', created: record?.created ?? false };
 }
 
+/** Signed by this agent, by whatever store of it; or on record for this very object, and signed by no other agent since. */
+function isOurs(record: OwnerRecord | undefined, live: KubeObject, agent: string): boolean {
+  const signer = signerOf(live, record, agent);
+  return signer === 'us' || (signer === 'nobody' && record !== undefined && record.uid === live.metadata.uid);
+}
+
+/** A store that its agent took along to another place in the tree has on record by which path it signed. The label of the mark is no signature: controllers copy it. */
+function signerOf(live: KubeObject, record: OwnerRecord | undefined, agent: string): 'us' | 'nobody' | 'another' {
+  const signed = signatureOf(live)?.agent;
+  if (signed === undefined) return 'nobody';
+  return signed === agent || signed === record?.agent ? 'us' : 'another';
+}
+
 /** Why an object that is there and not ours is left alone. */
 function notTaken(live: KubeObject, adopt: AdoptRule): string | undefined {
   if (adopt === 'Always') return undefined;
-  if (adopt === 'Never') return 'spec.adopt of its EdgePlacement is Never';
-  const owner = foreignOwner(live);
+  const other = signatureOf(live)?.agent;
+  const owner = other === undefined ? foreignOwner(live) : `the agent ${other} has applied it`;
+  if (adopt === 'Never')
+    return `spec.adopt of its EdgePlacement is Never${owner === undefined ? '' : `, and ${owner}`}`;
   return owner && `${owner} (spec.adopt: Always would take it)`;
 }
 
@@ -82,12 +102,14 @@ export interface RemovedFrom {
 /**
  * What to do about an object that is wanted no more. It goes only by record and by mark; one that takes others' objects
  * with it when it goes (a container: a Namespace, a CustomResourceDefinition) only if it came with us, and not if what depends on
- * a removed object is to stay. Where the cluster has accepted nothing by this record, the mark may be of another agent that was first: it has to be this one's.
+ * a removed object is to stay. One that another agent has signed since is that one's. Where the cluster has accepted nothing by this record, that nobody else
+ * has signed is not enough: the signature has to be this one's.
  */
 export function decideRemoval(record: OwnerRecord, live: KubeObject | undefined, of: RemovedFrom): Removal {
   if (!live) return { do: 'forget' };
   const uid = live.metadata.uid ?? '';
-  const isOurs = record.uid === '' ? signatureOf(live)?.agent === of.agent : record.uid === uid;
+  const signer = signerOf(live, record, of.agent);
+  const isOurs = record.uid === '' ? signer === 'us' : record.uid === uid && signer !== 'another';
   if (!isMarked(live) || !isOurs) return { do: 'forget' };
   if (of.isContainer && (!record.created || record.deletion === 'Orphan')) return { do: 'release' };
   return live.metadata.deletionTimestamp === undefined ? { do: 'remove', uid } : { do: 'wait' };

@@ -82,7 +82,8 @@ export class ObjectWriter {
   /** To be durable before the first apply: what may exist on the cluster is on record, whatever crashes. */
   #begin(wanted: Delivery, created: boolean): void {
     const { key, source, placements } = wanted;
-    this.#record(key, { ...blankRecord, source, placements, created, ...deletionOf(wanted) });
+    const agent = this.#ports.path;
+    this.#record(key, { ...blankRecord, agent, source, placements, created, ...deletionOf(wanted) });
   }
 
   /** The cluster has answered to the object with its mark. */
@@ -92,6 +93,7 @@ export class ObjectWriter {
       source,
       bodyHash: wanted.bodyHash,
       uid: answer.metadata.uid ?? '',
+      agent: this.#ports.path,
       fingerprint: fingerprint(withoutFields(object, rules.ignored), answer),
       created,
       generation: wanted.generation,

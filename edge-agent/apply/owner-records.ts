@@ -15,6 +15,8 @@ export interface OwnerRecord {
   readonly bodyHash: string;
   /** Of the object on the cluster; empty until it has accepted one. */
   readonly uid: string;
+  /** The path by which it was signed (mark.ts) when it was sent last; absent: it was not sent by this store. */
+  readonly agent?: string;
   /** See projection.ts. */
   readonly fingerprint: string;
   /** It did not exist before: a Namespace goes only if it came with us. */
@@ -66,6 +68,7 @@ export class OwnerRecords {
   #keep(key: string, row: string): void {
     const record = JSON.parse(row) as { -readonly [name in keyof OwnerRecord]: OwnerRecord[name] };
     record.source = this.#shared.of(record.source);
+    if (record.agent !== undefined) record.agent = this.#shared.of(record.agent);
     if (record.placements) record.placements = this.#shared.of(record.placements);
     this.#records.set(key, record);
   }

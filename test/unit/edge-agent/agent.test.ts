@@ -136,6 +136,34 @@ describe('what is not ours', () => {
     expect(bench.cluster.objects.has(till)).toBe(true);
   });
 
+  it('is neither taken over nor removed when the agent of another tree has applied it, which is named', async () => {
+    const bench = await new AgentBench().start();
+    bench.cluster.write(till, ({ metadata }) => {
+      metadata.labels = { 'banyan.io/managed': 'true' };
+      metadata.annotations = { 'banyan.io/agent': 'us:rivoli', 'banyan.io/source': 'center.theirs' };
+      metadata.managedFields = [{ manager: 'banyan', operation: 'Apply' }];
+    });
+    await bench.receive(bench.object(till, configMap('till'), ['shop-prod']), bench.target(placement));
+    expect(bench.said(`state/center.retail/${till}`)!.attributes).toMatchObject({
+      reason: 'NotOwned',
+      message: expect.stringContaining('the agent us:rivoli has applied it'),
+    });
+    await bench.receive(bench.gone(`o/center.retail/${till}`));
+    await bench.advance(60_000);
+    expect(bench.cluster.log).toEqual([]);
+  });
+
+  it('is left to the agent that has taken it over since', async () => {
+    const bench = await withShop();
+    bench.cluster.write(till, ({ metadata }) => {
+      metadata.annotations = { 'banyan.io/agent': 'us:rivoli', 'banyan.io/source': 'center.theirs' };
+    });
+    await bench.settle();
+    expect(bench.said(`state/center.retail/${till}`)!.attributes).toMatchObject({ reason: 'NotOwned' });
+    await bench.receive(bench.gone(`o/center.retail/${till}`));
+    expect(bench.cluster.objects.has(till)).toBe(true);
+  });
+
   it('is taken over when nobody manages it', async () => {
     const bench = await new AgentBench().start();
     bench.cluster.write(shop, (object) => {

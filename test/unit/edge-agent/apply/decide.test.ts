@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { KubeObject, ObjectMeta } from '../../../../core/object/meta.ts';
 import { type AdoptRule, type DriftMode, defaultRules } from '../../../../core/wire/apply-rules.ts';
-import { decide, decideRemoval, type Wanted } from '../../../../edge-agent/apply/decide.ts';
+import { decide as decideOf, decideRemoval, type Wanted } from '../../../../edge-agent/apply/decide.ts';
 import { withoutFields } from '../../../../edge-agent/apply/ignored-fields.ts';
 import { marked, signed } from '../../../../edge-agent/apply/mark.ts';
 import type { OwnerRecord } from '../../../../edge-agent/apply/owner-records.ts';
@@ -17,6 +17,14 @@ const record: OwnerRecord = {
   uid: 'u1',
   fingerprint: fingerprint(ours, ours),
   created: true,
+};
+const decide = (of: Wanted, on: OwnerRecord | undefined, live: KubeObject | undefined) =>
+  decideOf(of, on, live, 'eu:shop');
+const byBanyan = { manager: 'banyan', operation: 'Apply' };
+/** As an agent has applied it, beside another manager. */
+const signedBy = (agent: string, beside: ObjectMeta['managedFields'] = []): KubeObject => {
+  const { metadata, ...rest } = signed(ours, agent, false);
+  return { ...rest, metadata: { ...metadata, managedFields: [...beside, byBanyan] } };
 };
 const foreign = (metadata: ObjectMeta = {}): KubeObject => ({
   ...object,
@@ -40,15 +48,40 @@ describe('what to do about an object that is wanted', () => {
     expect(decide(wanted, record, foreign({ deletionTimestamp: 'now' })).do).toBe('wait');
   });
 
-  it('is to refuse what a controller or another applier keeps, unless it is marked or on record', () => {
+  it('is to refuse what a controller or another applier keeps, unless it is signed or on record', () => {
     const applier = [{ manager: 'argocd', operation: 'Apply' }];
     const owner = [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'x', uid: 'y' }];
     expect(decide(wanted, undefined, foreign({ managedFields: applier }))).toMatchObject({ reason: 'NotOwned' });
     expect(decide(wanted, undefined, foreign({ ownerReferences: owner }))).toMatchObject({ reason: 'NotOwned' });
     expect(decide(wanted, { ...record, uid: 'u2' }, foreign({ managedFields: applier })).do).toBe('apply');
-    expect(decide(wanted, undefined, { ...ours, metadata: { ...ours.metadata, managedFields: applier } }).do).toBe(
-      'apply',
-    );
+    expect(decide(wanted, undefined, signedBy('eu:shop', applier)).do).toBe('apply');
+  });
+
+  it('is to refuse what another agent has signed, and to name that one, on record or not', () => {
+    const words = 'the object exists and is not taken over: the agent us:rivoli has applied it';
+    const refusal = { do: 'refuse', reason: 'NotOwned', message: `${words} (spec.adopt: Always would take it)` };
+    expect(decide(wanted, undefined, signedBy('us:rivoli'))).toEqual(refusal);
+    expect(decide(wanted, { ...record, agent: 'eu:shop' }, signedBy('us:rivoli'))).toEqual(refusal);
+    const never = { ...wanted, rules: { ...defaultRules, adopt: 'Never' as const } };
+    expect(decide(never, undefined, signedBy('us:rivoli'))).toMatchObject({
+      do: 'refuse',
+      message: expect.stringMatching(/Never, and the agent us:rivoli has applied it$/),
+    });
+    const always = { ...wanted, rules: { ...defaultRules, adopt: 'Always' as const } };
+    expect(decide(always, undefined, signedBy('us:rivoli'))).toEqual({ do: 'apply', created: false });
+  });
+
+  it('is to know its own objects again without a record, and under its former path with one', () => {
+    const never = { ...wanted, bodyHash: 'h2', rules: { ...defaultRules, adopt: 'Never' as const } };
+    expect(decide(never, undefined, signedBy('eu:shop')).do).toBe('apply');
+    expect(decide(never, { ...record, agent: 'eu:old' }, signedBy('eu:old')).do).toBe('apply');
+    expect(decide(never, undefined, signedBy('eu:old')).do).toBe('refuse');
+  });
+
+  it('is not to take for its own what a controller has made with copied labels', () => {
+    const owner = [{ apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'x', uid: 'y' }];
+    const copied = { ...ours, metadata: { ...ours.metadata, ownerReferences: owner } };
+    expect(decide(wanted, undefined, copied)).toMatchObject({ reason: 'NotOwned' });
   });
 
   it('is to take over what nobody keeps, without calling it created', () => {
@@ -63,7 +96,7 @@ describe('what to do about an object that is wanted', () => {
     expect(adopt('IfUnowned', argo)).toMatchObject({ do: 'refuse', reason: 'NotOwned' });
     expect(adopt('Always', argo)).toEqual({ do: 'apply', created: false });
     expect(adopt('Never', foreign())).toMatchObject({ do: 'refuse', message: expect.stringContaining('Never') });
-    expect(adopt('Never', ours).do).toBe('apply');
+    expect(adopt('Never', signedBy('eu:shop')).do).toBe('apply');
   });
 
   it('follows spec.drift where somebody has changed it, and applies what is wanted anew in any mode', () => {
@@ -95,10 +128,6 @@ describe('what to do about an object that is wanted', () => {
 
 describe('what to do about an object that is wanted no more', () => {
   const plain = { agent: 'eu:shop', isContainer: false };
-  const signedBy = (agent: string): KubeObject => {
-    const { metadata, ...rest } = signed(ours, agent, false);
-    return { ...rest, metadata: { ...metadata, managedFields: [{ manager: 'banyan', operation: 'Apply' }] } };
-  };
 
   it('is to remove it by its uid when record and mark agree', () => {
     expect(decideRemoval(record, ours, plain)).toEqual({ do: 'remove', uid: 'u1' });
@@ -109,6 +138,11 @@ describe('what to do about an object that is wanted no more', () => {
     expect(decideRemoval(unanswered, signedBy('eu:shop'), plain)).toEqual({ do: 'remove', uid: 'u1' });
     expect(decideRemoval(unanswered, signedBy('us:shop'), plain)).toEqual({ do: 'forget' });
     expect(decideRemoval(unanswered, ours, plain)).toEqual({ do: 'forget' });
+  });
+
+  it('is only to forget it when another agent has signed it since, and not when that was this one under its former path', () => {
+    expect(decideRemoval({ ...record, agent: 'eu:shop' }, signedBy('us:shop'), plain)).toEqual({ do: 'forget' });
+    expect(decideRemoval({ ...record, agent: 'eu:old' }, signedBy('eu:old'), plain).do).toBe('remove');
   });
 
   it('is only to forget it when it is gone, was replaced, or has lost the mark', () => {
