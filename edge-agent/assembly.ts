@@ -20,7 +20,7 @@ import { downFeedJudge } from '../core/wire/entry-shape.ts';
 import { keeping } from '../core/wire/keeping.ts';
 import type { Dialer } from '../core/wire/link.ts';
 import { Agent } from './agent.ts';
-import type { AppliedObject, ClusterPorts, OpenCluster } from './cluster/cluster.ts';
+import type { ClusterPorts, FoundObjects, OpenCluster } from './cluster/cluster.ts';
 import type { Renewal } from './identity/renewal.ts';
 import type { LimitUse } from './limits/limit-use.ts';
 import { agentStreams } from './streams/streams.ts';
@@ -75,7 +75,7 @@ export interface AssembledAgent extends AsyncDisposable {
   /** Entries from the parent that are not what their keys say, or end the process. */
   quarantined(): QuarantinedAttributes | undefined;
   /** What the cluster has of this agent; undefined: nothing that its store does not know of. */
-  applied(): Promise<readonly AppliedObject[]> | undefined;
+  applied(): Promise<FoundObjects> | undefined;
   start(): void;
   /** Why what `heir.waiting` says goes on. */
   hindered(why: string): void;

@@ -1,6 +1,6 @@
 /**
  * Once for each store, and whenever another store of the agent was active: what the agent has applied without this store knowing of it comes on record. Not before
- * the parent has said all that is wanted. What is too much to be taken away at once is looked at again at the next start.
+ * the parent has said all that is wanted. What is too much to be taken away at once is looked at again at the next start, and what the cluster can't tell of also before.
  */
 import type { DeletionLimits } from '../core/feed/deletions.ts';
 import type { Clock } from '../core/runtime/clock.ts';
@@ -9,10 +9,14 @@ import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import type { Store } from '../core/store/store.ts';
 import type { Applied, Stock } from './apply/stock.ts';
+import type { FoundObjects } from './cluster/cluster.ts';
 import { noteInLeaseMemory } from './lease/lease-memory.ts';
 
 const againMsMin = 1_000;
 const againMsMax = 30_000;
+/** What is broken by itself stays so for minutes or days, and each look lists every kind. */
+const restMsMin = 30_000;
+const restMsMax = 600_000;
 
 export interface StockTakingPorts {
   readonly store: Store;
@@ -25,31 +29,56 @@ export interface StockTakingPorts {
 /** An agent on its store and its cluster (assembly.ts). */
 export interface Stocked {
   readonly agent: { takeStock(found: readonly Applied[], limits: DeletionLimits): Stock };
-  applied(): Promise<readonly Applied[]> | undefined;
+  applied(): Promise<FoundObjects> | undefined;
   /** Why it is not known what is applied. */
   hindered(why: string): void;
 }
 
-/** Asks until the cluster has answered, or `isOver`. */
+/** Asks until the cluster has answered, or `isOver`. What it can't tell of is asked for behind that, and nothing waits for it: what is not on record stays as it is. */
 export async function takeStock(of: Stocked, ports: StockTakingPorts, isOver: () => boolean): Promise<void> {
-  const { store, clock, random, log, limits } = ports;
   for (let waitMs = againMsMin; !isOver(); waitMs = Math.min(againMsMax, 2 * waitMs)) {
     try {
-      const found = (await of.applied()) ?? [];
-      if (isOver()) return;
-      const { records, kept } = of.agent.takeStock(found, limits);
-      if (records.size > 0) log.info({ objects: records.size }, 'what was applied by another store is on record now');
-      if (kept.size > 0) log.error({ objects: kept.size, sample: [...kept.keys()].slice(0, 5) }, tooMany);
-      else noteInLeaseMemory(store, random, { tookStock: true });
+      if (!(await look(of, ports, isOver))) void takeRest(of, ports, isOver);
       return;
     } catch (error) {
       const why = describeError(error);
-      log.warn({ error: why }, 'what was applied by another store is not known yet');
+      ports.log.warn({ error: why }, 'what was applied by another store is not known yet');
       of.hindered(why);
-      await new Promise<void>((resolve) => clock.after(waitMs, resolve));
+      await after(ports, waitMs);
     }
   }
 }
 
+async function takeRest(of: Stocked, ports: StockTakingPorts, isOver: () => boolean): Promise<void> {
+  for (let waitMs = restMsMin; ; waitMs = Math.min(restMsMax, 2 * waitMs)) {
+    await after(ports, waitMs);
+    try {
+      if (isOver() || (await look(of, ports, isOver))) return;
+    } catch (error) {
+      ports.log.warn({ error: describeError(error) }, 'the rest of what was applied by another store is not known yet');
+    }
+  }
+}
+
+/** Whether nothing was left that can't be known now. */
+async function look(of: Stocked, ports: StockTakingPorts, isOver: () => boolean): Promise<boolean> {
+  const { store, random, log, limits } = ports;
+  const { objects, unknown } = (await of.applied()) ?? { objects: [], unknown: [] };
+  if (isOver()) return true;
+  const { records, kept } = of.agent.takeStock(objects, limits);
+  if (records.size > 0) log.info({ objects: records.size }, 'what was applied by another store is on record now');
+  if (kept.size > 0) log.error({ objects: kept.size, sample: [...kept.keys()].slice(0, 5) }, tooMany);
+  if (unknown.length > 0) log.warn({ resources: unknown }, someUnknown);
+  // An earlier time that nothing was left says nothing of what was applied since.
+  noteInLeaseMemory(store, random, { tookStock: kept.size === 0 && unknown.length === 0 });
+  return unknown.length === 0;
+}
+
+function after({ clock }: StockTakingPorts, ms: number): Promise<void> {
+  return new Promise((resolve) => clock.after(ms, resolve));
+}
+
+const someUnknown =
+  "these resources can't be listed now, and are asked for again: what another store applied of them stays as it is until then, and all else goes on";
 const tooMany =
   'nobody wants these objects that this agent has applied, and they are too many to be taken away at once: they stay until they are released (`banyan release PATH`)';

@@ -16,6 +16,8 @@ export interface FoundStockPorts {
 
 export class FoundStock {
   readonly #ports: FoundStockPorts;
+  /** Unwanted ones that came on record without a person's word. */
+  #gone = 0;
   #kept: { readonly held: Held; readonly records: Stock['kept'] } | undefined;
 
   constructor(ports: FoundStockPorts) {
@@ -29,7 +31,8 @@ export class FoundStock {
 
   take(found: readonly Applied[], limits: DeletionLimits): Stock {
     const { records, isWanted } = this.#ports;
-    const stock = stockOf(found, records, isWanted, limits);
+    const stock = stockOf(found, records, isWanted, limits, this.#gone);
+    this.#gone += [...stock.records.keys()].filter((key) => !isWanted(key)).length;
     this.#record(stock.records);
     this.#keep(stock.kept);
     return stock;
@@ -50,7 +53,8 @@ export class FoundStock {
 
   #keep(records: Stock['kept']): void {
     const held = heldOf(records, this.#ports.clock.wallMs());
-    this.#kept = held && { held, records };
+    const before = this.#kept?.held;
+    this.#kept = held && { held: held.token === before?.token ? before : held, records };
     this.#ports.heldChanged();
   }
 }

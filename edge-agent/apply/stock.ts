@@ -25,13 +25,15 @@ export function stockOf(
   records: { get(key: string): OwnerRecord | undefined },
   isWanted: (key: string) => boolean,
   limits: DeletionLimits,
+  /** How many went by earlier looks: a budget can't be used twice. */
+  goneBefore = 0,
 ): Stock {
   const unknown = onceByUid(found, (key) => isWanted(key) || records.get(key) !== undefined).filter(
     ([key, { uid }]) => records.get(key)?.uid !== uid,
   );
   const unwanted = unknown.filter(([key]) => !isWanted(key)).map(([key]) => key);
   const total = new Set(found.map(({ uid }) => uid)).size;
-  const verdict = judge({ gone: unwanted.length, lost: 0, held: 0, total }, limits);
+  const verdict = judge({ gone: unwanted.length, lost: 0, held: goneBefore, total }, limits);
   const tooMany = new Set(verdict === 'all' ? unwanted : []);
   const recordsOf = (isKept: boolean) =>
     new Map(

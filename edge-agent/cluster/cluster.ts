@@ -89,12 +89,19 @@ export interface AppliedObject {
   readonly created: boolean;
 }
 
+/** Everything there that the agent has applied, as far as it could be learned. */
+export interface FoundObjects {
+  readonly objects: readonly AppliedObject[];
+  /** What can't be listed now although the cluster answers, with its words: `tills.shop.example: the webhook does not answer`. */
+  readonly unknown: readonly string[];
+}
+
 /** Why nothing may be changed now; undefined: it may. Asked at the moment of sending, after all waiting. */
 export type WriteGuard = () => BanyanError | undefined;
 
 export interface OpenCluster extends AsyncDisposable {
-  /** Everything there that the agent has applied, by whatever store; absent: the cluster lives and dies with the store. */
-  applied?(path: string): Promise<readonly AppliedObject[]>;
+  /** By whatever store; absent: the cluster lives and dies with the store. Throws where the cluster itself does not answer. */
+  applied?(path: string): Promise<FoundObjects>;
   readonly cluster: Cluster;
   /** Its API, where it is served by this process. */
   readonly space?: Space;

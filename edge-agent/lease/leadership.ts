@@ -37,7 +37,7 @@ export interface LeadershipPorts<Led extends LedAgent> {
   readonly path: string;
   /** Once at most. Not started. */
   assemble(hooks: AgentHooks): Promise<Led>;
-  /** Resolves when what the agent has applied by other stores is on record, or `isOver`. */
+  /** Resolves when what the agent has applied by other stores is on record, as far as it can be known now, or `isOver`. */
   takeStock(agent: Led, isOver: () => boolean): Promise<void>;
   /** Another one is active: this process is to end, and to come back as a standby. */
   lost(why: string): void;

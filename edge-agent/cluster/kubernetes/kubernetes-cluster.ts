@@ -3,7 +3,7 @@ import type { ClientRequest } from 'node:http';
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../../../core/object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../../core/object/meta.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
-import { BanyanError } from '../../../core/runtime/errors.ts';
+import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import type { Random } from '../../../core/runtime/random.ts';
 import type { Store } from '../../../core/store/store.ts';
@@ -14,6 +14,7 @@ import type {
   AppliedObject,
   Cluster,
   ClusterDescription,
+  FoundObjects,
   ServedResource,
   WatchEvents,
   WatchOptions,
@@ -50,6 +51,12 @@ const definitions = 'customresourcedefinitions';
 interface Version {
   readonly gitVersion?: string;
   readonly platform?: string;
+}
+
+/** Resources that are not listed: that must not be, or can't be now. */
+interface Without {
+  readonly refused: string[];
+  readonly unknown: string[];
 }
 
 const nodes: GroupResource = { group: '', resource: 'nodes' };
@@ -260,25 +267,34 @@ export class KubernetesCluster implements Cluster {
     this.#tellDescription();
   }
 
-  /** By the mark; of kinds that this agent may not list, nothing: by the rights of its chart these are most of them. */
-  async applied(path: string): Promise<readonly AppliedObject[]> {
+  /**
+   * By the mark; of kinds that this agent may not list, nothing: by the rights of its chart these are most of them. What fails otherwise is not known: a webhook
+   * or a server behind the cluster's own that is down says nothing of other kinds.
+   */
+  async applied(path: string): Promise<FoundObjects> {
     await this.#identity.check();
     const served = await this.#discovery.all();
     const refused: string[] = [];
-    const found = await Promise.all(served.map((resource) => this.#appliedOf(resource, path, refused)));
+    const unknown: string[] = [];
+    const found = await Promise.all(served.map((resource) => this.#appliedOf(resource, path, { refused, unknown })));
+    if (unknown.length > 0) {
+      // Asked anew: that it fails for some kinds may be the first sign of a cluster that fails as a whole.
+      this.#identity.unsure();
+      await this.#identity.check();
+    }
     if (refused.length > 0) {
       this.#options.logger.info(
         { resources: refused },
         'what an earlier store applied of these resources is not known: this agent may not list them',
       );
     }
-    return found.flat();
+    return { objects: found.flat(), unknown };
   }
 
-  async #appliedOf(served: ServedResource, path: string, refused: string[]): Promise<AppliedObject[]> {
+  async #appliedOf(served: ServedResource, path: string, without: Without): Promise<AppliedObject[]> {
     const { group, resource } = served;
     const found: AppliedObject[] = [];
-    for await (const page of this.#marked(served, refused)) {
+    for await (const page of this.#marked(served, without)) {
       for (const item of page.items ?? []) {
         const { agent, source, created } = signatureOf(item) ?? {};
         const { namespace = '', name = '', uid = '' } = item.metadata;
@@ -298,14 +314,14 @@ export class KubernetesCluster implements Cluster {
     return new ListPages((asked) => this.#client.json(asked)).of({ path, query, accept: metadataList });
   }
 
-  async *#marked(served: ServedResource, refused: string[]): AsyncGenerator<ListPage> {
+  async *#marked(served: ServedResource, { refused, unknown }: Without): AsyncGenerator<ListPage> {
     try {
       yield* this.#pagesOf(served, { labelSelector: markSelector });
     } catch (error) {
-      const isNothingOfOurs =
-        error instanceof BanyanError && ['Forbidden', 'NotFound', 'MethodNotAllowed'].includes(error.code);
-      if (!isNothingOfOurs) throw error;
-      refused.push(formatGroupResource(served));
+      if (!(error instanceof BanyanError)) throw error;
+      const isNothingOfOurs = ['Forbidden', 'NotFound', 'MethodNotAllowed'].includes(error.code);
+      if (isNothingOfOurs) refused.push(formatGroupResource(served));
+      else unknown.push(`${formatGroupResource(served)}: ${describeError(error)}`);
     }
   }
 

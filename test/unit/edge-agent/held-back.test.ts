@@ -99,6 +99,21 @@ describe('an agent that may know less than was applied', () => {
     expect(bench.said('node/eu:paris:store-17')!.attributes).not.toHaveProperty('held');
   });
 
+  test('takes away no more by two looks than by one', async () => {
+    const bench = await heldBack();
+    const names = ['o1', 'o2', 'o3'];
+    await bench.cluster.apply(namespace('shop'));
+    const metadata = { namespace: 'shop', labels: { 'banyan.io/managed': 'true' } };
+    for (const name of names) await bench.cluster.apply({ ...configMap(name), metadata: { ...metadata, name } });
+    const found = names.map((name) =>
+      appliedBefore(bench, { resource: 'configmaps', group: '', namespace: 'shop', name }),
+    );
+    const one = { entries: 1, fraction: 0.2 };
+    expect(bench.agent.takeStock(found.slice(0, 1), one).kept.size).toBe(0);
+    const { records, kept } = bench.agent.takeStock(found, one);
+    expect([records.size, kept.size]).toEqual([0, 2]);
+  });
+
   test('signs a Namespace that came with it, so that another store of it may take it away', async () => {
     const bench = await heldBack();
     bench.agent.resume();

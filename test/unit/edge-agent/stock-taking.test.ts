@@ -3,8 +3,9 @@ import { VirtualClock } from '../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../core/store/memory/memory-store.ts';
-import type { Applied, Stock } from '../../../edge-agent/apply/stock.ts';
-import { openLeaseMemory } from '../../../edge-agent/lease/lease-memory.ts';
+import type { Stock } from '../../../edge-agent/apply/stock.ts';
+import type { FoundObjects } from '../../../edge-agent/cluster/cluster.ts';
+import { noteInLeaseMemory, openLeaseMemory } from '../../../edge-agent/lease/lease-memory.ts';
 import { takeStock } from '../../../edge-agent/stock-taking.ts';
 import { settle } from './lease/memory-lease.ts';
 
@@ -15,7 +16,7 @@ class Bench {
   readonly random = new SeededRandom(1);
   readonly store = new MemoryStore();
   readonly hindrances: string[] = [];
-  answers: (() => Promise<readonly Applied[]>)[] = [];
+  answers: (() => Promise<FoundObjects>)[] = [];
   stock = nothing;
   taken = 0;
 
@@ -72,7 +73,7 @@ describe('taking stock', () => {
     bench.answers = [
       () => {
         isOver = true;
-        return Promise.resolve([]);
+        return Promise.resolve({ objects: [], unknown: [] });
       },
     ];
     await bench.take(() => isOver);
@@ -84,6 +85,39 @@ describe('taking stock', () => {
     const record = { source: 'center.retail', bodyHash: '', uid: 'u', fingerprint: '', created: false };
     bench.stock = { ...nothing, kept: new Map([['/configmaps/shop/a', record]]) };
     await bench.take();
+    expect([bench.taken, bench.tookStock]).toEqual([1, false]);
+  });
+
+  test('is not waited for where one resource is broken: that one is asked for again, less and less often, until it is known', async () => {
+    const bench = new Bench();
+    // As it was when this store was active before the one whose objects are looked for now.
+    noteInLeaseMemory(bench.store, bench.random, { tookStock: true });
+    const broken = () => Promise.resolve({ objects: [], unknown: ['tills.shop.example: no answer'] });
+    bench.answers = [broken, broken, () => Promise.reject(new Error('away'))];
+    await bench.take();
+    expect([bench.taken, bench.tookStock, bench.hindrances]).toEqual([1, false, []]);
+    for (const seconds of [30, 60, 120]) {
+      const looks = bench.answers.length;
+      bench.clock.advance(seconds * 1_000 - 1);
+      await settle();
+      expect(bench.answers.length).toBe(looks);
+      bench.clock.advance(1);
+      await settle();
+    }
+    expect([bench.taken, bench.tookStock]).toEqual([3, true]);
+    bench.clock.advance(3_600_000);
+    await settle();
+    expect(bench.taken).toBe(3);
+  });
+
+  test('looks for what was broken no more when the agent is active no more', async () => {
+    const bench = new Bench();
+    let isOver = false;
+    bench.answers = [() => Promise.resolve({ objects: [], unknown: ['tills.shop.example: no answer'] })];
+    await bench.take(() => isOver);
+    isOver = true;
+    bench.clock.advance(30_000);
+    await settle();
     expect([bench.taken, bench.tookStock]).toEqual([1, false]);
   });
 });

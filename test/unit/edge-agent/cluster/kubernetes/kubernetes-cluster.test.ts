@@ -1,0 +1,106 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { systemClock } from '../../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../../core/runtime/logger.ts';
+import { SeededRandom } from '../../../../../core/runtime/random.ts';
+import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
+import { KubernetesCluster } from '../../../../../edge-agent/cluster/kubernetes/kubernetes-cluster.ts';
+
+const verbs = ['get', 'list', 'watch', 'patch', 'delete'];
+const resourceOf = (resource: string, kind: string) => ({
+  resource,
+  responseKind: { kind },
+  scope: 'Namespaced',
+  verbs,
+});
+const core = { versions: [{ version: 'v1', resources: [resourceOf('configmaps', 'ConfigMap')] }] };
+const shop = {
+  metadata: { name: 'shop.example' },
+  versions: [{ version: 'v1', resources: [resourceOf('tills', 'Till')] }],
+};
+const configMap = {
+  metadata: {
+    name: 'prices',
+    namespace: 'shop',
+    uid: 'u1',
+    labels: { 'banyan.io/managed': 'true' },
+    annotations: { 'banyan.io/agent': 'eu:paris', 'banyan.io/source': 'center.retail' },
+    managedFields: [{ manager: 'banyan', operation: 'Apply' }],
+  },
+};
+
+type Answer = readonly [status: number, body: string];
+
+const status = (code: number, reason: string): Answer => [
+  code,
+  JSON.stringify({ kind: 'Status', code, reason, message: `it is ${reason}` }),
+];
+
+let server: Server;
+let cluster: KubernetesCluster;
+/** By the path of the request; the rest is as on a cluster that is well. */
+let answers: Record<string, Answer>;
+let asked: string[];
+
+beforeEach(async () => {
+  answers = {
+    '/api': [200, JSON.stringify({ items: [core] })],
+    '/apis': [200, JSON.stringify({ items: [shop] })],
+    '/api/v1/namespaces/kube-system': [200, '{"metadata":{"uid":"one"}}'],
+    '/api/v1/configmaps': [200, JSON.stringify({ items: [configMap] })],
+    '/apis/shop.example/v1/tills': [200, '{"items":[]}'],
+  };
+  asked = [];
+  server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    const path = request.url!.split('?')[0]!;
+    asked.push(`${request.method} ${path}`);
+    const [code, body] = answers[path] ?? [404, '404 page not found\n'];
+    response.writeHead(code).end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  cluster = new KubernetesCluster({
+    store: new MemoryStore(),
+    access: {
+      server: new URL(`http://127.0.0.1:${(server.address() as AddressInfo).port}`),
+      credentials: async () => ({}),
+    },
+    clock: systemClock,
+    random: new SeededRandom(1),
+    logger: silentLogger,
+  });
+});
+afterEach(async () => {
+  await cluster[Symbol.asyncDispose]();
+  server.closeAllConnections();
+  server.close();
+});
+
+describe('what the agent has applied', () => {
+  const key = { group: '', resource: 'configmaps', namespace: 'shop', name: 'prices' };
+  const prices = { key, uid: 'u1', source: 'center.retail', created: false };
+
+  test.each([
+    ['a webhook that does not answer', 500, 'InternalError'],
+    ['a server behind the cluster that is down', 503, 'ServiceUnavailable'],
+  ])('is told without the resource that is broken: %s', async (_, code, reason) => {
+    answers['/apis/shop.example/v1/tills'] = status(code, reason);
+    expect(await cluster.applied('eu:paris')).toEqual({
+      objects: [prices],
+      unknown: [`tills.shop.example: it is ${reason}`],
+    });
+  });
+
+  test('is not told where the cluster itself has stopped to answer meanwhile', async () => {
+    await cluster.resourceOf('v1', 'ConfigMap');
+    expect((await cluster.applied('eu:paris')).unknown).toEqual([]);
+    answers['/apis/shop.example/v1/tills'] = status(500, 'InternalError');
+    answers['/api/v1/namespaces/kube-system'] = status(500, 'InternalError');
+    await expect(cluster.applied('eu:paris')).rejects.toThrow('it is InternalError');
+  });
+
+  test('is nothing of what it may not list', async () => {
+    answers['/apis/shop.example/v1/tills'] = status(403, 'Forbidden');
+    expect(await cluster.applied('eu:paris')).toEqual({ objects: [prices], unknown: [] });
+  });
+});
