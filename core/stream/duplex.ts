@@ -3,6 +3,7 @@
  * reader asked for them, and a write is done when its bytes have left. A reset destroys it with an error; destroying it resets the stream.
  */
 import { Duplex } from 'node:stream';
+import { ByteQueue } from './byte-queue.ts';
 import { type ByteStream, errorOfReset, type StreamHandler } from './stream.ts';
 
 /** `join` gives the end for a handler: `router.open` or `offer.accept`. `at`: path of this node. */
@@ -10,11 +11,17 @@ export function duplexOf(at: string, join: (handler: StreamHandler) => ByteStrea
   return new StreamDuplex(at, join);
 }
 
+/**
+ * What waits, waits in the queue: Node's own buffer, 64 KiB otherwise, keeps each chunk as it came, and 64 Ki of a byte each are 12 MB. At one byte it
+ * takes a chunk, and the next one when that is read.
+ */
+const readableHighWaterMark = 1;
+
 class StreamDuplex extends Duplex {
   readonly #at: string;
   readonly #stream: ByteStream;
   /** Bounded by the stream's window. */
-  readonly #arrived: Uint8Array[] = [];
+  readonly #arrived = new ByteQueue();
   #wanted = false;
   #ended = false;
   #over = false;
@@ -22,12 +29,12 @@ class StreamDuplex extends Duplex {
   #written: (() => void) | undefined;
 
   constructor(at: string, join: (handler: StreamHandler) => ByteStream) {
-    super({ decodeStrings: true });
+    super({ decodeStrings: true, readableHighWaterMark });
     this.#at = at;
     this.#stream = join({
       onAccepted: () => this.emit('accepted'),
       onData: (bytes) => {
-        this.#arrived.push(bytes);
+        this.#arrived.put(bytes);
         this.#handOut();
       },
       onWritten: (bytes) => this.#left(bytes),
@@ -87,12 +94,13 @@ class StreamDuplex extends Duplex {
   }
 
   #handOut(): void {
-    while (this.#wanted && this.#arrived.length > 0) {
-      const bytes = this.#arrived.shift()!;
+    while (this.#wanted) {
+      const bytes = this.#arrived.takeSome();
+      if (!bytes) break;
       this.#wanted = this.push(bytes);
       this.#stream.consumed(bytes.length);
     }
-    if (!this.#ended || this.#arrived.length > 0) return;
+    if (!this.#ended || !this.#arrived.isEmpty) return;
     this.#ended = false;
     this.push(null);
   }

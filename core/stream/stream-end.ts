@@ -45,7 +45,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
   #gone: ((reset: StreamReset) => void) | undefined;
   #link: Link | undefined;
   #timer: Timer | undefined;
-  #delivered: Uint8Array = new Uint8Array(0);
+  #delivered: Uint8Array = noBytes;
   #told: StreamReset | undefined;
   #life = { sentAtMs: 0, heardAtMs: 0 };
   #pulse: Timer | undefined;
@@ -141,7 +141,10 @@ export class StreamEnd implements ByteStream, LinkEvents {
     switch (frame.$case) {
       case 'data':
         this.#delivered = frame.value.data;
-        return this.#input({ type: 'data', bytes: frame.value.data.length });
+        this.#input({ type: 'data', bytes: frame.value.data.length });
+        // It would keep its frame alive until the next one comes.
+        this.#delivered = noBytes;
+        return;
       case 'credit':
         return this.#input({ type: 'credit', bytes: frame.value.bytes });
       case 'fin':
@@ -254,6 +257,8 @@ export class StreamEnd implements ByteStream, LinkEvents {
     this.#ports.closed();
   }
 }
+
+const noBytes = new Uint8Array(0);
 
 /** An empty frame, which every version passes over. */
 const signOfLife: Frame = { frame: undefined };

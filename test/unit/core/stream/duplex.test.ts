@@ -70,6 +70,29 @@ describe('a stream as a Duplex', () => {
     near.destroy();
   });
 
+  it('keeps little more than the window of a reader that stalls, however small the frames are', async () => {
+    let arrive = (_bytes: Uint8Array) => {};
+    let consumed = 0;
+    const stalled = duplexOf('', (handler) => {
+      arrive = (bytes) => handler.onData(bytes);
+      const took = (bytes: number) => {
+        consumed += bytes;
+      };
+      return { write() {}, end() {}, reset() {}, consumed: took };
+    });
+    stalled.read(0);
+    for (let i = 0; i < windowBytes; i++) arrive(Uint8Array.of(i % 251));
+    await new Promise(setImmediate);
+    // Node's buffer keeps what it has as it came.
+    expect(stalled.readableLength).toBe(1);
+    expect(consumed).toBe(1);
+    const chunks: Buffer[] = [];
+    stalled.on('data', (chunk: Buffer) => chunks.push(chunk));
+    await expect.poll(() => consumed).toBe(windowBytes);
+    expect(chunks.length).toBeLessThanOrEqual(windowBytes / 4096 + 1);
+    expect(Buffer.concat(chunks).every((byte, i) => byte === i % 251)).toBe(true);
+  });
+
   it('is destroyed by a reset with the error that a client is told, and resets the stream when it is destroyed', async () => {
     const tree = await chain();
     const nobody = open(tree, 'unknown');

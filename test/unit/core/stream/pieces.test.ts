@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { ByteQueue } from '../../../../core/stream/byte-queue.ts';
 import { noSuspects, takeCensus } from '../../../../core/stream/census.ts';
 import { nextHop } from '../../../../core/stream/route.ts';
-import { errorOfReset, resetCodes } from '../../../../core/stream/stream.ts';
+import { errorOfReset, resetCodes, windowBytes } from '../../../../core/stream/stream.ts';
 import { resetFrame, resetFromWire } from '../../../../core/stream/stream-frames.ts';
 
 describe('a queue of bytes', () => {
@@ -25,7 +25,68 @@ describe('a queue of bytes', () => {
       { seed: 1, numRuns: 300 },
     );
   });
+
+  it('gives them in order whatever is copied, passed through, taken in between or cleared', () => {
+    const size = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 3_000, max: 9_000 }));
+    const step = fc.record({ put: size, shared: fc.boolean(), take: fc.nat(8_000), all: fc.boolean() });
+    const numbered = Buffer.from(Array.from({ length: 40 * 9_000 }, (_, i) => i % 251));
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+        const queue = new ByteQueue();
+        let [written, taken] = [0, 0];
+        for (const { put, shared, take, all } of steps) {
+          const memory = new Uint8Array(shared ? 10 * put : put);
+          const chunk = memory.subarray(0, put);
+          chunk.set(numbered.subarray(written, written + put));
+          written += put;
+          queue.put(chunk);
+          const out = all ? queue.takeSome()! : queue.take(Math.min(take, written - taken));
+          expect(out.equals(numbered.subarray(taken, taken + out.length))).toBe(true);
+          taken += out.length;
+          expect(queue.isEmpty).toBe(written === taken);
+        }
+        queue.clear();
+        expect([queue.isEmpty, queue.takeSome()]).toEqual([true, undefined]);
+        queue.put(Buffer.from('anew'));
+        expect(queue.take(4).toString()).toBe('anew');
+      }),
+      { seed: 1, numRuns: 200 },
+    );
+  });
+
+  it.each([
+    ['of a byte each', 1, 1],
+    ['of a kilobyte each', 1_024, 1_024],
+    ['that are the small part of a frame', 8_192, 2 ** 20],
+    ['that are all of a frame but some bytes', 32 * 1024, 32 * 1024 + 12],
+  ])('keeps little more than the window, of chunks %s', (_what, bytes, frameBytes) => {
+    const queue = new ByteQueue();
+    for (let i = 0; i < windowBytes / bytes; i++) queue.put(new Uint8Array(frameBytes).subarray(frameBytes - bytes));
+    const kept = keptOf(queue);
+    expect(kept.bytes).toBe(windowBytes);
+    expect(kept.pieces).toBeLessThanOrEqual(windowBytes / 4096);
+    expect(kept.memoryBytes).toBeLessThanOrEqual(1.5 * windowBytes);
+  });
+
+  it('passes large chunks through without a copy', () => {
+    const queue = new ByteQueue();
+    const large = new Uint8Array(32 * 1024);
+    queue.put(large);
+    expect(queue.take(large.length).buffer).toBe(large.buffer);
+  });
 });
+
+/** Takes all out. `memoryBytes`: of what the pieces keep alive. */
+function keptOf(queue: ByteQueue): { pieces: number; bytes: number; memoryBytes: number } {
+  const memory = new Set<ArrayBufferLike>();
+  let [pieces, bytes] = [0, 0];
+  for (let piece = queue.takeSome(); piece; piece = queue.takeSome()) {
+    pieces++;
+    bytes += piece.length;
+    memory.add(piece.buffer);
+  }
+  return { pieces, bytes, memoryBytes: [...memory].reduce((sum, { byteLength }) => sum + byteLength, 0) };
+}
 
 describe('the next hop', () => {
   it.each([
