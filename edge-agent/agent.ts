@@ -193,7 +193,12 @@ export class Agent {
       if (!this.#stopped) act();
     };
     const timer = this.#options.clock.after(silentStartMaxMs, once);
-    void this.#applier.idle().then(once);
+    // What is the cluster's own by a rule of upsync is worked on once that is known.
+    void this.#applier
+      .idle()
+      .then(() => this.#reports.decided())
+      .then(() => this.#applier.idle())
+      .then(once);
   }
 
   /** What is wanted is known: it may be brought about. */

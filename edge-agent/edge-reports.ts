@@ -17,7 +17,7 @@ import { Associated } from './associated/associated.ts';
 import type { Cluster } from './cluster/cluster.ts';
 import type { Desired } from './desired/desired.ts';
 import type { Saying } from './outbox/outbox.ts';
-import { Upsync, upsyncObjectsMax } from './upsync/upsync.ts';
+import { type Taker, Upsync, upsyncObjectsMax } from './upsync/upsync.ts';
 
 export interface EdgeReportsPorts {
   readonly path: string;
@@ -36,7 +36,7 @@ export interface EdgeReportsEvents {
   touch(key: string): void;
   /** What was said in an earlier life may hold no more. */
   touchAll(): void;
-  /** An object that is sent down may be the cluster's own now, or not any more. */
+  /** An object that is sent down may be the cluster's own now, or not any more, or it is known now which. */
   taken(key: string): void;
 }
 
@@ -106,8 +106,14 @@ export class EdgeReports {
     this.#associated.place(key, this.#ports.uidOf(key));
   }
 
-  takerOf(key: string, object: KubeObject): Promise<PlacementId | undefined> {
+  /** 'unknown': `taken` tells when it is known. */
+  takerOf(key: string, object: KubeObject): Promise<Taker> {
     return this.#upsync.takerOf(key, object.metadata.labels ?? {});
+  }
+
+  /** Resolves when `taken` was told of each object whose taker was unknown. */
+  decided(): Promise<void> {
+    return this.#upsync.decided();
   }
 
   say(entry: EntryKey): Saying | undefined | 'unsure' {

@@ -13,6 +13,7 @@ import type { Random } from '../../core/runtime/random.ts';
 import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Delivery, Desired } from '../desired/desired.ts';
+import { unasked } from '../observe/reported-state.ts';
 import { Corrections } from './corrections.ts';
 import { decide, isApplied, type Wanted } from './decide.ts';
 import type { Hindrance } from './leaving.ts';
@@ -49,8 +50,8 @@ export interface ApplierPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** The placement whose rules of upsync take the object, so that it is not written. */
-  takerOf(key: string, object: KubeObject): Promise<PlacementId | undefined>;
+  /** The placement whose rules of upsync take the object, so that it is not written; 'unknown': it is wanted anew (`wantedChanged`) when that can be said. */
+  takerOf(key: string, object: KubeObject): Promise<{ readonly id: PlacementId | undefined } | 'unknown'>;
   /** Resolves when everything written so far is durable. */
   flushed(): Promise<void>;
 }
@@ -214,7 +215,8 @@ export class Applier {
     const { key } = delivery;
     const sent = this.#ports.desired.object(delivery);
     const taker = await this.#ports.takerOf(key, sent);
-    if (taker !== undefined) return this.#yield(delivery, taker);
+    if (taker === 'unknown') return this.#undecided(delivery);
+    if (taker.id !== undefined) return this.#yield(delivery, taker.id);
     const namespace = namespaceKeyOf(parseKey(key));
     if (namespace && this.#isComing(namespace)) return this.#block(delivery, namespace, 'WaitingForNamespace');
     // Noted before asking, so that a kind that comes in the meantime is not missed.
@@ -303,6 +305,16 @@ export class Applier {
     if (this.#ports.records.get(delivery.key)) this.#forget(delivery.key);
     this.#unblock(delivery.key);
     return 'done';
+  }
+
+  /** Whether the object is the cluster's own is not known. What was said of this content stays; nothing is said of new content before an answer has taken long. */
+  #undecided(delivery: Delivery): 'retry' {
+    const { key, source, bodyHash } = delivery;
+    const said = this.#progress.get(key);
+    if (said?.source === source && said.bodyHash === bodyHash) return 'retry';
+    const message = `waiting for the cluster to list its ${formatGroupResource(parseKey(key))}, since a spec.upsync may take this object up`;
+    this.#report(delivery, { phase: 'waiting', reason: unasked, message });
+    return 'retry';
   }
 
   /** It is wanted too, and not there yet. */

@@ -81,6 +81,7 @@ export class Associated {
     this.#watches = new ResourceWatches(ports.cluster, {
       on: (event, resource) => this.#on(event, resource),
       synced: () => this.#settled(),
+      refused: () => this.#settled(),
       ended: (resource) => this.#forgetAll(resource),
     });
   }

@@ -21,13 +21,16 @@ export const upsyncObjectsMax = 1_000;
 export interface UpsyncEvents {
   /** What is told of the object for these sources may have changed. */
   changed(key: string, sources: Iterable<string>): void;
-  /** Whether the object is taken may have changed. */
+  /** Whether the object is taken may have changed, or is known now. */
   taken(key: string): void;
   /** The placement's objects are within the bound, or beyond it, or another number beyond it. */
   counted(id: PlacementId): void;
   /** More is known of what is on the cluster: what was told in an earlier life may hold no more. */
   synced(): void;
 }
+
+/** Of an object that is sent down: the placement whose rule takes it, if any. */
+export type Taker = { readonly id: PlacementId | undefined } | 'unknown';
 
 export interface Upsynced {
   readonly refs: readonly string[];
@@ -53,7 +56,11 @@ export class Upsync {
   #rules: UpsyncRules = new Map();
   /** The newest look at what the cluster serves; an older one that ends later counts no more. */
   #look = 0;
-  #looking = false;
+  /** What it says is not known: it is asked, or has not answered. */
+  #looking: 'asking' | 'failed' | undefined;
+  /** Objects of which nobody could say who takes them: their owner hears when it can be said. */
+  readonly #undecided = new Set<string>();
+  #deciding: (() => void)[] = [];
   #waiting: (() => void)[] = [];
   #stopped = false;
 
@@ -66,6 +73,7 @@ export class Upsync {
         this.#forgetAll(resource, keys);
         this.#news();
       },
+      refused: () => this.#news(),
       ended: (resource) => this.#forgetAll(resource),
     });
   }
@@ -83,12 +91,18 @@ export class Upsync {
   async kindsChanged(): Promise<void> {
     const look = ++this.#look;
     const items = [...this.#rules.values()].flat();
-    this.#looking = items.length > 0;
-    const served = items.length > 0 ? await this.#cluster.served() : [];
-    if (look !== this.#look) return;
-    this.#watches.set(served.filter((resource) => items.some((item) => namesResource(item, resource))));
-    this.#looking = false;
-    this.#news();
+    this.#looking = items.length > 0 ? 'asking' : undefined;
+    try {
+      const served = items.length > 0 ? await this.#cluster.served() : [];
+      if (look !== this.#look) return;
+      this.#watches.set(served.filter((resource) => items.some((item) => namesResource(item, resource))));
+      this.#looking = undefined;
+      this.#news();
+    } catch (error) {
+      if (look === this.#look) this.#looking = 'failed';
+      this.#wake();
+      throw error;
+    }
   }
 
   get isActive(): boolean {
@@ -97,16 +111,30 @@ export class Upsync {
 
   /** The objects of its resource have been seen: if it is not held, it is not there. A resource that the cluster keeps back holds up no other. */
   knows(key: string): boolean {
-    return !this.#looking && !this.#watches.isPending(parseKey(key));
+    return this.#looking === undefined && this.#watches.isSeen(parseKey(key));
   }
 
-  /** The same once it is known whether the cluster has the object. */
-  async takerOf(key: string, labels: Labels): Promise<PlacementId | undefined> {
-    const resource = parseKey(key);
-    while (this.#rules.size > 0 && !this.#stopped && (this.#looking || this.#watches.isPending(resource))) {
+  /**
+   * The same once it is known what the cluster serves. It is not waited for a list, which may take long or never come, and whoever asks holds up others: 'unknown',
+   * and `taken` tells when it is known whether the cluster has the object, or that it does not say so. What it keeps back is taken only as it would be.
+   */
+  async takerOf(key: string, labels: Labels): Promise<Taker> {
+    while (this.#looking === 'asking' && !this.#stopped) {
       await new Promise<void>((resolve) => this.#waiting.push(resolve));
     }
-    return this.takerNow(key, labels);
+    if (!this.#isUndecided(key)) return { id: this.takerNow(key, labels) };
+    this.#undecided.add(key);
+    return 'unknown';
+  }
+
+  /** Resolves when nobody waits for `taken` of an object that was asked for. */
+  decided(): Promise<void> {
+    if (this.#undecided.size === 0) return Promise.resolve();
+    return new Promise((resolve) => this.#deciding.push(resolve));
+  }
+
+  #isUndecided(key: string): boolean {
+    return this.#looking !== undefined || this.#watches.isPending(parseKey(key));
   }
 
   /** The placement whose rule takes the object, as it is on the cluster or as it would be with these labels. */
@@ -136,12 +164,23 @@ export class Upsync {
     this.#stopped = true;
     this.#look++;
     this.#watches.stop();
-    this.#news();
+    this.#undecided.clear();
+    this.#wake();
   }
 
   #news(): void {
+    for (const key of [...this.#undecided]) {
+      if (this.#isUndecided(key)) continue;
+      this.#undecided.delete(key);
+      this.#events.taken(key);
+    }
+    this.#wake();
+    this.#events.synced();
+  }
+
+  #wake(): void {
     for (const resolve of this.#waiting.splice(0)) resolve();
-    if (!this.#stopped) this.#events.synced();
+    if (this.#undecided.size === 0) for (const resolve of this.#deciding.splice(0)) resolve();
   }
 
   #on({ type, key, object }: ClusterEvent, { namespaced }: ServedResource): void {

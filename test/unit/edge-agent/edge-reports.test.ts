@@ -37,6 +37,21 @@ function born(
   });
 }
 
+/** The cluster answers no list of the resource before the returned function is called. */
+function holdBack({ cluster }: AgentBench, name: string): () => void {
+  const watch = cluster.watch.bind(cluster);
+  const waiting: (() => void)[] = [];
+  cluster.watch = (resource, events, options) => {
+    if (resource.resource !== name) return watch(resource, events, options);
+    waiting.push(() => watch(resource, events, options));
+    return () => {};
+  };
+  return () => {
+    cluster.watch = watch;
+    for (const answer of waiting) answer();
+  };
+}
+
 function ownerOf(key: string, owner: KubeObject | undefined) {
   const kinds: Record<string, [string, string]> = {
     'apps/deployments': ['apps/v1', 'Deployment'],
@@ -144,6 +159,70 @@ describe('objects born at the edge', () => {
     bench.cluster.erase(till);
     await bench.settle();
     expect(bench.said(up(till))).toBeUndefined();
+  });
+
+  describe('of a kind of which more objects are sent down than the agent works on at once', () => {
+    const some = { ...maps, labelSelectors: [{ matchLabels: { up: '1' } }] };
+    const secret = (i: number) => `/secrets/shop/s${i}`;
+    const service = '/services/shop/web';
+    const many = Array.from({ length: 12 }, (_, i) => secret(i));
+    const sent = (kind: string, name: string) => ({ ...configMap(name), kind });
+
+    const receive = () =>
+      bench.receive(
+        bench.rules(placement, { upsync: [{ ...some, resources: ['secrets', 'services'] }] }),
+        bench.object(shop, namespace('shop'), ['shop-prod']),
+        ...many.map((key, i) => bench.object(key, sent('Secret', `s${i}`), ['shop-prod'])),
+        bench.object(service, sent('Service', 'web'), ['shop-prod']),
+      );
+
+    it.each(['Forbidden', 'NotFound'] as const)('hold up none that the cluster refuses to list as %s', async (code) => {
+      bench.cluster.unlisted.set('/secrets', code);
+      await receive();
+      for (const key of [service, ...many]) expect(bench.cluster.objects.has(key)).toBe(true);
+    });
+
+    it('hold up only those whose list has not come, which say so', async () => {
+      bench.cluster.silent.add('/secrets');
+      await receive();
+      await bench.advance(1_000);
+      await bench.advance(1_000);
+      expect(bench.cluster.objects.has(service)).toBe(true);
+      expect(bench.cluster.objects.has(secret(0))).toBe(false);
+      expect(bench.said(`state/center.retail/${secret(11)}`)!.attributes).toMatchObject({
+        applied: false,
+        reason: 'Pending',
+        message: expect.stringContaining('waiting for the cluster to list its secrets'),
+      });
+    });
+
+    it('are applied, or left to the cluster, as soon as the list has come', async () => {
+      const list = holdBack(bench, 'secrets');
+      born(bench, secret(3), { labels: { up: '1' }, data: { mine: '1' } });
+      await receive();
+      expect(bench.cluster.objects.has(secret(4))).toBe(false);
+      list();
+      await bench.settle();
+      expect(bench.cluster.objects.has(secret(4))).toBe(true);
+      expect(bench.cluster.objects.get(secret(3))!.data).toEqual({ mine: '1' });
+      await bench.advance(1_000);
+      expect(bench.said(`state/center.retail/${secret(3)}`)!.attributes).toMatchObject({ reason: 'Conflicted' });
+    });
+
+    it('stay as they were told while a list takes long after a restart', async () => {
+      await receive();
+      await bench.advance(1_000);
+      const before = bench.reports();
+      const list = holdBack(bench, 'secrets');
+      await bench.restart();
+      await bench.advance(1_000);
+      expect(bench.reports()).toBe(before);
+      list();
+      await bench.settle();
+      await bench.advance(1_000);
+      expect(bench.said(`state/center.retail/${secret(3)}`)!.attributes).toMatchObject({ applied: true });
+      expect(bench.reports()).toBe(before);
+    });
   });
 
   it('are bounded for each placement, which reads it', async () => {

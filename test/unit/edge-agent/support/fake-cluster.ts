@@ -112,13 +112,14 @@ export class FakeCluster implements Cluster {
     });
   }
 
-  watch(
-    resource: GroupResource,
-    events: Pick<WatchEvents, 'on' | 'synced'>,
-    { metadataOnly = false }: WatchOptions = {},
-  ): () => void {
+  watch(resource: GroupResource, events: WatchEvents, { metadataOnly = false }: WatchOptions = {}): () => void {
     const prefix = `${resource.group}/${resource.resource}/`;
     if (this.silent.has(prefix.slice(0, -1))) return () => {};
+    const refusal = this.unlisted.get(prefix.slice(0, -1));
+    if (refusal) {
+      setImmediate(() => events.trouble?.(new BanyanError(refusal, 'cannot list it')));
+      return () => {};
+    }
     const on = ({ type, key, object }: ClusterEvent) => {
       const { apiVersion, kind, metadata } = object;
       events.on({ type, key, object: metadataOnly ? { apiVersion, kind, metadata } : object });
