@@ -31,8 +31,9 @@ import type { SchedulePorts, Step } from './ports.ts';
 import { readPlacement } from './read-placement.ts';
 
 /**
- * Rows put or removed in one transaction before others get their turn: some ms on one core. What they are for is flushed and sent while the next ones are
- * put, so that a change for a thousand children is on its way to the first long before it is written for the last.
+ * Rows put or removed in one transaction before others get their turn: some ms on one core. What they are for is flushed and sent while those of the next
+ * pieces of work are put. One object, and its target, is one piece for all of its children, so that each gets both in one frame: 1,000 children are 2,000 rows
+ * and some 30 ms.
  */
 const rowsPerStep = 256;
 const beside = ['auxiliary', 'promoted', 'promotedCustomizer', 'release'] as const;

@@ -17,7 +17,7 @@ import type { Listener } from '../../core/wire/link.ts';
 import { listenMesh } from '../../core/wire/mesh-listener.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 
-/** As in relay/schedule/schedule.ts. */
+/** As many rows as the scheduler puts in a transaction before it looks at its bound, which is between pieces of work (relay/schedule/schedule.ts). */
 const rowsPerStep = 256;
 
 export class MeshParent implements AsyncDisposable {
@@ -83,7 +83,7 @@ export class MeshParent implements AsyncDisposable {
     return this.#listener.address;
   }
 
-  /** Puts one content into every mailbox, as the scheduler does: some rows a turn. Resolves when every child has acknowledged it. */
+  /** Puts one content into every mailbox, some rows a turn. Resolves when every child has acknowledged it. */
   putAll(content: Content): Promise<void> {
     return new Promise((resolve) => {
       this.#done = resolve;
