@@ -84,6 +84,28 @@ describe('what to do about an object that is wanted', () => {
     expect(decide(wanted, undefined, copied)).toMatchObject({ reason: 'NotOwned' });
   });
 
+  it('is to refuse what Helm or Argo CD keeps, which is named, but for its own objects that came with such a note', () => {
+    const helm = { 'meta.helm.sh/release-name': 'tills', 'meta.helm.sh/release-namespace': 'shop' };
+    const argo = { 'argocd.argoproj.io/tracking-id': 'argo_tills:apps/Deployment:shop/till' };
+    expect(decide(wanted, undefined, foreign({ annotations: helm }))).toMatchObject({
+      reason: 'NotOwned',
+      message: expect.stringContaining('the Helm release tills in namespace shop keeps it (spec.adopt: Always'),
+    });
+    expect(decide(wanted, undefined, foreign({ annotations: argo }))).toMatchObject({
+      reason: 'NotOwned',
+      message: expect.stringContaining('the Argo CD application argo_tills keeps it'),
+    });
+    const own = signedBy('eu:shop');
+    Object.assign(own.metadata.annotations!, helm, argo);
+    expect(decide(wanted, undefined, own).do).toBe('apply');
+    expect(decide(wanted, { ...record, uid: 'u2' }, foreign({ annotations: helm })).do).toBe('apply');
+  });
+
+  it('is to take over what somebody has applied with kubectl, as a Namespace before anything is placed in it', () => {
+    const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}' };
+    expect(decide(wanted, undefined, foreign({ annotations })).do).toBe('apply');
+  });
+
   it('is to take over what nobody keeps, without calling it created', () => {
     const edited = foreign({ managedFields: [{ manager: 'kubectl', operation: 'Update' }] });
     expect(decide(wanted, undefined, edited)).toEqual({ do: 'apply', created: false });
