@@ -141,10 +141,15 @@ export function checkRanges(ranges: readonly Bounds[]): void {
   }
 }
 
+/** The share of all key hashes that lies in a range. */
+export function widthOf(range: Bounds): number {
+  const { low, high } = numbersOf(range);
+  return Number(high - low) / Number(modulus);
+}
+
 /** Cuts a range of key hashes into parts of equal width. */
 function cut({ from, to }: Bounds): Bounds[] {
-  const low = number(from);
-  const high = to.length > hashBytes ? modulus : number(to);
+  const { low, high } = numbersOf({ from, to });
   const at = (i: number) => low + ((high - low) * BigInt(i)) / BigInt(parts);
   const bound = (i: number) =>
     i === 0
@@ -163,6 +168,10 @@ function cut({ from, to }: Bounds): Bounds[] {
 
 function isSame(a: RangeSummary, b: RangeSummary): boolean {
   return a.count === b.count && equalBytes(a.fingerprint, b.fingerprint);
+}
+
+function numbersOf({ from, to }: Bounds): { readonly low: bigint; readonly high: bigint } {
+  return { low: number(from), high: to.length > hashBytes ? modulus : number(to) };
 }
 
 function number(bytes: Uint8Array): bigint {

@@ -19,6 +19,7 @@ import {
   type Send,
 } from './outgoing.ts';
 import type { PiecesHeld } from './pieces-held.ts';
+import { flawOfQuestion, noQuestions, type Questions, withQuestion } from './questions.ts';
 import { SessionError } from './session-ends.ts';
 
 /** Beats are sent when nothing else was for this long; the brief's bound is 20 s. */
@@ -74,6 +75,7 @@ export interface SessionState {
   // Producing.
   readonly outgoing: Outgoing;
   readonly flow: Flow;
+  readonly questions: Questions;
   readonly ready: boolean;
   // Consuming.
   readonly cursor: number;
@@ -110,6 +112,7 @@ export function begin(start: Start): Stepped {
   const state: SessionState = {
     outgoing: onBeatSent(openOutgoing(start.head, start.sentFrom, start.held)),
     flow: openFlow(start.creditBytes, start.nowMs),
+    questions: noQuestions,
     ready: start.ready,
     cursor: start.cursor,
     mode: start.resumes ? 'resumed' : 'waitsForReady',
@@ -217,11 +220,16 @@ function onAck(state: SessionState, cursor: number, nowMs: number): Stepped {
   return sendFrom(state, onCursor(outgoing, cursor), flow, { type: 'acknowledged', cursor });
 }
 
-/** One at a time, or a peer could have this side scan its table as often as it likes. */
+/** Of a feed that does not go on, one at a time and so many, or a peer could have this side scan its table as often as it likes. */
 function onRequest(state: SessionState, request: ReconcileRequest, nowMs: number): Stepped {
   const { outgoing } = state;
+  if (outgoing.sent !== undefined)
+    return fail(state, `a reconcile request for a feed that goes on, and was sent up to ${outgoing.sent}`);
   if (outgoing.answer) return fail(state, 'a reconcile request before the last one was answered');
-  return sendFrom(state, { ...outgoing, answer: { request } }, onAnswerTaken(state.flow, nowMs));
+  const questions = withQuestion(state.questions, request);
+  const flaw = flawOfQuestion(state.questions, questions);
+  if (flaw) return fail(state, flaw);
+  return sendFrom({ ...state, questions }, { ...outgoing, answer: { request } }, onAnswerTaken(state.flow, nowMs));
 }
 
 function onTick(state: SessionState, nowMs: number): Stepped {

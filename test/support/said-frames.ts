@@ -34,8 +34,10 @@ export function saidTo(to: Side, { pair }: OneSide): Said[] {
   const [own, peers] = to === 'parent' ? [1, 2] : [2, 1];
   const producer = to === 'parent' ? pair.parent.producer : pair.child.producer;
   const ownEpoch = Buffer.from(producer.epoch, 'hex');
-  const tuple = write([1, ownEpoch], [2, Buffer.from(producer.incarnation, 'hex')]);
-  const helloOf = (version: number) =>
+  const goesOn = write([1, ownEpoch], [2, Buffer.from(producer.incarnation, 'hex')]);
+  /** Of another producer: it has to ask. */
+  const cannotGoOn = write([1, epoch], [2, incarnation]);
+  const helloOf = (version: number, tuple = goesOn) =>
     write(
       [1, 1],
       [2, version],
@@ -47,7 +49,7 @@ export function saidTo(to: Side, { pair }: OneSide): Said[] {
       [9, 1 << 20],
     );
   const hello = helloOf(2);
-  const welcome = (resumes: boolean, version = 2) =>
+  const welcome = (resumes: boolean, version = 2, tuple = goesOn) =>
     write([1, version], [2, 1], [3, tuple], [4, 1 << 20], [5, resumes], [6, true], [9, epoch], [10, incarnation]);
   const resume = (resumes: boolean) => write([1, 2], [2, resumes], [3, epoch], [4, incarnation]);
   const beat = write(
@@ -59,10 +61,10 @@ export function saidTo(to: Side, { pair }: OneSide): Said[] {
     [7, [write([1, 'center.s'], [2, 4])]],
     [10, write([1, 9], [2, 1], [3, epoch])],
   );
-  const greeting = (resumes: boolean, version = 2) =>
+  const greeting = (resumes: boolean, version = 2, tuple = goesOn) =>
     to === 'parent'
-      ? [frameOf(1, helloOf(version)), frameOf(16, resume(resumes))]
-      : [frameOf(2, welcome(resumes, version))];
+      ? [frameOf(1, helloOf(version, tuple)), frameOf(16, resume(resumes))]
+      : [frameOf(2, welcome(resumes, version, tuple))];
   const live = greeting(true);
   const isReady = frameOf(14, write([1, 1], [2, 1], [6, true]));
   const asked = [...greeting(false), isReady];
@@ -99,6 +101,7 @@ export function saidTo(to: Side, { pair }: OneSide): Said[] {
       'ReconcileRequest',
       6,
       write([1, own], [2, 1], [3, [whole(0, Buffer.alloc(16))]], [4, [hash('k1')]]),
+      greeting(true, 2, cannotGoOn),
     ),
     said(
       'reconcile_reply',
@@ -112,7 +115,7 @@ export function saidTo(to: Side, { pair }: OneSide): Said[] {
       'ReconcileRequest',
       6,
       write([1, own], [2, 1], [5, Buffer.alloc(8, 2)], [6, [write([1, Buffer.of(1, 2)], [2, Buffer.alloc(8, 3)])]]),
-      greeting(true, 3),
+      greeting(true, 3, cannotGoOn),
     ),
     said(
       'prefix_reply',

@@ -113,6 +113,10 @@ describe('an established session', () => {
       'a reconcile reply that nobody asked for',
       { type: 'reply', reply: { round: 1, answers: [], entries: [], head: 0, epoch: '', incarnation: '' } },
     ],
+    [
+      'a reconcile request for a feed that goes on',
+      { type: 'request', request: { round: 1, ranges: [], wanted: [new Uint8Array(16)] } },
+    ],
     ['a second word on how the feed goes on', { type: 'resume', resumes: true }],
   ])('ends at %s', (_what, input) => {
     const { effects } = step(begin(start).state, input, 0);

@@ -1,0 +1,99 @@
+import { describe, expect, it } from 'vitest';
+import type { ReconcileRequest } from '../../../../core/feed/feed.ts';
+import { noQuestions, withQuestion } from '../../../../core/session/questions.ts';
+import { begin, type Effect, type SessionState, step } from '../../../../core/session/session.ts';
+import { requestFromWire } from '../../../../core/session/wire-frames.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { content, SessionPair } from '../../../support/session-pair.ts';
+
+const unresumed = (): SessionState =>
+  begin({
+    nowMs: 0,
+    head: 9,
+    sentFrom: undefined,
+    ready: true,
+    creditBytes: 1 << 20,
+    held: new Map(),
+    cursor: 0,
+    resumes: true,
+    peerReady: true,
+  }).state;
+
+const wholeRange = { from: new Uint8Array(16), to: new Uint8Array(17).fill(0xff), count: 0 };
+type Asks = Omit<ReconcileRequest, 'round' | 'wanted'>;
+const wholeByRange: Asks = { ranges: [{ ...wholeRange, fingerprint: new Uint8Array(16) }] };
+const wholes: Readonly<Record<string, Asks>> = {
+  'the whole range': wholeByRange,
+  'the prefix of no digits': {
+    ranges: [],
+    prefixes: { seed: new Uint8Array(8), asked: [{ prefix: new Uint8Array(0), fingerprint: new Uint8Array(0) }] },
+  },
+  'all prefixes of one digit': {
+    ranges: [],
+    prefixes: {
+      seed: new Uint8Array(8),
+      asked: Array.from({ length: 16 }, (_, i) => ({ prefix: Uint8Array.of(i), fingerprint: new Uint8Array(0) })),
+    },
+  },
+};
+
+/** Asked and answered. */
+function ask(state: SessionState, round: number, asks = wholeByRange) {
+  const asked = step(state, { type: 'request', request: { round, wanted: [], ...asks } }, 0);
+  const done = step(asked.state, { type: 'done', done: { type: 'answered', bytes: 0, named: false } }, 0);
+  return { state: done.state, isAnswered: asked.effects[0]?.type === 'send', words: wordsOf(asked.effects) };
+}
+
+function wordsOf(effects: readonly Effect[]): string | undefined {
+  return effects.flatMap((effect) => (effect.type === 'close' && effect.error ? [effect.error.message] : []))[0];
+}
+
+describe('a producer of which a consumer asks in a reconciliation', () => {
+  it('answers in the order of rounds, and none of them twice', () => {
+    const first = ask(unresumed(), 1);
+    expect(first.isAnswered).toBe(true);
+    expect(ask(first.state, 2).isAnswered).toBe(true);
+    for (const round of [0, 1, 3]) expect(ask(first.state, round).words).toContain(`of round ${round} behind round 1`);
+    expect(ask(unresumed(), 2).words).toContain('of round 2 behind round 0');
+  });
+
+  it('answers nothing more when the consumer goes on from a cursor', () => {
+    const { state } = step(ask(unresumed(), 1).state, { type: 'ack', cursor: 9 }, 0);
+    expect(ask(state, 2).words).toContain('for a feed that goes on, and was sent up to 9');
+  });
+
+  it.each(Object.entries(wholes))('reads its whole table 33 times and no more for %s', (_form, asks) => {
+    let state = unresumed();
+    for (let round = 1; round <= 33; round++) {
+      const asked = ask(state, round, asks);
+      expect(asked.isAnswered).toBe(true);
+      state = asked.state;
+    }
+    expect(ask(state, 34, asks).words).toContain('34 times the whole table; at most 33');
+  });
+
+  it.each([2, 3])('is asked for far less than that by one of version %i of which all rows differ', async (version) => {
+    const [rows, pair] = [2_000, new SessionPair(new MemoryStore(), new MemoryStore())];
+    pair.child.store.write((t) => {
+      pair.child.consumer.setResume(t, {
+        epoch: 'aa'.repeat(16),
+        incarnation: 'bb'.repeat(16),
+        cursor: 1,
+        seenHead: 1,
+      });
+    });
+    for (let i = 0; i < rows; i++)
+      pair.parent.store.write((t) => pair.parent.producer.put(t, content(`k${i}`, 'x'), 0));
+    pair.versionMax = version;
+    pair.child.session.start();
+    await pair.run(2_000);
+    expect(Object.keys(pair.held())).toHaveLength(rows);
+    const requests = pair.frames.flatMap(({ frame: { frame } }) =>
+      frame?.$case === 'reconcileRequest' ? [requestFromWire(frame.value)] : [],
+    );
+    const asked = requests.reduce(withQuestion, noQuestions);
+    expect(asked.round).toBe(requests.length);
+    expect(asked.wholes).toBeGreaterThan(1);
+    expect(asked.wholes).toBeLessThan(6);
+  });
+});
