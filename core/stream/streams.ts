@@ -44,7 +44,10 @@ const windowBytesMin = windowBytesTotal / 2 / streamsMax;
 /** Opens of the other side: a burst of all streams, then so many a second. */
 const opensBurst = streamsMax;
 const openEveryMs = 10;
-/** What is turned away is answered that often a second; who asks more than that hears nothing until its deadline. */
+/**
+ * What is turned away, or unknown in a census, is answered that often a second. Who asks more than that hears nothing until its deadline, who lists more
+ * is answered at its next list: one in full is half of the burst, and they are half a minute apart.
+ */
 const refusalsBurst = 2 * streamsMax;
 const refusalEveryMs = 5;
 
@@ -183,7 +186,7 @@ export class SessionStreams {
     const { side, clock } = this.#ports;
     const turnAway = (code: ResetCode, message: string) => {
       this.#ports.observer.refused(code);
-      if (this.#refusals.take(clock.monotonicMs()) === 0) refuse(this.#resetOf(code, message));
+      if (this.#mayAnswer()) refuse(this.#resetOf(code, message));
       return undefined;
     };
     const { stream } = open;
@@ -274,6 +277,10 @@ export class SessionStreams {
     return window;
   }
 
+  #mayAnswer(): boolean {
+    return this.#refusals.take(this.#ports.clock.monotonicMs()) === 0;
+  }
+
   #resetOf(code: ResetCode, message: string): StreamReset {
     return { code, message, at: this.#ports.at };
   }
@@ -296,7 +303,8 @@ export class SessionStreams {
     this.#census = state;
     for (const id of unknown) {
       this.#ports.observer.refused('Unknown');
-      this.#ports.link.send(resetFrame(id, this.#resetOf('Unknown', `stream ${id} is not known here`)));
+      if (this.#mayAnswer())
+        this.#ports.link.send(resetFrame(id, this.#resetOf('Unknown', `stream ${id} is not known here`)));
     }
   }
 }

@@ -377,6 +377,20 @@ describe('the census', () => {
     pair.child.receive(list);
     expect(pair.kinds('child').filter((kind) => kind === 'reset').length).toBe(streamsMax);
   });
+
+  it('a thousand times at once is answered no more than opens are, and in full again at its time', async () => {
+    const streams = Array.from({ length: streamsMax }, (_, i) => 2 * i + 2);
+    const list: Frame = { frame: { $case: 'census', value: { streams } } };
+    const resets = () => pair.kinds('child').filter((kind) => kind === 'reset').length;
+    for (let i = 0; i < 1_000; i++) pair.child.receive(list);
+    expect(resets()).toBe(2 * streamsMax);
+    expect(pair.counts.child.refusedBy.get('Unknown')).toBe(999 * streamsMax);
+    for (let round = 3; round < 6; round++) {
+      await pair.run(censusEveryMs);
+      pair.child.receive(list);
+      expect(resets()).toBe(round * streamsMax);
+    }
+  });
 });
 
 describe('frames in any order', () => {
