@@ -1,9 +1,10 @@
 /** Carries out what a stream's machine decides: an end with its queue, its handler, and the link of its call once that is there. */
 import type { Clock, Timer } from '../runtime/clock.ts';
+import { BanyanError } from '../runtime/errors.ts';
 import type { Frame } from '../wire/generated/mesh.ts';
 import type { Link, LinkEvents } from '../wire/link.ts';
 import { ByteQueue } from './byte-queue.ts';
-import type { ByteStream, StreamHandler, StreamObserver, StreamReset } from './stream.ts';
+import type { ByteStream, ResetCode, StreamHandler, StreamObserver, StreamReset } from './stream.ts';
 import { resetFrame, resetFromWire } from './stream-frames.ts';
 import { pulseOf } from './stream-life.ts';
 import {
@@ -160,8 +161,8 @@ export class StreamEnd implements ByteStream, LinkEvents {
   }
 
   /** The session, or the call, is over. */
-  lost(message: string): void {
-    this.#told = { code: 'Unavailable', message, at: this.#ports.at };
+  lost(message: string, code: ResetCode = 'Unavailable'): void {
+    this.#told = { code, message, at: this.#ports.at };
     this.#input({ type: 'lost' });
   }
 
@@ -174,7 +175,10 @@ export class StreamEnd implements ByteStream, LinkEvents {
   }
 
   onClose(error?: Error): void {
-    this.lost(`${this.#ports.peer}: ${error?.message ?? 'the call ended before the stream'}`);
+    const message = `${this.#ports.peer}: ${error?.message ?? 'the call ended before the stream'}`;
+    // Of all that a peer says by refusing the call, the only one that is about this stream, and not about the way to it.
+    const isTooMany = error instanceof BanyanError && error.code === 'TooManyRequests';
+    this.lost(message, isTooMany ? 'TooMany' : 'Unavailable');
   }
 
   // ------------------------------------------------------------------------------------------------------- effects

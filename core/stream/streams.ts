@@ -41,9 +41,11 @@ export const streamsMax = 256;
 export const windowBytesTotal = 16 * 1024 * 1024;
 /** What each stream gets at least, however many there are: half a megabyte a second at a round trip of 60 ms. */
 const windowBytesMin = windowBytesTotal / 2 / streamsMax;
-/** Opens of the other side: a burst of all streams, then so many a second. */
+/** Opens of the other side, each with its call if it has one: a burst of all streams, then so many a second. */
 const opensBurst = streamsMax;
 const openEveryMs = 10;
+/** Calls of the child on which no open has come: as many as the burst of opens. Each is a timer and a call of some 15 KB. */
+const silentCallsMax = opensBurst;
 /**
  * What is turned away, or unknown in a census, is answered that often a second. Who asks more than that hears nothing until its deadline, who lists more
  * is answered at its next list: one in full is half of the burst, and they are half a minute apart.
@@ -56,6 +58,8 @@ export class SessionStreams {
   readonly #ends = new Map<number, StreamEnd>();
   readonly #opens: TokenBucket;
   readonly #refusals: TokenBucket;
+  /** Calls of the child that have not said yet what for. */
+  readonly #silent = new Set<Link>();
   #nextId: number;
   #highestId = 0;
   #windows = 0;
@@ -148,6 +152,12 @@ export class SessionStreams {
 
   /** At the parent: a call that the child opened by itself; its first frame says what for. */
   #called(id: number, link: Link): LinkEvents {
+    const tooMany = this.#silentFull() ?? this.#tooFast();
+    if (tooMany) {
+      this.#ports.observer.refused('TooMany');
+      throw new BanyanError('TooManyRequests', `the call of stream ${id} is refused: ${tooMany}; ask later`);
+    }
+    this.#silent.add(link);
     let end: StreamEnd | undefined;
     const timer = this.#ports.clock.after(openWithinMs, () => link.close('no open came'));
     const refuse = (reset: StreamReset) => {
@@ -158,12 +168,14 @@ export class SessionStreams {
       onFrame: (frame) => {
         if (end) return end.onFrame(frame);
         timer.stop();
+        this.#silent.delete(link);
         if (frame.frame?.$case !== 'open' || frame.frame.value.stream !== id) {
           this.#ports.observer.refused('Protocol');
           return refuse(this.#resetOf('Protocol', `the first frame on the call of stream ${id} is no open of it`));
         }
         const taken = this.#take(frame.frame.value, refuse);
-        if (!taken) return;
+        // Also where too much was answered already: it would stay as long as the session.
+        if (!taken) return link.close('its open is not taken');
         end = taken.end;
         end.attach(link);
         this.#ports.offered({
@@ -177,13 +189,14 @@ export class SessionStreams {
       onDrain: () => end?.onDrain(),
       onClose: (error) => {
         timer.stop();
+        this.#silent.delete(link);
         end?.onClose(error);
       },
     };
   }
 
   #take(open: Open, refuse: (reset: StreamReset) => void): { end: StreamEnd; request: StreamRequest } | undefined {
-    const { side, clock } = this.#ports;
+    const { side } = this.#ports;
     const turnAway = (code: ResetCode, message: string) => {
       this.#ports.observer.refused(code);
       if (this.#mayAnswer()) refuse(this.#resetOf(code, message));
@@ -195,9 +208,9 @@ export class SessionStreams {
       return turnAway('Protocol', `an open with the id ${stream}, which is used, or not of that side`);
     }
     this.#highestId = stream;
-    if (this.#opens.take(clock.monotonicMs()) > 0) {
-      return turnAway('TooMany', `more than ${1000 / openEveryMs} streams a second are asked for`);
-    }
+    // At the parent its call was counted.
+    const tooFast = side === 'child' ? this.#tooFast() : undefined;
+    if (tooFast) return turnAway('TooMany', tooFast);
     let request: StreamRequest;
     try {
       request = requestFromWire(open);
@@ -267,6 +280,16 @@ export class SessionStreams {
   #full(): string | undefined {
     if (this.#ends.size < streamsMax) return undefined;
     return `${streamsMax} streams are open between ${this.#ports.at || 'the center'} and ${this.#ports.link.peer.path || 'the center'}`;
+  }
+
+  #tooFast(): string | undefined {
+    if (this.#opens.take(this.#ports.clock.monotonicMs()) === 0) return undefined;
+    return `more than ${1000 / openEveryMs} streams a second are asked for`;
+  }
+
+  #silentFull(): string | undefined {
+    if (this.#silent.size < silentCallsMax) return undefined;
+    return `${silentCallsMax} calls wait for the open that says what they are for`;
   }
 
   #takeWindow(bulk: boolean): number {

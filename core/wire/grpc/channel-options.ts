@@ -7,6 +7,12 @@ import { maxFrameBytes } from '../frames.ts';
  */
 export const flowControlWindowBytes = 8 * 1024 * 1024;
 
+/**
+ * Calls on one connection that are not over at both ends: the session's, those of its 256 streams, and three times as many that are refused or ending,
+ * each for 3 s at most. Also sessions that a gateway which terminates TLS brings over one connection; with more it opens another. A call holds some 15 KB.
+ */
+export const callsMax = 1024;
+
 /** Frames a little over the limit still come in, so that it is the link that refuses them, in its own words. */
 const slackBytes = 64 * 1024;
 
@@ -25,4 +31,6 @@ export const channelOptions = {
   'grpc.use_local_subchannel_pool': 1,
   // grpc-js heeds it on the child's side; server-window.ts does the parent's.
   'grpc-node.flow_control_window': flowControlWindowBytes,
+  // Heeded on the parent's side only; at the child what is beyond it waits.
+  'grpc.max_concurrent_streams': callsMax,
 } as const;

@@ -245,6 +245,72 @@ describe('the parent', () => {
   });
 });
 
+describe('calls of the child without an open on them', () => {
+  const errors: (Error | undefined)[] = [];
+  const events = {
+    onFrame() {},
+    onBytes() {},
+    onDrain() {},
+    onClose: (error?: Error) => void errors.push(error),
+  };
+  const call = (number: number) => pair.links.child.openStream!(2 * number + 1, false, events);
+  const refusals = () => pair.counts.parent.refusedBy.get('TooMany') ?? 0;
+  beforeEach(() => {
+    errors.length = 0;
+  });
+
+  it('are so many at once, others are refused in words, and all end in time', async () => {
+    await Promise.all(Array.from({ length: 1_000 }, (_, i) => call(i)));
+    await pair.run(5);
+    expect(refusals()).toBe(1_000 - streamsMax);
+    expect(errors.length).toBe(refusals());
+    expect(errors[0]).toMatchObject({ code: 'TooManyRequests', message: expect.stringMatching(/^the call of stream/) });
+    // As fast as opens may come: the first ones still wait.
+    for (let i = 0; i < 500; i++) {
+      await call(1_000 + i);
+      await pair.run(10);
+    }
+    expect(refusals()).toBe(1_500 - streamsMax);
+    expect(errors.at(-1)?.message).toMatch(/256 calls wait for the open/);
+    expect(pair.parent.size).toBe(0);
+    await pair.run(6_000);
+    expect(errors.filter((error) => error === undefined).length).toBe(streamsMax);
+  });
+
+  it('are refused when they come too fast, also if each is ended at once, and so is one with an open', async () => {
+    for (let i = 0; i < streamsMax; i++) {
+      const one = await call(i);
+      if (i % 2 === 0) one.close('enough');
+    }
+    await pair.run(5);
+    const asked = pair.open('child');
+    await pair.run(5);
+    expect(asked.reset).toMatchObject({ code: 'TooMany', message: expect.stringMatching(/more than 100 streams/) });
+    await pair.run(20);
+    const later = pair.open('child');
+    await pair.run(5);
+    expect([later.closed, pair.offers.parent.length]).toEqual([false, 1]);
+  });
+
+  it('do not stay with an open that is turned away, however much was answered before', async () => {
+    const streams = Array.from({ length: streamsMax }, (_, i) => 2 * i + 1);
+    for (let i = 0; i < 4; i++) pair.parent.receive({ frame: { $case: 'census', value: { streams } } });
+    const one = await call(0);
+    one.send(openFrame(1, { ...request, user: '' }, 1_000));
+    one.send(openFrame(1, request, 1_000));
+    await pair.run(5);
+    expect([errors.length, pair.offers.parent.length]).toEqual([1, 0]);
+    expect(pair.counts.parent.refusedBy.get('BadRequest')).toBe(1);
+  });
+
+  it('take nothing from a child that says at once what its calls are for', async () => {
+    const logs = Array.from({ length: streamsMax }, () => pair.open('child'));
+    await pair.run(5);
+    expect([refusals(), pair.offers.parent.length]).toEqual([0, streamsMax]);
+    expect(logs.some((log) => log.closed)).toBe(false);
+  });
+});
+
 describe('an offer that is taken too late', () => {
   it('is told to whoever takes it, with the reason', async () => {
     const asked = pair.open('parent');

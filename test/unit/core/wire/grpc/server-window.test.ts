@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type ClientHttp2Session, connect, type Settings } from 'node:http2';
 import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { channelOptions } from '../../../../../core/wire/grpc/channel-options.ts';
+import { callsMax, channelOptions } from '../../../../../core/wire/grpc/channel-options.ts';
 import { openServerWindows } from '../../../../../core/wire/grpc/server-window.ts';
 import { meshService, sessionMethod } from '../../../../../core/wire/grpc/session-method.ts';
 
@@ -73,5 +73,35 @@ describe('the receive window of a server', () => {
     await pinged();
     expect(stalled).toHaveLength(1);
     expect(client.remoteSettings.initialWindowSize).toBe(65_535);
+  });
+});
+
+describe('the calls on a connection of a server', () => {
+  let server: Server;
+  let client: ClientHttp2Session;
+  afterEach(() => {
+    client.destroy();
+    server.forceShutdown();
+  });
+
+  it('are so many at once, and the next one when one is over', async () => {
+    openServerWindows();
+    const taken: ServerDuplexStream<Buffer, Buffer>[] = [];
+    server = new Server(channelOptions);
+    server.addService(meshService, { session: (call: ServerDuplexStream<Buffer, Buffer>) => void taken.push(call) });
+    const port = await new Promise<number>((resolve, reject) => {
+      const bound = (error: Error | null, actual: number) => (error ? reject(error) : resolve(actual));
+      server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), bound);
+    });
+    client = connect(`http://127.0.0.1:${port}`);
+    await once(client, 'remoteSettings');
+    expect(client.remoteSettings.maxConcurrentStreams).toBe(callsMax);
+    const request = { ':method': 'POST', ':path': sessionMethod, 'content-type': 'application/grpc' };
+    const calls = Array.from({ length: callsMax + 10 }, () => client.request(request).on('error', () => {}));
+    await expect.poll(() => taken.length, { timeout: 10_000 }).toBe(callsMax);
+    await new Promise<void>((resolve) => client.ping(() => resolve()));
+    expect(taken.length).toBe(callsMax);
+    calls[0]!.close();
+    await expect.poll(() => taken.length, { timeout: 10_000 }).toBe(callsMax + 1);
   });
 });
