@@ -28,10 +28,11 @@ export const watermarksMax = 4_096;
 const certificatesMax = 5;
 const varintBytesMax = 10;
 
-const sealed = bounds([3, { name: 'certificates', most: certificatesMax }]);
+const hello = frame('hello', [8, one('down')], [21, { name: 'held', most: heldMax }]);
+const welcome = frame('welcome', [3, one('up')], [18, { name: 'held', most: heldMax }]);
 const frames = bounds(
-  [1, frame('hello', [8, one('down')], [21, { name: 'held', most: heldMax }])],
-  [2, frame('welcome', [3, one('up')], [18, { name: 'held', most: heldMax }])],
+  [1, hello],
+  [2, welcome],
   [3, frame('retry')],
   [4, frame('batch', [2, { name: 'entries', most: batchEntries }])],
   [5, frame('ack')],
@@ -69,7 +70,7 @@ const frames = bounds(
   [14, frame('beat', [7, { name: 'watermarks', most: watermarksMax }], [10, one('digest')])],
   [15, frame('goodbye')],
   [16, frame('resume')],
-  [17, frame('proof', [2, { ...one('hello'), inside: sealed }], [3, { ...one('welcome'), inside: sealed }])],
+  [17, frame('proof', [2, sealed(hello)], [3, sealed(welcome)])],
   [18, frame('piece')],
 );
 
@@ -100,6 +101,8 @@ function check(reader: BinaryReader, end: number, known: Bounds, within: string)
     else if (bound.inside) check(reader, reader.pos + length, bound.inside, bound.name);
     else reader.pos += length;
   }
+  // What is decoded apart, as a sealed body is, ends where it says: what follows has to be looked at from there.
+  if (reader.pos > end) throw new BanyanError('Protocol', `${within} ends within one of its fields`);
 }
 
 function bounds(...fields: [number, Bound][]): Bounds {
@@ -108,6 +111,15 @@ function bounds(...fields: [number, Bound][]): Bounds {
 
 function one(name: string): Bound {
   return { name, most: 1 };
+}
+
+/** Its body is decoded when its proof holds, and is looked at with the frame: nobody who is proven is to be believed in this either. */
+function sealed(message: Bound): Bound {
+  const { name } = message;
+  return {
+    ...one(name),
+    inside: bounds([1, { ...message, name: `sealed ${name}` }], [3, { name: 'certificates', most: certificatesMax }]),
+  };
 }
 
 function frame(name: string, ...fields: [number, Bound][]): Bound {

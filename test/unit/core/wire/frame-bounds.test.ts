@@ -38,11 +38,23 @@ describe('a frame of 4 MiB', () => {
     ['groups', [8, 11], 'open has more than 256 groups'],
     ['watermarks', [14, 7], 'beat has more than 4096 watermarks'],
     ['certificates', [17, 2, 3], 'hello has more than 5 certificates'],
+    ['contents that a sealed hello says are held', [17, 2, 1, 21], 'sealed hello has more than 32 held'],
+    ['contents that a sealed welcome says are held', [17, 3, 1, 18], 'sealed welcome has more than 32 held'],
+    ['sealed hellos', [17, 2, 1], 'hello has more than 1 sealed hello'],
   ])('of nothing but empty %s is refused before they are made', (_what, path, message) => {
     const before = process.memoryUsage().heapUsed;
     expect(refusal(full(path))).toMatchObject({ code: 'Protocol', message: expect.stringContaining(message) });
     // Each part would be half a kilobyte, and there are two million of them.
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(200 * 1024 * 1024);
+  });
+
+  it('of certificates behind a sealed hello that claims to reach over them is refused', () => {
+    const certificates = full([3]);
+    const claim = new BinaryWriter().tag(1, WireType.LengthDelimited).uint32(certificates.length).finish();
+    const body = new BinaryWriter().tag(1, WireType.LengthDelimited).bytes(claim).finish();
+    let inner: Uint8Array = Buffer.concat([body, certificates]);
+    for (const field of [2, 17]) inner = new BinaryWriter().tag(field, WireType.LengthDelimited).bytes(inner).finish();
+    expect(refusal(inner)).toMatchObject({ code: 'Protocol', message: 'sealed hello ends within one of its fields' });
   });
 
   it('of packed stream ids is refused by its length', () => {
