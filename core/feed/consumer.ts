@@ -41,6 +41,11 @@ export interface ConsumerOptions {
   readonly keeping?: Keeping;
   readonly guard?: DeletionGuard;
   readonly judge?: Judge;
+  /**
+   * All that the producer has is its own word and of no space: the order of its feed alone says what is newer, and an origin revision is read as 0, whatever it
+   * says. A word that claims to be newer than those to come would else stand for good, and one of an agent that numbered its reports by the time as well.
+   */
+  readonly ofNoSpace?: true;
 }
 
 /** Revision of a row that only its keeper keeps: the producer has none of it. Those of producers begin at 1. */
@@ -50,6 +55,7 @@ export class FeedConsumer extends TableRows implements Consumer {
   readonly #keeping: Keeping | undefined;
   readonly #guard: DeletionGuard | undefined;
   readonly #judge: Judge | undefined;
+  readonly #ofNoSpace: boolean;
   /** What the rooms read. */
   readonly sound: Table;
   #onHeld: (() => void) | undefined;
@@ -61,11 +67,12 @@ export class FeedConsumer extends TableRows implements Consumer {
     return new FeedConsumer(openTable(t, options.name), options);
   }
 
-  private constructor(id: number, { name, keeping, guard, judge }: ConsumerOptions) {
+  private constructor(id: number, { name, keeping, guard, judge, ofNoSpace }: ConsumerOptions) {
     super(name, id);
     this.#keeping = keeping;
     this.#guard = guard;
     this.#judge = judge;
+    this.#ofNoSpace = ofNoSpace ?? false;
     this.sound = new SoundRows(id, this);
   }
 
@@ -167,7 +174,7 @@ export class FeedConsumer extends TableRows implements Consumer {
 
   /** A newer value does not give way to an older one, unless its producer has lost it. */
   takes(row: Row, originRevision: number): boolean {
-    return row.originRevision <= originRevision || row.revision === keptRevision;
+    return this.#ofNoSpace || row.originRevision <= originRevision || row.revision === keptRevision;
   }
 
   /** A reconciliation need not fetch what the producer lists: it is what the row has, or older. */
@@ -288,7 +295,8 @@ export class FeedConsumer extends TableRows implements Consumer {
   }
 
   #applyEntry(t: Transaction, entry: WireEntry, state: ConsumerState): AppliedChange | undefined {
-    const { content, revision, originRevision } = entry;
+    const { content, revision } = entry;
+    const originRevision = this.#ofNoSpace ? 0 : entry.originRevision;
     if (entry.pieces) throw new Error('an entry whose content was not put together');
     const { keyHash } = entry;
     const at = rowKey(this.id, keyHash);

@@ -153,7 +153,7 @@ export interface Consumer extends Table {
   /**
    * Applies a batch: rows, cursor and seenHead in the caller's transaction. A batch that does not begin at the cursor is
    * refused with code Protocol; one that lies wholly at or before it is ignored (a duplicate). An entry with an older
-   * originRevision than the row's leaves the row as it is.
+   * originRevision than the row's leaves the row as it is, where the feed is of spaces.
    */
   apply(t: Transaction, batch: Batch): AppliedChange[];
   /**

@@ -94,7 +94,7 @@ export class Mailboxes {
     });
     const speaker = { path: childPath(this.#path, child), role };
     const judge = (content: Content) => reportedFlaw(speaker, content);
-    const consumer = FeedConsumer.open(t, { name: reportedTable(child), judge });
+    const consumer = FeedConsumer.open(t, { name: reportedTable(child), judge, ofNoSpace: true });
     consumer.onQuarantined(() => this.#onQuarantined(child));
     const mailbox = { child, role, producer, consumer, reported: consumer.sound };
     this.#byChild.set(child, mailbox);

@@ -54,7 +54,8 @@ const commands: Commands<World> = {
   crash: (world, name, how) => world.crash(name!, how === 'silently'),
   stop: (world, name) => world.stop(name!),
   continue: (world, name) => world.goOn(name!),
-  put: (world, name, key, body) => world.put(name!, key!, body!),
+  // put NAME KEY BODY [ORIGIN_REVISION]
+  put: (world, name, key, body, revision = '0') => world.put(name!, key!, body!, Number(revision)),
   // fill NAME KEY COUNT BODY_BYTES: numbered keys
   fill: (world, name, key, count, bytes) => {
     for (let i = 1; i <= Number(count); i++) world.put(name!, `${key}${i}`, 'x'.repeat(Number(bytes)));

@@ -78,7 +78,7 @@ export function bootParent({ store, clock, random }: Booting): { producer: FeedP
     const { bootNonce } = beginBoot(t, clock, random);
     return {
       producer: FeedProducer.open(t, { name: 'mailbox/kid', bootNonce, random }),
-      consumer: FeedConsumer.open(t, { name: 'reported/kid' }),
+      consumer: FeedConsumer.open(t, { name: 'reported/kid', ofNoSpace: true }),
     };
   });
 }

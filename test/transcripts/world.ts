@@ -138,10 +138,10 @@ export class World extends VirtualNodes {
 
   // ------------------------------------------------------------------------------------------------------ rows
 
-  put(name: string, key: string, body: string): void {
+  put(name: string, key: string, body: string, originRevision = 0): void {
     this.keys.set(Buffer.from(hash128(key)).toString('hex'), key);
     const { producer } = this.#running(name);
-    this.store(name).write((t) => producer.put(t, content(key, body), 0));
+    this.store(name).write((t) => producer.put(t, content(key, body), originRevision));
     this.#wake(name);
   }
 

@@ -34,6 +34,15 @@ it('of what a child tells and nobody can read, the last good form counts, until 
   expect([sound(), told]).toEqual([state(2), ['store-17', 'store-17']]);
 });
 
+it('a child has the last word on itself, whatever revision it claimed for the one before', () => {
+  const { made, sound } = bench();
+  made.say('store-17', { key, attributes: state(1), claims: 2 ** 48 - 1 });
+  made.say('store-17', { key, attributes: state(2) });
+  expect(sound()).toEqual(state(2));
+  made.say('store-17', { key });
+  expect(sound()).toBeUndefined();
+});
+
 it('what rooms read of a child is without what is quarantined, whichever of them reads', () => {
   const { made, reported } = bench();
   made.say('store-17', { key: 'labels', attributes: { leaves: 'many' } });

@@ -41,6 +41,12 @@ describe('objects born at the edge, at a relay on their way', () => {
     expect(bench.passed()).toHaveLength(1);
   });
 
+  it('go on without the revision that a child claims', () => {
+    bench.say('paris', { ...upsynced(near, report, center), claims: 2 ** 48 - 1 });
+    const rows = bench.store.read((reader) => [...bench.outbox.rows(reader)]);
+    expect(rows.map(({ originRevision }) => originRevision)).toEqual([0]);
+  });
+
   it('have arrived where the space of their placement is', () => {
     bench.say('paris', upsynced(near, report, { ...center, source: 'eu.ops' }));
     expect(bench.passed()).toEqual([]);

@@ -22,6 +22,8 @@ export interface Said {
   /** Absent: it is said no more. */
   readonly attributes?: object;
   readonly body?: Uint8Array;
+  /** An origin revision, which is none of a child's to give. */
+  readonly claims?: number;
 }
 
 export function wholeObject(key: ObjectKey, more: object = {}): KubeObject {
@@ -76,10 +78,10 @@ export class ReportedBench {
   /** What a child says, checked and passed on as the node does it. */
   say(child: string, ...said: Said[]): AppliedChange[] {
     return this.store.write((t) => {
-      const entries = said.map(({ key, attributes, body = new Uint8Array(0) }) => {
+      const entries = said.map(({ key, attributes, body = new Uint8Array(0), claims = 0 }) => {
         const revision = ++this.#revision;
         const content = attributes && { key, attributes: text(JSON.stringify(attributes)), body };
-        return { keyHash: hash128(key), revision, originRevision: revision, ...(content ? { content } : {}) };
+        return { keyHash: hash128(key), revision, originRevision: claims, ...(content ? { content } : {}) };
       });
       const changes = this.mailboxes.get(child)!.consumer.applyEntries(t, entries);
       for (const change of changes) checkSpeaker(this.#pathOf(child), change);

@@ -1,0 +1,99 @@
+import { expect, it } from 'vitest';
+import { FeedConsumer } from '../../../../core/feed/consumer.ts';
+import { answer, Reconciliation } from '../../../../core/feed/reconcile.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { ConsumerEnd, held, ProducerEnd, sync } from './feed-support.ts';
+
+const seed = Buffer.alloc(8, 7);
+const farAhead = 2 ** 48 - 1;
+
+/** A parent, for what a child tells of itself. */
+class Reported extends ConsumerEnd {
+  constructor(store = new MemoryStore(), ofNoSpace = true) {
+    super(store);
+    const options = { name: 'upstream', ...(ofNoSpace ? { ofNoSpace } : {}) } as const;
+    this.feed = this.store.write((t) => FeedConsumer.open(t, options));
+  }
+
+  /** From another history of the child: a store of its own. */
+  reconcile({ store, feed, head }: ProducerEnd, bySeed?: Uint8Array): void {
+    const reconciliation = this.store.read((reader) => new Reconciliation(reader, this.feed, bySeed));
+    for (let request = reconciliation.next(); request; request = reconciliation.next()) {
+      const asked = request;
+      const reply = store.read((reader) => answer(reader, feed, asked, head, { maxBytes: 1e6 }));
+      this.store.write((t) => reconciliation.absorb(t, reply));
+    }
+    this.store.write((t) => reconciliation.finish(t));
+  }
+
+  get origins(): number[] {
+    return this.store.read((reader) => [...this.feed.rows(reader)].map(({ originRevision }) => originRevision));
+  }
+}
+
+const lie = () => {
+  const child = new ProducerEnd();
+  child.put('state/a', 'a lie', farAhead);
+  child.put('state/b', 'another', farAhead);
+  return child;
+};
+
+/** The same child on its own feed, without what its producer remembers of the number. */
+const told = (child: ProducerEnd, from: number, key: string, body?: string) => {
+  const other = new ProducerEnd();
+  other.put(key, body ?? 'x');
+  if (body === undefined) other.remove(key);
+  const batch = other.batch(0)!;
+  const { epoch, incarnation } = child.batch(0)!;
+  return { ...batch, epoch, incarnation, from, to: from + 1, head: from + 1 };
+};
+
+it('a later word replaces one that claimed a revision, and so does its end', () => {
+  const [child, parent] = [lie(), new Reported()];
+  sync(child, parent);
+  expect(parent.origins).toEqual([0, 0]);
+  const changes = parent.apply(told(child, 2, 'state/a', 'honest'));
+  expect(changes).toMatchObject([{ key: 'state/a', originRevision: 0 }]);
+  parent.apply(told(child, 3, 'state/b'));
+  expect(held(parent)).toEqual({ 'state/a': 'honest' });
+});
+
+it.each([
+  ['ranges', undefined],
+  ['prefixes', seed],
+])('a child with a new store replaces it in a reconciliation by %s', (_, bySeed) => {
+  const parent = new Reported();
+  sync(lie(), parent);
+  const mended = new ProducerEnd(undefined, 2);
+  mended.put('state/a', 'honest');
+  parent.reconcile(mended, bySeed);
+  expect(held(parent)).toEqual({ 'state/a': 'honest' });
+});
+
+it.each([
+  ['an update', (parent: Reported, child: ProducerEnd) => void parent.apply(told(child, 2, 'state/a', 'honest'))],
+  [
+    'a reconciliation',
+    (parent: Reported) => {
+      const mended = new ProducerEnd(undefined, 2);
+      mended.put('state/a', 'honest');
+      mended.put('state/b', 'another');
+      parent.reconcile(mended, seed);
+    },
+  ],
+])('a row that was stored with a revision before gives way to %s', (_, say) => {
+  const child = lie();
+  const before = new Reported(undefined, false);
+  sync(child, before);
+  expect(before.origins).toEqual([farAhead, farAhead]);
+  const parent = new Reported(before.store);
+  say(parent, child);
+  expect(held(parent)).toEqual({ 'state/a': 'honest', 'state/b': 'another' });
+});
+
+it('a feed of spaces keeps what is newer at its origin', () => {
+  const child = lie();
+  const parent = new Reported(undefined, false);
+  sync(child, parent);
+  expect(parent.apply(told(child, 2, 'state/a', 'older'))).toEqual([]);
+});
