@@ -110,7 +110,6 @@ export class Agent {
       },
       {
         touch: (key) => this.#outbox.touch(key),
-        touchAll: () => this.#outbox.touchAll(),
         taken: (key) => this.#applier.wantedChanged([key]),
       },
     );

@@ -34,8 +34,6 @@ export interface EdgeReportsPorts {
 export interface EdgeReportsEvents {
   /** What is said of an entry may have changed. */
   touch(key: string): void;
-  /** What was said in an earlier life may hold no more. */
-  touchAll(): void;
   /** An object that is sent down may be the cluster's own now, or not any more, or it is known now which. */
   taken(key: string): void;
 }
@@ -48,8 +46,8 @@ export class EdgeReports {
   readonly #events: EdgeReportsEvents;
   readonly #upsync: Upsync;
   readonly #associated: Associated;
-  /** Something was asked of what is not known yet. */
-  #unsure = false;
+  /** Entries that were asked for and of which nothing was known yet. */
+  readonly #unsure = new Set<string>();
   #retry: Timer | undefined;
   #stopped = false;
 
@@ -139,27 +137,27 @@ export class EdgeReports {
 
   #sayUpsynced(source: string, path: string, key: string): Saying | undefined | 'unsure' {
     const said = path === this.#ports.path ? this.#upsync.say(source, key) : undefined;
-    if (!said) return this.#upsync.knows(key) ? undefined : this.#notYet();
+    if (!said) return this.#upsync.knows(key) ? undefined : this.#notYet(upsyncedKey(source, path, parseKey(key)));
     const { body, ...attributes } = said satisfies UpsyncedAttributes;
     return { attributes: text(stableStringify(attributes)), body };
   }
 
   #sayAssociated(source: string, key: string): Saying | undefined | 'unsure' {
     const said = this.#associated.say(source, key);
-    if (!said) return this.#associated.isKnown ? undefined : this.#notYet();
+    if (!said) return this.#associated.knows(key) ? undefined : this.#notYet(associatedKey(source, parseKey(key)));
     const { body, ...attributes } = said satisfies AssociatedAttributes;
     return { attributes: text(stableStringify(attributes)), body };
   }
 
-  #notYet(): 'unsure' {
-    this.#unsure = true;
+  #notYet(entry: string): 'unsure' {
+    this.#unsure.add(entry);
     return 'unsure';
   }
 
   #known(): void {
-    if (!this.#unsure) return;
-    this.#unsure = false;
-    this.#events.touchAll();
+    const entries = [...this.#unsure];
+    this.#unsure.clear();
+    for (const entry of entries) this.#events.touch(entry);
   }
 
   #again(error: unknown): void {

@@ -60,19 +60,22 @@ export class Associated {
   readonly #graph = new OwnerGraph((uid, before, after) => this.#moved(uid, before, after));
   /** Everything owned that was seen, by uid; what no rule names has no body. */
   readonly #held = new Map<string, Held>();
+  /** The same by key: uids. */
+  readonly #uids = new Map<string, string>();
   /** By placed object, then resource: uids. */
   readonly #members = new Map<string, Map<string, Set<string>>>();
   /** By placed object: keys of what is told. */
   readonly #chosen = new Map<string, ReadonlySet<string>>();
   /** By key of what is told. */
   readonly #told = new Map<string, Chosen & { readonly source: string }>();
-  /** Kinds of owners that were asked for, so that each is asked for once. */
   readonly #between = new Map<string, ServedResource>();
-  readonly #asked = new Set<string>();
+  /** Kinds of owners that were asked for, so that each is asked for once: what the cluster serves as it; undefined: nothing. */
+  readonly #kinds = new Map<string, ServedResource | 'asking' | undefined>();
   readonly #dirty = new Set<string>();
   #rules: AssociatedRules = new Map();
   #named: readonly ServedResource[] = [];
-  #asking = 0;
+  /** What the cluster serves of what the rules name is not known. */
+  #looking = false;
   #look = 0;
 
   constructor(ports: AssociatedPorts, events: AssociatedEvents) {
@@ -95,16 +98,17 @@ export class Associated {
   async kindsChanged(): Promise<void> {
     const look = ++this.#look;
     const items = [...this.#rules.values()].flat();
+    this.#looking = items.length > 0;
     if (items.length === 0) {
       this.#named = [];
       this.#between.clear();
     } else {
-      this.#asking++;
-      const served = await this.#ports.cluster.served().finally(() => this.#asking--);
+      const served = await this.#ports.cluster.served();
       if (look !== this.#look) return;
       this.#named = served.filter((resource) => items.some((item) => namesResource(item, resource)));
     }
-    this.#asked.clear();
+    this.#looking = false;
+    this.#kinds.clear();
     this.#watches.set(this.#named, this.#between.values());
     for (const uid of this.#held.keys()) this.#askOwners(uid);
     this.#settled();
@@ -121,9 +125,17 @@ export class Associated {
     return this.#rules.size > 0;
   }
 
-  /** All that the rules ask for has been seen. */
-  get isKnown(): boolean {
-    return this.#asking === 0 && this.#dirty.size === 0 && !this.#watches.isAnyPending;
+  /** The objects of its resource have been seen, and whose it is: if it is not told, it is not to be. What others are of, and who owns them, holds up nothing. */
+  knows(key: string): boolean {
+    if (this.#looking || this.#dirty.size > 0 || !this.#watches.isSeen(parseKey(key))) return false;
+    const uid = this.#uids.get(key);
+    return uid === undefined || !this.#graph.unknownAbove(uid).some((owner) => this.#isExpected(owner));
+  }
+
+  /** It may be told yet. What the cluster keeps back, or does not serve, shows nothing of who owns what. */
+  #isExpected(owner: OwnerReference): boolean {
+    const resource = this.#kinds.get(kindOf(owner));
+    return resource === 'asking' || (resource !== undefined && this.#watches.isPending(resource));
   }
 
   say(source: string, key: string): Told | undefined {
@@ -152,6 +164,7 @@ export class Associated {
     const whole = named ? wholeObject(object, before) : unnamed;
     const failing = named && health(object).state === 'Failed';
     this.#held.set(uid, { ...whole, key: formatKey(key), failing, namespaced: resource.namespaced });
+    this.#uids.set(formatKey(key), uid);
     this.#graph.set(uid, owners);
     this.#askOwners(uid);
     const root = this.#graph.rootOf(uid);
@@ -162,9 +175,11 @@ export class Associated {
   }
 
   #forget(uid: string): void {
-    if (!this.#held.has(uid)) return;
+    const held = this.#held.get(uid);
+    if (!held) return;
     this.#graph.delete(uid);
     this.#held.delete(uid);
+    if (this.#uids.get(held.key) === uid) this.#uids.delete(held.key);
   }
 
   #forgetAll(of: GroupResource): void {
@@ -176,29 +191,29 @@ export class Associated {
   /** An owner that nobody has seen is of a kind that is not watched yet, or is not there. */
   #askOwners(uid: string): void {
     for (const owner of this.#graph.unknownOwners(uid)) {
-      const kind = `${owner.apiVersion} ${owner.kind}`;
-      if (this.#asked.has(kind)) continue;
-      this.#asked.add(kind);
-      this.#asking++;
-      this.#askKind(owner)
-        .catch((error: unknown) => this.#events.failed(error))
-        .finally(() => {
-          this.#asking--;
-          this.#settled();
-        });
+      if (this.#kinds.has(kindOf(owner))) continue;
+      this.#kinds.set(kindOf(owner), 'asking');
+      // One that failed stays asked for until all are asked for anew.
+      this.#askKind(owner).then(
+        () => this.#settled(),
+        (error: unknown) => this.#events.failed(error),
+      );
     }
   }
 
-  async #askKind({ apiVersion, kind }: OwnerReference): Promise<void> {
-    const resource = await this.#ports.cluster.resourceOf(apiVersion, kind);
-    if (!resource || this.#rules.size === 0) return;
+  async #askKind(owner: OwnerReference): Promise<void> {
+    const look = this.#look;
+    const resource = await this.#ports.cluster.resourceOf(owner.apiVersion, owner.kind);
+    if (look !== this.#look) return;
+    this.#kinds.set(kindOf(owner), resource);
+    if (!resource) return;
     this.#between.set(resourceName(resource), resource);
     // Of kinds between only their owners count: with these the Pods of a cluster's other ReplicaSets cost little.
     this.#watches.add(resource, true);
   }
 
   #settled(): void {
-    if (this.#asking === 0 && this.#dirty.size === 0) this.#events.synced();
+    if (!this.#looking && this.#dirty.size === 0) this.#events.synced();
   }
 
   // ---------------------------------------------------------------------------------------------- what is told
@@ -293,6 +308,10 @@ export class Associated {
     }
     return { limit, refs: [...refs].sort() };
   }
+}
+
+function kindOf({ apiVersion, kind }: OwnerReference): string {
+  return `${apiVersion} ${kind}`;
 }
 
 const unnamed: WholeObject = { body: new Uint8Array(0), quiet: '' };

@@ -74,6 +74,14 @@ export class OwnerGraph {
     return owners.filter((owner) => !this.#nodes.has(owner.uid) && !this.#roots.has(owner.uid));
   }
 
+  /** The same of the object and of all that own it. */
+  unknownAbove(uid: string): OwnerReference[] {
+    // A set, so that each is looked at once where owners own each other.
+    const chain = new Set([uid]);
+    for (const one of chain) for (const owner of this.#nodes.get(one)?.owners ?? []) chain.add(owner.uid);
+    return [...chain].flatMap((one) => this.unknownOwners(one));
+  }
+
   isRoot(uid: string): boolean {
     return this.#roots.has(uid);
   }

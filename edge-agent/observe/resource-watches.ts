@@ -91,10 +91,6 @@ export class ResourceWatches {
     return watch === undefined || watch.state === 'seen';
   }
 
-  get isAnyPending(): boolean {
-    return [...this.#watches.values()].some(({ state }) => state !== 'seen');
-  }
-
   stop(): void {
     for (const watch of this.#watches.values()) watch.stop();
     this.#watches.clear();

@@ -372,6 +372,45 @@ describe('objects that placed ones own', () => {
       expect(refs()).toMatchObject({ refs: ['audit'] });
     });
 
+    it.each(['refuses', 'does not tell'])('go while the cluster %s what owns others', async (way) => {
+      if (way === 'refuses') bench.cluster.unlisted.set('/configmaps', 'Forbidden');
+      else bench.cluster.silent.add('/configmaps');
+      born(bench, '/pods/shop/foreign', { owner: '/configmaps/shop/operator' });
+      await bench.settle();
+      bench.cluster.erase(pod(1));
+      await bench.settle();
+      expect(bench.saidKeys('assoc/')).toEqual([pod(2), pod(3)].map((key) => assoc(key)));
+      bench.cluster.objects.delete(pod(2));
+      await bench.restart();
+      await bench.settle();
+      expect(bench.saidKeys('assoc/')).toEqual([assoc(pod(3))]);
+    });
+
+    it('stay as they were told while it is not known whose they are, and go as it is', async () => {
+      const list = holdBack(bench, 'replicasets');
+      bench.cluster.objects.delete(set);
+      bench.cluster.objects.delete(pod(1));
+      await bench.restart();
+      await bench.settle();
+      expect(bench.saidKeys('assoc/')).toEqual([assoc(pod(2))]);
+      list();
+      await bench.settle();
+      expect(bench.saidKeys('assoc/')).toEqual([]);
+    });
+
+    it('stay as they were told while the cluster does not say what it serves', async () => {
+      const { served } = bench.cluster;
+      bench.cluster.served = () => Promise.reject(new Error('away'));
+      await bench.restart();
+      await bench.advance(1_000);
+      expect(bench.saidKeys('assoc/')).toEqual([pod(1), pod(2)].map((key) => assoc(key)));
+      bench.cluster.served = served;
+      bench.cluster.objects.delete(pod(1));
+      await bench.advance(5_000);
+      await bench.settle();
+      expect(bench.saidKeys('assoc/')).toEqual([pod(2), pod(3)].map((key) => assoc(key)));
+    });
+
     it('go with the placed object', async () => {
       await bench.receive(bench.gone(`o/center.retail/${web}`));
       expect(bench.saidKeys('assoc/')).toEqual([]);
