@@ -3,7 +3,8 @@
  * status of each object as the cluster last told them, and says so when an object is no longer what was applied.
  *
  * What the cluster tells of an object while the applier works on it waits until it has ended: an event that is older than the
- * applier's own answer (`seen`) is the apply itself, a newer one is somebody else.
+ * applier's own answer (`seen`) is the apply itself, a newer one is somebody else. A list ends that: versions go back where the cluster was restored from a
+ * backup, so that what it tells as older may be how things are.
  */
 import { stableStringify } from '../../core/object/canonical.ts';
 import { type Health, health } from '../../core/object/health.ts';
@@ -40,7 +41,7 @@ export interface ObserverEvents {
 }
 
 interface Seen extends Observation {
-  readonly resourceVersion: number;
+  resourceVersion: number;
   readonly quiet: string;
 }
 
@@ -49,6 +50,8 @@ interface Watch {
   /** Of all objects of the resource, not of those with the mark alone. */
   readonly isWhole: boolean;
   readonly keys: Set<string>;
+  /** Of which it has told last a state older than the one that was seen. */
+  readonly behind: Set<string>;
 }
 
 const definitions: GroupResource = { group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions' };
@@ -95,6 +98,7 @@ export class Observer {
     this.#seen.delete(key);
     const resource = resourceName(parseKey(key));
     const watch = this.#watches.get(resource);
+    watch?.behind.delete(key);
     if (!watch?.keys.delete(key) || watch.keys.size > 0) return;
     watch.stop();
     this.#watches.delete(resource);
@@ -136,7 +140,7 @@ export class Observer {
     const name = resourceName(resource);
     // The cluster may tell its first events before `watch` returns.
     let stop: (() => void) | undefined;
-    const watch: Watch = { keys, isWhole, stop: () => stop?.() };
+    const watch: Watch = { keys, isWhole, behind: new Set(), stop: () => stop?.() };
     this.#watches.set(name, watch);
     const events = {
       on: (event: ClusterEvent) => this.#on(event),
@@ -148,19 +152,28 @@ export class Observer {
 
   /**
    * What is not there was deleted while nobody watched: no event tells of one that the applier alone has seen. Or it was made after the list was, so that
-   * what is known of it stays, and the applier looks.
+   * what is known of it stays, and the applier looks. So it does at what was listed in an older state than the one seen: either the list is older than an
+   * answer to the applier, or the cluster has gone back. From now on each state counts that is told; one that is late is followed by the newer one.
    */
-  #synced({ keys }: Watch, there: ReadonlySet<string>): void {
-    for (const key of keys) if (!there.has(key)) this.#events.drifted(key);
+  #synced({ keys, behind }: Watch, there: ReadonlySet<string>): void {
+    for (const key of keys) {
+      const seen = this.#seen.get(key);
+      if (seen) seen.resourceVersion = unversioned;
+      if (!there.has(key) || behind.has(key)) this.#events.drifted(key);
+    }
+    behind.clear();
   }
 
   #on(event: ClusterEvent): void {
     const key = formatKey(event.key);
-    if (!this.#watches.get(resourceName(event.key))?.keys.has(key)) return;
+    const watch = this.#watches.get(resourceName(event.key));
+    if (!watch?.keys.has(key)) return;
     if (this.#ports.isBusy(key)) {
       this.#held.set(key, event);
       return;
     }
+    if (this.#isBehind(key, event.object)) watch.behind.add(key);
+    else watch.behind.delete(key);
     if (event.type === 'DELETED') {
       const seen = this.#seen.get(key);
       if (seen && seen.uid !== event.object.metadata.uid) return;
@@ -170,6 +183,11 @@ export class Observer {
       return;
     }
     if (this.#learn(key, event.object) && this.#ports.hasDrifted(key, event.object)) this.#events.drifted(key);
+  }
+
+  #isBehind(key: string, live: KubeObject): boolean {
+    const seen = this.#seen.get(key);
+    return seen !== undefined && seen.uid === live.metadata.uid && versionOf(live) < seen.resourceVersion;
   }
 
   /** False for a state that is no newer than one seen before: whoever saw that has judged it, such as the applier by the answer to its apply. */
@@ -207,6 +225,8 @@ function versionOf(live: KubeObject): number {
 }
 
 const noVersion = Number.MAX_SAFE_INTEGER;
+/** Older than any. */
+const unversioned = -1;
 
 /** From some size on numbers don't tell neighbours apart. */
 function isNewer(version: number, before: number): boolean {

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { parseKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
 import { marked } from '../../../../edge-agent/apply/mark.ts';
+import type { WatchEvents } from '../../../../edge-agent/cluster/cluster.ts';
 import { Observer } from '../../../../edge-agent/observe/observer.ts';
 import { FakeCluster } from '../support/fake-cluster.ts';
 
@@ -109,6 +111,39 @@ describe('the observer', () => {
     expect(log).toEqual([`drifted ${web}`]);
     // It may have been made since.
     expect(observer.observation(web)?.health.state).toBe('Current');
+  });
+
+  it('has looked at what a list tells in an older state than was seen, and judges each state from then on', () => {
+    const { cluster, observer, log, drift } = bench();
+    const heard: WatchEvents[] = [];
+    cluster.watch = (_resource, events) => {
+      heard.push(events);
+      return () => {};
+    };
+    observer.track(web);
+    const [{ on, synced }] = heard as [WatchEvents];
+    const ours = (version: string, ready: number) => marked(deployment(version, ready), 'center.retail');
+    const tell = (version: string, ready: number) =>
+      on({ type: 'MODIFIED', key: parseKey(web), object: ours(version, ready) });
+    observer.seen(web, ours('90', 2));
+    // The list is older than the answer to the apply, which the watch tells next.
+    tell('80', 1);
+    tell('90', 2);
+    synced(new Set([web]));
+    expect(log).toEqual([`changed ${web}`]);
+    log.length = 0;
+    tell('95', 2);
+    // The cluster was put back to a backup.
+    tell('50', 1);
+    expect(log).toEqual([]);
+    synced(new Set([web]));
+    expect(log).toEqual([`drifted ${web}`]);
+    // So the applier looks, and others go on changing it.
+    observer.seen(web, ours('50', 1));
+    drift.found = true;
+    tell('51', 1);
+    expect(log).toEqual([`drifted ${web}`, `changed ${web}`, `drifted ${web}`]);
+    expect(observer.observation(web)?.health.state).toBe('InProgress');
   });
 
   it('watches the objects with the mark, and all of a resource once an object of it has none', () => {
