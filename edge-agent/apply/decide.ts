@@ -2,7 +2,7 @@
 import type { KubeObject } from '../../core/object/meta.ts';
 import { terminating, terminatingWords } from '../../core/object/terminating.ts';
 import type { AdoptRule, ApplyRules } from '../../core/wire/apply-rules.ts';
-import { withoutFields } from './ignored-fields.ts';
+import { ignoredOf } from './ignored-fields.ts';
 import { foreignOwner, isMarked, marked, signatureOf } from './mark.ts';
 import type { OwnerRecord } from './owner-records.ts';
 import { fingerprint } from './projection.ts';
@@ -81,7 +81,8 @@ export function isApplied(wanted: Wanted, record: OwnerRecord | undefined, live:
   return (
     record !== undefined &&
     wasApplied(wanted, record, live) &&
-    record.fingerprint === fingerprint(withoutFields(marked(wanted.object, wanted.source), wanted.rules.ignored), live)
+    record.fingerprint ===
+      fingerprint(marked(wanted.object, wanted.source), live, ignoredOf(wanted.object, wanted.rules))
   );
 }
 

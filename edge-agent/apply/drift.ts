@@ -1,30 +1,67 @@
 /** Which fields of an object differ from what was applied, for people. */
+import { type FieldSet, isEmpty } from '../../core/apiserver/managed-fields/field-set.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
 
 const namedMax = 5;
 const valueCharsMax = 60;
 
-/** `spec.replicas is 1 and was applied as 3`. Empty: it is as it was applied. Both as the cluster tells them, so that defaults and quantities agree. */
-export function driftWords(applied: unknown, wanted: unknown, live: unknown): string {
+/**
+ * `spec.replicas is 1 and was applied as 3`. Empty: it is as it was applied. Both as the cluster tells them, so that defaults and quantities agree; `owned` says
+ * which fields are looked at, and which of them as a whole.
+ */
+export function driftWords(owned: FieldSet, wanted: unknown, live: unknown): string {
   const found: string[] = [];
-  compare(applied, wanted, live, '', found);
+  compare(owned, wanted, live, '', found);
   const more = found.length > namedMax ? `; and ${found.length - namedMax} more` : '';
   return `${found.slice(0, namedMax).join('; ')}${more}`;
 }
 
-/** `applied` says which fields are looked at. */
-function compare(applied: unknown, wanted: unknown, live: unknown, path: string, found: string[]): void {
-  if (isRecord(applied) && isRecord(wanted) && isRecord(live)) {
-    for (const name of Object.keys(applied)) {
-      compare(applied[name], wanted[name], live[name], path === '' ? name : `${path}.${name}`, found);
+function compare(owned: FieldSet, wanted: unknown, live: unknown, path: string, found: string[]): void {
+  if (isEmpty(owned) || wanted === undefined || live === undefined) return compareWhole(wanted, live, path, found);
+  for (const [element, below] of Object.entries(owned)) {
+    if (element.startsWith('f:')) {
+      const name = element.slice(2);
+      compare(below, fieldOf(wanted, name), fieldOf(live, name), joined(path, name), found);
+    } else if (element !== '.' && Array.isArray(wanted) && Array.isArray(live)) {
+      const [at, liveAt] = [indexOf(wanted, element), indexOf(live, element)];
+      compare(below, wanted[at], live[liveAt], `${path}[${liveAt < 0 ? at : liveAt}]`, found);
     }
+  }
+}
+
+function compareWhole(wanted: unknown, live: unknown, path: string, found: string[]): void {
+  if (isRecord(wanted) && isRecord(live)) {
+    const names = new Set([...Object.keys(wanted), ...Object.keys(live)]);
+    for (const name of names) compareWhole(wanted[name], live[name], joined(path, name), found);
     return;
   }
-  if (Array.isArray(applied) && Array.isArray(wanted) && Array.isArray(live) && wanted.length === live.length) {
-    for (const [i, item] of wanted.entries()) compare(applied[i] ?? item, item, live[i], `${path}[${i}]`, found);
+  if (Array.isArray(wanted) && Array.isArray(live) && wanted.length === live.length) {
+    for (const [i, item] of wanted.entries()) compareWhole(item, live[i], `${path}[${i}]`, found);
     return;
   }
   if (JSON.stringify(wanted) === JSON.stringify(live)) return;
-  found.push(`${path} is ${shown(live)} and was applied as ${shown(wanted)}`);
+  const applied = wanted === undefined ? 'was not applied' : `was applied as ${shown(wanted)}`;
+  found.push(`${path} is ${shown(live)} and ${applied}`);
+}
+
+/** Of the item that a path element names (core/apiserver/managed-fields/field-set.ts); -1: there is none. */
+function indexOf(list: readonly unknown[], element: string): number {
+  const named: unknown = JSON.parse(element.slice(2));
+  if (element.startsWith('i:')) return Number(named);
+  if (element.startsWith('v:') || !isRecord(named)) {
+    const text = stableStringify(named);
+    return list.findIndex((item) => stableStringify(item) === text);
+  }
+  const keys = Object.entries(named);
+  return list.findIndex((item) => isRecord(item) && keys.every(([name, value]) => item[name] === value));
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return isRecord(value) ? value[name] : undefined;
+}
+
+function joined(path: string, name: string): string {
+  return path === '' ? name : `${path}.${name}`;
 }
 
 function shown(value: unknown): string {

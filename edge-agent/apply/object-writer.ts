@@ -10,11 +10,11 @@ import type { Cluster } from '../cluster/cluster.ts';
 import type { Delivery } from '../desired/desired.ts';
 import type { Wanted } from './decide.ts';
 import { driftWords } from './drift.ts';
-import { withLiveFields, withoutFields } from './ignored-fields.ts';
+import { ignoredOf, withLiveFields, withoutFields } from './ignored-fields.ts';
 import { isMarked, marked, signed } from './mark.ts';
 import { isContainer } from './order.ts';
 import type { OwnerRecord, OwnerRecords } from './owner-records.ts';
-import { fingerprint } from './projection.ts';
+import { fingerprint, ownedFields } from './projection.ts';
 
 export interface WriterPorts {
   /** Of the agent. */
@@ -49,7 +49,7 @@ export class ObjectWriter {
     }
     const object = marked(wanted.object, source);
     const sent = signed(object, this.#ports.path, created && isContainer(key));
-    const answer = await this.#ports.cluster.apply(withLiveFields(sent, live, rules.ignored));
+    const answer = await this.#ports.cluster.apply(withLiveFields(sent, live, ignoredOf(object, rules)));
     this.#accepted({ ...wanted, object }, answer, created);
   }
 
@@ -94,7 +94,7 @@ export class ObjectWriter {
       bodyHash: wanted.bodyHash,
       uid: answer.metadata.uid ?? '',
       agent: this.#ports.path,
-      fingerprint: fingerprint(withoutFields(object, rules.ignored), answer),
+      fingerprint: fingerprint(object, answer, ignoredOf(object, rules)),
       created,
       generation: wanted.generation,
       placements,
@@ -136,13 +136,15 @@ export class ObjectWriter {
    */
   async driftOf(wanted: Wanted & Delivery, live: KubeObject): Promise<string> {
     const { key, source, rules } = wanted;
-    const whole = marked(wanted.object, source);
-    const object = withoutFields(whole, rules.ignored);
-    const would = await this.#ports.cluster.apply(withLiveFields(whole, live, rules.ignored), { dryRun: true });
-    const { apiVersion: _version, kind: _kind, ...looked } = object;
-    const words = driftWords(looked, would, live);
+    const object = marked(wanted.object, source);
+    const ignored = ignoredOf(object, rules);
+    const would = await this.#ports.cluster.apply(withLiveFields(object, live, ignored), { dryRun: true });
+    const words = driftWords(ownedFields(would), withoutFields(would, ignored), withoutFields(live, ignored));
     const record = this.#ports.records.get(key);
-    if (words === '' && record) this.#ports.records.set(key, { ...record, fingerprint: fingerprint(object, live) });
+    // Not of `live`: who has taken a change back owns the field since, and what is changed there later would not be seen.
+    if (words === '' && record) {
+      this.#ports.records.set(key, { ...record, fingerprint: fingerprint(object, would, ignored) });
+    }
     return words;
   }
 

@@ -57,6 +57,44 @@ const bells = {
   },
 };
 
+const rbac = 'rbac.authorization.k8s.io/v1';
+const ofLights = { light: 'true' };
+/** What server-side apply takes as a whole, and a role whose rules are a controller's. */
+const wholes = [
+  {
+    apiVersion: rbac,
+    kind: 'Role',
+    metadata: { name: 'keeper', namespace: 'shop' },
+    rules: [{ apiGroups: [''], resources: ['configmaps'], verbs: ['get'] }],
+  },
+  {
+    apiVersion: rbac,
+    kind: 'RoleBinding',
+    metadata: { name: 'keeper', namespace: 'shop' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'keeper' },
+    subjects: [{ kind: 'ServiceAccount', name: 'keeper', namespace: 'shop' }],
+  },
+  {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name: 'quay', namespace: 'shop' },
+    spec: { podSelector: {}, ingress: [{ from: [{ podSelector: { matchLabels: { app: 'till' } } }] }] },
+  },
+  {
+    apiVersion: rbac,
+    kind: 'ClusterRole',
+    metadata: { name: 'lights' },
+    aggregationRule: { clusterRoleSelectors: [{ matchLabels: ofLights }] },
+    rules: [],
+  },
+  {
+    apiVersion: rbac,
+    kind: 'ClusterRole',
+    metadata: { name: 'some-lights', labels: ofLights },
+    rules: [{ apiGroups: ['light.example.org'], resources: ['lights'], verbs: ['get'] }],
+  },
+];
+
 describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-real-'));
   const tree = new LocalTree(join(directory, 'topology.yaml'));
@@ -68,6 +106,8 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     return out;
   };
   const shop = () => tree.json<Placement>('space/center/retail', 'epl', 'shop')?.status;
+  const isThere = (kind: string, name: string) =>
+    kubectlBy(plane.kubeconfig, ['get', kind, name, '-n', 'shop']).code === 0;
   const isAvailable = () => shop()?.display === 'available 2/2';
   const price = () => site('get', 'configmap', 'prices', '-n', 'shop', '-o', 'jsonpath={.data.bread}');
   const setPrice = (bread: string) =>
@@ -184,6 +224,48 @@ describe.skipIf(missing)(`a tree with a real cluster beside an embedded one${why
     expect(price()).toBe('3');
     await until('both are available', isAvailable);
     expect(site('get', 'configmap', 'of-the-site', '-n', 'shop', '-o', 'jsonpath={.data.a}')).toBe('1');
+  }, 120_000);
+
+  it('puts back what somebody at the site adds to a field that was applied as a whole, and leaves alone what a controller fills in', async () => {
+    tree.ok('space/center/retail', 'apply', '-f', fixture('test/e2e/kubernetes-shop.yaml'));
+    const downsync = [
+      { apiGroup: 'rbac.authorization.k8s.io', resources: ['clusterroles'], objectNames: ['lights', 'some-lights'] },
+    ];
+    const spec = { locationSelectors: [{ matchLabels: { env: 'prod' } }], downsync };
+    const roles = { apiVersion: 'edge.banyan.io/v1alpha1', kind: 'EdgePlacement', metadata: { name: 'roles' }, spec };
+    for (const object of [...wholes, roles]) expect(tree.apply('space/center/retail', object).code).toBe(0);
+    const json = (path: string, ...of: string[]) => site('get', ...of, '-n', 'shop', '-o', `jsonpath={${path}}`);
+    await until('they are there', () => wholes.every(({ kind, metadata: { name } }) => isThere(kind, name)));
+    const edit = (type: string, of: string, operations: readonly object[]) =>
+      site('patch', type, of, '-n', 'shop', '--type=json', '-p', JSON.stringify(operations));
+    const mallory = { kind: 'User', apiGroup: 'rbac.authorization.k8s.io', name: 'mallory' };
+    // A second time too: what was put back is the agent's again.
+    for (let round = 0; round < 2; round++) {
+      edit('rolebinding', 'keeper', [{ op: 'add', path: '/subjects/-', value: mallory }]);
+      edit('role', 'keeper', [{ op: 'add', path: '/rules/0/resourceNames', value: ['prices'] }]);
+      edit('networkpolicy', 'quay', [
+        { op: 'add', path: '/spec/podSelector/matchLabels', value: { app: 'none' } },
+        { op: 'add', path: '/spec/ingress/0/from/0/namespaceSelector', value: {} },
+      ]);
+      await until('the subject is gone', () => !json('.subjects', 'rolebinding', 'keeper').includes('mallory'));
+      await until('the name is gone', () => json('.rules[0].resourceNames', 'role', 'keeper') === '');
+      await until('the policy is as it was', () => {
+        const { spec } = JSON.parse(site('get', 'networkpolicy', 'quay', '-n', 'shop', '-o', 'json'));
+        return (
+          JSON.stringify([spec.podSelector, spec.ingress[0].from]) ===
+          '[{},[{"podSelector":{"matchLabels":{"app":"till"}}}]]'
+        );
+      });
+    }
+    await until('the role is filled in', () => json('.rules[*].resources', 'clusterrole', 'lights').includes('lights'));
+    const version = json('.metadata.resourceVersion', 'clusterrole', 'lights');
+    site('annotate', 'networkpolicy', 'quay', '-n', 'shop', 'note=x');
+    site('label', 'rolebinding', 'keeper', '-n', 'shop', 'team=y');
+    const versions = () =>
+      ['networkpolicy/quay', 'rolebinding/keeper'].map((of) => json('.metadata.resourceVersion', of));
+    const before = versions();
+    await new Promise((resolve) => setTimeout(resolve, 5_000));
+    expect([versions(), json('.metadata.resourceVersion', 'clusterrole', 'lights')]).toEqual([before, version]);
   }, 120_000);
 
   it('goes on when the API server was away, without a change that came meanwhile being lost', async () => {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SparseApplyRules } from '../../../core/wire/apply-rules.ts';
+import { OwnerRecords } from '../../../edge-agent/apply/owner-records.ts';
 import { AgentBench, configMap, namespace } from './support/agent-bench.ts';
 
 const till = '/configmaps/shop/till';
@@ -76,6 +77,24 @@ test('putting back begins when the rule becomes Correct', async () => {
   await bench.receive(bench.target(placement));
   await bench.advance(30_000);
   expect(bench.cluster.objects.get(till)!.data).toEqual(before);
+});
+
+test('a record with a fingerprint of another form has its object applied once, and nothing is told of it', async () => {
+  for (const drift of ['Correct', 'Report'] as const) {
+    const bench = await withRules({ drift });
+    const fingerprintOf = () => new OwnerRecords(bench.store).get(till)!.fingerprint;
+    const fingerprint = fingerprintOf();
+    await bench.agent.stop();
+    const records = new OwnerRecords(bench.store);
+    records.set(till, { ...records.get(till)!, fingerprint: 'of an earlier version' });
+    await bench.restart();
+    await bench.advance(30_000);
+    await bench.restart();
+    await bench.advance(30_000);
+    expect(bench.cluster.log).toEqual(drift === 'Correct' ? [`apply ${till}`] : []);
+    expect(bench.said(state)!.attributes.reason).toBeUndefined();
+    expect(fingerprintOf()).toBe(fingerprint);
+  }
 });
 
 test('an immutable field has the object made anew where the rule says so, and a hint where not', async () => {

@@ -1,26 +1,60 @@
 import { expect, test } from 'vitest';
 import { driftWords } from '../../../../edge-agent/apply/drift.ts';
 
+const whole = {};
 const applied = { spec: { replicas: 3, paused: false, list: [{ name: 'a', v: 1 }] } };
+const owned = {
+  'f:spec': { 'f:replicas': whole, 'f:paused': whole, 'f:list': { 'k:{"name":"a"}': { '.': whole, 'f:v': whole } } },
+};
 
 test('a field that differs is named with both values', () => {
-  const live = { spec: { replicas: 1, paused: false, list: [{ name: 'a', v: 2, extra: true }], other: 'x' } };
-  expect(driftWords(applied, applied, live)).toBe(
-    'spec.replicas is 1 and was applied as 3; spec.list[0].v is 2 and was applied as 1',
+  const live = {
+    spec: { replicas: 1, paused: false, list: [{ name: 'b' }, { name: 'a', v: 2, extra: true }], other: 'x' },
+  };
+  expect(driftWords(owned, applied, live)).toBe(
+    'spec.replicas is 1 and was applied as 3; spec.list[1].v is 2 and was applied as 1',
   );
 });
 
 test('fields that were not applied are nobody’s drift, and values are compared as the cluster makes them', () => {
-  const sent = { spec: { cpu: '1000m' } };
+  const cpu = { 'f:spec': { 'f:cpu': whole } };
   const made = { spec: { cpu: '1', defaulted: true } };
-  expect(driftWords(sent, made, { spec: { cpu: '1', defaulted: false } })).toBe('');
-  expect(driftWords(sent, made, { spec: { cpu: '2' } })).toBe('spec.cpu is "2" and was applied as "1"');
+  expect(driftWords(cpu, made, { spec: { cpu: '1', defaulted: false } })).toBe('');
+  expect(driftWords(cpu, made, { spec: { cpu: '2' } })).toBe('spec.cpu is "2" and was applied as "1"');
+});
+
+test('of what is owned as a whole, what was added is named too', () => {
+  const wanted = { subjects: [{ name: 'a' }], podSelector: {}, rules: [{ verbs: ['get'] }] };
+  const live = {
+    subjects: [{ name: 'a' }, { name: 'b' }],
+    podSelector: { matchLabels: { app: 'till' } },
+    rules: [{ verbs: ['get'], resourceNames: ['one'] }],
+  };
+  expect(driftWords({ 'f:subjects': whole, 'f:podSelector': whole, 'f:rules': whole }, wanted, live)).toBe(
+    [
+      'subjects is [{"name":"a"},{"name":"b"}] and was applied as [{"name":"a"}]',
+      'podSelector.matchLabels is {"app":"till"} and was not applied',
+      'rules[0].resourceNames is ["one"] and was not applied',
+    ].join('; '),
+  );
+});
+
+test('items of a list are found by their keys, and those of a set by their value', () => {
+  const mounts = {
+    'f:mounts': { 'k:{"mountPath":"/b"}': { '.': whole, 'f:name': whole } },
+    'f:set': { 'v:"x"': whole },
+  };
+  const wanted = { mounts: [{ mountPath: '/c' }, { mountPath: '/b', name: 'v' }], set: ['y', 'x'] };
+  expect(driftWords(mounts, wanted, { ...wanted, set: ['x'] })).toBe('');
+  expect(driftWords(mounts, wanted, { mounts: [{ mountPath: '/c' }], set: [] })).toBe(
+    'mounts[1] is missing and was applied as {"mountPath":"/b","name":"v"}; set[1] is missing and was applied as "x"',
+  );
 });
 
 test('a field that is gone is said to be missing, and a long tale is cut', () => {
-  expect(driftWords(applied, applied, { spec: { paused: false, list: applied.spec.list } })).toBe(
+  expect(driftWords(owned, applied, { spec: { paused: false, list: applied.spec.list } })).toBe(
     'spec.replicas is missing and was applied as 3',
   );
   const many = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`f${i}`, i]));
-  expect(driftWords({ data: many }, { data: many }, { data: {} })).toMatch(/; and 3 more$/);
+  expect(driftWords({ 'f:data': whole }, { data: many }, { data: {} })).toMatch(/; and 3 more$/);
 });

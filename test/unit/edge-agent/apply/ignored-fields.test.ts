@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { withLiveFields, withoutFields } from '../../../../edge-agent/apply/ignored-fields.ts';
+import { type FieldSet, leaf } from '../../../../core/apiserver/managed-fields/field-set.ts';
+import {
+  ignoredOf,
+  withLiveFields,
+  withoutFields,
+  withoutIgnored,
+} from '../../../../edge-agent/apply/ignored-fields.ts';
 
 const deployment = (replicas: number | undefined, image: string) => ({
   apiVersion: 'apps/v1',
@@ -43,4 +49,35 @@ test('ignored fields are left out of comparisons, and nothing else', () => {
   const object = deployment(2, 'new');
   withoutFields(object, [replicas]);
   expect(object).toEqual(deployment(2, 'new'));
+});
+
+test('of an aggregated ClusterRole the rules are the cluster’s own', () => {
+  const role = (more: object) => ({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRole',
+    metadata: {},
+    ...more,
+  });
+  expect(ignoredOf(role({ aggregationRule: {}, rules: [] }), { ignored: [replicas] })).toEqual([replicas, '.rules']);
+  expect(ignoredOf(role({ rules: [] }), { ignored: [replicas] })).toEqual([replicas]);
+  expect(ignoredOf({ ...role({ aggregationRule: {} }), apiVersion: 'example.com/v1' }, { ignored: [] })).toEqual([]);
+});
+
+test('an ignored field is in no set of owned fields, and takes with it what is owned as a whole', () => {
+  const till = (more: FieldSet) => ({ 'k:{"name":"till"}': { '.': leaf, 'f:name': leaf, ...more } });
+  const owned = (more: FieldSet) => ({ 'f:spec': { 'f:replicas': leaf, 'f:containers': till(more) } });
+  const kept = { 'f:spec': { 'f:replicas': leaf, 'f:containers': { 'k:{"name":"till"}': { 'f:name': leaf } } } };
+  for (const set of [owned({ 'f:image': leaf }), owned({})]) expect(withoutIgnored(set, [image])).toEqual(kept);
+  expect(withoutIgnored({ 'f:spec': { 'f:replicas': leaf } }, [replicas])).toEqual({});
+  expect(withoutIgnored({ 'f:spec': { 'f:selector': leaf, 'f:a': leaf } }, ['.spec.selector.app'])).toEqual({
+    'f:spec': { 'f:a': leaf },
+  });
+  expect(withoutIgnored(owned({}), ['.data.a'])).toEqual(owned({}));
+});
+
+test('what is on the way to an ignored field is the same whether that is owned or not', () => {
+  const owned = { 'f:spec': { '.': leaf, 'f:scale': { '.': leaf, 'f:replicas': leaf } } };
+  const taken = { 'f:spec': { '.': leaf, 'f:scale': leaf } };
+  const ignored = ['.spec.scale.replicas'];
+  expect(withoutIgnored(taken, ignored)).toEqual(withoutIgnored(owned, ignored));
 });

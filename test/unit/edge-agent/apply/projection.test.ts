@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import type { KubeObject } from '../../../../core/object/meta.ts';
+import { difference, type FieldSet, leaf } from '../../../../core/apiserver/managed-fields/field-set.ts';
+import type { JsonObject, KubeObject, ManagedFieldsEntry } from '../../../../core/object/meta.ts';
 import { fingerprint } from '../../../../edge-agent/apply/projection.ts';
 
+const own: ManagedFieldsEntry = {
+  manager: 'banyan',
+  operation: 'Apply',
+  apiVersion: 'apps/v1',
+  fieldsType: 'FieldsV1',
+};
 const applied: KubeObject = {
   apiVersion: 'apps/v1',
   kind: 'Deployment',
@@ -57,5 +64,64 @@ describe('the fingerprint of what was applied', () => {
     const secret: KubeObject = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, stringData: { a: '1' } };
     const stored: KubeObject = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 's' }, data: { a: 'MQ==' } };
     expect(fingerprint(secret, stored)).toBe(fingerprint(secret, { ...stored, data: { a: 'Mg==' } }));
+  });
+
+  it('is changed when a field that was applied is not this manager’s any more, and by nothing else in the list of managers', () => {
+    const of = (change: (entries: ManagedFieldsEntry[]) => void, ignored: string[] = []) => {
+      const entries: ManagedFieldsEntry[] = [
+        {
+          ...own,
+          fieldsV1: {
+            'f:metadata': { 'f:labels': { 'f:app': {} } },
+            'f:spec': {
+              'f:replicas': {},
+              'f:selector': {},
+              'f:template': {
+                'f:spec': { 'f:containers': { 'k:{"name":"till"}': { '.': {}, 'f:name': {}, 'f:args': {} } } },
+              },
+            },
+          },
+        },
+      ];
+      change(entries);
+      return fingerprint(
+        applied,
+        live((_, object) => Object.assign(object.metadata, { managedFields: entries })),
+        ignored,
+      );
+    };
+    const without = (path: readonly string[]) => (entries: ManagedFieldsEntry[]) => {
+      const gone = path.reduceRight<FieldSet>((below, element) => ({ [element]: below }), leaf);
+      entries[0]!.fieldsV1 = difference(entries[0]!.fieldsV1 as FieldSet, gone) as JsonObject;
+    };
+    const as = of(() => {});
+    expect(of(without(['f:spec', 'f:selector']))).not.toBe(as);
+    expect(of(without(['f:metadata', 'f:labels', 'f:app']))).toBe(as);
+    expect(of(([entry]) => Object.assign(entry!, { time: '2026-01-01T00:00:00Z', apiVersion: 'apps/v2' }))).toBe(as);
+    expect(of((entries) => entries.unshift({ ...own, manager: 'other', fieldsV1: { 'f:spec': {} } }))).toBe(as);
+    expect(of((entries) => entries.unshift({ ...own, operation: 'Update', fieldsV1: { 'f:spec': {} } }))).toBe(as);
+    expect(of((entries) => entries.unshift({ ...own, subresource: 'status', fieldsV1: { 'f:status': {} } }))).toBe(as);
+    expect(as).toMatch(/^[0-9a-f]{32}$/);
+
+    const args = ['f:spec', 'f:template', 'f:spec', 'f:containers', 'k:{"name":"till"}', 'f:args'];
+    for (const [path, element] of [
+      ['.spec.replicas', ['f:spec', 'f:replicas']],
+      ['.spec.selector.matchLabels.app', ['f:spec', 'f:selector']],
+      [".spec.template.spec.containers[?(@.name=='till')].args", args],
+    ] as const) {
+      expect(of(without(element), [path])).toBe(of(() => {}, [path]));
+      expect(of(without(element), ['.spec.paused'])).not.toBe(of(() => {}, ['.spec.paused']));
+    }
+  });
+
+  it('takes a list of fields that is deeper than any object for none', () => {
+    let fieldsV1: JsonObject = {};
+    for (let level = 0; level < 20_000; level++) fieldsV1 = { 'f:a': fieldsV1 };
+    const of = (more: object) =>
+      fingerprint(
+        applied,
+        live((_, object) => Object.assign(object.metadata, more)),
+      );
+    expect(of({ managedFields: [{ ...own, fieldsV1 }] })).toBe(of({}));
   });
 });

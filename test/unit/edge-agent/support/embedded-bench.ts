@@ -10,8 +10,10 @@ import type { KubeObject } from '../../../../core/object/meta.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { asText } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { decodePartial, type Failure, type Partial } from '../../../../core/summary/partial.ts';
+import type { SparseApplyRules } from '../../../../core/wire/apply-rules.ts';
 import { Agent } from '../../../../edge-agent/agent.ts';
 import type { Cluster } from '../../../../edge-agent/cluster/cluster.ts';
 import { assembleCluster } from '../../../../edge-agent/cluster/embedded/assemble.ts';
@@ -29,9 +31,12 @@ export class EmbeddedBench {
   readonly consumer: FeedConsumer;
   readonly producer: FeedProducer;
   readonly agent: Agent;
+  readonly #rules: SparseApplyRules;
   #revision = 0;
 
-  constructor() {
+  /** With the rules of the one placement. */
+  constructor(rules: SparseApplyRules = {}) {
+    this.#rules = rules;
     const { clock, random, store } = this;
     const logger = silentLogger;
     const schedule = (turn: () => void) => void clock.after(0, turn);
@@ -120,6 +125,16 @@ export class EmbeddedBench {
     return this.store.read((reader) => this.producer.head(reader));
   }
 
+  /** What is said of the object beside that it is applied: `Drifted: spec.replicas is …`; empty: nothing. */
+  said(object: KubeObject): string {
+    const attributes = this.store.read((reader) => {
+      const row = this.producer.get(reader, hash128(`state/center.retail/${this.keyOf(object)}`));
+      return row?.content && this.producer.content(reader, row.content).attributes;
+    });
+    const { reason, message } = JSON.parse(attributes ? asText(attributes) : '{}') as Record<string, string>;
+    return reason === undefined ? '' : `${reason}: ${message}`;
+  }
+
   pods(app: string): KubeObject[] {
     const stored = this.space.storage.scan({ group: '', resource: 'pods' });
     return stored.map((one) => this.space.parse(one)).filter((pod) => pod.metadata.labels?.app === app);
@@ -151,7 +166,7 @@ export class EmbeddedBench {
   }
 
   #receive(rows: WireEntry[], revision: number): void {
-    const target = { generation: 1, target: revision, singleton: false };
+    const target = { generation: 1, target: revision, singleton: false, apply: this.#rules };
     rows.push(entry(`t/${placement}`, target, undefined, revision));
     const changes = this.store.write((t) => this.consumer.applyEntries(t, rows));
     this.agent.received(changes);

@@ -1,6 +1,7 @@
 /** A cluster in memory: objects by key, generations, managers, watches; no controllers. Answers at once or refuses as told. */
+import { fieldsOf } from '../../../../core/apiserver/managed-fields/extract.ts';
 import { formatKey, type GroupResource, type ObjectKey } from '../../../../core/object/key.ts';
-import type { KubeObject } from '../../../../core/object/meta.ts';
+import type { JsonObject, KubeObject, ManagedFieldsEntry } from '../../../../core/object/meta.ts';
 import { BanyanError, type ErrorCode } from '../../../../core/runtime/errors.ts';
 import type {
   Cluster,
@@ -57,7 +58,10 @@ export class FakeCluster implements Cluster {
 
   async apply(object: KubeObject, { dryRun = false } = {}): Promise<KubeObject> {
     const key = this.#key(object);
-    if (dryRun) return structuredClone({ ...this.objects.get(key), ...object });
+    const managedFields = [appliedEntry(object)];
+    if (dryRun) {
+      return structuredClone({ ...this.objects.get(key), ...object, metadata: { ...object.metadata, managedFields } });
+    }
     this.log.push(`apply ${key}`);
     const refusal = this.refuse.get(key);
     if (refusal !== undefined) throw new BanyanError('Invalid', refusal);
@@ -70,7 +74,7 @@ export class FakeCluster implements Cluster {
         ...structuredClone(object.metadata),
         uid: before?.metadata.uid ?? `uid-${this.#revision + 1}`,
         generation: (before?.metadata.generation ?? 0) + (changed ? 1 : 0),
-        managedFields: [{ manager: 'banyan', operation: 'Apply' }],
+        managedFields,
       },
     });
     if (object.kind === 'CustomResourceDefinition') this.#serve(object);
@@ -225,6 +229,12 @@ export class FakeCluster implements Cluster {
     const spec = definition.spec as { group: string; names: { kind: string; plural: string } };
     this.#kinds.set(`${spec.group}/v1 ${spec.names.kind}`, `${spec.group}/${spec.names.plural}`);
   }
+}
+
+/** Of an API server that knows no schemas: lists are owned as a whole. What others write takes nothing from it. */
+function appliedEntry(object: KubeObject): ManagedFieldsEntry {
+  const fieldsV1 = fieldsOf(object, { type: 'any' }) as JsonObject;
+  return { manager: 'banyan', operation: 'Apply', apiVersion: object.apiVersion, fieldsV1 };
 }
 
 function parse(key: string): ObjectKey {
