@@ -16,12 +16,16 @@ import type { Delivery, Desired } from '../desired/desired.ts';
 import { unasked } from '../observe/reported-state.ts';
 import { Corrections } from './corrections.ts';
 import { decide, isApplied, type Wanted } from './decide.ts';
+import { fightWords } from './drift.ts';
+import { Fights } from './fights.ts';
+import { ignoredOf, withoutFields } from './ignored-fields.ts';
 import type { Hindrance } from './leaving.ts';
 import { released } from './mark.ts';
 import { Novelty } from './novelty.ts';
 import { isAboutImmutable, ObjectWriter } from './object-writer.ts';
 import { definitionKeyOf, isDefinition, isNamespace, namespaceKeyOf, phaseOf } from './order.ts';
-import type { OwnerRecords } from './owner-records.ts';
+import type { OwnerRecord, OwnerRecords } from './owner-records.ts';
+import { ownedFields } from './projection.ts';
 import { removalOf } from './removal.ts';
 import { type InServedVersion, inServedVersion } from './served-version.ts';
 import { WorkQueue } from './work-queue.ts';
@@ -30,8 +34,8 @@ import { WorkQueue } from './work-queue.ts';
 export type Progress = Step & { readonly source: string; readonly bodyHash: string };
 
 export type Step =
-  /** `drift`: somebody has changed it since, and it is left so. */
-  | { readonly phase: 'applied'; readonly drift?: string }
+  /** `drift`: somebody has changed it since, and it is left so. `fight`: somebody changes it again and again, and it is put back. */
+  | { readonly phase: 'applied'; readonly drift?: string; readonly fight?: string }
   /** Something else has to happen first; it goes on by itself. */
   | { readonly phase: 'waiting'; readonly reason: string; readonly message: string }
   | { readonly phase: 'failed'; readonly reason: string; readonly message: string }
@@ -84,6 +88,7 @@ export class Applier {
   /** Keys whose kind the cluster does not serve. */
   readonly #unserved = new Set<string>();
   readonly #corrections: Corrections;
+  readonly #fights: Fights;
 
   constructor(ports: ApplierPorts, events: ApplierEvents) {
     this.#ports = ports;
@@ -91,6 +96,7 @@ export class Applier {
     this.#writer = new ObjectWriter(ports, events);
     const { clock, random } = ports;
     this.#corrections = new Corrections(clock);
+    this.#fights = new Fights(clock, (key) => this.#queue.add(key));
     const priority = (key: string) => (ports.desired.deliveries(key).length > 0 ? phaseOf(key) : -phaseOf(key));
     this.#queue = new WorkQueue({
       clock,
@@ -170,6 +176,7 @@ export class Applier {
   }
 
   async stop(): Promise<void> {
+    this.#fights.stop();
     await this.#queue.stop();
   }
 
@@ -235,12 +242,12 @@ export class Applier {
     switch (decision.do) {
       case 'keep':
         this.#writer.keep(delivery);
-        this.#report(delivery, { phase: 'applied' });
+        this.#reportApplied(delivery);
         if (live) this.#events.seen(key, live);
         break;
       case 'apply':
-        if (await this.#replaced(wanted, live, decision.created)) return 'retry';
-        this.#report(delivery, { phase: 'applied' });
+        if (await this.#replaced(wanted, live, decision.created, record)) return 'retry';
+        this.#reportApplied(delivery);
         break;
       case 'compare':
         await this.#compare(wanted, decision.live);
@@ -273,9 +280,15 @@ export class Applier {
   }
 
   /** Applies it; true: it could not be changed, and was removed to be made anew. */
-  async #replaced(wanted: Wanted & Delivery, live: KubeObject | undefined, created: boolean): Promise<boolean> {
+  async #replaced(
+    wanted: Wanted & Delivery,
+    live: KubeObject | undefined,
+    created: boolean,
+    before: OwnerRecord | undefined,
+  ): Promise<boolean> {
     try {
-      await this.#writer.apply(wanted, live, created);
+      const answer = await this.#writer.apply(wanted, live, created);
+      if (before?.bodyHash === wanted.bodyHash && before.source === wanted.source) this.#putBack(wanted, live, answer);
       return false;
     } catch (error) {
       if (await this.#writer.replace(wanted, live, error)) {
@@ -287,6 +300,18 @@ export class Applier {
       const hint = 'with spec.replace: IfImmutable in its EdgePlacement it would be removed and made anew';
       throw new BanyanError('Invalid', `${describeError(error)}; ${hint}`, {}, { cause: error });
     }
+  }
+
+  /** Nothing else is wanted of it than before: somebody had changed or deleted it. */
+  #putBack({ key, object, rules }: Wanted & Delivery, live: KubeObject | undefined, answer: KubeObject): void {
+    const ignored = ignoredOf(object, rules);
+    const own = (one: KubeObject) => withoutFields(one, ignored);
+    this.#fights.putBack(key, fightWords(ownedFields(answer), own(answer), live && own(live)));
+  }
+
+  #reportApplied(delivery: Delivery): void {
+    const fight = this.#fights.wordsOf(delivery.key);
+    this.#report(delivery, { phase: 'applied', ...(fight === undefined ? {} : { fight }) });
   }
 
   /** Somebody has changed it, and it is not put back. */

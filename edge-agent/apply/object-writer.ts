@@ -41,7 +41,8 @@ export class ObjectWriter {
     this.#events = events;
   }
 
-  async apply(wanted: Wanted & Delivery, live: KubeObject | undefined, created: boolean): Promise<void> {
+  /** The cluster's answer. */
+  async apply(wanted: Wanted & Delivery, live: KubeObject | undefined, created: boolean): Promise<KubeObject> {
     const { key, source, rules } = wanted;
     if (!this.#ports.records.get(key)) {
       this.#begin(wanted, created);
@@ -51,6 +52,7 @@ export class ObjectWriter {
     const sent = signed(object, this.#ports.path, created && isContainer(key));
     const answer = await this.#ports.cluster.apply(withLiveFields(sent, live, ignoredOf(object, rules)));
     this.#accepted({ ...wanted, object }, answer, created);
+    return answer;
   }
 
   /**

@@ -35,8 +35,11 @@ export function objectState(
   if (!seen) return { ...base, applied: true, reason: 'NotSeen', message: 'the cluster has not told its state yet' };
   const { state, reason, message } = seen.health;
   // Not wrong by the placement's own rules, and said all the same.
-  const drifted = progress.drift === undefined ? {} : { reason: 'Drifted', message: progress.drift };
+  const { fight, drift = fight } = progress;
+  const drifted = drift === undefined ? {} : { reason: 'Drifted', message: drift };
   if (state === 'Current') return { ...base, applied: true, available: true, ...drifted };
+  // Being put back keeps many kinds from ever being as they are to be for long: why, is worth more than that.
+  if (fight !== undefined && state === 'InProgress') return { ...base, applied: true, ...drifted };
   return { ...base, applied: true, failed: state === 'Failed', reason, message };
 }
 

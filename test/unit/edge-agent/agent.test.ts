@@ -312,6 +312,33 @@ describe('drift', () => {
     expect(bench.cluster.log).toHaveLength(6);
   });
 
+  it('against somebody who never gives up is told of, without its being unavailable, until that is over', async () => {
+    const bench = await withShop();
+    const state = () => bench.said(`state/center.retail/${web}`)!.attributes;
+    const fight = async (replicas: number) => {
+      bench.cluster.write(web, (object) => {
+        object.spec = { replicas };
+        object.metadata.managedFields!.push({ manager: 'kube-controller-manager', operation: 'Update' });
+      });
+      await bench.settle();
+      bench.cluster.settle(web, 2);
+      await bench.advance(15_000);
+    };
+    for (let i = 0; i < 3; i++) await fight(5);
+    expect(state()).toMatchObject({ available: true });
+    expect(state()).not.toHaveProperty('reason');
+    for (let i = 0; i < 7; i++) await fight(5);
+    expect(state()).toMatchObject({ applied: true, available: true, reason: 'Drifted' });
+    expect(state()).not.toHaveProperty('failed');
+    expect(state().message).toMatch(/spec.replicas is 5 and was applied as 2, last written by kube-controller-manager/);
+    expect(bench.counts(placement)).toMatchObject({ applied: 1, available: 1 });
+    expect(bench.said(`partial/${placement}`)!.body.failures).toMatchObject([{ reason: 'Drifted' }]);
+    await bench.advance(120_000);
+    await bench.advance(1_000);
+    expect(state()).not.toHaveProperty('reason');
+    expect(bench.said(`partial/${placement}`)!.body.failures).toEqual([]);
+  });
+
   it('of a restarted agent without a parent is put back from its own store', async () => {
     const bench = await withShop();
     await bench.agent.stop();

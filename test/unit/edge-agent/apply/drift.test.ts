@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { driftWords } from '../../../../edge-agent/apply/drift.ts';
+import { driftWords, fightWords } from '../../../../edge-agent/apply/drift.ts';
 
 const whole = {};
 const applied = { spec: { replicas: 3, paused: false, list: [{ name: 'a', v: 1 }] } };
@@ -57,4 +57,34 @@ test('a field that is gone is said to be missing, and a long tale is cut', () =>
   );
   const many = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`f${i}`, i]));
   expect(driftWords({ 'f:data': whole }, { data: many }, { data: {} })).toMatch(/; and 3 more$/);
+});
+
+test('of a Secret the fields are named without their values', () => {
+  const made = { kind: 'Secret', metadata: { labels: { a: '1' } }, data: { password: 'b2xk' } };
+  const sent = { 'f:metadata': { 'f:labels': { 'f:a': whole } }, 'f:data': { 'f:password': whole } };
+  const live = { kind: 'Secret', metadata: { labels: { a: '2' } }, data: { password: 'bmV3' } };
+  expect(driftWords(sent, made, live)).toBe(
+    'metadata.labels.a is "2" and was applied as "1"; data.password is not as it was applied',
+  );
+  expect(driftWords(sent, made, { kind: 'Secret', metadata: made.metadata })).toBe(
+    'data.password is not as it was applied',
+  );
+});
+
+test('of a fight it is said what is changed, who wrote last, and what may be done', () => {
+  const answer = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: {}, spec: { replicas: 3 } };
+  const managedFields = [
+    { manager: 'kubectl', operation: 'Update', time: '2026-01-02T03:04:05Z' },
+    { manager: 'kube-controller-manager', operation: 'Update', subresource: 'scale', time: '2026-01-02T03:04:06Z' },
+    { manager: 'kubelet', operation: 'Update', subresource: 'status', time: '2026-01-02T03:04:08Z' },
+    { manager: 'banyan', operation: 'Apply', time: '2026-01-02T03:04:07Z' },
+  ];
+  const live = { ...answer, metadata: { managedFields }, spec: { replicas: 1 } };
+  const words = fightWords({ 'f:spec': { 'f:replicas': whole } }, answer, live);
+  expect(words).toMatch(
+    /again and again.*: spec.replicas is 1 and was applied as 3, last written by kube-controller-manager;/,
+  );
+  expect(words).toMatch(/spec\.drift\.ignoredFields/);
+  expect(fightWords({}, answer, { ...live, metadata: {} })).not.toContain('written by');
+  expect(fightWords({}, answer, undefined)).toMatch(/deletes it again and again/);
 });
