@@ -12,7 +12,7 @@ import type { OwnerReference } from '../../core/object/meta.ts';
 import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
 import { ResourceWatches, resourceName } from '../observe/resource-watches.ts';
-import { type WholeObject, wholeObject } from '../observe/whole-object.ts';
+import { Bodies } from './bodies.ts';
 import { chooseMembers } from './choice.ts';
 import { OwnerGraph } from './owner-graph.ts';
 
@@ -33,7 +33,7 @@ export interface AssociatedEvents {
   failed(error: unknown): void;
 }
 
-interface Held extends WholeObject {
+interface Held {
   readonly key: string;
   readonly failing: boolean;
   readonly namespaced: boolean;
@@ -58,10 +58,12 @@ export class Associated {
   readonly #events: AssociatedEvents;
   readonly #watches: ResourceWatches;
   readonly #graph = new OwnerGraph((uid, before, after) => this.#moved(uid, before, after));
-  /** Everything owned that was seen, by uid; what no rule names has no body. */
+  /** Everything owned that was seen, by uid. */
   readonly #held = new Map<string, Held>();
   /** The same by key: uids. */
   readonly #uids = new Map<string, string>();
+  /** Of what rules name and is below a placed object. */
+  readonly #bodies: Bodies;
   /** By placed object, then resource: uids. */
   readonly #members = new Map<string, Map<string, Set<string>>>();
   /** By placed object: keys of what is told. */
@@ -81,6 +83,11 @@ export class Associated {
   constructor(ports: AssociatedPorts, events: AssociatedEvents) {
     this.#ports = ports;
     this.#events = events;
+    this.#bodies = new Bodies({
+      get: (key) => ports.cluster.get(key),
+      read: (uid, key) => this.#read(uid, key),
+      failed: (error) => events.failed(error),
+    });
     this.#watches = new ResourceWatches(ports.cluster, {
       on: (event, resource) => this.#on(event, resource),
       synced: () => this.#settled(),
@@ -111,6 +118,7 @@ export class Associated {
     this.#kinds.clear();
     this.#watches.set(this.#named, this.#between.values());
     for (const uid of this.#held.keys()) this.#askOwners(uid);
+    for (const [key, { uid }] of this.#told) this.#bodies.want(uid, parseKey(key));
     this.#settled();
   }
 
@@ -128,6 +136,9 @@ export class Associated {
   /** The objects of its resource have been seen, and whose it is: if it is not told, it is not to be. What others are of, and who owns them, holds up nothing. */
   knows(key: string): boolean {
     if (this.#looking || this.#dirty.size > 0 || !this.#watches.isSeen(parseKey(key))) return false;
+    const told = this.#told.get(key);
+    // It is told as soon as its body is there.
+    if (told && this.#bodies.of(told.uid) === undefined) return false;
     const uid = this.#uids.get(key);
     return uid === undefined || !this.#graph.unknownAbove(uid).some((owner) => this.#isExpected(owner));
   }
@@ -142,12 +153,19 @@ export class Associated {
     const told = this.#told.get(key);
     const held = told && this.#held.get(told.uid);
     const owner = told && this.#graph.rootOf(told.uid);
-    if (!told || !held || owner === undefined || told.source !== source) return undefined;
-    return { owner, namespaced: held.namespaced, refs: told.refs, body: held.body };
+    const body = told && this.#bodies.of(told.uid);
+    if (!told || !held || !body || owner === undefined || told.source !== source) return undefined;
+    return { owner, namespaced: held.namespaced, refs: told.refs, body };
+  }
+
+  /** How many objects are held whole. */
+  get bodies(): number {
+    return this.#bodies.size;
   }
 
   stop(): void {
     this.#look++;
+    this.#bodies.stop();
     this.#watches.stop();
   }
 
@@ -161,17 +179,23 @@ export class Associated {
     }
     const before = this.#held.get(uid);
     const named = this.#named.some((one) => resourceName(one) === resourceName(resource));
-    const whole = named ? wholeObject(object, before) : unnamed;
     const failing = named && health(object).state === 'Failed';
-    this.#held.set(uid, { ...whole, key: formatKey(key), failing, namespaced: resource.namespaced });
+    this.#held.set(uid, { key: formatKey(key), failing, namespaced: resource.namespaced });
     this.#uids.set(formatKey(key), uid);
     this.#graph.set(uid, owners);
     this.#askOwners(uid);
     const root = this.#graph.rootOf(uid);
     if (root === undefined || !named) return;
+    const isOther = this.#bodies.set(uid, object);
     if (before?.failing !== failing) this.#mark(root);
     const told = this.#told.get(formatKey(key));
-    if (before?.body !== whole.body && told?.uid === uid) this.#events.changed(told.source, formatKey(key));
+    if (isOther && told?.uid === uid) this.#events.changed(told.source, formatKey(key));
+  }
+
+  #read(uid: string, key: string): void {
+    const told = this.#told.get(key);
+    if (told?.uid === uid) this.#events.changed(told.source, key);
+    this.#settled();
   }
 
   #forget(uid: string): void {
@@ -230,7 +254,10 @@ export class Associated {
       if (ofRoot?.size === 0) this.#members.delete(before);
       this.#mark(before);
     }
-    if (after === undefined) return;
+    if (after === undefined) {
+      this.#bodies.delete(uid);
+      return;
+    }
     const ofRoot = this.#members.get(after) ?? new Map<string, Set<string>>();
     this.#members.set(after, ofRoot.set(resource, (ofRoot.get(resource) ?? new Set()).add(uid)));
     this.#mark(after);
@@ -280,6 +307,7 @@ export class Associated {
   #tell(key: string, next: (Chosen & { readonly source: string }) | undefined): void {
     const before = this.#told.get(key);
     const isSame = before?.uid === next?.uid && before?.source === next?.source;
+    if (next) this.#bodies.want(next.uid, parseKey(key));
     if (isSame && before?.refs.join() === next?.refs.join()) return;
     if (next) this.#told.set(key, next);
     else this.#told.delete(key);
@@ -313,5 +341,3 @@ export class Associated {
 function kindOf({ apiVersion, kind }: OwnerReference): string {
   return `${apiVersion} ${kind}`;
 }
-
-const unnamed: WholeObject = { body: new Uint8Array(0), quiet: '' };
