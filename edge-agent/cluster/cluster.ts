@@ -28,7 +28,7 @@ export interface ClusterEvent {
 
 export interface WatchEvents {
   on(event: ClusterEvent): void;
-  /** All that is there has been told: the objects of these keys. Also after each interruption, when what was missed has been told. */
+  /** All that is there has been told: the objects of these keys. Also after an interruption that was told of by all that is there, and not by what was missed alone. */
   synced(there: ReadonlySet<string>): void;
   /** Why it can't be watched now, which is tried again and again; undefined: it is watched again. */
   trouble?(error: BanyanError | undefined): void;

@@ -41,6 +41,10 @@ const idleMs = 150_000;
 const backoffMsMin = 500;
 /** A resource that is not there, or must not be read, is asked for again at this pace. */
 const backoffMsMax = 30_000;
+/** A watch that has lived for this long works. One that ends sooner, again and again, costs the server more than it tells: what it asks for is paced as after failures. */
+const steadyMs = 5_000;
+/** What a server that asks to wait is obeyed for; one that says a day is asked all the same. */
+const retryAfterMsMax = 300_000;
 
 export class ResourceWatch {
   readonly #ports: WatchPorts;
@@ -53,8 +57,16 @@ export class ResourceWatch {
   #isBegun = false;
   /** Somebody has, since the last list began. */
   #hasJoined = false;
+  /** What was followed was broken off for that. */
+  #isInterrupted = false;
+  /** Of attempts without a steady watch in between. */
   #failures = 0;
   #trouble: BanyanError | undefined;
+  /**
+   * From which on to go on; undefined: by a list. So it is after every refusal but of too much at once: what must not be watched is seen by its lists, and a server that
+   * was away may have been put back to a time before this version, and would tell nothing until it gets there again.
+   */
+  #version: string | undefined;
   #response: IncomingMessage | undefined;
 
   constructor(ports: WatchPorts, resource: GroupResource) {
@@ -71,6 +83,7 @@ export class ResourceWatch {
     if (this.#isBegun) {
       // What is followed now goes on from a list that it has not heard.
       this.#hasJoined = true;
+      this.#isInterrupted = true;
       this.#response?.destroy();
     } else {
       this.#isBegun = true;
@@ -93,38 +106,51 @@ export class ResourceWatch {
     while (!this.#isStopped) {
       try {
         const served = await this.#ports.resourceOf(this.#resource);
-        let version = await this.#list(served);
-        if (this.#failures > 0) this.#tellTrouble(undefined);
-        this.#failures = 0;
-        while (!this.#isStopped && !this.#hasJoined) version = await this.#follow(served, version);
+        if (this.#hasJoined) this.#version = undefined;
+        this.#version ??= await this.#list(served);
+        if (this.#isStopped) return;
+        if (this.#hasJoined) continue;
+        await this.#follow(served, this.#version);
+        if (this.#failures > 0 && !this.#hasJoined) await this.#pause();
       } catch (error) {
         if (this.#isStopped) return;
-        const isForJoining = this.#hasJoined;
-        this.#hasJoined = false;
+        const isForJoining = this.#isInterrupted;
+        this.#isInterrupted = false;
         if (!isForJoining) await this.#backOff(error);
       }
     }
   }
 
   #tellTrouble(error: BanyanError | undefined): void {
+    if (!error && !this.#trouble) return;
     this.#trouble = error;
     for (const { events } of [...this.#listeners]) events.trouble?.(error);
   }
 
-  /** Expired (410) is no failure: the list is simply asked for anew. */
+  /** Expired (410) is no failure where it happens once: the list is simply asked for anew. */
   async #backOff(error: unknown): Promise<void> {
-    const isExpired = error instanceof BanyanError && (error.code === 'Expired' || error.code === 'Gone');
+    const refusal = error instanceof BanyanError ? error : undefined;
+    const isExpired = refusal?.code === 'Expired' || refusal?.code === 'Gone';
+    if (refusal && refusal.code !== 'TooManyRequests') this.#version = undefined;
     if (!isExpired) {
       const { group, resource } = this.#resource;
       this.#ports.logger.warn(
         { group, resource, error: describeError(error) },
         'a resource of the cluster is not watched now',
       );
-      if (error instanceof BanyanError) this.#tellTrouble(error);
+      if (refusal) this.#tellTrouble(refusal);
     }
-    const ceiling = Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(10, this.#failures++));
+    this.#failures++;
+    if (isExpired && this.#failures === 1) return;
+    await this.#pause(refusal?.details.retryAfterSeconds);
+  }
+
+  async #pause(retryAfterSeconds = 0): Promise<void> {
+    const { clock, random } = this.#ports;
+    const ceiling = Math.min(backoffMsMax, backoffMsMin * 2 ** Math.min(10, this.#failures - 1));
+    const askedMs = Math.min(retryAfterMsMax, retryAfterSeconds * 1_000);
     await new Promise<void>((resolve) => {
-      this.#ports.clock.after(isExpired ? 0 : this.#ports.random.fraction() * ceiling, resolve);
+      clock.after(askedMs + random.fraction() * ceiling, resolve);
     });
   }
 
@@ -154,9 +180,8 @@ export class ResourceWatch {
 
   // --------------------------------------------------------------------------------------------------- the changes
 
-  /** Until the server ends it; the version from which on to go on. Throws what ended it otherwise. */
-  async #follow(served: ServedResource, from: string): Promise<string> {
-    let version = from;
+  /** Until the server ends it. Throws what ended it otherwise. */
+  async #follow(served: ServedResource, from: string): Promise<void> {
     const seconds = Math.round(watchSecondsMin * (1 + this.#ports.random.fraction()));
     const query = {
       ...this.#selected(),
@@ -169,19 +194,30 @@ export class ResourceWatch {
     const response = await this.#ports.client.stream({ path, query, ...this.#accepting(metadataOne) }, idleMs);
     this.#response = response;
     if (this.#isStopped || this.#hasJoined) response.destroy();
+    this.#tellTrouble(undefined);
+    const sinceMs = this.#ports.clock.monotonicMs();
     response.setTimeout(idleMs, () => response.destroy(new Error(`nothing heard for ${idleMs / 1_000} s`)));
+    try {
+      await this.#tellLines(response, served);
+      // Ended at once, which is nothing to go on with without a pause.
+      this.#failures++;
+    } finally {
+      if (this.#ports.clock.monotonicMs() - sinceMs >= steadyMs) this.#failures = 0;
+    }
+  }
+
+  async #tellLines(response: IncomingMessage, served: ServedResource): Promise<void> {
     const lines = new JsonLines();
     for await (const chunk of response as AsyncIterable<Buffer>) {
       for (const line of lines.push(chunk)) {
-        if (this.#isStopped) return version;
+        if (this.#isStopped) return;
         const { type, object } = line as WatchLine;
         if (type === 'ERROR') throw errorOf(object);
-        version = object.metadata.resourceVersion ?? version;
+        this.#version = object.metadata.resourceVersion ?? this.#version;
         // What is its metadata alone comes under the name of that.
         if (type !== 'BOOKMARK') this.#tell(type, this.#ports.metadataOnly ? named(object, served) : object);
       }
     }
-    return version;
   }
 
   #accepting(accept: string): { accept?: string } {

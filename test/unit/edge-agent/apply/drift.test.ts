@@ -66,9 +66,7 @@ test('of a Secret the fields are named without their values', () => {
   expect(driftWords(sent, made, live)).toBe(
     'metadata.labels.a is "2" and was applied as "1"; data.password is not as it was applied',
   );
-  expect(driftWords(sent, made, { kind: 'Secret', metadata: made.metadata })).toBe(
-    'data.password is not as it was applied',
-  );
+  expect(driftWords(sent, made, { kind: 'Secret', metadata: made.metadata })).toBe('data is not as it was applied');
 });
 
 test('of a fight it is said what is changed, who wrote last, and what may be done', () => {

@@ -27,6 +27,8 @@ class Served {
   trouble: (error: BanyanError | undefined) => void = () => {};
   readonly #pages: unknown[];
   #watch: PassThrough | undefined;
+  /** What comes of each watch that is asked for. */
+  watched: (watch: PassThrough) => BanyanError | undefined = () => undefined;
 
   constructor(...pages: unknown[]) {
     this.#pages = pages;
@@ -37,15 +39,21 @@ class Served {
       json: async ({ query = {}, accept }: { query?: Readonly<Record<string, string>>; accept?: string }) => {
         this.accepted.push(accept);
         this.asked.push(`list ${query.continue ?? ''}`.trim());
-        const page = this.#pages.shift();
+        // The last one is there for good.
+        const page = this.#pages.length > 1 ? this.#pages.shift() : this.#pages[0];
         if (page instanceof Error) throw page;
         return page;
       },
       stream: async ({ query = {}, accept }: { query?: Readonly<Record<string, string>>; accept?: string }) => {
         this.accepted.push(accept);
         this.asked.push(`watch from ${query.resourceVersion}`);
-        this.#watch = Object.assign(new PassThrough(), { setTimeout: () => {} });
-        return this.#watch;
+        // What asks without a pause would ask for ever, on a clock that does not move.
+        if (this.asked.length > 500) throw new Error('too much is asked');
+        const watch = Object.assign(new PassThrough(), { setTimeout: () => {} });
+        const refusal = this.watched(watch);
+        if (refusal) throw refusal;
+        this.#watch = watch;
+        return watch;
       },
     } as unknown as WatchPorts['client'];
     const watch = new ResourceWatch(
@@ -81,8 +89,26 @@ class Served {
     await this.settle();
   }
 
-  async settle(): Promise<void> {
-    for (let i = 0; i < 20; i++) {
+  /** As when the connection is gone. */
+  async cut(): Promise<void> {
+    this.#watch!.destroy(new Error('aborted'));
+    await this.settle();
+  }
+
+  /** How many lists and watches were asked for meanwhile. */
+  async within(ms: number): Promise<{ lists: number; watches: number }> {
+    const before = this.asked.length;
+    for (let passed = 0; passed < ms; passed += 100) {
+      await this.settle(3);
+      this.clock.advance(100);
+    }
+    const asked = this.asked.slice(before);
+    const lists = asked.filter((one) => one.startsWith('list')).length;
+    return { lists, watches: asked.length - lists };
+  }
+
+  async settle(turns = 20): Promise<void> {
+    for (let i = 0; i < turns; i++) {
       await new Promise((resolve) => setImmediate(resolve));
       this.clock.advance(0);
     }
@@ -112,6 +138,7 @@ test('a watch that the server ends goes on from what was heard last, a bookmark 
   const server = new Served({ metadata: { resourceVersion: '10' }, items: [] });
   const watch = server.begin();
   await server.tell(change('BOOKMARK', '', '40'));
+  server.clock.advance(5_000);
   await server.end();
   expect(server.asked).toEqual(['list', 'watch from 10', 'watch from 40']);
   expect(server.seen).toEqual(['synced']);
@@ -286,4 +313,101 @@ describe('of several who listen', () => {
     expect(server.asked.length).toBeLessThanOrEqual(asked + 1);
     watch.stop();
   });
+});
+describe('what fails at the watch is asked for less and less often', () => {
+  const empty = { metadata: { resourceVersion: '10' }, items: [] };
+  const tooMany = new BanyanError('TooManyRequests', 'not now', { retryAfterSeconds: 30 });
+
+  test('a resource that may be listed and not watched: its lists go on, slowly', async () => {
+    const server = new Served(empty);
+    const told: (string | undefined)[] = [];
+    server.trouble = (error) => void told.push(error?.code);
+    server.watched = () => new BanyanError('Forbidden', 'may not watch');
+    const watch = server.begin();
+    const { lists } = await server.within(60_000);
+    expect(lists).toBeGreaterThan(3);
+    expect(lists).toBeLessThan(20);
+    expect(new Set(told)).toEqual(new Set(['Forbidden']));
+    watch.stop();
+  });
+
+  test('a server that asks to wait is asked after that, for no list', async () => {
+    const server = new Served(empty);
+    server.watched = () => tooMany;
+    const watch = server.begin();
+    expect(await server.within(29_900)).toEqual({ lists: 1, watches: 1 });
+    expect(await server.within(60_000)).toEqual({ lists: 0, watches: 2 });
+    watch.stop();
+  });
+
+  test('a watch that is cut at once is taken up from its version', async () => {
+    const server = new Served(empty);
+    server.watched = (watch) => void setImmediate(() => watch.destroy(new Error('aborted')));
+    const watch = server.begin();
+    const { lists, watches } = await server.within(60_000);
+    expect(lists).toBe(1);
+    expect(watches).toBeGreaterThan(3);
+    expect(watches).toBeLessThan(20);
+    watch.stop();
+  });
+
+  test('a watch that ends at once, in order', async () => {
+    const server = new Served(empty);
+    server.watched = (watch) => void watch.end();
+    const watch = server.begin();
+    const { lists, watches } = await server.within(60_000);
+    expect(lists).toBe(1);
+    expect(watches).toBeLessThan(20);
+    watch.stop();
+  });
+
+  test('a version that is told, and is too old for the watch each time', async () => {
+    const server = new Served(empty);
+    server.watched = () => new BanyanError('Expired', 'too old');
+    const watch = server.begin();
+    const { lists } = await server.within(60_000);
+    expect(lists).toBeGreaterThan(3);
+    expect(lists).toBeLessThan(20);
+    watch.stop();
+  });
+
+  test('one that has lived for some seconds makes up for what failed before', async () => {
+    const server = new Served(empty);
+    server.watched = () => tooMany;
+    const watch = server.begin();
+    await server.within(120_000);
+    server.watched = () => undefined;
+    await server.within(60_000);
+    await server.cut();
+    const { lists, watches } = await server.within(600);
+    expect([lists, watches]).toEqual([0, 1]);
+    watch.stop();
+  });
+});
+
+test('a connection that breaks costs no list: the watch goes on from what was heard last', async () => {
+  const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
+  const watch = server.begin();
+  await server.tell(change('MODIFIED', 'a', '11'));
+  await server.cut();
+  server.clock.advance(500);
+  await server.settle();
+  expect(server.asked).toEqual(['list', 'watch from 10', 'watch from 11']);
+  watch.stop();
+});
+
+test('a server that was away may have been put back: it is asked for a list', async () => {
+  const server = new Served({ metadata: { resourceVersion: '10' }, items: [] });
+  const watch = server.begin();
+  await server.tell(change('ADDED', 'a', '50'));
+  server.watched = () => new BanyanError('Unavailable', "can't be reached");
+  await server.cut();
+  server.clock.advance(500);
+  await server.settle();
+  server.watched = () => undefined;
+  server.clock.advance(1_000);
+  await server.settle();
+  expect(server.asked).toEqual(['list', 'watch from 10', 'watch from 50', 'list', 'watch from 10']);
+  expect(server.seen).toEqual(['synced', 'ADDED a uid-a', 'DELETED a uid-a', 'synced']);
+  watch.stop();
 });
