@@ -137,7 +137,12 @@ export class Node implements AsyncDisposable {
     });
     seedInventory(spaces.system, inventory);
     await store.flushed();
-    this.#listener = await network.listen((link) => this.#sessions.accept(link), this.#admissions);
+    const { ends } = this.#sessions;
+    this.#listener = await network.listen(
+      (link) => this.#sessions.accept(link),
+      this.#admissions,
+      (refusal) => ends.refuse(refusal),
+    );
     const url = await this.#api.listen();
     this.#loop.poke();
     this.#down.start();

@@ -74,9 +74,7 @@ export class ParentSessions {
     let greeted = false;
     let closed = false;
     let runner: SessionRunner | undefined;
-    const timer = this.#ports.clock.after(helloWithinMs, () =>
-      this.#reception.hangUp(link, 'no_hello', 'no hello came'),
-    );
+    const timer = this.#ports.clock.after(helloWithinMs, () => link.close('no hello came'));
     return {
       onFrame: (frame) => {
         if (runner) {
@@ -103,6 +101,7 @@ export class ParentSessions {
       onClose: (error) => {
         closed = true;
         timer.stop();
+        if (!greeted) this.ends.refuse('no_hello');
         runner?.end(error);
       },
       onStream: (id, stream) => {

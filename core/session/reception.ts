@@ -60,6 +60,7 @@ export class Reception {
   childOf(link: Link): string {
     const { path, role, replica = 0 } = link.peer;
     if (role === 'center' || parentOf(path) !== this.#ports.path || path === '') {
+      this.#ports.ends.refuse('path');
       throw new BanyanError(
         'Forbidden',
         `the certificate is for ${role} "${path}", which is no child of "${this.#ports.path}"`,
@@ -105,7 +106,7 @@ export class Reception {
             begin(hello, opened);
           }
         },
-        (error: unknown) => link.close(describeError(error)),
+        (error: unknown) => this.hangUp(link, 'busy', describeError(error)),
       );
     } catch (error) {
       if (!(error instanceof BanyanError)) throw error;

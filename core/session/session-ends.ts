@@ -29,6 +29,9 @@ export function endOf(error: Error | undefined): SessionEnd {
   return error instanceof BanyanError ? error.code : 'Other';
 }
 
+/** Why a listener let a connection go before it could be a session's. */
+export const listenerRefusals = ['door', 'tls', 'certificate', 'proof', 'join', 'stream', 'no_session'] as const;
+
 /**
  * Why a connection never came to a session. At the parent: what it told the child, or why it hung up without a word. At the child: what it was told, or
  * what it could not take.
@@ -48,7 +51,8 @@ export const refusals = [
   'early_frames',
   'other',
 ] as const;
-export type Refusal = (typeof refusals)[number];
+/** Metrics have a row for each: nothing that a peer chose is in them. */
+export type Refusal = (typeof refusals)[number] | (typeof listenerRefusals)[number];
 
 /** A word from the line is one of these, or any other. */
 export function refusalOf(reason: string): Refusal {

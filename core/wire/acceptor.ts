@@ -5,6 +5,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import type { Random } from '../runtime/random.ts';
+import type { Refusal } from '../session/session-ends.ts';
 import type { FrameLink } from './frame-link.ts';
 import type { Joins } from './join/joins.ts';
 import type { Accept, Link, LinkEvents, PeerIdentity } from './link.ts';
@@ -18,6 +19,9 @@ export interface Acceptor {
   end(): void;
 }
 
+/** Told once of each connection, or call on a shared one, that ends before its link is accepted. */
+export type Refused = (refusal: Refusal) => void;
+
 /** What an acceptor asks about the connections that it is given. */
 export interface Accepting {
   readonly accept: Accept;
@@ -29,6 +33,7 @@ export interface Accepting {
   admit(): number | undefined;
   /** Absent: this node gives no certificates. */
   readonly joins: Joins | undefined;
+  readonly refused: Refused;
   readonly log: Logger;
   readonly clock: Clock;
   readonly random: Random;
@@ -48,15 +53,25 @@ export function remoteOf({ remoteAddress, remotePort }: Pick<TLSSocket, 'remoteA
   return remoteAddress === undefined ? 'gone already' : `${remoteAddress}:${remotePort}`;
 }
 
-/** For the log: why a connection was closed that never carried a session. */
-export function whyUnused(socket: TLSSocket, error: Error | undefined): Error {
-  if (error) return error;
+/** What is wrong with the certificate that a new connection came with. A closed one has none any more, so this is asked when it begins. */
+export function flawOf(socket: TLSSocket): BanyanError | undefined {
   try {
     identityOfPeer(socket);
-  } catch (refusal) {
-    if (refusal instanceof BanyanError) return refusal;
-    throw refusal;
+    return undefined;
+  } catch (flaw) {
+    if (flaw instanceof BanyanError) return flaw;
+    throw flaw;
   }
+}
+
+/** Of a connection that never carried a session: why it was closed, for the log, and what that is counted as. */
+export function whyUnused({ error, flaw }: { readonly error?: Error; readonly flaw: BanyanError | undefined }): {
+  readonly error: Error;
+  readonly refusal: Refusal;
+} {
+  if (error) return { error, refusal: 'no_session' };
+  if (flaw) return { error: flaw, refusal: 'certificate' };
   // Usually a child of another tree, whose own certificate this node would have refused as well.
-  return new Error('it closed the connection without opening a session: it may not trust the certificate of this node');
+  const words = 'it closed the connection without opening a session: it may not trust the certificate of this node';
+  return { error: new Error(words), refusal: 'no_session' };
 }

@@ -66,5 +66,5 @@ export interface Listener extends AsyncDisposable {
   readonly address: string;
 }
 
-/** Called for each child that connects with a certificate of this tree; returns the events to use or throws to refuse. */
+/** Called for each child that connects with a certificate of this tree; returns the events to use or throws to refuse, which it counts itself. */
 export type Accept = (link: Link) => LinkEvents;

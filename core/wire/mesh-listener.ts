@@ -9,7 +9,7 @@ import { type Clock, systemClock } from '../runtime/clock.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { type Random, systemRandom } from '../runtime/random.ts';
-import { type Accepting, type Acceptor, remoteOf, sessionWithinMs } from './acceptor.ts';
+import { type Accepting, type Acceptor, type Refused, remoteOf, sessionWithinMs } from './acceptor.ts';
 import { tlsVersionMin } from './dialer/secure-connection.ts';
 import { Door } from './door.ts';
 import { GrpcAcceptor } from './grpc/grpc-acceptor.ts';
@@ -29,6 +29,7 @@ export interface ListenOptions {
   readonly accept: Accept;
   /** Absent: this node gives no certificates. */
   readonly joins?: Joins | undefined;
+  readonly refused?: Refused | undefined;
   /** Takes children without a certificate as well, who prove who they are by signature. */
   readonly terminatedTls?: boolean;
   readonly log: Logger;
@@ -48,6 +49,7 @@ export async function listenMesh(options: ListenOptions): Promise<Listener> {
 class MeshListener implements Listener {
   readonly #log: Logger;
   readonly #clock: Clock;
+  readonly #countRefused: Refused;
   readonly #tls: TlsServer;
   /** The port; TLS begins where a connection has its turn. */
   readonly #front = createTcpServer({ noDelay: true });
@@ -64,6 +66,7 @@ class MeshListener implements Listener {
     credentials,
     accept,
     joins,
+    refused = () => {},
     terminatedTls = false,
     log,
     clock = systemClock,
@@ -71,10 +74,12 @@ class MeshListener implements Listener {
   }: ListenOptions) {
     this.#log = log;
     this.#clock = clock;
+    this.#countRefused = refused;
     const accepting: Accepting = {
       accept,
-      acceptUnproven: acceptProven(accept, { credentials, clock, random }),
+      acceptUnproven: acceptProven(accept, { credentials, clock, random, refused }),
       joins,
+      refused,
       isTerminated: (socket) => terminatedTls && socket.getPeerX509Certificate() === undefined,
       admit: () => this.#door.admit(clock.monotonicMs()),
       log,
@@ -130,16 +135,22 @@ class MeshListener implements Listener {
   /** Before anything of it is read: a handshake is dear, and after a restart everybody comes at once. */
   #arrived(socket: Socket): void {
     const waitMs = this.#door.admit(this.#clock.monotonicMs());
-    // No word fits here: the child comes again after its own wait.
-    if (waitMs === undefined) return void socket.destroy();
+    if (waitMs === undefined) return this.#turnAway(socket);
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));
     if (waitMs === 0) return this.#begin(socket);
     // Without one, a child that hangs up while it waits would end the process.
     socket.on('error', () => socket.destroy());
     this.#clock.after(waitMs, () => {
-      if (!socket.destroyed) this.#begin(socket);
+      if (socket.destroyed) this.#countRefused('no_session');
+      else this.#begin(socket);
     });
+  }
+
+  /** No word fits here: the child comes again after its own wait. Nor is there a line in the log for each of a storm. */
+  #turnAway(socket: Socket): void {
+    socket.destroy();
+    this.#countRefused('door');
   }
 
   #begin(socket: Socket): void {
@@ -152,6 +163,7 @@ class MeshListener implements Listener {
   }
 
   #refused(socket: TLSSocket, error: Error): void {
+    this.#countRefused('tls');
     this.#log.warn({ remote: remoteOf(socket), reason: error.message }, 'a child was refused');
   }
 }

@@ -2,6 +2,7 @@
  * How a node is reached by its children and reaches its parent, whatever carries it: the transports of the product, memory in the
  * simulation. A node is given one and asks no further.
  */
+import type { Refused } from './acceptor.ts';
 import type { Joins } from './join/joins.ts';
 import type { Accept, Dialer, Listener } from './link.ts';
 
@@ -13,7 +14,10 @@ export interface ParentAddress {
 }
 
 export interface MeshNetwork {
-  /** Takes children from now on, until it is disposed of; with `joins` it answers requests for certificates where the network has any. */
-  listen(accept: Accept, joins?: Joins): Promise<Listener>;
+  /**
+   * Takes children from now on, until it is disposed of; with `joins` it answers requests for certificates where the network has any. `refused` is told of
+   * each connection that ends before it is given to `accept`.
+   */
+  listen(accept: Accept, joins?: Joins, refused?: Refused): Promise<Listener>;
   dialer(parent: ParentAddress): Dialer;
 }

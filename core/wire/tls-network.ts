@@ -36,7 +36,7 @@ export interface TlsNetworkOptions extends UplinkOptions {
 
 export function tlsNetwork(options: TlsNetworkOptions): MeshNetwork {
   return {
-    listen: (accept, joins) => listenMesh({ ...options, accept, joins }),
+    listen: (accept, joins, refused) => listenMesh({ ...options, accept, joins, refused }),
     dialer: (parent) => dialerTo(parent, options),
   };
 }

@@ -7,10 +7,12 @@ import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import type { Random } from '../../runtime/random.ts';
+import type { Refusal } from '../../session/session-ends.ts';
 import { hex } from '../../store/bytes.ts';
 import {
   type Accepting,
   type Acceptor,
+  flawOf,
   lingerMs,
   remoteOf,
   sessionNameBytes,
@@ -37,11 +39,14 @@ interface Connection {
    * connection is one child's and carries one session, or one refusal.
    */
   readonly shared: boolean;
+  readonly flaw: BanyanError | undefined;
   /** Its first call has come. */
   used: boolean;
   /** The turn at the door that it had itself is for its first session. */
   turnTaken: boolean;
   ending: boolean;
+  /** What it is counted as when it ends now; undefined: whoever was asked to accept its link counts, or each call is by itself. */
+  refusal: Refusal | undefined;
   /** On one that is not shared: the session it carries, also as a connection for large streams alone. */
   session?: Session;
   error?: Error;
@@ -98,10 +103,12 @@ export class GrpcAcceptor implements Acceptor {
     // A translator of addresses may use a port twice for two addresses of this node; calls could not be told apart.
     if (this.#connections.has(remote)) {
       socket.destroy();
+      this.#accepting.refused('other');
       return this.#refused(remote, new Error('another connection comes from the same address and port'));
     }
     const shared = this.#accepting.isTerminated(socket);
-    const connection: Connection = { socket, remote, shared, used: false, turnTaken: false, ending: false };
+    const fresh = { used: false, turnTaken: false, ending: false, refusal: 'no_session' } as const;
+    const connection: Connection = { socket, remote, shared, flaw: shared ? undefined : flawOf(socket), ...fresh };
     this.#connections.set(remote, connection);
     const timer = this.#clock.after(sessionWithinMs, () => {
       if (shared ? connection.used : connection.session) return;
@@ -114,7 +121,12 @@ export class GrpcAcceptor implements Acceptor {
       timer.stop();
       this.#connections.delete(remote);
       if (connection.session?.connection === connection) this.#sessionOver(connection.session);
-      if (!connection.used) this.#refused(remote, whyUnused(socket, connection.error));
+      if (!connection.used) {
+        const { error, refusal } = whyUnused(connection);
+        connection.refusal = refusal;
+        this.#refused(remote, error);
+      }
+      if (connection.refusal) this.#accepting.refused(connection.refusal);
     });
     this.#injector.injectConnection(socket);
   }
@@ -132,11 +144,19 @@ export class GrpcAcceptor implements Acceptor {
     connection.used = true;
     const waitMs = connection.turnTaken ? this.#accepting.admit() : 0;
     connection.turnTaken = true;
-    if (waitMs === undefined) return void call.emit('error', statusOf(turnedAway()));
+    connection.refusal = connection.shared ? undefined : 'certificate';
+    if (waitMs === undefined) return this.#turnAway(call);
     if (waitMs === 0) return this.#begin(call, connection);
     this.#clock.after(waitMs, () => {
-      if (!call.cancelled) this.#begin(call, connection);
+      if (call.cancelled) this.#accepting.refused('no_session');
+      else this.#begin(call, connection);
     });
+  }
+
+  #turnAway(call: Call): void {
+    const words = 'many children come at once: this one may come again after its own wait';
+    call.emit('error', statusOf(new BanyanError('Unavailable', words)));
+    this.#accepting.refused('door');
   }
 
   #begin(call: Call, connection: Connection): void {
@@ -147,7 +167,9 @@ export class GrpcAcceptor implements Acceptor {
       answer.set(linkKey, name);
       // The challenge is sent on acceptance, and who fails to answer it is refused only after that.
       if (shared) call.sendMetadata(answer);
-      const link = this.#linkOf(call, connection, name, shared ? unproven : identityOfCall(call, socket));
+      const peer = shared ? unproven : identityOfCall(call, socket);
+      connection.refusal = undefined;
+      const link = this.#linkOf(call, connection, name, peer);
       const events = shared ? this.#accepting.acceptUnproven(link) : this.#accepting.accept(link);
       const session: Session = { name, link, events, connection, apart: new Set(), streams: new Set() };
       if (!shared) connection.session = session;
@@ -240,6 +262,7 @@ export class GrpcAcceptor implements Acceptor {
       call.emit('error', statusOf(error));
       if (connection && !connection.shared && !connection.session && !connection.ending) {
         connection.used = true;
+        connection.refusal = 'stream';
         this.#refused(connection.remote, error);
         this.#endLater(connection, '');
       }
@@ -249,7 +272,10 @@ export class GrpcAcceptor implements Acceptor {
   /** A connection without a session carries the streams of one session of the same child, for as long as that lasts. */
   #belongs(connection: Connection, session: Session, call: Call): void {
     if (connection === session.connection) return;
-    connection.used ||= connection.shared;
+    if (connection.shared) {
+      connection.used = true;
+      connection.refusal = undefined;
+    }
     // Behind a gateway nothing says whose a call is but the session's name, which the child alone was told.
     if (connection.shared && session.connection.shared) return;
     const { path, role } = identityOfCall(call, connection.socket);
@@ -259,6 +285,7 @@ export class GrpcAcceptor implements Acceptor {
       throw new BanyanError('Forbidden', `the ${role} "${path}" has no such session on another connection`);
     }
     connection.used = true;
+    connection.refusal = undefined;
     connection.session = session;
     session.apart.add(connection);
     connection.socket.once('close', () => session.apart.delete(connection));
@@ -267,10 +294,6 @@ export class GrpcAcceptor implements Acceptor {
   #refused(remote: string, error: unknown): void {
     this.#log.warn({ remote, reason: describeError(error) }, 'a child was refused');
   }
-}
-
-function turnedAway(): BanyanError {
-  return new BanyanError('Unavailable', 'many children come at once: this one may come again after its own wait');
 }
 
 function streamLinkOf(call: Call, { link: { peer }, streams, connection }: Session, clock: Clock): FrameLink {

@@ -5,6 +5,7 @@ import type * as z from 'zod';
 import { identityOfPeer, keyOfPeer } from '../../identity/peer-identity.ts';
 import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
+import type { Refusal } from '../../session/session-ends.ts';
 import { codeHeader } from '../websocket/websocket-words.ts';
 import {
   authorityPath,
@@ -22,6 +23,8 @@ export interface JoinConnection {
   readonly remote: string;
   /** The whole request has come: until then the acceptor's time for a session counts. */
   used: boolean;
+  /** What it is counted as when it ends. */
+  refusal: Refusal | undefined;
 }
 
 /** Whether it is such a request; then it is answered, and the connection ends. */
@@ -36,8 +39,10 @@ export async function answerJoinRequest(
   { joins, log }: { readonly joins: Joins | undefined; readonly log: Logger },
 ): Promise<void> {
   response.setHeader('connection', 'close');
+  connection.refusal = 'join';
   try {
     const body = await answerTo(request, connection, joins);
+    connection.refusal = undefined;
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
   } catch (error) {
     connection.used = true;

@@ -4,6 +4,8 @@ import { identityOfCertificate } from '../../identity/peer-identity.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
 import type { Random } from '../../runtime/random.ts';
+import type { Refusal } from '../../session/session-ends.ts';
+import type { Refused } from '../acceptor.ts';
 import type { FrameLink } from '../frame-link.ts';
 import { type Frame, Hello, Welcome } from '../generated/mesh.ts';
 import type { Accept, Link, LinkEvents, PeerIdentity } from '../link.ts';
@@ -15,6 +17,7 @@ export interface ParentProofOptions {
   readonly credentials: NodeCredentials;
   readonly clock: Clock;
   readonly random: Random;
+  readonly refused: Refused;
 }
 
 /** As long as the session waits for it elsewhere. */
@@ -33,6 +36,8 @@ class ParentProof implements LinkEvents {
   readonly #options: ParentProofOptions;
   readonly #challenge: Buffer;
   readonly #timer: Timer;
+  /** What it is counted as when the link ends now; undefined: whoever accepted it, or did not, counts. */
+  #refusal: Refusal | undefined = 'no_hello';
   #peer: PeerIdentity | undefined;
   /** The session's, once the peer is proven. */
   #events: LinkEvents | undefined;
@@ -70,6 +75,7 @@ class ParentProof implements LinkEvents {
 
   onClose(error?: Error): void {
     this.#timer.stop();
+    if (this.#refusal) this.#options.refused(this.#refusal);
     this.#events?.onClose(error);
   }
 
@@ -79,6 +85,7 @@ class ParentProof implements LinkEvents {
   }
 
   #begin({ frame }: Frame): void {
+    this.#refusal = 'proof';
     const sealed = frame?.$case === 'proof' ? frame.value.hello : undefined;
     if (!sealed) {
       const message =
@@ -92,6 +99,7 @@ class ParentProof implements LinkEvents {
     const { credentials, clock } = this.#options;
     const peer = proven('child', sealed, nonces, { caPem: currentOf(credentials).caPem, wallMs: clock.wallMs() });
     this.#peer = peer;
+    this.#refusal = 'bad_hello';
     const hello = decodeHello(sealed.body);
     const expiry = expiryOfChains(this.#signer.certificates, sealed.certificates);
     const passed = new PassedLink(
@@ -100,6 +108,7 @@ class ParentProof implements LinkEvents {
       (out) => this.#sealed(out, nonces),
       () => expiry,
     );
+    this.#refusal = undefined;
     this.#events = this.#accept(passed);
     this.#events.onFrame({ frame: { $case: 'hello', value: hello } });
   }

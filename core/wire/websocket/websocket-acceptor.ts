@@ -6,10 +6,12 @@ import { WebSocketServer } from 'ws';
 import { expiryOfSocket } from '../../identity/expiry.ts';
 import { identityOfPeer } from '../../identity/peer-identity.ts';
 import { BanyanError, describeError, errorTable } from '../../runtime/errors.ts';
+import type { Refusal } from '../../session/session-ends.ts';
 import { hex } from '../../store/bytes.ts';
 import {
   type Accepting,
   type Acceptor,
+  flawOf,
   lingerMs,
   remoteOf,
   sessionNameBytes,
@@ -34,8 +36,11 @@ import {
 interface Connection {
   readonly socket: TLSSocket;
   readonly remote: string;
+  readonly flaw: BanyanError | undefined;
   /** Its request has come: a connection is one WebSocket, or one refusal. */
   used: boolean;
+  /** What it is counted as when it ends now; undefined: it was none, or whoever was asked to accept its link counts. */
+  refusal: Refusal | undefined;
   error?: Error;
 }
 
@@ -77,8 +82,9 @@ export class WebSocketAcceptor implements Acceptor {
   }
 
   take(socket: TLSSocket): void {
-    const { clock } = this.#accepting;
-    const connection: Connection = { socket, remote: remoteOf(socket), used: false };
+    const { clock, refused, isTerminated } = this.#accepting;
+    const flaw = isTerminated(socket) ? undefined : flawOf(socket);
+    const connection: Connection = { socket, remote: remoteOf(socket), flaw, used: false, refusal: 'no_session' };
     this.#connections.set(socket, connection);
     const timer = clock.after(sessionWithinMs, () => {
       if (!connection.used) socket.destroy(new Error(`no session was begun within ${sessionWithinMs} ms`));
@@ -88,7 +94,12 @@ export class WebSocketAcceptor implements Acceptor {
     });
     socket.once('close', () => {
       timer.stop();
-      if (!connection.used) this.#refused(connection.remote, whyUnused(socket, connection.error));
+      if (!connection.used) {
+        const { error, refusal } = whyUnused(connection);
+        if (connection.refusal === 'no_session') connection.refusal = refusal;
+        this.#refused(connection.remote, error);
+      }
+      if (connection.refusal) refused(connection.refusal);
     });
     this.#http.emit('connection', socket);
   }
@@ -123,7 +134,9 @@ export class WebSocketAcceptor implements Acceptor {
     const { accept, acceptUnproven, isTerminated, random, clock } = this.#accepting;
     const { socket } = connection;
     const isProven = !isTerminated(socket);
+    connection.refusal = 'certificate';
     const peer = isProven ? identityOfPeer(socket) : unproven;
+    connection.refusal = undefined;
     const name = hex(random.bytes(sessionNameBytes));
     const call = new WebSocketCall({ peer, transport: 'websocket', expiry: expiryOfSocket(socket), clock, socket });
     const events = isProven ? accept(call.link) : acceptUnproven(call.link);
@@ -140,6 +153,7 @@ export class WebSocketAcceptor implements Acceptor {
   #stream(request: IncomingMessage, connection: Connection, head: Buffer): void {
     const { clock, isTerminated } = this.#accepting;
     const { socket } = connection;
+    connection.refusal = 'stream';
     const id = streamIdOf(request);
     const session = this.#sessions.get(String(request.headers[linkHeader]));
     if (!session?.link.isOpen || !session.events.onStream) {
@@ -149,6 +163,7 @@ export class WebSocketAcceptor implements Acceptor {
     if (session.isProven || !isTerminated(socket)) sameChild(identityOfPeer(socket), peer, session.isProven);
     const call = new WebSocketCall({ peer, transport: 'websocket', clock, socket });
     const events = session.events.onStream(id, call.link);
+    connection.refusal = undefined;
     session.streams.add(call.link);
     socket.once('close', () => session.streams.delete(call.link));
     this.#open(request, connection, head, { call, events, headers: [] });

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
-import { refusals } from '../../../core/session/session-ends.ts';
+import { listenerRefusals, refusals } from '../../../core/session/session-ends.ts';
 import { resetCodes } from '../../../core/stream/stream.ts';
 import { parseNoProxy } from '../../../core/wire/dialer/no-proxy.ts';
 
@@ -110,6 +110,11 @@ describe('the page of the protocol', () => {
       .filter((words) => words.includes('busy'));
     const told = refusals.filter((reason) => !/^(no_|other|early|bad_welcome)/.test(reason));
     for (const reason of told) expect(retry).toContain(`\`${reason}\``);
+  });
+
+  it('names every reason for which a listener lets a connection go', () => {
+    const [words = ''] = page.split('\n').filter((line) => line.includes('banyan_session_refusals_total'));
+    for (const reason of listenerRefusals) expect(words).toContain(`\`${reason}\``);
   });
 
   it('lists every code of a reset', () => {

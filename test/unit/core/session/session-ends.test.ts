@@ -7,6 +7,7 @@ import { endOf, refusalOf, SessionEnds, SessionError } from '../../../../core/se
 import { measureSessions } from '../../../../core/session/session-metrics.ts';
 import { batchFrame, pieceFrame } from '../../../../core/session/wire-frames.ts';
 import type { Link } from '../../../../core/wire/link.ts';
+import { ReplayLink } from '../../../support/recorded-frames.ts';
 import { content, SessionPair } from '../../../support/session-pair.ts';
 
 const mebibyte = 1024 * 1024;
@@ -37,6 +38,29 @@ describe('the end of a session', () => {
       'banyan_session_refusals_total{peer="parent",reason="other"} 1',
       'banyan_dial_failures_total{reason="Protocol"} 1',
       'banyan_dial_failures_total{reason="Other"} 1',
+    ]);
+  });
+});
+
+describe('a connection that never comes to a session', () => {
+  it('is counted by why it is refused, or as no_hello when nothing came, once', async () => {
+    const { parent, clock } = new SessionPair();
+    const { refused } = parent.sessions.ends;
+    const come = (path: string, role: 'agent' | 'relay') => {
+      const link = new ReplayLink({ path, role });
+      return { link, events: parent.sessions.accept(link) };
+    };
+    expect(() => come('us:kid', 'agent')).toThrow('which is no child of "eu"');
+    expect([...refused]).toEqual([['path', 1]]);
+    come('eu:kid', 'agent').events.onClose();
+    expect(refused.get('no_hello')).toBe(1);
+    const silent = come('eu:kid', 'agent');
+    clock.advance(10_000);
+    expect(silent.link.closed).toBe('no hello came');
+    silent.events.onClose();
+    expect([...refused]).toEqual([
+      ['path', 1],
+      ['no_hello', 2],
     ]);
   });
 });

@@ -1,4 +1,5 @@
 import { type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2';
+import { connect } from 'node:net';
 import { expect, it } from 'vitest';
 import { VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
@@ -15,16 +16,9 @@ it('gives each session on the connection of a gateway a turn at the door before 
   const credentials = await (await TestTree.create()).credentials('eu', 'relay');
   const clock = new VirtualClock();
   const log = silentLogger;
-  const accept = () => new LinkLog();
-  const listener = await listenMesh({
-    host: '127.0.0.1',
-    port: 0,
-    credentials,
-    accept,
-    terminatedTls: true,
-    clock,
-    log,
-  });
+  const counted: string[] = [];
+  const to = { host: '127.0.0.1', port: 0, credentials, accept: () => new LinkLog(), terminatedTls: true, clock, log };
+  const listener = await listenMesh({ ...to, refused: (refusal) => void counted.push(refusal) });
   const gateway = connectHttp2(`https://${listener.address}`, { rejectUnauthorized: false });
   let [challenged, turnedAway] = [0, 0];
   let heard = () => {};
@@ -46,12 +40,17 @@ it('gives each session on the connection of a gateway a turn at the door before 
   const asked = Array.from({ length: atOnce + inTurn + 50 }, ask);
   await until(() => turnedAway === 50);
   expect(challenged).toBe(atOnce);
+  // A connection has no better turn.
+  const socket = connect(Number(listener.address.split(':')[1]), '127.0.0.1').on('error', () => {});
+  await new Promise<void>((resolve) => socket.resume().once('close', () => resolve()));
+  expect(counted).toEqual(Array(51).fill('door'));
   // Nobody waits for who has hung up.
   asked[atOnce]!.close();
   await new Promise<void>((resolve) => asked[atOnce]!.once('close', () => resolve()));
   await new Promise<void>((resolve) => gateway.ping(() => resolve()));
   clock.advance(5_000);
   await until(() => challenged === atOnce + inTurn - 1);
+  expect(counted.slice(51)).toEqual(['no_session']);
   gateway.destroy();
   await listener[Symbol.asyncDispose]();
 });
