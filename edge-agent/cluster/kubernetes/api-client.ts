@@ -63,7 +63,7 @@ export class ApiClient {
   /** Those that its connections were opened with. */
   #agentCredentials: Credentials | undefined;
 
-  /** `unreachable` is called when a connection failed: who answers next may be somebody else. */
+  /** `unreachable` is called when a connection failed, or somebody else seems to have answered: so may who answers next. */
   constructor(
     access: Access,
     clock: Clock,
@@ -125,8 +125,7 @@ export class ApiClient {
       if (statusCode >= 200 && statusCode < 300) {
         return { status: statusCode, body: text === '' ? undefined : parse(text, this.server) };
       }
-      if (statusCode === 401) this.#signInAgain();
-      return errorOfStatus(statusCode, text, response.headers['retry-after'], this.server);
+      return this.#refusal(response, text);
     } finally {
       held.end();
     }
@@ -136,15 +135,16 @@ export class ApiClient {
   async stream(asked: ApiRequest, idleMs: number): Promise<IncomingMessage> {
     await this.#bounds.permit();
     const response = await this.#send(asked, idleMs);
-    const { statusCode = 0 } = response;
-    if (statusCode === 200) return response;
+    if (response.statusCode === 200) return response;
+    throw this.#refusal(response, await bodyOf(response, { bytesMax: refusalBytesMax }));
+  }
+
+  #refusal({ statusCode = 0, headers }: IncomingMessage, text: string): BanyanError {
     if (statusCode === 401) this.#signInAgain();
-    throw errorOfStatus(
-      statusCode,
-      await bodyOf(response, { bytesMax: refusalBytesMax }),
-      response.headers['retry-after'],
-      this.server,
-    );
+    const error = errorOfStatus(statusCode, text, headers['retry-after'], this.server);
+    // Not of an object: somebody else may have answered, or what is served is other than it was.
+    if (statusCode === 404 && error.code === 'Unavailable') this.#unreachable();
+    return error;
   }
 
   /** A request of somebody else, begun, with these headers and those by which the agent is known. Whoever asks for it sends the body and reads the answer. */

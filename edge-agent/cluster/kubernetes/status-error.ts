@@ -23,12 +23,15 @@ const codeByReason = new Map<string, ErrorCode>(
 );
 
 const textBytesMax = 400;
+const noAbsence =
+  'no API server says of an object that it is not there: something in front of it answers, or it does not serve this kind now; look at what the address in the kubeconfig leads to';
 
 export function errorOfStatus(http: number, text: string, retryAfter: string | undefined, server: string): BanyanError {
   const status = statusOf(text);
   const code = codeByReason.get(status.reason ?? '') ?? codeByHttp(http);
   const plain = text.trim().slice(0, textBytesMax);
-  const words = status.message || `${server} answered ${http}${plain === '' ? '' : `: ${plain}`}`;
+  const answered = `${server} answered ${http}${plain === '' ? '' : `: ${plain}`}`;
+  const words = status.message || (http === 404 ? `${answered} (${noAbsence})` : answered);
   const message = code === 'Unauthorized' ? `${words}: ${refusedCredentials}` : words;
   const { group, kind, name, causes, retryAfterSeconds = secondsOf(retryAfter) } = status.details ?? {};
   const mayAgain = http === 429 || http === 503 ? retryAfterSeconds : undefined;
@@ -50,8 +53,12 @@ function statusOf(text: string): Status {
   }
 }
 
-/** For answers without a reason: those of proxies, and of webhooks that say no more. */
+/**
+ * For answers without a reason: those of proxies, and of webhooks that say no more. A 404 is none that an object is not there, by which it would be forgotten: an
+ * ingress without a backend gives it, and an API server of a path that it does not serve; what is served, its discovery knows.
+ */
 function codeByHttp(http: number): ErrorCode {
+  if (http === 404) return 'Unavailable';
   if (http === 409) return 'Conflict';
   if (http === 500) return 'Internal';
   const found = [...codeByReason.values()].find((code) => errorTable[code].http === http);

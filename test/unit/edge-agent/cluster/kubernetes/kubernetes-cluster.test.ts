@@ -104,3 +104,34 @@ describe('what the agent has applied', () => {
     expect(await cluster.applied('eu:paris')).toEqual({ objects: [prices], unknown: [] });
   });
 });
+
+describe('an object is gone', () => {
+  const key = { group: 'shop.example', resource: 'tills', namespace: 'shop', name: 'one' };
+  const path = '/apis/shop.example/v1/namespaces/shop/tills/one';
+  const gone = async () => [await cluster.get(key), await cluster.remove(key, 'Background')];
+
+  test('when the API server says so', async () => {
+    answers[path] = status(404, 'NotFound');
+    expect(await gone()).toEqual([undefined, false]);
+  });
+
+  test.each([path, '/apis', '/api/v1/namespaces/kube-system'])(
+    'but not when something in front of it answers: %s',
+    async (path) => {
+      answers[path] = [404, '<html>default backend - 404</html>'];
+      const refusal = { code: 'Unavailable', message: expect.stringContaining('default backend - 404') };
+      await expect(cluster.get(key)).rejects.toMatchObject(refusal);
+      await expect(cluster.remove(key, 'Background')).rejects.toMatchObject(refusal);
+    },
+  );
+
+  test('with its definition, which is seen when it is asked for once more', async () => {
+    answers[path] = [200, '{}'];
+    expect(await cluster.get(key)).toEqual({});
+    delete answers[path];
+    answers['/apis'] = [200, '{"items":[]}'];
+    await expect(cluster.get(key)).rejects.toMatchObject({ code: 'Unavailable' });
+    expect(await gone()).toEqual([undefined, false]);
+    expect(await cluster.resourceOf('shop.example/v1', 'Till')).toBeUndefined();
+  });
+});

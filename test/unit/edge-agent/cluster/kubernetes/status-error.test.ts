@@ -28,6 +28,23 @@ test('an answer that is no Status says who answered what', () => {
   expect(errorOfStatus(500, 'null', undefined, server).code).toBe('Internal');
 });
 
+test.each([
+  'default backend - 404',
+  '404 page not found\n',
+  '',
+  status({ message: 'no reason' }),
+  '{"reason":"NotFound"}',
+])('a 404 that is no word of an object being gone is not taken for one: %j', (body) => {
+  expect(errorOfStatus(404, body, undefined, server)).toMatchObject({ code: 'Unavailable', retry: 'backoff' });
+  expect(errorOfStatus(404, status({ reason: 'NotFound' }), undefined, server).code).toBe('NotFound');
+});
+
+test('of such a 404 it is said what has answered, and where to look', () => {
+  expect(errorOfStatus(404, 'default backend - 404', undefined, server).message).toMatch(
+    /^https:\/\/10\.0\.0\.1:443 answered 404: default backend - 404 \(no API server says .* look at what the address/,
+  );
+});
+
 test('how long to wait is taken from the Status or the header, where the server asks for it', () => {
   const asked = status({ reason: 'TooManyRequests', details: { retryAfterSeconds: 3 } });
   expect(errorOfStatus(429, asked, '7', server).details.retryAfterSeconds).toBe(3);
