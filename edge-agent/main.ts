@@ -1,6 +1,7 @@
 /**
  * The agent's process: `main.ts --config FILE`. Writes logs and nothing else; ends in order on SIGTERM and SIGINT. Exit codes: 0 ended
- * in order, 1 failed while running, 2 bad usage or configuration, 4 another agent is active, 5 it had more memory than it may have.
+ * in order, 1 failed while running, 2 bad usage or configuration, 4 another agent is active, 5 it had more memory than it may have, 6 its kubeconfig
+ * names another API server.
  */
 import { readFileSync } from 'node:fs';
 import module from 'node:module';
@@ -16,6 +17,7 @@ import { systemRandom } from '../core/runtime/random.ts';
 import { writeWhole } from '../core/runtime/whole-file.ts';
 import { proxiesOf } from '../core/wire/dialer/proxy-choice.ts';
 import type { Access, AccessOptions } from './cluster/kubernetes/access.ts';
+import type { KubeconfigEvents } from './cluster/kubernetes/changing-kubeconfig.ts';
 import { type AgentConfig, parseAgentConfig } from './config.ts';
 import { identityOf, readBytes, type SecretName } from './identity/credentials.ts';
 import type { IdentityStore } from './identity/identity-store.ts';
@@ -28,6 +30,7 @@ const lostEndMsMax = 5_000;
 /** A supervisor starts it again at once: nothing is wrong with it. */
 const lostLease = 4;
 const tooMuchMemory = 5;
+const otherServer = 6;
 const usage = 'usage: main.ts --config FILE';
 
 // An agent is one of many things on a small machine, and has something to do now and then (docs/decisions/0038-agents-compile-little.md).
@@ -59,7 +62,22 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     log: logger,
     openSecret: (secret) => secretOf(config, secret),
   });
-  const node = await startNode({
+  const kubeconfigEvents: KubeconfigEvents = {
+    moved: (why) => {
+      logger.error({ reason: why }, 'this agent ends to be started again with its kubeconfig as it is now');
+      end(otherServer);
+      setTimeout(() => process.exit(otherServer), lostEndMsMax);
+    },
+    unusable: (why) =>
+      logger.error({ error: why }, 'the kubeconfig was changed and can not be used: the former one is'),
+  };
+  const openCluster = await clusterOf(config, kubeconfigEvents);
+  const lease = await leaseOf(config, kubeconfigEvents, (why) => {
+    logger.error({ reason: why }, 'this agent is active no more');
+    end(lostLease);
+    setTimeout(() => process.exit(lostLease), lostEndMsMax);
+  });
+  const starting = startNode({
     config,
     version: packageVersion(),
     credentials,
@@ -71,12 +89,8 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     logger,
     schedule: setImmediate,
     lastWords: takeLastWords(lastWords),
-    openCluster: await clusterOf(config),
-    lease: await leaseOf(config, (why) => {
-      logger.error({ reason: why }, 'this agent is active no more');
-      end(lostLease);
-      setTimeout(() => process.exit(lostLease), lostEndMsMax);
-    }),
+    openCluster,
+    lease,
     residentBytes: () => process.memoryUsage.rss(),
     containerBytes: containerBytes(),
     exceeded: (why) => {
@@ -84,6 +98,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
       end(tooMuchMemory);
     },
   });
+  const node = await starting;
   if (config.statusFile !== undefined) {
     writeWhole(config.statusFile, JSON.stringify({ url: node.url, pid: process.pid }));
   }
@@ -100,13 +115,15 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
   function end(code: number): void {
     if (ending) return;
     ending = true;
-    node[Symbol.asyncDispose]().then(
-      () => process.exit(code),
-      (error: unknown) => {
-        logger.error({ error: describeError(error) }, 'the agent did not end in order');
-        process.exit(1);
-      },
-    );
+    starting
+      .then((node) => node[Symbol.asyncDispose]())
+      .then(
+        () => process.exit(code),
+        (error: unknown) => {
+          logger.error({ error: describeError(error) }, 'the agent did not end in order');
+          process.exit(1);
+        },
+      );
   }
 }
 
@@ -117,22 +134,29 @@ function containerBytes(): number | undefined {
 }
 
 /** The Kubernetes client is a large program: agents of embedded clusters do without. */
-async function clusterOf({ cluster, streams }: AgentConfig): Promise<NodeOptions['openCluster']> {
+async function clusterOf(
+  { cluster, streams }: AgentConfig,
+  events: KubeconfigEvents,
+): Promise<NodeOptions['openCluster']> {
   if ('embedded' in cluster) {
     const { assembleCluster } = await import('./cluster/embedded/assemble.ts');
     return (ports) => assembleCluster({ ...ports, pace: cluster.embedded });
   }
   const { openKubernetes } = await import('./cluster/kubernetes/open.ts');
-  const access = await accessTo(cluster.kubernetes);
+  const access = await accessTo(cluster.kubernetes, events);
   return (ports, guard) => openKubernetes(ports, { ...cluster.kubernetes, access, visitors: streams?.cluster }, guard);
 }
 
-async function leaseOf({ cluster }: AgentConfig, lost: (why: string) => void): Promise<LeaseOptions | undefined> {
+async function leaseOf(
+  { cluster }: AgentConfig,
+  events: KubeconfigEvents,
+  lost: (why: string) => void,
+): Promise<LeaseOptions | undefined> {
   if ('embedded' in cluster || !cluster.kubernetes.lease) return undefined;
   const { identity = hostname(), ...lease } = cluster.kubernetes.lease;
   const { openLease } = await import('./cluster/kubernetes/open.ts');
   const clock = bootClock(systemClock);
-  return { port: openLease(clock, await accessTo(cluster.kubernetes), lease), clock, identity, lost };
+  return { port: openLease(clock, await accessTo(cluster.kubernetes, events), lease), clock, identity, lost };
 }
 
 async function secretOf({ cluster }: AgentConfig, secret: SecretName): Promise<IdentityStore> {
@@ -142,10 +166,10 @@ async function secretOf({ cluster }: AgentConfig, secret: SecretName): Promise<I
   return openSecret(systemClock, await accessTo(cluster.kubernetes), secret);
 }
 
-async function accessTo(options: AccessOptions): Promise<Access> {
+async function accessTo(options: AccessOptions, events: Partial<KubeconfigEvents> = {}): Promise<Access> {
   const { accessOf } = await import('./cluster/kubernetes/access.ts');
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = process.env;
-  return accessOf(options, { host, port, directory: serviceAccount });
+  return accessOf(options, { host, port, directory: serviceAccount }, events);
 }
 
 function readConfig(): AgentConfig {

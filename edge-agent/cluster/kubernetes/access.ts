@@ -5,6 +5,7 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { BanyanError } from '../../../core/runtime/errors.ts';
+import { ChangingKubeconfig, type KubeconfigEvents, type KubeconfigReading } from './changing-kubeconfig.ts';
 import { type Credentials, unreadable } from './credentials.ts';
 import { type ClusterAccess, readKubeconfig, type Source } from './kubeconfig.ts';
 
@@ -31,19 +32,31 @@ export interface PodEnvironment {
 }
 
 /** Throws BadRequest that names the file and what is wrong with it. */
-export async function accessOf(options: AccessOptions, pod: PodEnvironment): Promise<Access> {
+export async function accessOf(
+  options: AccessOptions,
+  pod: PodEnvironment,
+  events: Partial<KubeconfigEvents> = {},
+): Promise<Access> {
   const { kubeconfig, context } = options;
-  if (kubeconfig === undefined) return accessBy(ofPod(pod), 'the service account of this pod');
-  const access = readKubeconfig(kubeconfig, context);
-  if (!access.signsInOtherwise) return accessBy(access, kubeconfig);
-  const { signIn } = await import('./sign-in.ts');
-  return { server: access.server, credentials: signIn(kubeconfig, context) };
+  if (kubeconfig !== undefined) {
+    return ChangingKubeconfig.open(kubeconfig, () => readingOf(kubeconfig, context), events);
+  }
+  const access = ofPod(pod);
+  const { credentials } = readingBy(access, 'the service account of this pod');
+  return { server: access.server, credentials };
 }
 
-function accessBy(access: ClusterAccess, where: string): Access {
-  const { server, serverName, skipsVerification } = access;
+async function readingOf(kubeconfig: string, context: string | undefined): Promise<KubeconfigReading> {
+  const access = readKubeconfig(kubeconfig, context);
+  if (!access.signsInOtherwise) return readingBy(access, kubeconfig);
+  const { signIn } = await import('./sign-in.ts');
+  return { access, credentials: signIn(kubeconfig, context) };
+}
+
+function readingBy(access: ClusterAccess, where: string): KubeconfigReading {
+  const { serverName, skipsVerification } = access;
   return {
-    server,
+    access,
     async credentials() {
       try {
         const [ca, cert, key, token] = await Promise.all(

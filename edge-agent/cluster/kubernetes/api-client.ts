@@ -48,6 +48,8 @@ const putOffMax = 4;
 const putOffMsMax = 10_000;
 /** Token files change under way, and reading them is cheap; the programs that some users are signed in by are not. */
 const credentialsMs = 60_000;
+/** … and after a connection that failed, which they may be the reason of: the answer to that is often a renewed kubeconfig. */
+const doubtedMs = 5_000;
 
 export class ApiClient {
   readonly #access: Access;
@@ -58,6 +60,7 @@ export class ApiClient {
   readonly #guard: WriteGuard;
   #credentials: Promise<Credentials> | undefined;
   #readAtMs = 0;
+  #areDoubted = false;
   #aheadMs = 0;
   #agent: Agent | PlainAgent | undefined;
   /** Those that its connections were opened with. */
@@ -74,7 +77,10 @@ export class ApiClient {
     this.#access = access;
     this.#clock = clock;
     this.#limits = limits;
-    this.#unreachable = unreachable;
+    this.#unreachable = () => {
+      this.#areDoubted = true;
+      unreachable();
+    };
     this.#guard = guard;
     this.#bounds = new RequestBounds(limits, clock);
   }
@@ -243,8 +249,10 @@ export class ApiClient {
 
   #currentCredentials(): Promise<Credentials> {
     const nowMs = this.#clock.monotonicMs();
-    if (!this.#credentials || nowMs - this.#readAtMs > credentialsMs) {
+    const ageMsMax = this.#areDoubted ? doubtedMs : credentialsMs;
+    if (!this.#credentials || nowMs - this.#readAtMs > ageMsMax) {
       this.#readAtMs = nowMs;
+      this.#areDoubted = false;
       const reading = this.#access.credentials();
       this.#credentials = reading;
       reading.catch(() => {

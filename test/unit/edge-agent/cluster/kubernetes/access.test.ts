@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KubeConfig } from '@kubernetes/client-node';
@@ -31,8 +31,8 @@ function configOf(cluster: object, user: object, more: object = {}): string {
 }
 
 async function asText(file: string, context?: string) {
-  const { server, credentials } = await accessOf({ kubeconfig: file, context }, noPod);
-  return { server: server.href, ...texts(await credentials()) };
+  const access = await accessOf({ kubeconfig: file, context }, noPod);
+  return { server: access.server.href, ...texts(await access.credentials()) };
 }
 
 function texts(credentials: object) {
@@ -72,10 +72,42 @@ describe('access to a real cluster', () => {
 
   it('reads a token file whenever it is asked for', async () => {
     const file = configOf({}, { tokenFile: join(directory, 'token') });
-    const { credentials } = await accessOf({ kubeconfig: file }, noPod);
-    expect((await credentials()).headers).toEqual({ Authorization: 'Bearer from a file' });
+    const access = await accessOf({ kubeconfig: file }, noPod);
+    expect((await access.credentials()).headers).toEqual({ Authorization: 'Bearer from a file' });
     writeFileSync(join(directory, 'token'), 'another');
-    expect((await credentials()).headers).toEqual({ Authorization: 'Bearer another' });
+    expect((await access.credentials()).headers).toEqual({ Authorization: 'Bearer another' });
+  });
+
+  it('reads a kubeconfig again when it has changed, with what stands in it', async () => {
+    const file = configOf({ 'certificate-authority-data': base64('CA') }, { token: 'old' });
+    const access = await accessOf({ kubeconfig: file }, noPod);
+    expect(texts(await access.credentials())).toEqual({ ca: 'CA', headers: { Authorization: 'Bearer old' } });
+    renameSync(configOf({ 'certificate-authority-data': base64('CA2') }, { token: 'new' }), file);
+    expect(texts(await access.credentials())).toEqual({ ca: 'CA2', headers: { Authorization: 'Bearer new' } });
+  });
+
+  it('goes on with what it has read while the file can not be used, and says so once', async () => {
+    const unusable: string[] = [];
+    const file = configOf({}, { token: 'old' });
+    const access = await accessOf({ kubeconfig: file }, noPod, { unusable: (why) => unusable.push(why) });
+    writeFileSync(file, 'half a fi');
+    expect((await access.credentials()).headers).toEqual({ Authorization: 'Bearer old' });
+    expect((await access.credentials()).headers).toEqual({ Authorization: 'Bearer old' });
+    expect(unusable).toEqual([expect.stringMatching(/not a kubeconfig: /)]);
+    renameSync(configOf({}, { token: 'new' }), file);
+    expect((await access.credentials()).headers).toEqual({ Authorization: 'Bearer new' });
+  });
+
+  it('asks no other server than the first, and says that the agent is to be started again', async () => {
+    const moved: string[] = [];
+    const file = configOf({}, { token: 'old' });
+    const access = await accessOf({ kubeconfig: file }, noPod, { moved: (why) => moved.push(why) });
+    renameSync(configOf({ server: 'https://10.0.0.2:6443' }, { token: 'new' }), file);
+    await expect(access.credentials()).rejects.toMatchObject({ code: 'Unavailable' });
+    expect(access.server.href).toBe('https://10.0.0.1:6443/');
+    expect(moved).toEqual([
+      `${file} names another API server now (https://10.0.0.2:6443/, before: https://10.0.0.1:6443/)`,
+    ]);
   });
 
   it('takes the context that is named', async () => {
@@ -121,10 +153,10 @@ describe('access to a real cluster', () => {
 
   it('says that credentials are not there, and reads them once they are', async () => {
     const file = configOf({}, { tokenFile: 'later' });
-    const { credentials } = await accessOf({ kubeconfig: file }, noPod);
-    await expect(credentials()).rejects.toThrow(/credentials can't be read: .*later/);
+    const access = await accessOf({ kubeconfig: file }, noPod);
+    await expect(access.credentials()).rejects.toThrow(/credentials can't be read: .*later/);
     writeFileSync(join(directory, 'later'), 'T');
-    expect((await credentials()).headers).toEqual({ Authorization: 'Bearer T' });
+    expect((await access.credentials()).headers).toEqual({ Authorization: 'Bearer T' });
   });
 
   it.each([

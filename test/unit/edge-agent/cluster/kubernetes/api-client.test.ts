@@ -1,7 +1,7 @@
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
-import { systemClock } from '../../../../../core/runtime/clock.ts';
+import { systemClock, VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import type { WriteGuard } from '../../../../../edge-agent/cluster/cluster.ts';
 import { ApiClient } from '../../../../../edge-agent/cluster/kubernetes/api-client.ts';
@@ -184,5 +184,33 @@ test('what is to be asked once is asked again only when it was not let in: 503 m
   asked = 1;
   expect(await client.json(make)).toEqual({});
   expect(asked).toBe(3);
+  client.close();
+});
+
+test('credentials are read again soon after a connection failed, and rarely while all is well', async () => {
+  await clientOf((request, response) => {
+    if (request.url === '/cut') response.destroy();
+    else response.end('{}');
+  });
+  const clock = new VirtualClock();
+  let read = 0;
+  const access = {
+    server: new URL(`http://127.0.0.1:${(server!.address() as AddressInfo).port}`),
+    credentials: async () => ({ headers: { authorization: `Bearer ${++read}` } }),
+  };
+  const client = new ApiClient(access, clock);
+  const askAfter = async (ms: number, path = '/') => {
+    clock.advance(ms);
+    await client.json({ path }).catch(() => {});
+    return read;
+  };
+  expect(await askAfter(0)).toBe(1);
+  expect(await askAfter(50_000, '/cut')).toBe(1);
+  expect(await askAfter(0)).toBe(2);
+  expect(await askAfter(50_000, '/cut')).toBe(2);
+  expect(await askAfter(0, '/cut')).toBe(3);
+  expect(await askAfter(4_000, '/cut')).toBe(3);
+  expect(await askAfter(2_000)).toBe(4);
+  expect(await askAfter(59_000)).toBe(4);
   client.close();
 });

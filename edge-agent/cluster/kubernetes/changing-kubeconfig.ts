@@ -1,0 +1,92 @@
+/**
+ * A kubeconfig that is read again when its file is another one: renewed tokens and certificates are used as they come. Another server is not gone over to, since what
+ * the agent knows, and has under way, is of the cluster that it was started with: it is to be started again.
+ */
+import { stat } from 'node:fs/promises';
+import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
+import type { Credentials } from './credentials.ts';
+import type { ClusterAccess } from './kubeconfig.ts';
+
+export interface KubeconfigEvents {
+  /** The file names another server: nothing is asked of either from now on. */
+  moved(why: string): void;
+  /** It is another file that can't be used; what was read before goes on being used. Told once for each change. */
+  unusable(why: string): void;
+}
+
+export interface KubeconfigReading {
+  readonly access: ClusterAccess;
+  credentials(): Promise<Credentials>;
+}
+
+export class ChangingKubeconfig {
+  readonly #file: string;
+  readonly #read: () => Promise<KubeconfigReading>;
+  readonly #events: Partial<KubeconfigEvents>;
+  #reading: KubeconfigReading;
+  /** Of the file as it was looked at last. */
+  #stamp: string;
+
+  private constructor(
+    file: string,
+    read: () => Promise<KubeconfigReading>,
+    events: Partial<KubeconfigEvents>,
+    first: { readonly reading: KubeconfigReading; readonly stamp: string },
+  ) {
+    this.#file = file;
+    this.#read = read;
+    this.#events = events;
+    this.#reading = first.reading;
+    this.#stamp = first.stamp;
+  }
+
+  /** `read` throws BadRequest that names the file and what is wrong with it. */
+  static async open(
+    file: string,
+    read: () => Promise<KubeconfigReading>,
+    events: Partial<KubeconfigEvents>,
+  ): Promise<ChangingKubeconfig> {
+    // Before it is read: what is written meanwhile is another stamp.
+    const stamp = await stampOf(file);
+    return new ChangingKubeconfig(file, read, events, { stamp, reading: await read() });
+  }
+
+  get server(): URL {
+    return this.#reading.access.server;
+  }
+
+  async credentials(): Promise<Credentials> {
+    const stamp = await stampOf(this.#file);
+    if (stamp !== this.#stamp) await this.#again(stamp);
+    return this.#reading.credentials();
+  }
+
+  async #again(stamp: string): Promise<void> {
+    let reading: KubeconfigReading;
+    try {
+      reading = await this.#read();
+    } catch (error) {
+      // It may be half written: the rest makes it another one.
+      this.#stamp = stamp;
+      this.#events.unusable?.(describeError(error));
+      return;
+    }
+    const { server } = reading.access;
+    if (server.href !== this.server.href) {
+      const why = `${this.#file} names another API server now (${server.href}, before: ${this.server.href})`;
+      this.#events.moved?.(why);
+      throw new BanyanError('Unavailable', `${why}: this agent asks neither before it is started again`);
+    }
+    this.#stamp = stamp;
+    this.#reading = reading;
+  }
+}
+
+async function stampOf(file: string): Promise<string> {
+  try {
+    const { mtimeNs, size, ino } = await stat(file, { bigint: true });
+    return `${mtimeNs} ${size} ${ino}`;
+  } catch (error) {
+    return describeError(error);
+  }
+}
