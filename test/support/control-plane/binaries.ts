@@ -1,6 +1,6 @@
 /**
- * The programs of a real control plane: where KUBEBUILDER_ASSETS says (the convention of envtest), or built once from the Go modules beside this
- * file. kwok has a module of its own: it wants another minor version of the libraries.
+ * The programs of a real control plane: where KUBEBUILDER_ASSETS says (the convention of envtest), and what is not there, built once from the Go modules
+ * beside this file. kwok has a module of its own: it wants another minor version of the libraries.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,8 +10,7 @@ type Program = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-sch
 /** The path of each. */
 export type Binaries = Readonly<Record<Program, string>>;
 
-const name = 'control-plane';
-const modules: readonly GoModule[] = [
+const all: readonly GoModule[] = [
   {
     directory: import.meta.dirname,
     packages: {
@@ -24,19 +23,35 @@ const modules: readonly GoModule[] = [
   },
   { directory: join(import.meta.dirname, 'kwok'), packages: { kwok: 'sigs.k8s.io/kwok/cmd/kwok' } },
 ];
-const programs = modules.flatMap(({ packages }) => Object.keys(packages) as Program[]);
+const programs = all.flatMap(({ packages }) => Object.keys(packages) as Program[]);
 
 /** For the titles of what can't run: a test says why. Undefined: it can run, perhaps after a build. */
 export function withoutControlPlane(): string | undefined {
-  const given = process.env.KUBEBUILDER_ASSETS;
-  if (!given) return withoutGo(name, modules);
-  const lacking = programs.filter((program) => !existsSync(join(given, program)));
-  return lacking.length > 0 ? `KUBEBUILDER_ASSETS=${given} lacks ${lacking.join(', ')}` : undefined;
+  const { name, modules } = lacking();
+  return modules.length === 0 ? undefined : withoutGo(name, modules);
 }
 
 export async function controlPlaneBinaries(): Promise<Binaries> {
   const problem = withoutControlPlane();
   if (problem) throw new Error(problem);
-  const directory = process.env.KUBEBUILDER_ASSETS || (await builtOnce(name, modules));
-  return Object.fromEntries(programs.map((program) => [program, join(directory, program)])) as Binaries;
+  const { name, modules } = lacking();
+  const built = modules.length === 0 ? '' : await builtOnce(name, modules);
+  const directoryOf = (program: Program) => given(program) ?? built;
+  return Object.fromEntries(programs.map((program) => [program, join(directoryOf(program), program)])) as Binaries;
+}
+
+/** What is to be built: envtest itself gives etcd, kube-apiserver and kubectl alone. Which these are is in the name, beside which others are kept. */
+function lacking(): { readonly name: string; readonly modules: readonly GoModule[] } {
+  const isLacking = ([program]: [string, string]) => given(program) === undefined;
+  const modules = all
+    .map((one) => ({ ...one, packages: Object.fromEntries(Object.entries(one.packages).filter(isLacking)) }))
+    .filter(({ packages }) => Object.keys(packages).length > 0);
+  const names = modules.flatMap(({ packages }) => Object.keys(packages));
+  return { name: ['control-plane', ...(names.length < programs.length ? names : [])].join('-'), modules };
+}
+
+/** The directory of a program that need not be built. */
+function given(program: string): string | undefined {
+  const { KUBEBUILDER_ASSETS: directory } = process.env;
+  return directory && existsSync(join(directory, program)) ? directory : undefined;
 }

@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { controlPlaneBinaries, withoutControlPlane } from '../../../support/control-plane/binaries.ts';
+
+let assets: string;
+beforeEach(() => {
+  assets = mkdtempSync(join(tmpdir(), 'banyan-assets-'));
+  vi.stubEnv('KUBEBUILDER_ASSETS', assets);
+  // Nothing was built before, and nothing can be.
+  vi.stubEnv('XDG_CACHE_HOME', assets);
+  vi.stubEnv('PATH', assets);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  rmSync(assets, { recursive: true });
+});
+
+const ofEnvtest = ['etcd', 'kube-apiserver', 'kubectl'];
+const give = (...programs: string[]) => {
+  for (const program of programs) writeFileSync(join(assets, program), '');
+};
+
+test('what envtest does not give is built, and nothing else', () => {
+  give(...ofEnvtest);
+  const lacking = 'control-plane-kube-controller-manager-kube-scheduler-kwok';
+  expect(withoutControlPlane()).toBe(`there is no Go on this machine to build ${lacking} with`);
+});
+
+test('where all programs are given, nothing is built', async () => {
+  const others = ['kube-controller-manager', 'kube-scheduler', 'kwok'];
+  give(...ofEnvtest, ...others);
+  expect(withoutControlPlane()).toBeUndefined();
+  const found = Object.entries(await controlPlaneBinaries());
+  expect(found.every(([program, path]) => path === join(assets, program))).toBe(true);
+});
+
+test('where none is given, all are built', () => {
+  expect(withoutControlPlane()).toBe('there is no Go on this machine to build control-plane with');
+});
