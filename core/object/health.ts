@@ -42,11 +42,17 @@ const kindRules: Readonly<Record<string, Rule>> = {
 
 function deployment(object: KubeObject, status: Status): Health {
   const progressing = conditionOf(status, 'Progressing');
-  if (progressing?.reason === 'ProgressDeadlineExceeded')
-    return failed('ProgressDeadlineExceeded', progressing.message);
+  const failure = conditionOf(status, 'ReplicaFailure');
+  // Why pods are not made, a quota for one, is in no other condition.
+  const refusal = failure?.status === 'True' ? failure.message : '';
+  if (progressing?.reason === 'ProgressDeadlineExceeded') {
+    const messages = [progressing.message, refusal].filter((message) => message !== '');
+    return failed('ProgressDeadlineExceeded', messages.join(': '));
+  }
   const wanted = numberOf(recordOf(object.spec).replicas, 1);
   const [total, updated, available, ready] = replicaCounts(status, 'updatedReplicas', 'availableReplicas');
   if (!('observedGeneration' in status)) return inProgress('NoStatus', 'the controller has not looked at it yet');
+  if (refusal !== '' && Math.min(total, updated) < wanted) return inProgress('ReplicaFailure', refusal);
   if (total < wanted) return inProgress('LessReplicas', `${total} of ${wanted} replicas exist`);
   if (updated < wanted) return inProgress('LessUpdated', `${updated} of ${wanted} replicas are updated`);
   if (total > wanted) return inProgress('ExtraPods', `${total - wanted} replicas are to be removed`);

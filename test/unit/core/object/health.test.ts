@@ -41,6 +41,25 @@ describe('health of a Deployment', () => {
     expect(states(with3({ ...done, readyReplicas: 2 }))).toBe('InProgress LessReady');
   });
 
+  it('says why its pods are not made, also when it has waited for too long', () => {
+    const refused = condition('ReplicaFailure', 'True', 'FailedCreate', 'exceeded quota: shop');
+    const late = condition('Progressing', 'False', 'ProgressDeadlineExceeded', 'it has timed out progressing');
+    const none = { ...done, replicas: 0, updatedReplicas: 0, availableReplicas: 0, readyReplicas: 0 };
+    expect(health(with3({ ...none, conditions: [refused] }))).toEqual({
+      state: 'InProgress',
+      reason: 'ReplicaFailure',
+      message: 'exceeded quota: shop',
+    });
+    expect(health(with3({ ...none, conditions: [refused, late] }))).toEqual({
+      state: 'Failed',
+      reason: 'ProgressDeadlineExceeded',
+      message: 'it has timed out progressing: exceeded quota: shop',
+    });
+    expect(states(with3({ ...done, conditions: [refused] }))).toBe('Current');
+    const over = { ...refused, status: 'False' };
+    expect(states(with3({ ...none, conditions: [over] }))).toBe('InProgress LessReplicas');
+  });
+
   it('is in progress while its controller has not seen the newest generation, whatever the old status says', () => {
     expect(states(with3({ ...done, observedGeneration: 1 }))).toBe('InProgress LatestGenerationNotObserved');
     expect(states(with3())).toBe('InProgress NoStatus');
