@@ -93,7 +93,8 @@ export class Terminated {
     const peer: PeerIdentity = { path: '', role: 'agent' };
     const unproven = new FrameLink({ peer, call, clock: this.#clock, transport: link.transport });
     const credentials = this.#credentials.get('parent')!;
-    unproven.start(acceptProven(accept, { credentials, clock: this.#clock, random: systemRandom })(unproven));
+    const refused = (reason: string) => this.#tell(`parent: refused and counted: ${reason}`);
+    unproven.start(acceptProven(accept, { credentials, clock: this.#clock, random: systemRandom, refused })(unproven));
     return {
       onFrame: (frame) => unproven.received(encodeFrame(frame)),
       onBytes: () => {},
