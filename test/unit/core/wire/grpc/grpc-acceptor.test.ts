@@ -19,7 +19,10 @@ it('gives each session on the connection of a gateway a turn at the door before 
   const counted: string[] = [];
   const to = { host: '127.0.0.1', port: 0, credentials, accept: () => new LinkLog(), terminatedTls: true, clock, log };
   const listener = await listenMesh({ ...to, refused: (refusal) => void counted.push(refusal) });
-  const gateway = connectHttp2(`https://${listener.address}`, { rejectUnauthorized: false });
+  // Two, since one takes no more than `callsMax` calls at once.
+  const gateways = [0, 1].map(() => connectHttp2(`https://${listener.address}`, { rejectUnauthorized: false }));
+  for (const gateway of gateways) await new Promise<void>((resolve) => gateway.once('remoteSettings', () => resolve()));
+  const waiting = new Set<ClientHttp2Stream>();
   let [challenged, turnedAway] = [0, 0];
   let heard = () => {};
   const until = (is: () => boolean) =>
@@ -27,17 +30,19 @@ it('gives each session on the connection of a gateway a turn at the door before 
       heard = () => is() && resolve();
       heard();
     });
-  const ask = (): ClientHttp2Stream => {
+  const ask = (_: unknown, i: number): ClientHttp2Stream => {
     const headers = { ':method': 'POST', ':path': sessionMethod, 'content-type': 'application/grpc', te: 'trailers' };
-    const call = gateway.request(headers).on('error', () => {});
+    const call = gateways[i % gateways.length]!.request(headers).on('error', () => {});
+    waiting.add(call);
     call.on('response', ({ 'grpc-status': status }) => {
+      waiting.delete(call);
       if (status === undefined) challenged++;
       else if (Number(status) === unavailable) turnedAway++;
       heard();
     });
     return call.resume();
   };
-  const asked = Array.from({ length: atOnce + inTurn + 50 }, ask);
+  Array.from({ length: atOnce + inTurn + 50 }, ask);
   await until(() => turnedAway === 50);
   expect(challenged).toBe(atOnce);
   // A connection has no better turn.
@@ -45,12 +50,13 @@ it('gives each session on the connection of a gateway a turn at the door before 
   await new Promise<void>((resolve) => socket.resume().once('close', () => resolve()));
   expect(counted).toEqual(Array(51).fill('door'));
   // Nobody waits for who has hung up.
-  asked[atOnce]!.close();
-  await new Promise<void>((resolve) => asked[atOnce]!.once('close', () => resolve()));
-  await new Promise<void>((resolve) => gateway.ping(() => resolve()));
+  const [leaving] = waiting;
+  leaving!.close();
+  await new Promise<void>((resolve) => leaving!.once('close', () => resolve()));
+  for (const gateway of gateways) await new Promise<void>((resolve) => gateway.ping(() => resolve()));
   clock.advance(5_000);
   await until(() => challenged === atOnce + inTurn - 1);
   expect(counted.slice(51)).toEqual(['no_session']);
-  gateway.destroy();
+  for (const gateway of gateways) gateway.destroy();
   await listener[Symbol.asyncDispose]();
 });
