@@ -109,10 +109,18 @@ export class Attempt {
   }
 
   #receive(frame: Frame): void {
-    if (this.#runner) {
-      this.#runner.receive(frame);
-      return;
+    if (this.#runner) return this.#runner.receive(frame);
+    try {
+      this.#answered(frame);
+    } catch (error) {
+      // A disk that is full: the next attempt may find room.
+      if (!(error instanceof BanyanError)) throw error;
+      this.#ports.log.warn({ code: error.code, reason: error.message }, 'the answer of the parent was not taken');
+      this.fail(this.#link, describeError(error));
     }
+  }
+
+  #answered(frame: Frame): void {
     switch (frame.frame?.$case) {
       case 'welcome':
         this.#timer?.stop();

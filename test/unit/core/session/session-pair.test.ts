@@ -193,6 +193,28 @@ describe('a child and its parent', () => {
     expect([...pair.parent.sessions.ends.refused]).toEqual([['no_hello', 1]]);
   });
 
+  it('attach at the next attempt when the disk was full for the moment in which the parent answered', async () => {
+    const pair = new SessionPair();
+    const { session, dialer, store } = pair.child;
+    const dial = dialer.dial.bind(dialer);
+    const write = store.write.bind(store);
+    dialer.dial = async (events, timeoutMs) => {
+      dialer.dial = dial;
+      const onFrame: typeof events.onFrame = (frame) => {
+        store.write = () => {
+          store.write = write;
+          throw new BanyanError('StoreFull', 'no room');
+        };
+        events.onFrame(frame);
+      };
+      return dial({ ...events, onFrame }, timeoutMs);
+    };
+    session.start();
+    await pass(pair, 120);
+    const { attached, detached } = attachments(pair);
+    expect([session.connected, attached, detached]).toEqual([true, 1, 0]);
+  });
+
   it('close a connection on which the parent refused the child before its hello', async () => {
     const store = new HeldFlushes();
     const pair = new SessionPair(undefined, store);
