@@ -7,7 +7,7 @@ import type { Facts } from '../../core/customize/customizer.ts';
 import type { Content, ContentReference, Row as TableRow } from '../../core/feed/feed.ts';
 import { type CelValue, celValue } from '../../core/match/cel/values.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
-import { formatGroupResource, type ObjectKey } from '../../core/object/key.ts';
+import { displayKey, type ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { asText } from '../../core/store/bytes.ts';
 import type { Failure } from '../../core/summary/partial.ts';
@@ -142,11 +142,6 @@ const bornPropagation = celValue({
   reason: '',
   message: '',
 });
-
-/** `deployments.apps shop/till` */
-function displayKey(key: ObjectKey): string {
-  return `${formatGroupResource(key)} ${key.namespace === '' ? '' : `${key.namespace}/`}${key.name}`;
-}
 
 /** Of an object whose newest form could not be made, the agent tells the state of the one before. */
 function propagationOf(
