@@ -4,9 +4,9 @@
  */
 import { Buffer } from 'node:buffer';
 import { hash128 } from '../object/hash.ts';
-import { asBuffer, asText, hex, readU32, u32 } from '../store/bytes.ts';
+import { asBuffer, asText, hex, readU32 } from '../store/bytes.ts';
 import { type Keyspace, prefixOf } from '../store/keyspace.ts';
-import type { Reader, Transaction } from '../store/store.ts';
+import { countIn, type Reader, type Transaction } from '../store/store.ts';
 import type { Content, ContentReference } from './feed.ts';
 
 /** Of every entry that comes and goes: a single allocation. */
@@ -56,39 +56,27 @@ export function recordOf(content: Content): ContentRecord {
 
 /** Stores the content, counted once more. */
 export function storeContent(t: Transaction, { record, hash }: ContentRecord): ContentReference {
-  const at = countKey(hash);
-  const count = countAt(t, at);
-  if (count === 0) t.put(contentKey(hash), record);
-  t.put(at, u32(count + 1));
+  if (t.count(countKey(hash), 1) === 1) t.put(contentKey(hash), record);
   return { hash };
 }
 
 export function retainContent(t: Transaction, reference: ContentReference): void {
-  const at = countKey(reference.hash);
-  const count = countAt(t, at);
-  if (count === 0) throw new Error('a content that nobody names was referred to');
-  t.put(at, u32(count + 1));
+  if (t.count(countKey(reference.hash), 1) === 1) throw new Error('a content that nobody names was referred to');
 }
 
 /** One row less; the last one takes the content with it. */
 export function releaseContent(t: Transaction, reference: ContentReference): void {
-  const at = countKey(reference.hash);
-  const count = countAt(t, at);
-  if (count > 1) {
-    t.put(at, u32(count - 1));
-    return;
-  }
-  t.remove(at);
-  t.remove(contentKey(reference.hash));
+  if (t.count(countKey(reference.hash), -1) === 0) t.remove(contentKey(reference.hash));
 }
 
+/** Outside of a transaction that counts. */
 export function referenceCount(reader: Reader, { hash }: ContentReference): number {
-  return countAt(reader, countKey(hash));
+  return countIn(reader.get(countKey(hash)));
 }
 
-function countAt(reader: Reader, at: Uint8Array): number {
-  const bytes = reader.get(at);
-  return bytes ? readU32(bytes) : 0;
+/** Some row names it. */
+export function isReferredTo(t: Transaction, { hash }: ContentReference): boolean {
+  return t.count(countKey(hash), 0) > 0;
 }
 
 function contentKey(hash: Uint8Array): Uint8Array {

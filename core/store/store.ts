@@ -14,6 +14,7 @@
  * Non-promises: no nested writes, no reads across `await`, no order among callers of `flushed`, bytes handed out are valid only until
  * the transaction ends unless copied (`get` returns a copy, `scan` too).
  */
+import { readU32, u32 } from './bytes.ts';
 
 export interface Reader {
   get(key: Uint8Array): Uint8Array | undefined;
@@ -34,10 +35,32 @@ export interface Transaction extends Reader {
   /** True if the key was there. */
   remove(key: Uint8Array): boolean;
   /**
+   * Adds to the number under the key, u32, and gives the sum; absent is 0, and 0 is absent. One that is counted often in a transaction may be written once,
+   * at its end: until then `get` and `scan` may give the number of before, and nobody puts or removes such a key otherwise.
+   */
+  count(key: Uint8Array, by: number): number;
+  /**
    * Called once the transaction has happened, before `write` returns, in order of asking; never when it did not. It may write. What it
    * throws comes out of `write`, and later ones are not called: the work of the transaction stands.
    */
   afterCommit(callback: () => void): void;
+}
+
+/** `count` of a transaction that writes each number when it is counted. */
+export function countNow(t: Pick<Transaction, 'get' | 'put' | 'remove'>, key: Uint8Array, by: number): number {
+  const before = countIn(t.get(key));
+  const sum = before + by;
+  if (sum !== before) putCount(t, key, before, sum);
+  return sum;
+}
+
+export function putCount(t: Pick<Transaction, 'put' | 'remove'>, key: Uint8Array, before: number, sum: number): void {
+  if (sum > 0) t.put(key, u32(sum));
+  else if (before > 0) t.remove(key);
+}
+
+export function countIn(value: Uint8Array | undefined): number {
+  return value ? readU32(value) : 0;
 }
 
 export interface Store extends AsyncDisposable {

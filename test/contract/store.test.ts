@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { asText, text } from '../../core/store/bytes.ts';
-import type { Range, Reader, Store, Transaction } from '../../core/store/store.ts';
+import { countIn, type Range, type Reader, type Store, type Transaction } from '../../core/store/store.ts';
 import { stores, type TestStore } from './support/stores.ts';
 
 const everything: Range = { from: Buffer.alloc(0), to: Buffer.alloc(8, 0xff) };
@@ -47,6 +47,38 @@ describe.each(stores)('$name', ({ open }) => {
       put('k1', 'another');
       for (const found of [inside, [inside[0]!, ...behind]])
         expect(found.map((bytes, i) => Buffer.compare(bytes, value(sizes[i]!, i)))).toEqual(sizes.map(() => 0));
+    });
+
+    it('counts: a sum as it is after each, absent at 0, and as it was when its function throws', () => {
+      const read = () => store.read((reader) => countIn(reader.get(text('n'))));
+      expect(store.write((t) => [t.count(text('n'), 1), t.count(text('m'), 5), t.count(text('n'), 2)])).toEqual([
+        1, 5, 3,
+      ]);
+      expect(read()).toBe(3);
+      expect(() =>
+        store.write((t) => {
+          t.count(text('n'), 4);
+          throw new Error('changed my mind');
+        }),
+      ).toThrow('changed my mind');
+      expect(store.write((t) => [t.count(text('n'), 0), t.count(text('n'), -1), t.count(text('n'), 1)])).toEqual([
+        3, 2, 3,
+      ]);
+      store.write((t) => t.put(text('other'), text('1')));
+      expect(() =>
+        store.write((t) => {
+          t.put(text('other'), text('2'));
+          t.count(text('n'), -3);
+          throw new Error('again');
+        }),
+      ).toThrow('again');
+      expect([read(), get('other')]).toEqual([3, '1']);
+      store.write((t) => {
+        t.count(text('n'), -3);
+        t.count(text('never'), 1);
+        t.count(text('never'), -1);
+      });
+      expect(store.read((reader) => keys(reader))).toEqual(['m', 'other']);
     });
 
     it('returns what its function returns', () => {

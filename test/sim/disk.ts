@@ -6,7 +6,7 @@ import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
-import type { Reader, Store, Transaction } from '../../core/store/store.ts';
+import { countNow, type Reader, type Store, type Transaction } from '../../core/store/store.ts';
 import type { Life } from './life.ts';
 
 /** A flush takes between nothing and this; some disks are slow. */
@@ -167,7 +167,7 @@ export class SimStore implements Store {
 
   #recorded(t: Transaction, changes: Change[]): Transaction {
     const { lies } = this.#ports;
-    return {
+    const recorded: Transaction = {
       get: (key) => (lies?.get ? lies.get(key, t.get(key)) : t.get(key)),
       scan: (range) => t.scan(range),
       put: (key, value) => {
@@ -179,8 +179,10 @@ export class SimStore implements Store {
         if (found) changes.push({ key: Buffer.from(key) });
         return found;
       },
+      count: (key, by) => countNow(recorded, key, by),
       afterCommit: (callback) => t.afterCommit(callback),
     };
+    return recorded;
   }
 
   #writeBack(): void {

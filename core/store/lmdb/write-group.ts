@@ -7,6 +7,7 @@ import { type RootDatabase, TransactionFlags } from 'lmdb';
 import { asBuffer } from '../bytes.ts';
 import { checkKey } from '../limits.ts';
 import type { Transaction } from '../store.ts';
+import { Counts } from './counts.ts';
 import { LmdbReader } from './lmdb-reader.ts';
 
 export type LmdbDatabase = RootDatabase<Uint8Array, Uint8Array>;
@@ -75,6 +76,7 @@ export class WriteGroup {
       changes.push({ key, before });
       this.#bytes += before?.length ?? 0;
     };
+    const counts = new Counts();
     const transaction: Transaction = {
       get: (key) => {
         const value = reader.get(key);
@@ -92,6 +94,7 @@ export class WriteGroup {
         if (at >= 0) readKeys[at] = noKey;
         this.#bytes += value.length;
       },
+      count: (key, by) => counts.add(transaction, key, by),
       afterCommit: (callback) => {
         callbacks.push(callback);
       },
@@ -104,6 +107,7 @@ export class WriteGroup {
     try {
       const value = fn(transaction);
       if (value instanceof Promise) throw new Error('a transaction ends when its function returns: it cannot be async');
+      counts.write(transaction);
       return value;
     } catch (error) {
       if (isFirst) this.#void = this.#hasChanged;

@@ -5,7 +5,7 @@
 import { Buffer } from 'node:buffer';
 import { BanyanError } from '../../runtime/errors.ts';
 import { checkKey } from '../limits.ts';
-import type { Range, Reader, Store, Transaction } from '../store.ts';
+import { countNow, type Range, type Reader, type Store, type Transaction } from '../store.ts';
 
 type Pair = readonly [key: Uint8Array, value: Uint8Array];
 type Chunk = Pair[];
@@ -60,7 +60,7 @@ export class MemoryStore implements Store {
 
   #run<T>(fn: (transaction: Transaction) => T, reader: SnapshotReader, callbacks: (() => void)[]): T {
     try {
-      const result = fn({
+      const transaction: Transaction = {
         get: (key) => reader.get(key),
         scan: (range) => reader.scan(range),
         put: (key, value) => {
@@ -73,10 +73,12 @@ export class MemoryStore implements Store {
           if (next) this.#writing = next;
           return next !== undefined;
         },
+        count: (key, by) => countNow(transaction, key, by),
         afterCommit: (callback) => {
           callbacks.push(callback);
         },
-      });
+      };
+      const result = fn(transaction);
       if (result instanceof Promise)
         throw new Error('a transaction ends when its function returns: it cannot be async');
       this.#now = this.#writing!;

@@ -1,0 +1,32 @@
+/**
+ * Numbers that a transaction counts, each written once at its end: an object that goes into a thousand mailboxes is counted a thousand times, under one key,
+ * and what it takes the place of as well.
+ */
+import { asBuffer } from '../bytes.ts';
+import { countIn, putCount, type Transaction } from '../store.ts';
+
+interface Counted {
+  readonly key: Uint8Array;
+  readonly before: number;
+  sum: number;
+}
+
+export class Counts {
+  readonly #byKey = new Map<string, Counted>();
+
+  add(t: Transaction, key: Uint8Array, by: number): number {
+    const name = asBuffer(key).toString('latin1');
+    let counted = this.#byKey.get(name);
+    if (!counted) {
+      const before = countIn(t.get(key));
+      counted = { key, before, sum: before };
+      this.#byKey.set(name, counted);
+    }
+    counted.sum += by;
+    return counted.sum;
+  }
+
+  write(t: Transaction): void {
+    for (const { key, before, sum } of this.#byKey.values()) if (sum !== before) putCount(t, key, before, sum);
+  }
+}
