@@ -8,13 +8,12 @@ import type { AssociatedItem } from '../../core/apiserver/kinds/edge-placement.t
 import { namesResource } from '../../core/match/resource-rules.ts';
 import { health } from '../../core/object/health.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
-import type { OwnerReference } from '../../core/object/meta.ts';
 import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
 import { ResourceWatches, resourceName } from '../observe/resource-watches.ts';
 import { Bodies } from './bodies.ts';
 import { chooseMembers } from './choice.ts';
-import { OwnerGraph } from './owner-graph.ts';
+import { type Owner, OwnerGraph } from './owner-graph.ts';
 
 export type AssociatedRules = ReadonlyMap<PlacementId, readonly AssociatedItem[]>;
 
@@ -144,7 +143,7 @@ export class Associated {
   }
 
   /** It may be told yet. What the cluster keeps back, or does not serve, shows nothing of who owns what. */
-  #isExpected(owner: OwnerReference): boolean {
+  #isExpected(owner: Owner): boolean {
     const resource = this.#kinds.get(kindOf(owner));
     return resource === 'asking' || (resource !== undefined && this.#watches.isPending(resource));
   }
@@ -180,16 +179,17 @@ export class Associated {
     const before = this.#held.get(uid);
     const named = this.#named.some((one) => resourceName(one) === resourceName(resource));
     const failing = named && health(object).state === 'Failed';
-    this.#held.set(uid, { key: formatKey(key), failing, namespaced: resource.namespaced });
-    this.#uids.set(formatKey(key), uid);
+    const name = formatKey(key);
+    this.#held.set(uid, { key: name, failing, namespaced: resource.namespaced });
+    this.#uids.set(name, uid);
     this.#graph.set(uid, owners);
     this.#askOwners(uid);
     const root = this.#graph.rootOf(uid);
     if (root === undefined || !named) return;
     const isOther = this.#bodies.set(uid, object);
     if (before?.failing !== failing) this.#mark(root);
-    const told = this.#told.get(formatKey(key));
-    if (isOther && told?.uid === uid) this.#events.changed(told.source, formatKey(key));
+    const told = this.#told.get(name);
+    if (isOther && told?.uid === uid) this.#events.changed(told.source, name);
   }
 
   #read(uid: string, key: string): void {
@@ -225,7 +225,7 @@ export class Associated {
     }
   }
 
-  async #askKind(owner: OwnerReference): Promise<void> {
+  async #askKind(owner: Owner): Promise<void> {
     const look = this.#look;
     const resource = await this.#ports.cluster.resourceOf(owner.apiVersion, owner.kind);
     if (look !== this.#look) return;
@@ -338,6 +338,6 @@ export class Associated {
   }
 }
 
-function kindOf({ apiVersion, kind }: OwnerReference): string {
+function kindOf({ apiVersion, kind }: Owner): string {
   return `${apiVersion} ${kind}`;
 }

@@ -2,16 +2,26 @@
  * Whose objects are whose: from the owner references of what was seen to the placed object at the end of each chain (a Pod, its ReplicaSet, its
  * Deployment). What is seen in whatever order ends in the same chains.
  *
- * Work for a change is proportional to the objects below the one that changed.
+ * Work for a change is proportional to the objects below the one that changed. A cluster may have tens of thousands of Pods that are nobody's here: what is
+ * kept of one is little, and what many have in common is kept once.
  */
 import type { OwnerReference } from '../../core/object/meta.ts';
 
 /** Longer than any chain of controllers; ends a cycle of owners, which nothing forbids. */
 const chainMax = 8;
 
+/** What counts of a reference. */
+export type Owner = Pick<OwnerReference, 'apiVersion' | 'kind' | 'uid'>;
+
 interface Node {
-  owners: readonly OwnerReference[];
+  owners: readonly Owner[];
   root: string | undefined;
+}
+
+/** What refers to one owner. All of it does so by the same words, mostly, and has no other owner: the list of this one is shared. */
+interface Owned {
+  readonly uids: Set<string>;
+  readonly list: readonly [Owner];
 }
 
 export class OwnerGraph {
@@ -21,8 +31,8 @@ export class OwnerGraph {
   readonly #roots = new Map<string, string>();
   /** The same the other way round. */
   readonly #uids = new Map<string, string>();
-  /** Owner's uid -> uids of what it owns, as far as it was seen. */
-  readonly #owned = new Map<string, Set<string>>();
+  /** By the owner's uid: what it owns, as far as it was seen. */
+  readonly #owned = new Map<string, Owned>();
   readonly #moved: (uid: string, before: string | undefined, after: string | undefined) => void;
 
   /** `moved` is told of each object that has another placed object at its end than before. */
@@ -35,8 +45,8 @@ export class OwnerGraph {
     const node = this.#nodes.get(uid) ?? { owners: [], root: undefined };
     this.#nodes.set(uid, node);
     for (const { uid: owner } of node.owners) this.#unlink(owner, uid);
-    node.owners = controllerFirst(owners);
-    for (const { uid: owner } of owners) this.#owned.set(owner, (this.#owned.get(owner) ?? new Set()).add(uid));
+    const lists = controllerFirst(owners).map((owner) => this.#link(owner, uid));
+    node.owners = lists.length === 1 ? lists[0]! : lists.flat();
     this.#follow(uid);
   }
 
@@ -69,13 +79,13 @@ export class OwnerGraph {
   }
 
   /** Owners that were not seen and are no placed object: where the chain of the object breaks off. */
-  unknownOwners(uid: string): OwnerReference[] {
+  unknownOwners(uid: string): Owner[] {
     const owners = this.#nodes.get(uid)?.owners ?? [];
     return owners.filter((owner) => !this.#nodes.has(owner.uid) && !this.#roots.has(owner.uid));
   }
 
   /** The same of the object and of all that own it. */
-  unknownAbove(uid: string): OwnerReference[] {
+  unknownAbove(uid: string): Owner[] {
     // A set, so that each is looked at once where owners own each other.
     const chain = new Set([uid]);
     for (const one of chain) for (const owner of this.#nodes.get(one)?.owners ?? []) chain.add(owner.uid);
@@ -97,7 +107,7 @@ export class OwnerGraph {
   }
 
   #followOwned(uid: string, depth = 0): void {
-    for (const owned of this.#owned.get(uid) ?? []) this.#follow(owned, depth);
+    for (const owned of this.#owned.get(uid)?.uids ?? []) this.#follow(owned, depth);
   }
 
   #find(uid: string, depth: number): string | undefined {
@@ -109,10 +119,20 @@ export class OwnerGraph {
     return undefined;
   }
 
+  /** The reference as all have it that say the same. */
+  #link({ apiVersion, kind, uid: owner }: OwnerReference, uid: string): readonly [Owner] {
+    const own = [{ apiVersion, kind, uid: owner }] as const;
+    const owned = this.#owned.get(owner) ?? { uids: new Set(), list: own };
+    this.#owned.set(owner, owned);
+    owned.uids.add(uid);
+    const [first] = owned.list;
+    return first.apiVersion === apiVersion && first.kind === kind ? owned.list : own;
+  }
+
   #unlink(owner: string, uid: string): void {
     const owned = this.#owned.get(owner);
-    owned?.delete(uid);
-    if (owned?.size === 0) this.#owned.delete(owner);
+    owned?.uids.delete(uid);
+    if (owned?.uids.size === 0) this.#owned.delete(owner);
   }
 }
 
