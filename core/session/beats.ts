@@ -8,13 +8,22 @@ import type { SessionState } from './session.ts';
 import { SessionError } from './session-ends.ts';
 import type { Watermarks } from './watermark.ts';
 
+/** A feed that no beat finds at rest is compared behind a batch so often, give or take a quarter: those of a parent that was started with all its children are not compared at once. */
+const compareEveryMs = 5 * 60_000;
+const compareAfterMs = 0.75 * compareEveryMs;
+
 export class Beats {
   readonly #ports: RunnerPorts;
   #sequence = 0;
+  /** When the peer had a digest of the produced feed last, or the session began. */
+  #comparedMs: number;
+  /** Beyond `compareAfterMs`; undefined until that is over. */
+  #compareLaterMs: number | undefined;
   #heardOfRoot: { readonly ageMs: number; readonly atMs: number } | undefined;
 
   constructor(ports: RunnerPorts) {
     this.#ports = ports;
+    this.#comparedMs = ports.clock.monotonicMs();
   }
 
   /** What the peer's last beat said, and when. */
@@ -28,7 +37,20 @@ export class Beats {
       purgeRevision: producer.purgeRevision(reader),
       digest: this.#digestAt(reader, state, head),
     }));
+    if (said.digest) {
+      this.#comparedMs = this.#ports.clock.monotonicMs();
+      this.#compareLaterMs = undefined;
+    }
     return this.#frame({ ...said, head, ready, watermarks: [] });
+  }
+
+  /** No beat has found the feed at rest for long: the next batch that reaches the head has one behind it. */
+  get isCompareDue(): boolean {
+    const { clock, random } = this.#ports;
+    const agoMs = clock.monotonicMs() - this.#comparedMs - compareAfterMs;
+    if (agoMs < 0) return false;
+    this.#compareLaterMs ??= 2 * (compareEveryMs - compareAfterMs) * random.fraction();
+    return agoMs >= this.#compareLaterMs;
   }
 
   /** Beside those of the machine, when a node that is ready has come further with its sources. */
@@ -54,10 +76,13 @@ export class Beats {
     return { frame: { $case: 'beat', value: { ...said, sequence: ++this.#sequence, rootWatermark: 0, rootAgeMs } } };
   }
 
-  /** Only when the consumer has all there is: at any other revision there is nothing to compare with. */
-  #digestAt(reader: Reader, { outgoing, flow }: SessionState, head: number): WireDigest | undefined {
+  /**
+   * Only when the consumer has been sent all there is: at any other revision there is nothing to compare with. What is not acknowledged yet was sent before
+   * this beat on the same line, and is in the consumer's rows when that hears it.
+   */
+  #digestAt(reader: Reader, { outgoing }: SessionState, head: number): WireDigest | undefined {
     const { producer } = this.#ports;
-    if (outgoing.sent !== head || flow.inFlight.length > 0 || producer.head(reader) !== head) return undefined;
+    if (outgoing.sent !== head || producer.head(reader) !== head) return undefined;
     const { count, sum } = producer.digest(reader);
     return { revision: head, count, sum: sumBytes(sum) };
   }

@@ -268,9 +268,18 @@ export class SessionRunner {
       this.#sent += entries;
       if (frame) this.#send(frame);
       this.#input({ type: 'done', done });
+      // Nothing newer was written when it was made.
+      if (done.type === 'sent' && done.all && this.#beats.isCompareDue) this.#sendBeat();
     };
     if (head === undefined) go();
     else this.#afterFlush(go);
+  }
+
+  /** Beside those of the machine. */
+  #sendBeat(): void {
+    if (this.#ended) return;
+    this.#send(this.#beats.next(this.#state, this.#state.outgoing.head, this.#state.ready));
+    this.#input({ type: 'beatSent' });
   }
 
   /** Of what the peer acknowledges; absent in what it may leave out. */

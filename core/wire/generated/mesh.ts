@@ -320,7 +320,7 @@ export interface Beat {
   ready: boolean;
   /** What everything up to the head covers; those that have changed since the last beat that named any. */
   watermarks: Watermark[];
-  /** Of the live rows of the sender's feed at its head, if all of it is acknowledged: see docs/protocol.md, "Digests". */
+  /** Of the live rows of the sender's feed at its head, if all of it was sent before this beat: see docs/protocol.md, "Digests". */
   digest: Digest | undefined;
 }
 

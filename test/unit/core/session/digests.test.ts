@@ -1,0 +1,53 @@
+/** That the two ends of a feed are compared, also of one in which something is always under way. */
+import { describe, expect, it } from 'vitest';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { beatEveryMs } from '../../../../core/session/session.ts';
+import { content, SessionPair } from '../../../support/session-pair.ts';
+
+/** A write that is not told before the beat has gone, so that none finds the feed at rest; then it goes. */
+async function beatsOfABusyFeed(pair: SessionPair, beats: number): Promise<void> {
+  for (let i = 0; i < beats; i++) {
+    const { parent } = pair;
+    parent.store.write((t) => parent.producer.put(t, content('busy', `${pair.clock.monotonicMs()}`), 0));
+    pair.clock.advance(beatEveryMs);
+    await pair.run(5);
+    parent.sessions.wake('kid');
+    await pair.run(5);
+  }
+}
+
+const digests = (pair: SessionPair) =>
+  pair.frames.filter(
+    ({ from, frame: { frame } }) => from === 'parent' && frame?.$case === 'beat' && frame.value.digest,
+  );
+
+const has = (pair: SessionPair, key: string) =>
+  pair.child.store.read((reader) => pair.child.consumer.get(reader, hash128(key))?.content !== undefined);
+
+describe('a feed in which something is written whenever a beat goes', () => {
+  it('is compared behind a batch, every five minutes or so', async () => {
+    const pair = new SessionPair();
+    pair.put('a', '1');
+    pair.child.session.start();
+    await pair.run(100);
+    const before = digests(pair).length;
+    await beatsOfABusyFeed(pair, 12 * 10);
+    const compared = digests(pair).length - before;
+    expect(compared).toBeGreaterThanOrEqual(4);
+    expect(compared).toBeLessThanOrEqual(10);
+    expect(pair.said.filter((word) => word.includes('disconnected'))).toEqual([]);
+  });
+
+  it('is reconciled when its ends differ', async () => {
+    const pair = new SessionPair();
+    pair.put('a', '1');
+    pair.put('b', '1');
+    pair.child.session.start();
+    await pair.run(100);
+    pair.child.store.write((t) => pair.child.consumer.removeAbsent(t, [hash128('b')]));
+    expect(has(pair, 'b')).toBe(false);
+    await beatsOfABusyFeed(pair, 30);
+    expect(has(pair, 'b')).toBe(true);
+    expect(pair.said).toContainEqual(expect.stringContaining('at revision'));
+  });
+});
