@@ -85,6 +85,7 @@ export class Agent {
     this.#observer = new Observer(
       {
         cluster,
+        clock,
         isBusy: (key) => this.#applier.isBusy(key),
         hasDrifted: (key, live) => this.#applier.hasDrifted(key, live),
       },

@@ -54,7 +54,7 @@ export class EdgeReports {
   constructor(ports: EdgeReportsPorts, events: EdgeReportsEvents) {
     this.#ports = ports;
     this.#events = events;
-    const { cluster, desired, path } = ports;
+    const { cluster, clock, desired, path } = ports;
     this.#upsync = new Upsync(cluster, {
       changed: (key, sources) => {
         for (const source of sources) events.touch(upsyncedKey(source, path, parseKey(key)));
@@ -66,7 +66,7 @@ export class EdgeReports {
       synced: () => this.#known(),
     });
     this.#associated = new Associated(
-      { cluster, deliveryOf: (key) => desired.deliveries(key)[0] },
+      { cluster, clock, deliveryOf: (key) => desired.deliveries(key)[0] },
       {
         changed: (source, key) => events.touch(associatedKey(source, parseKey(key))),
         synced: () => this.#known(),

@@ -1,8 +1,9 @@
 /**
  * Whether an object has become what its spec says, by the rules that kubectl, Flux and Argo CD users know as kstatus
- * (https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus). Pure: it looks at one object and nothing else.
+ * (https://github.com/kubernetes-sigs/cli-utils/tree/master/pkg/kstatus). Pure: it looks at one object and nothing else, not at the time either.
  *
- * An object whose controller has not seen its newest generation is never Current.
+ * Stricter than these in what a move or a release would take for a copy that serves: an object whose controller has not seen its newest generation is never
+ * Current, nor is a StatefulSet that is updated by hand (OnDelete) before its pods are ready. A Pod that ended with an error has failed.
  */
 import { type KubeObject, parseApiVersion } from './meta.ts';
 import { terminating, terminatingWords } from './terminating.ts';
@@ -11,7 +12,12 @@ export interface Health {
   readonly state: 'Current' | 'InProgress' | 'Failed' | 'Terminating';
   readonly reason: string;
   readonly message: string;
+  /** Of what is in progress: it has failed if it is still so when its object is this old. Whoever has a clock looks again then. */
+  readonly failsAfterMs?: number;
 }
+
+/** How long a pod may be without a node: the ScheduleWindow of kstatus. */
+const scheduleWindowMs = 15_000;
 
 export function health(object: KubeObject): Health {
   if (object.metadata.deletionTimestamp !== undefined) {
@@ -19,7 +25,7 @@ export function health(object: KubeObject): Health {
   }
   const { group } = parseApiVersion(object.apiVersion);
   const status = recordOf(object.status);
-  return behind(object, status) ?? (kindRules[`${group}/${object.kind}`] ?? generic)(object, status);
+  return behind(object, status) ?? agreed(status) ?? (kindRules[`${group}/${object.kind}`] ?? generic)(object, status);
 }
 
 type Status = Readonly<Record<string, unknown>>;
@@ -58,6 +64,7 @@ function deployment(object: KubeObject, status: Status): Health {
   if (total > wanted) return inProgress('ExtraPods', `${total - wanted} replicas are to be removed`);
   if (available < updated) return inProgress('LessAvailable', `${available} of ${updated} replicas are available`);
   if (ready < wanted) return inProgress('LessReady', `${ready} of ${wanted} replicas are ready`);
+  // Kubernetes' controller writes them with the counts, Progressing only where there is a deadline; who plays it and leaves them out is taken at the counts.
   if (progressing && progressing.reason !== 'NewReplicaSetAvailable') {
     return inProgress('ReplicaSetNotAvailable', 'the new ReplicaSet is not available');
   }
@@ -142,7 +149,7 @@ function pod(_object: KubeObject, status: Status): Health {
     default: {
       const scheduled = conditionOf(status, 'PodScheduled');
       if (scheduled?.status === 'False' && scheduled.reason === 'Unschedulable') {
-        return inProgress('PodUnschedulable', scheduled.message);
+        return { ...inProgress('PodUnschedulable', scheduled.message), failsAfterMs: scheduleWindowMs };
       }
       return inProgress('PodPending', 'the pod is pending');
     }
@@ -189,22 +196,27 @@ function definition(_object: KubeObject, status: Status): Health {
   return inProgress('Installing', 'the kind is not served yet');
 }
 
-/** Kinds without rules of their own: the conditions that the Kubernetes API conventions and kstatus name. */
+/** Kinds without rules of their own. */
 function generic(_object: KubeObject, status: Status): Health {
-  const stalled = conditionOf(status, 'Stalled');
-  if (stalled?.status === 'True') return failed(stalled.reason || 'Stalled', stalled.message);
-  const reconciling = conditionOf(status, 'Reconciling');
-  if (reconciling?.status === 'True') return inProgress(reconciling.reason || 'Reconciling', reconciling.message);
   const ready = conditionOf(status, 'Ready');
   if (ready && ready.status !== 'True') return inProgress(ready.reason || 'NotReady', ready.message);
   return current(ready ? 'ready' : 'the object exists');
 }
 
-/** For every kind: a status that is about an older generation says nothing about this one. */
+/** For every kind, before its own rules: the conditions that kstatus asks controllers to set. */
+function agreed(status: Status): Health | undefined {
+  const stalled = conditionOf(status, 'Stalled');
+  if (stalled?.status === 'True') return failed(stalled.reason || 'Stalled', stalled.message);
+  const reconciling = conditionOf(status, 'Reconciling');
+  if (reconciling?.status === 'True') return inProgress(reconciling.reason || 'Reconciling', reconciling.message);
+  return undefined;
+}
+
+/** For every kind: a status that is about another generation says nothing about this one. */
 function behind(object: KubeObject, status: Status): Health | undefined {
   const { generation } = object.metadata;
   const observed = status.observedGeneration;
-  if (typeof observed !== 'number' || generation === undefined || observed >= generation) return undefined;
+  if (typeof observed !== 'number' || generation === undefined || observed === generation) return undefined;
   return inProgress('LatestGenerationNotObserved', `generation ${generation} exists, ${observed} is observed`);
 }
 

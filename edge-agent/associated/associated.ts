@@ -6,11 +6,12 @@
  */
 import type { AssociatedItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import { namesResource } from '../../core/match/resource-rules.ts';
-import { health } from '../../core/object/health.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
 import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
 import { ResourceWatches, resourceName } from '../observe/resource-watches.ts';
+import { TimedHealth } from '../observe/timed-health.ts';
 import { Bodies } from './bodies.ts';
 import { chooseMembers } from './choice.ts';
 import { type Owner, OwnerGraph } from './owner-graph.ts';
@@ -19,6 +20,7 @@ export type AssociatedRules = ReadonlyMap<PlacementId, readonly AssociatedItem[]
 
 export interface AssociatedPorts {
   readonly cluster: Cluster;
+  readonly clock: Clock;
   /** Of a placed object: the source that has it, and the placements that it is there for. */
   deliveryOf(key: string): { readonly source: string; readonly placements: readonly PlacementId[] } | undefined;
 }
@@ -56,6 +58,7 @@ export class Associated {
   readonly #ports: AssociatedPorts;
   readonly #events: AssociatedEvents;
   readonly #watches: ResourceWatches;
+  readonly #health: TimedHealth;
   readonly #graph = new OwnerGraph((uid, before, after) => this.#moved(uid, before, after));
   /** Everything owned that was seen, by uid. */
   readonly #held = new Map<string, Held>();
@@ -82,6 +85,7 @@ export class Associated {
   constructor(ports: AssociatedPorts, events: AssociatedEvents) {
     this.#ports = ports;
     this.#events = events;
+    this.#health = new TimedHealth(ports.clock, (key) => this.#overdue(key));
     this.#bodies = new Bodies({
       get: (key) => ports.cluster.get(key),
       read: (uid, key) => this.#read(uid, key),
@@ -164,6 +168,7 @@ export class Associated {
 
   stop(): void {
     this.#look++;
+    this.#health.stop();
     this.#bodies.stop();
     this.#watches.stop();
   }
@@ -178,8 +183,8 @@ export class Associated {
     }
     const before = this.#held.get(uid);
     const named = this.#named.some((one) => resourceName(one) === resourceName(resource));
-    const failing = named && health(object).state === 'Failed';
     const name = formatKey(key);
+    const failing = named && this.#health.of(name, object).state === 'Failed';
     this.#held.set(uid, { key: name, failing, namespaced: resource.namespaced });
     this.#uids.set(name, uid);
     this.#graph.set(uid, owners);
@@ -190,6 +195,14 @@ export class Associated {
     if (before?.failing !== failing) this.#mark(root);
     const told = this.#told.get(name);
     if (isOther && told?.uid === uid) this.#events.changed(told.source, name);
+  }
+
+  #overdue(key: string): void {
+    const uid = this.#uids.get(key) ?? '';
+    const held = this.#held.get(uid);
+    const root = this.#graph.rootOf(uid);
+    if (held) this.#held.set(uid, { ...held, failing: true });
+    if (root !== undefined) this.#mark(root);
   }
 
   #read(uid: string, key: string): void {
@@ -203,7 +216,9 @@ export class Associated {
     if (!held) return;
     this.#graph.delete(uid);
     this.#held.delete(uid);
-    if (this.#uids.get(held.key) === uid) this.#uids.delete(held.key);
+    if (this.#uids.get(held.key) !== uid) return;
+    this.#uids.delete(held.key);
+    this.#health.forget(held.key);
   }
 
   #forgetAll(of: GroupResource): void {

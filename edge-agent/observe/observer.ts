@@ -7,14 +7,16 @@
  * backup, so that what it tells as older may be how things are.
  */
 import { stableStringify } from '../../core/object/canonical.ts';
-import { type Health, health } from '../../core/object/health.ts';
+import type { Health } from '../../core/object/health.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { SharedValues } from '../../core/object/shared-values.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
 import { text } from '../../core/store/bytes.ts';
 import { isMarked } from '../apply/mark.ts';
 import type { Cluster, ClusterEvent } from '../cluster/cluster.ts';
 import { quietStatus } from './status-noise.ts';
+import { overdue, TimedHealth } from './timed-health.ts';
 
 export interface Observation {
   readonly uid: string;
@@ -27,6 +29,7 @@ export interface Observation {
 
 export interface ObserverPorts {
   readonly cluster: Cluster;
+  readonly clock: Clock;
   isBusy(key: string): boolean;
   hasDrifted(key: string, live: KubeObject): boolean;
 }
@@ -66,11 +69,13 @@ export class Observer {
   readonly #seen = new Map<string, Seen>();
   readonly #held = new Map<string, ClusterEvent>();
   readonly #shared = new SharedValues();
+  readonly #health: TimedHealth;
   #stopDefinitions: (() => void) | undefined;
 
   constructor(ports: ObserverPorts, events: ObserverEvents) {
     this.#ports = ports;
     this.#events = events;
+    this.#health = new TimedHealth(ports.clock, (key) => this.#overdue(key));
   }
 
   /** Definitions are watched always, beside those that were applied: they say which kinds the cluster serves, by their names alone. */
@@ -83,6 +88,7 @@ export class Observer {
     this.#stopDefinitions?.();
     for (const watch of this.#watches.values()) watch.stop();
     this.#watches.clear();
+    this.#health.stop();
   }
 
   /** False: it was tracked. Otherwise the watch of its resource may have told of the object already, also if it begins only now. */
@@ -95,7 +101,7 @@ export class Observer {
 
   untrack(key: string): void {
     this.#held.delete(key);
-    this.#seen.delete(key);
+    this.#unsee(key);
     const resource = resourceName(parseKey(key));
     const watch = this.#watches.get(resource);
     watch?.behind.delete(key);
@@ -177,7 +183,7 @@ export class Observer {
     if (event.type === 'DELETED') {
       const seen = this.#seen.get(key);
       if (seen && seen.uid !== event.object.metadata.uid) return;
-      this.#seen.delete(key);
+      this.#unsee(key);
       this.#events.changed(key);
       this.#events.drifted(key);
       return;
@@ -197,7 +203,7 @@ export class Observer {
     const resourceVersion = versionOf(live);
     if (before?.uid === uid && !isNewer(resourceVersion, before.resourceVersion)) return false;
     const quiet = quietStatus(live.status);
-    const judged = health(live);
+    const judged = this.#health.of(key, live);
     const isSameObject = before?.uid === uid && before.generation === generation;
     if (before && isSameObject && before.quiet === quiet && sameHealth(before.health, judged)) {
       this.#seen.set(key, { ...before, resourceVersion });
@@ -207,6 +213,18 @@ export class Observer {
     this.#seen.set(key, { uid, generation, resourceVersion, quiet, health: this.#shared.of(judged), status });
     this.#events.changed(key);
     return true;
+  }
+
+  #overdue(key: string): void {
+    const seen = this.#seen.get(key);
+    if (!seen) return;
+    this.#seen.set(key, { ...seen, health: this.#shared.of(overdue(seen.health)) });
+    this.#events.changed(key);
+  }
+
+  #unsee(key: string): void {
+    this.#seen.delete(key);
+    this.#health.forget(key);
   }
 }
 

@@ -338,6 +338,18 @@ describe('objects that placed ones own', () => {
       expect(bench.saidKeys('assoc/')).toEqual([pod(1), pod(2)].map((key) => assoc(key)));
     });
 
+    it('count one that stays without a node among those that fail, without another event', async () => {
+      const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }];
+      bench.cluster.write(pod(3), (object) => {
+        Object.assign(object, { kind: 'Pod', status: { phase: 'Pending', conditions } });
+      });
+      await bench.settle();
+      expect(bench.saidKeys('assoc/')).toEqual([pod(1), pod(2)].map((key) => assoc(key)));
+      bench.clock.advance(15_000);
+      await bench.settle();
+      expect(bench.saidKeys('assoc/')).toEqual([pod(1), pod(3)].map((key) => assoc(key)));
+    });
+
     it('are watched whole where a rule names them, and kinds between without their bodies', async () => {
       const always = 'apiextensions.k8s.io/customresourcedefinitions';
       expect(bench.cluster.watchedBare()).toEqual([always, 'apps/replicasets']);

@@ -120,6 +120,7 @@ describe('health of the other workloads', () => {
     expect(two({}, { ...revisions })).toBe('InProgress LessUpdated');
     expect(two({}, { currentRevision: 'b', updateRevision: 'b', updatedReplicas: 2 })).toBe('Current');
     expect(two({ updateStrategy: { type: 'OnDelete' } }, revisions)).toBe('Current');
+    expect(two({ updateStrategy: { type: 'OnDelete' } }, { readyReplicas: 1 })).toBe('InProgress LessReady');
     expect(two({ updateStrategy: { rollingUpdate: { partition: 1 } } }, revisions)).toBe('Current');
     expect(two({ updateStrategy: { rollingUpdate: { partition: 1 } } }, { ...revisions, updatedReplicas: 0 })).toBe(
       'InProgress PartitionRollout',
@@ -166,6 +167,10 @@ describe('health of the other workloads', () => {
     expect(pod({ phase: 'Pending', conditions: [condition('PodScheduled', 'False', 'Unschedulable')] })).toBe(
       'InProgress PodUnschedulable',
     );
+    // For so long, as kstatus says; whoever has a clock looks again.
+    const unscheduled = { phase: 'Pending', conditions: [condition('PodScheduled', 'False', 'Unschedulable')] };
+    expect(health(object('Pod', {}, unscheduled)).failsAfterMs).toBe(15_000);
+    expect(health(object('Pod', {}, { phase: 'Pending' })).failsAfterMs).toBeUndefined();
     const crashing = { name: 'c', state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off' } } };
     expect(pod({ phase: 'Running', containerStatuses: [crashing] })).toBe('Failed CrashLoopBackOff');
   });
@@ -208,6 +213,15 @@ describe('health of other kinds', () => {
     expect(custom({ conditions: [condition('Reconciling', 'True')] })).toBe('InProgress Reconciling');
     expect(custom({ conditions: [condition('Stalled', 'True', 'Broken')] })).toBe('Failed Broken');
     expect(custom({ observedGeneration: 1 }, 2)).toBe('InProgress LatestGenerationNotObserved');
+    expect(custom({ observedGeneration: 3 }, 2)).toBe('InProgress LatestGenerationNotObserved');
+  });
+
+  it('reads Stalled and Reconciling before the rules of the kind', () => {
+    const claim = (...conditions: object[]) =>
+      states(object('PersistentVolumeClaim', {}, { phase: 'Bound', conditions }));
+    expect(claim(condition('Reconciling', 'True', 'Resizing'))).toBe('InProgress Resizing');
+    expect(claim(condition('Stalled', 'True', 'NoSpace'))).toBe('Failed NoSpace');
+    expect(claim(condition('Stalled', 'False'), condition('Reconciling', 'False'))).toBe('Current');
   });
 
   it('is Terminating for any object that is being deleted', () => {

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { parseKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { asText } from '../../../../core/store/bytes.ts';
 import { Associated } from '../../../../edge-agent/associated/associated.ts';
@@ -24,7 +25,7 @@ describe('bodies of associated objects', () => {
     const cluster = new FakeCluster();
     const changed: string[] = [];
     const of = new Associated(
-      { cluster, deliveryOf: () => ({ source: 'center.retail', placements: [placement] }) },
+      { cluster, clock: new VirtualClock(), deliveryOf: () => ({ source: 'center.retail', placements: [placement] }) },
       { changed: (_source, one) => changed.push(one), synced: () => {}, failed: () => {} },
     );
     const owned = (name: string, owner: string) =>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { marked } from '../../../../edge-agent/apply/mark.ts';
 import type { WatchEvents } from '../../../../edge-agent/cluster/cluster.ts';
 import { Observer } from '../../../../edge-agent/observe/observer.ts';
@@ -10,18 +11,19 @@ const web = 'apps/deployments/shop/web';
 
 function bench() {
   const cluster = new FakeCluster();
+  const clock = new VirtualClock();
   const log: string[] = [];
   const busy = new Set<string>();
   const drift = { found: false };
   const observer = new Observer(
-    { cluster, isBusy: (key) => busy.has(key), hasDrifted: () => drift.found },
+    { cluster, clock, isBusy: (key) => busy.has(key), hasDrifted: () => drift.found },
     {
       changed: (key) => log.push(`changed ${key}`),
       drifted: (key) => log.push(`drifted ${key}`),
       kindsChanged: () => log.push('kinds changed'),
     },
   );
-  return { cluster, observer, log, busy, drift };
+  return { cluster, clock, observer, log, busy, drift };
 }
 
 const deployment = (resourceVersion: string, readyReplicas: number): KubeObject => ({
@@ -173,6 +175,28 @@ describe('the observer', () => {
     cluster.write(web, () => {});
     expect(log).toEqual([]);
     expect(observer.observation(web)).toBeUndefined();
+  });
+
+  it('has a pod failed that stays without a node, and says so though nothing is told of it', () => {
+    const { cluster, clock, observer, log } = bench();
+    const pod = '/pods/shop/till';
+    const conditions = [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'no node' }];
+    const { metadata } = deployment('1', 0);
+    const live = { apiVersion: 'v1', kind: 'Pod', metadata, status: { phase: 'Pending', conditions } };
+    observer.track(pod);
+    cluster.write(pod, (object) => Object.assign(object, live));
+    expect(observer.observation(pod)?.health.state).toBe('InProgress');
+    log.length = 0;
+    clock.advance(15_000);
+    expect(log).toEqual([`changed ${pod}`]);
+    const { state, message } = observer.observation(pod)?.health ?? {};
+    expect([state, message]).toEqual(['Failed', 'no node']);
+    log.length = 0;
+    cluster.write(pod, (object) => Object.assign(object, { status: { phase: 'Pending' } }));
+    expect(observer.observation(pod)?.health.state).toBe('InProgress');
+    observer.untrack(pod);
+    clock.advance(60_000);
+    expect(log).toEqual([`changed ${pod}`]);
   });
 
   it('tells when definitions change, whether or not one was applied from here', async () => {
