@@ -4,7 +4,7 @@
  */
 import type { CrashGuard } from '../../core/crash/crash-guard.ts';
 import { formatGroupResource, parseKey } from '../../core/object/key.ts';
-import type { KubeObject } from '../../core/object/meta.ts';
+import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
 import { leavingWords, terminating } from '../../core/object/terminating.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../core/runtime/errors.ts';
@@ -235,7 +235,8 @@ export class Applier {
     this.#unserved.delete(key);
     const wanted = { ...delivery, object };
     if (this.#isLikelyNew(wanted) && (await this.#made(wanted))) return 'done';
-    const live = await cluster.get(parseKey(key));
+    // In the version that was, or is to be, applied: what is compared with it, or left as the cluster has it, stands elsewhere in others.
+    const live = await cluster.get(parseKey(key), parseApiVersion(object.apiVersion).version);
     const record = records.get(key);
     if (!record) this.#novelty.note(live === undefined);
     const decision = decide(wanted, record, live, this.#ports.path);

@@ -5,7 +5,7 @@ import type { AdoptRule, ApplyRules } from '../../core/wire/apply-rules.ts';
 import { ignoredOf } from './ignored-fields.ts';
 import { foreignOwner, isMarked, marked, signatureOf } from './mark.ts';
 import type { OwnerRecord } from './owner-records.ts';
-import { fingerprint } from './projection.ts';
+import { isAsRecorded } from './projection.ts';
 
 export interface Wanted {
   readonly source: string;
@@ -78,12 +78,9 @@ function wasApplied(wanted: Wanted, record: OwnerRecord | undefined, live: KubeO
 
 /** The cluster holds the content that is wanted, unchanged since it was applied. */
 export function isApplied(wanted: Wanted, record: OwnerRecord | undefined, live: KubeObject): boolean {
-  return (
-    record !== undefined &&
-    wasApplied(wanted, record, live) &&
-    record.fingerprint ===
-      fingerprint(marked(wanted.object, wanted.source), live, ignoredOf(wanted.object, wanted.rules))
-  );
+  if (!record || !wasApplied(wanted, record, live)) return false;
+  const { object, source, rules } = wanted;
+  return isAsRecorded(record.fingerprint, marked(object, source), live, ignoredOf(object, rules));
 }
 
 export type Removal =

@@ -49,7 +49,8 @@ export interface Cluster extends AsyncDisposable {
   create?(object: KubeObject): Promise<KubeObject | undefined>;
   /** Whether `create` keeps its promise for this kind of object. Said of many, it is found out. Absent: of none. */
   mayCreate?(object: KubeObject): boolean;
-  get(key: ObjectKey): Promise<KubeObject | undefined>;
+  /** `version`: of those that are served; absent: the one that the cluster prefers. One that converts nothing answers in its own. */
+  get(key: ObjectKey, version?: string): Promise<KubeObject | undefined>;
   /** Resolves when the deletion is accepted (not when finalizers are done); false if the object was not there. */
   remove(key: ObjectKey, propagation: 'Foreground' | 'Background' | 'Orphan', uid?: string): Promise<boolean>;
   /** The resource of a kind, or undefined when the cluster does not serve it (now). */

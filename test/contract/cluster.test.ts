@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { systemClock } from '../../core/runtime/clock.ts';
 import { silentLogger } from '../../core/runtime/logger.ts';
@@ -196,5 +196,52 @@ describe.skipIf(missing)(`a real control plane${missing ? ` (${missing})` : ''}`
     await cluster.apply({ apiVersion: 'batch/v1', kind: 'CronJob', metadata: metadata('nightly'), spec: cleared });
     await until(async () => (await live('batch', 'cronjobs', 'nightly'))?.metadata.labels !== undefined);
     expect(await live('batch', 'cronjobs', 'nightly')).toMatchObject({ spec: nightly });
+  });
+
+  test('an object in another version than the cluster prefers is applied once, and put back when somebody changes it in that one', async () => {
+    await using agent = new AgentOnCluster(cluster);
+    const key = 'autoscaling/horizontalpodautoscalers/default/shelf';
+    const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'shelf' };
+    const apply = vi.spyOn(cluster, 'apply');
+    agent.send(key, {
+      apiVersion: 'autoscaling/v1',
+      kind: 'HorizontalPodAutoscaler',
+      metadata: { name: 'shelf', namespace: 'default' },
+      spec: { scaleTargetRef, maxReplicas: 5, targetCPUUtilizationPercentage: 80 },
+    });
+    await until(() => agent.state(key).applied === true);
+    const site = (...args: string[]) =>
+      execFileSync(plane.kubectl, ['--kubeconfig', plane.kubeconfig, ...args], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      });
+    const told: KubeObject[] = [];
+    const stop = cluster.watch(
+      { group: 'autoscaling', resource: 'horizontalpodautoscalers' },
+      { on: ({ key: { name }, object }) => void (name === 'shelf' && told.push(object)), synced: () => {} },
+    );
+    const turns = (object: KubeObject | undefined) => object?.metadata.annotations?.turn;
+    for (const turn of ['1', '2', '3']) {
+      site('annotate', 'hpa', 'shelf', `turn=${turn}`, '--overwrite');
+      await until(() => turns(told.at(-1)) === turn);
+    }
+    expect(told.at(-1)!.apiVersion).toBe('autoscaling/v2');
+    // By then it would have been put back, were it to be.
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(apply).toHaveBeenCalledTimes(1);
+    const half = { type: 'Utilization', averageUtilization: 50 };
+    const metrics = [{ type: 'Resource', resource: { name: 'cpu', target: half } }];
+    site('patch', 'hpa.v2.autoscaling', 'shelf', '--type=merge', '-p', JSON.stringify({ spec: { metrics } }));
+    const live = () =>
+      cluster.get(
+        { group: 'autoscaling', resource: 'horizontalpodautoscalers', namespace: 'default', name: 'shelf' },
+        'v1',
+      );
+    await until(() => apply.mock.calls.length > 1);
+    await until(async () => (await live())?.metadata.managedFields?.[0] !== undefined);
+    expect(await live()).toMatchObject({ apiVersion: 'autoscaling/v1', spec: { targetCPUUtilizationPercentage: 80 } });
+    await new Promise((resolve) => setTimeout(resolve, 1_000));
+    expect(apply).toHaveBeenCalledTimes(2);
+    stop();
+    apply.mockRestore();
   });
 });

@@ -125,10 +125,10 @@ export class KubernetesCluster implements Cluster {
     });
   }
 
-  async get(key: ObjectKey): Promise<KubeObject | undefined> {
+  async get(key: ObjectKey, version?: string): Promise<KubeObject | undefined> {
     try {
       const served = await this.#served(key);
-      return (await this.#client.json({ path: pathOf(served, served.versions[0]!, key) })) as KubeObject;
+      return (await this.#client.json({ path: pathOf(served, version ?? served.versions[0]!, key) })) as KubeObject;
     } catch (error) {
       if (isNotFound(error)) return undefined;
       throw error;

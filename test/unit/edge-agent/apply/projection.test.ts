@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { difference, type FieldSet, leaf } from '../../../../core/apiserver/managed-fields/field-set.ts';
 import type { JsonObject, KubeObject, ManagedFieldsEntry } from '../../../../core/object/meta.ts';
-import { fingerprint } from '../../../../edge-agent/apply/projection.ts';
+import { fingerprint, isAsRecorded } from '../../../../edge-agent/apply/projection.ts';
 
 const own: ManagedFieldsEntry = {
   manager: 'banyan',
@@ -112,6 +112,25 @@ describe('the fingerprint of what was applied', () => {
       expect(of(without(element), [path])).toBe(of(() => {}, [path]));
       expect(of(without(element), ['.spec.paused'])).not.toBe(of(() => {}, ['.spec.paused']));
     }
+  });
+
+  it('is compared by the manager’s fields and by metadata alone where the object comes in another version', () => {
+    const of = (apiVersion: string, change: (spec: Spec, object: KubeObject) => void = () => {}) => {
+      const fieldsV1 = { 'f:spec': { 'f:replicas': {} } };
+      const object = live((_, at) => Object.assign(at, { apiVersion }));
+      object.metadata.managedFields = [{ ...own, fieldsV1 }];
+      change(object.spec as Spec, object);
+      return object;
+    };
+    const recorded = fingerprint(applied, of('apps/v1'));
+    const agrees = (object: KubeObject) => isAsRecorded(recorded, applied, object, []);
+    const moved = (spec: Spec) => Object.assign(spec, { replicas: undefined, scale: { replicas: 2 } });
+    expect([agrees(of('apps/v1')), agrees(of('apps/v1', moved))]).toEqual([true, false]);
+    expect([agrees(of('apps/v2')), agrees(of('apps/v2', moved))]).toEqual([true, true]);
+    expect(agrees(of('apps/v2', (_, { metadata }) => delete metadata.labels))).toBe(false);
+    expect(agrees(of('apps/v2', (_, { metadata }) => delete metadata.managedFields?.[0]?.fieldsV1))).toBe(false);
+    expect(agrees(of('apps/v2', (_, { metadata }) => delete metadata.managedFields))).toBe(false);
+    expect(isAsRecorded('', applied, of('apps/v2'), [])).toBe(false);
   });
 
   it('takes a list of fields that is deeper than any object for none', () => {

@@ -26,6 +26,7 @@ const resources: Record<string, string> = {
   'v1 Pod': '/pods',
   'apps/v1 Deployment': 'apps/deployments',
   'apps/v1 ReplicaSet': 'apps/replicasets',
+  'autoscaling/v1 HorizontalPodAutoscaler': 'autoscaling/horizontalpodautoscalers',
   'apiextensions.k8s.io/v1 CustomResourceDefinition': 'apiextensions.k8s.io/customresourcedefinitions',
 };
 const clusterScoped = new Set(['/namespaces', 'apiextensions.k8s.io/customresourcedefinitions']);

@@ -105,6 +105,16 @@ describe('what the agent has applied', () => {
   });
 });
 
+test('an object is read in the version that is asked for, and in the preferred one otherwise', async () => {
+  const key = { group: 'shop.example', resource: 'tills', namespace: 'shop', name: 'one' };
+  const path = (version: string) => `/apis/shop.example/${version}/namespaces/shop/tills/one`;
+  for (const version of ['v1', 'v1beta1']) answers[path(version)] = [200, `{"apiVersion":"shop.example/${version}"}`];
+  expect([await cluster.get(key), await cluster.get(key, 'v1beta1')]).toEqual([
+    { apiVersion: 'shop.example/v1' },
+    { apiVersion: 'shop.example/v1beta1' },
+  ]);
+});
+
 describe('an object is gone', () => {
   const key = { group: 'shop.example', resource: 'tills', namespace: 'shop', name: 'one' };
   const path = '/apis/shop.example/v1/namespaces/shop/tills/one';
