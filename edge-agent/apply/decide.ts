@@ -3,7 +3,8 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { terminating, terminatingWords } from '../../core/object/terminating.ts';
 import type { AdoptRule, ApplyRules } from '../../core/wire/apply-rules.ts';
 import { ignoredOf } from './ignored-fields.ts';
-import { foreignOwner, isMarked, marked, signatureOf } from './mark.ts';
+import { foreignOwner } from './keepers.ts';
+import { isMarked, marked, signatureOf } from './mark.ts';
 import type { OwnerRecord } from './owner-records.ts';
 import { isAsRecorded } from './projection.ts';
 

@@ -55,39 +55,6 @@ export function isMarked(live: KubeObject): boolean {
   return live.metadata.labels?.[managedLabel] === 'true';
 }
 
-/** Longer than any name that a cluster takes. */
-const nameMax = 253;
-
-/**
- * Programs that keep objects without server-side apply say so on them: see https://helm.sh/docs/chart_best_practices/labels/ and
- * https://argo-cd.readthedocs.io/en/stable/user-guide/resource_tracking/. kubectl's last-applied-configuration is not among them: who applies a Namespace at a site
- * before anything is placed in it does not keep it from then on.
- */
-function keeperOf({ annotations = {} }: ObjectMeta): string | undefined {
-  const { 'meta.helm.sh/release-name': release, 'meta.helm.sh/release-namespace': namespace } = annotations;
-  if (release !== undefined) {
-    return `the Helm release ${release.slice(0, nameMax)}${namespace === undefined ? '' : ` in namespace ${namespace.slice(0, nameMax)}`}`;
-  }
-  // `shop:apps/Deployment:retail/till`, with the namespace and a `_` before it where applications may be in several.
-  const [application] = annotations['argocd.argoproj.io/tracking-id']?.split(':') ?? [];
-  return application === undefined ? undefined : `the Argo CD application ${application.slice(0, nameMax)}`;
-}
-
-/**
- * Why an object that exists without our mark must not be taken over; undefined: it may be. Someone's controller owns it, or
- * someone keeps it, by server-side apply or in another way, and would fight for it.
- */
-export function foreignOwner(live: KubeObject): string | undefined {
-  const owner = live.metadata.ownerReferences?.[0];
-  if (owner) return `${owner.kind} ${owner.name} owns it`;
-  const keeper = keeperOf(live.metadata);
-  if (keeper !== undefined) return `${keeper} keeps it`;
-  const applier = live.metadata.managedFields?.find(
-    (entry) => entry.operation === 'Apply' && entry.manager !== fieldManager,
-  );
-  return applier && `${applier.manager ?? 'another manager'} keeps it by server-side apply`;
-}
-
 /** Applying no fields gives up all that this manager has set. */
 export function bare(live: KubeObject): KubeObject {
   const { name, namespace } = live.metadata;

@@ -19,7 +19,7 @@ export const applyRules: Properties = {
     },
   ),
   adopt: string(
-    'Whether an object that exists there already is taken over: IfUnowned (if left out) takes one that nobody else manages (a controller, server-side apply, Helm, Argo CD), Always takes any, Never none.',
+    'Whether an object that exists there already is taken over: IfUnowned (if left out) takes one that nobody else manages (a controller, server-side apply, Helm, Flux, Argo CD), Always takes any, Never none.',
     { enum: ['IfUnowned', 'Always', 'Never'] },
   ),
   replace: string(
