@@ -2,8 +2,11 @@
  * An object in a version that the cluster does not serve, when it serves its kind in another one. An API server converts among the versions that it knows; an agent knows
  * none. It writes another apiVersion over an object where that is all that a server would do, and says otherwise what is served (decision 0034).
  */
+import { parseKey } from '../../core/object/key.ts';
 import { formatApiVersion, type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
-import type { ServedResource } from '../cluster/cluster.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
+import type { Cluster, ServedResource } from '../cluster/cluster.ts';
+import { definitionKeyOf } from './order.ts';
 
 export type InServedVersion =
   | { readonly object: KubeObject }
@@ -46,6 +49,24 @@ const alike: readonly {
     versions: ['v1', 'v1beta1'],
   },
 ];
+
+/** The object as it may be sent. */
+export async function asServed(cluster: Cluster, key: string, object: KubeObject): Promise<InServedVersion> {
+  if ((await cluster.resourceOf(object.apiVersion, object.kind)) !== undefined) return { object };
+  const definitionKey = definitionKeyOf(parseKey(key));
+  const definition = definitionKey === undefined ? undefined : await seen(cluster, definitionKey);
+  return inServedVersion(object, await cluster.served(), definition);
+}
+
+/** Undefined also where the agent may not look. */
+async function seen(cluster: Cluster, key: string): Promise<KubeObject | undefined> {
+  try {
+    return await cluster.get(parseKey(key));
+  } catch (error) {
+    if (error instanceof BanyanError && error.code === 'Forbidden') return undefined;
+    throw error;
+  }
+}
 
 /** `definition`: the one of the kind on the cluster, if it is a custom kind. */
 export function inServedVersion(

@@ -1,0 +1,57 @@
+/** How far each object has come that is wanted: what its work has ended with last, about the content that it was done for. */
+import type { Delivery } from '../desired/desired.ts';
+
+/** About the delivery that wins at the time. */
+export type Progress = Step & { readonly source: string; readonly bodyHash: string };
+
+export type Step =
+  /** `drift`: somebody has changed it since, and it is left so. `fight`: somebody changes it again and again, and it is put back. */
+  | { readonly phase: 'applied'; readonly drift?: string; readonly fight?: string }
+  /** Something else has to happen first; it goes on by itself. */
+  | { readonly phase: 'waiting'; readonly reason: string; readonly message: string }
+  | { readonly phase: 'failed'; readonly reason: string; readonly message: string }
+  /** The object is the cluster's own: a rule of upsync takes it. */
+  | { readonly phase: 'yielded'; readonly reason: string; readonly message: string };
+
+export class ProgressReports {
+  readonly #changed: (key: string) => void;
+  readonly #progress = new Map<string, Progress>();
+
+  /** `changed`: something else is said of the object than before. */
+  constructor(changed: (key: string) => void) {
+    this.#changed = changed;
+  }
+
+  of(key: string): Progress | undefined {
+    return this.#progress.get(key);
+  }
+
+  report({ key, source, bodyHash }: Delivery, step: Step): void {
+    const next: Progress = { ...step, source, bodyHash };
+    const before = this.#progress.get(key);
+    if (before && JSON.stringify(before) === JSON.stringify(next)) return;
+    this.#progress.set(key, next);
+    this.#changed(key);
+  }
+
+  /** The object is wanted no more. */
+  forget(key: string): void {
+    this.#progress.delete(key);
+  }
+
+  /** Something was said of this very content. */
+  isAbout({ key, source, bodyHash }: Delivery): boolean {
+    const said = this.#progress.get(key);
+    return said?.source === source && said.bodyHash === bodyHash;
+  }
+
+  /** It is on the cluster, so that what needs it may come. */
+  isThere(key: string | undefined): boolean {
+    const phase = key === undefined ? undefined : this.#progress.get(key)?.phase;
+    return phase === 'applied' || phase === 'yielded';
+  }
+
+  hasFailed(key: string): boolean {
+    return this.#progress.get(key)?.phase === 'failed';
+  }
+}

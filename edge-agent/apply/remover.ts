@@ -1,0 +1,89 @@
+/** Removes what is wanted no more and was ours, one object at a time, and tells what is in the way of that. */
+import { parseKey } from '../../core/object/key.ts';
+import { leavingWords, terminating } from '../../core/object/terminating.ts';
+import type { Logger } from '../../core/runtime/logger.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import type { Hindrance } from './leaving.ts';
+import { released } from './mark.ts';
+import { isNamespace, namespaceKeyOf } from './order.ts';
+import type { OwnerRecords } from './owner-records.ts';
+import { removalOf } from './removal.ts';
+
+export interface RemoverPorts {
+  /** Of the agent. */
+  readonly path: string;
+  readonly cluster: Cluster;
+  readonly records: OwnerRecords;
+  readonly logger: Logger;
+  isWanted(key: string): boolean;
+}
+
+export interface RemoverEvents {
+  /** The object has a record now, or has none any more. */
+  recorded(key: string): void;
+  /** Why what is wanted no more is still there; undefined: nothing is in its way any more. */
+  hindered(key: string, hindrance: Hindrance | undefined): void;
+  /** The object may go now: what it was kept for has gone. */
+  due(key: string): void;
+}
+
+export class Remover {
+  readonly #ports: RemoverPorts;
+  readonly #events: RemoverEvents;
+
+  constructor(ports: RemoverPorts, events: RemoverEvents) {
+    this.#ports = ports;
+    this.#events = events;
+  }
+
+  async remove(key: string): Promise<'done' | 'retry'> {
+    const { path, cluster, records, logger } = this.#ports;
+    const record = records.get(key);
+    if (!record) return 'done';
+    if (isNamespace(key) && this.#holdsOwned(parseKey(key).name)) return 'done';
+    const live = await cluster.get(parseKey(key));
+    const decision = await removalOf(key, record, live, { path, cluster, applied: () => records.keys() });
+    if (decision.do === 'wait') {
+      if (live) this.#hinder(key, { reason: terminating, message: leavingWords(live), isRefused: false });
+      return 'retry';
+    }
+    if (decision.do === 'remove') {
+      await cluster.remove(parseKey(key), record.deletion ?? 'Background', decision.uid);
+      if (await cluster.get(parseKey(key))) {
+        // What it waits for is said when it is still there at the next look: most are gone by then.
+        this.#hinder(key, undefined);
+        return 'retry';
+      }
+    }
+    if (decision.do === 'release' && live) await cluster.apply(released(live, record.deletion === 'Orphan'));
+    if (decision.why !== undefined) {
+      logger.warn({ object: key, reason: decision.why }, 'a definition stays on the cluster');
+    }
+    this.forget(key);
+    return 'done';
+  }
+
+  refused(key: string, reason: string, words: string): void {
+    const message = `the object is wanted no more, and removing it was refused: ${words}`;
+    this.#hinder(key, { reason, message, isRefused: true });
+  }
+
+  /** It is not ours any more, whether or not it is there. */
+  forget(key: string): void {
+    this.#ports.records.delete(key);
+    this.#events.recorded(key);
+    const namespace = namespaceKeyOf(parseKey(key));
+    if (namespace && this.#ports.records.get(namespace)) this.#events.due(namespace);
+  }
+
+  #hinder(key: string, hindrance: Hindrance | undefined): void {
+    // Wanted again since the work on it began: what is said of it is about the apply from now on.
+    if (!this.#ports.isWanted(key)) this.#events.hindered(key, hindrance);
+  }
+
+  /** A namespace goes when the last of our objects in it has gone, which looks at it again. */
+  #holdsOwned(namespace: string): boolean {
+    for (const key of this.#ports.records.keys()) if (parseKey(key).namespace === namespace) return true;
+    return false;
+  }
+}
