@@ -19,6 +19,7 @@ import type { QuarantinedAttributes } from '../core/wire/entry-attributes.ts';
 import { downFeedJudge } from '../core/wire/entry-shape.ts';
 import { keeping } from '../core/wire/keeping.ts';
 import type { Dialer } from '../core/wire/link.ts';
+import { farAheadBy } from '../core/wire/seen.ts';
 import { Agent } from './agent.ts';
 import type { ClusterPorts, FoundObjects, OpenCluster } from './cluster/cluster.ts';
 import type { Renewal } from './identity/renewal.ts';
@@ -175,6 +176,7 @@ function openFeeds({ store, clock, random, limits, heir }: AgentPorts) {
         keeping,
         guard: deletionGuard(clock, limits),
         judge: downFeedJudge('agent'),
+        isFarAhead: farAheadBy({ wallMs: () => clock.wallMs() }),
       }),
       outbox: FeedProducer.open(t, { name: 'outbox', bootNonce: identity.bootNonce, random }),
     };

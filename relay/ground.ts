@@ -11,6 +11,7 @@ import { deletionGuard } from '../core/wire/deletion-guard.ts';
 import { attributesOf, type PlacementId, treeKey } from '../core/wire/entries.ts';
 import type { TreeAttributes } from '../core/wire/entry-attributes.ts';
 import { downFeedJudge } from '../core/wire/entry-shape.ts';
+import { farAheadBy } from '../core/wire/seen.ts';
 import type { NodeConfig } from './config.ts';
 import { Mailboxes } from './mailbox/mailboxes.ts';
 import type { NodePorts } from './node-ports.ts';
@@ -104,11 +105,12 @@ export class Ground {
     this.identity = store.write((t) => beginBoot(t, clock, random));
     const { bootNonce } = this.identity;
     const guard = deletionGuard(clock, config.limits);
+    const isFarAhead = farAheadBy({ wallMs: () => clock.wallMs() });
     this.upstream = store.write((t) =>
-      FeedConsumer.open(t, { name: 'upstream', guard, judge: downFeedJudge('relay') }),
+      FeedConsumer.open(t, { name: 'upstream', guard, judge: downFeedJudge('relay'), isFarAhead }),
     );
     this.outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
-    this.mailboxes = new Mailboxes(store, random, bootNonce, path);
+    this.mailboxes = new Mailboxes(store, random, bootNonce, path, isFarAhead);
     this.spaces = new NodeSpaces({ store, clock, random, log, soon, path }, config, {
       inventoryChanged: (t, child) => this.book.widen(t, child),
       changed: (waitMs) => events.pokeIn(waitMs),

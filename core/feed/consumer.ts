@@ -8,6 +8,7 @@ import { ConsumerState, neverAttached, readDigest, readResume } from './consumer
 import { recordOf, releaseContent, storeContent } from './content.ts';
 import { type DeletionGuard, forgetHeldRow, type Held, heldRows, judge, noteHeldRows, readHeld } from './deletions.ts';
 import type { Digest } from './digest.ts';
+import type { FarAhead } from './far-ahead.ts';
 import type { AppliedChange, Batch, Consumer, Content, Listed, ResumeTuple, Row, Table, WireEntry } from './feed.ts';
 import { withPieces } from './pieces.ts';
 import {
@@ -46,6 +47,8 @@ export interface ConsumerOptions {
    * says. A word that claims to be newer than those to come would else stand for good, and one of an agent that numbered its reports by the time as well.
    */
   readonly ofNoSpace?: true;
+  /** A row whose origin revision no space can have given gives way to whatever comes; absent: all revisions are believed. */
+  readonly isFarAhead?: FarAhead;
 }
 
 /** Revision of a row that only its keeper keeps: the producer has none of it. Those of producers begin at 1. */
@@ -56,6 +59,7 @@ export class FeedConsumer extends TableRows implements Consumer {
   readonly #guard: DeletionGuard | undefined;
   readonly #judge: Judge | undefined;
   readonly #ofNoSpace: boolean;
+  readonly #isFarAhead: FarAhead;
   /** What the rooms read. */
   readonly sound: Table;
   #onHeld: (() => void) | undefined;
@@ -67,12 +71,13 @@ export class FeedConsumer extends TableRows implements Consumer {
     return new FeedConsumer(openTable(t, options.name), options);
   }
 
-  private constructor(id: number, { name, keeping, guard, judge, ofNoSpace }: ConsumerOptions) {
+  private constructor(id: number, { name, keeping, guard, judge, ofNoSpace, isFarAhead }: ConsumerOptions) {
     super(name, id);
     this.#keeping = keeping;
     this.#guard = guard;
     this.#judge = judge;
     this.#ofNoSpace = ofNoSpace ?? false;
+    this.#isFarAhead = isFarAhead ?? (() => false);
     this.sound = new SoundRows(id, this);
   }
 
@@ -172,21 +177,22 @@ export class FeedConsumer extends TableRows implements Consumer {
     return true;
   }
 
-  /** A newer value does not give way to an older one, unless its producer has lost it. */
-  takes(row: Row, originRevision: number): boolean {
-    return this.#ofNoSpace || row.originRevision <= originRevision || row.revision === keptRevision;
+  /** A newer value does not give way to an older one, unless its producer has lost it, or it can't be as new as it says. */
+  takes(reader: Reader, row: Row, originRevision: number): boolean {
+    if (this.#ofNoSpace || row.originRevision <= originRevision || row.revision === keptRevision) return true;
+    return this.#isFarAhead(row.originRevision, this.contentOf(reader, row)?.key);
   }
 
   /** A reconciliation need not fetch what the producer lists: it is what the row has, or older. */
-  needsNot(row: Row, listed: Listed): boolean {
+  needsNot(reader: Reader, row: Row, listed: Listed): boolean {
     if (!row.content) return false;
-    return listed.isLike(row) || !this.takes(row, listed.originRevision);
+    return listed.isLike(row) || !this.takes(reader, row, listed.originRevision);
   }
 
   /** Holds no longer what the producer lists, if nothing of it has to be fetched: true if that was so. */
   letGoOf(t: Transaction, listed: Listed): boolean {
     const row = this.get(t, listed.keyHash);
-    if (!row?.held || !this.needsNot(row, listed)) return false;
+    if (!row?.held || !this.needsNot(t, row, listed)) return false;
     const state = new ConsumerState(t, this.id);
     this.#letGo(t, row, state);
     state.write();
@@ -301,7 +307,7 @@ export class FeedConsumer extends TableRows implements Consumer {
     const { keyHash } = entry;
     const at = rowKey(this.id, keyHash);
     const row = rowAt(t, at, keyHash);
-    if (row && !this.takes(row, originRevision)) {
+    if (row && !this.takes(t, row, originRevision)) {
       if (content && row.held) this.#letGo(t, row, state);
       return undefined;
     }

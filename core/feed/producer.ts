@@ -8,6 +8,7 @@ import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { readContent, recordOf, releaseContent } from './content.ts';
 import { type Digest, decodeDigest, digestBytes, moveDigest } from './digest.ts';
+import type { FarAhead } from './far-ahead.ts';
 import {
   type Batch,
   type BatchLimits,
@@ -59,6 +60,8 @@ export interface ProducerOptions {
   readonly random: Random;
   /** Of producers that have many contents in common. */
   readonly contents?: SharedContents;
+  /** As for consumers: a row that claims what no space can have given keeps nothing out. Absent: all revisions are believed. */
+  readonly isFarAhead?: FarAhead;
 }
 
 export class FeedProducer extends TableRows implements Producer {
@@ -66,9 +69,11 @@ export class FeedProducer extends TableRows implements Producer {
   readonly incarnation: string;
   readonly #contents: SharedContents | undefined;
   readonly #recent = new RecentRows();
+  readonly #isFarAhead: FarAhead;
 
   /** Begins an incarnation; it must be flushed before anything of this feed is sent. */
-  static open(t: Transaction, { name, bootNonce, random, contents }: ProducerOptions): FeedProducer {
+  static open(t: Transaction, options: ProducerOptions): FeedProducer {
+    const { name, bootNonce, random } = options;
     const id = openTable(t, name);
     const known = readState(t, id);
     const state = known ?? {
@@ -79,14 +84,15 @@ export class FeedProducer extends TableRows implements Producer {
       const incarnation = { bootNonce, startRevision: readHead(t, id) };
       writeState(t, id, { ...state, incarnations: [...state.incarnations, incarnation].slice(-incarnationsMax) });
     }
-    return new FeedProducer(name, id, state.epoch, bootNonce, contents);
+    return new FeedProducer(id, state.epoch, options);
   }
 
-  private constructor(name: string, id: number, epoch: string, incarnation: string, contents?: SharedContents) {
+  private constructor(id: number, epoch: string, { name, bootNonce, contents, isFarAhead }: ProducerOptions) {
     super(name, id);
     this.epoch = epoch;
-    this.incarnation = incarnation;
+    this.incarnation = bootNonce;
     this.#contents = contents;
+    this.#isFarAhead = isFarAhead ?? (() => false);
   }
 
   /** Its table was dropped since it was opened: the consumer has left for good. */
@@ -116,7 +122,7 @@ export class FeedProducer extends TableRows implements Producer {
     const at = rowKey(this.id, keyHash);
     const before = rowAt(t, at, keyHash);
     const record = recordOf(content);
-    if (isKept(before, record.hash, originRevision)) return false;
+    if (this.#keeps(before, record.hash, originRevision, () => content.key)) return false;
     checkCollision(t, before, content.key);
     checkSize(record.record, content.key);
     this.#replace(t, at, before, { keyHash, originRevision, content: referTo(t, record) });
@@ -126,7 +132,7 @@ export class FeedProducer extends TableRows implements Producer {
   putReference(t: Transaction, keyHash: Uint8Array, reference: ContentReference, originRevision: number): boolean {
     const at = rowKey(this.id, keyHash);
     const before = rowAt(t, at, keyHash);
-    if (isKept(before, reference.hash, originRevision)) return false;
+    if (this.#keeps(before, reference.hash, originRevision, () => readContent(t, reference).key)) return false;
     this.#replace(t, at, before, { keyHash, originRevision, content: referTo(t, reference) });
     return true;
   }
@@ -134,7 +140,8 @@ export class FeedProducer extends TableRows implements Producer {
   remove(t: Transaction, keyHash: Uint8Array, originRevision: number): boolean {
     const at = rowKey(this.id, keyHash);
     const before = rowAt(t, at, keyHash);
-    if (!before?.content || before.originRevision > originRevision) return false;
+    if (!before?.content || this.#isNewer(before, originRevision, () => readContent(t, before.content!).key))
+      return false;
     this.#replace(t, at, before, { keyHash, originRevision });
     return true;
   }
@@ -242,6 +249,11 @@ export class FeedProducer extends TableRows implements Producer {
     return { entries, bytes, ...(oldestRevision === undefined ? {} : { oldestRevision }) };
   }
 
+  newest(reader: Reader, keyHash: Uint8Array): number | undefined {
+    const row = this.get(reader, keyHash);
+    return row && !this.#isFarAhead(row.originRevision) ? row.originRevision : undefined;
+  }
+
   /** The entry of one key as it is now, for a reconciliation. */
   entry(reader: Reader, keyHash: Uint8Array): WireEntry | undefined {
     const row = this.get(reader, keyHash);
@@ -275,6 +287,17 @@ export class FeedProducer extends TableRows implements Producer {
     }
   }
 
+  /** The key has this very content, or a newer one. */
+  #keeps(row: Row | undefined, hash: Uint8Array, originRevision: number, key: () => string): boolean {
+    if (!row) return false;
+    if (this.#isNewer(row, originRevision, key)) return true;
+    return row.content !== undefined && equalBytes(row.content.hash, hash) && row.originRevision === originRevision;
+  }
+
+  #isNewer(row: Row, originRevision: number, key: () => string): boolean {
+    return row.originRevision > originRevision && !this.#isFarAhead(row.originRevision, key());
+  }
+
   #replace(t: Transaction, at: Uint8Array, before: Row | undefined, next: Omit<Row, 'revision'>): void {
     const headAt = headKey(this.id);
     const head = t.get(headAt);
@@ -302,13 +325,6 @@ function isTombstone(indexed: Uint8Array): boolean {
 
 function keyHashOf(indexed: Uint8Array): Uint8Array {
   return indexed.subarray(0, hashBytes);
-}
-
-/** The key has this very content, or a newer one. */
-function isKept(row: Row | undefined, hash: Uint8Array, originRevision: number): boolean {
-  if (!row) return false;
-  if (row.originRevision > originRevision) return true;
-  return row.content !== undefined && equalBytes(row.content.hash, hash) && row.originRevision === originRevision;
 }
 
 function revisionKey(id: number, revision: number): Uint8Array {

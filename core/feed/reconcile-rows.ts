@@ -53,7 +53,7 @@ export function compareList(
   for (const row of rowsBetween(t, consumer, bounds)) {
     const item = theirs.get(hex(row.keyHash));
     if (!item) found.gone.push(row.keyHash);
-    else if (consumer.needsNot(row, item)) theirs.delete(hex(row.keyHash));
+    else if (consumer.needsNot(t, row, item)) theirs.delete(hex(row.keyHash));
   }
   // What is held is no row of a range, and is here all the same: of a table that two parents took turns to produce it may be all there is.
   const again = [...theirs.values()].filter((item) => consumer.letGoOf(t, item));

@@ -9,7 +9,15 @@ import type { Store, Transaction } from '../store/store.ts';
 import type { WaitsAttributes } from '../wire/entry-attributes.ts';
 import { watermarksMax } from '../wire/frame-bounds.ts';
 import { isAbove } from '../wire/from-above.ts';
-import { behind, positionsOf, raised, raiseWatermarks, readWatermarks, type Watermarks } from './watermark.ts';
+import {
+  behind,
+  believed,
+  positionsOf,
+  raised,
+  raiseWatermarks,
+  readWatermarks,
+  type Watermarks,
+} from './watermark.ts';
 
 export interface WatermarkGatePorts {
   /** Of this node. */
@@ -55,8 +63,8 @@ export class WatermarkGate {
   /** The parent has all that this node has: what it lacks is meant to be lacking. Once so, it stays so. */
   isOpen(): boolean {
     if (!this.#waits) return true;
-    const { path, store, log } = this.#ports;
-    const { own } = store.read((reader) => readWatermarks(reader));
+    const { path, store, log, clock } = this.#ports;
+    const own = believed(store.read((reader) => readWatermarks(reader)).own, clock.wallMs());
     // A node that was moved has taken from sources of which its new parent never hears.
     const comparable = Object.fromEntries(Object.entries(own).filter(([source]) => isAbove(path, source)));
     const reason = behind(this.#heard, comparable);
@@ -76,7 +84,8 @@ export class WatermarkGate {
   }
 
   /** What the parent said with a head; whether its feed may be taken up. */
-  heard(marks: Watermarks, head: number): boolean {
+  heard(said: Watermarks, head: number): boolean {
+    const marks = believed(said, this.#ports.clock.wallMs());
     if (Object.keys(marks).length > 0) {
       this.#heard = raised(this.#heard, marks);
       const sources = Object.keys(this.#heard).length;
@@ -90,19 +99,20 @@ export class WatermarkGate {
 
   /** In the transaction that applies what the parent sent. */
   applied(t: Transaction, changes: readonly AppliedChange[]): void {
-    if (this.#notes) raiseWatermarks(t, { own: positionsOf(changes) });
+    const wallMs = this.#ports.clock.wallMs();
+    if (this.#notes) raiseWatermarks(t, { own: positionsOf(changes, wallMs) }, wallMs);
   }
 
   /** More of the feed may be stored: what was said with its head may be true here now. */
   progressed(): void {
     if (!this.#pending) return;
-    const { store, consumer, reached } = this.#ports;
+    const { store, consumer, reached, clock } = this.#ports;
     const { marks, head } = this.#pending;
     const { epoch, cursor, seenHead } = store.read((reader) => consumer.resume(reader));
     // Of an empty feed there is nothing to be stored. Up to the head a row may be missing that a newer one has superseded, which comes behind it.
     if (head > 0 && (epoch === '' || cursor < Math.max(head, seenHead))) return;
     this.#pending = undefined;
-    store.write((t) => raiseWatermarks(t, { told: marks }));
+    store.write((t) => raiseWatermarks(t, { told: marks }, clock.wallMs()));
     reached();
   }
 }

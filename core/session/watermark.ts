@@ -3,6 +3,7 @@
  * to there; what a child has taken of a source is at most its own position. A child that goes from one sibling to another compares the two: one that
  * is behind would take back what the child has, so the child waits, and keeps what it has.
  */
+import { isFarAhead } from '../feed/far-ahead.ts';
 import type { AppliedChange } from '../feed/feed.ts';
 import { asText, text } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
@@ -30,12 +31,18 @@ export function raised(before: Watermarks, by: Watermarks): Watermarks {
   return more.length === 0 ? before : { ...before, ...Object.fromEntries(more) };
 }
 
+/** Without what no space can have given by now: it would be waited for in vain, here and below, for good. The same object when there is nothing of it. */
+export function believed(marks: Watermarks, wallMs: number): Watermarks {
+  const good = Object.entries(marks).filter(([, revision]) => !isFarAhead(revision, wallMs));
+  return good.length === Object.keys(marks).length ? marks : Object.fromEntries(good);
+}
+
 /** Of rows that come from a source: their keys are a letter, the source, and more. */
-export function positionsOf(changes: readonly AppliedChange[]): Watermarks {
+export function positionsOf(changes: readonly AppliedChange[], wallMs: number): Watermarks {
   const positions: Record<string, number> = {};
   for (const { key, originRevision } of changes) {
     const [kind, source] = key.split('/', 2);
-    if (originRevision === 0 || kind?.length !== 1 || !source) continue;
+    if (originRevision === 0 || isFarAhead(originRevision, wallMs) || kind?.length !== 1 || !source) continue;
     positions[source] = Math.max(positions[source] ?? 0, originRevision);
   }
   return positions;
@@ -46,9 +53,11 @@ export function readWatermarks(reader: Reader): Stored {
   return bytes ? (JSON.parse(asText(bytes)) as Stored) : { own: {}, told: {} };
 }
 
-export function raiseWatermarks(t: Transaction, by: Partial<Stored>): void {
+/** What was stored before and can't be believed goes with it. */
+export function raiseWatermarks(t: Transaction, by: Partial<Stored>, wallMs: number): void {
   const before = readWatermarks(t);
-  const [own, told] = [raised(before.own, by.own ?? {}), raised(before.told, by.told ?? {})];
+  const after = (which: keyof Stored) => raised(believed(before[which], wallMs), by[which] ?? {});
+  const [own, told] = [after('own'), after('told')];
   if (own === before.own && told === before.told) return;
   t.put(prefixOf('watermarks'), text(JSON.stringify({ own, told })));
 }

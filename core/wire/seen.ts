@@ -5,9 +5,11 @@
  * Bound: one row for each source above, which are as many as there are spaces.
  */
 import { gapOf } from '../apiserver/storage/history.ts';
+import { type FarAhead, isFarAhead } from '../feed/far-ahead.ts';
 import type { AppliedChange, Content, Producer, Table } from '../feed/feed.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { hash128 } from '../object/hash.ts';
+import type { Logger } from '../runtime/logger.ts';
 import { asText, concat, prefixRange, readU48, text, u48 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
@@ -34,6 +36,12 @@ export function sourceOfEntry(key: string): string | undefined {
   }
 }
 
+/** By this clock. Numbers of grants and questions are no revisions, and may be sums of several. */
+export function farAheadBy({ wallMs }: { wallMs(): number }): FarAhead {
+  return (originRevision, key) =>
+    isFarAhead(originRevision, wallMs()) && (key === undefined || sourceOfEntry(key) !== undefined);
+}
+
 /** By the `era/` row that lies beside it: the space knows nothing of the revision, so that its absence is no deletion. */
 export function isLostRow(reader: Reader, table: Table, key: string, originRevision: number): boolean {
   const source = sourceOfEntry(key);
@@ -44,18 +52,38 @@ export function isLostRow(reader: Reader, table: Table, key: string, originRevis
   return gapOf(gaps, originRevision) !== undefined;
 }
 
+/** What a node knows of the time, and whom it tells that a row from above claims a revision that its space can't have given by then. */
+export interface SeenPorts {
+  wallMs(): number;
+  farAhead(source: string, revision: number): void;
+}
+
 /** In the transaction that applies what came from above. */
-export function noteSeen(t: Transaction, changes: readonly AppliedChange[]): void {
+export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { wallMs, farAhead }: SeenPorts): void {
+  const nowMs = wallMs();
   const newest = new Map<string, number>();
+  const ahead = new Map<string, number>();
   for (const { key, originRevision } of changes) {
     const source = sourceOfEntry(key);
-    if (source !== undefined) newest.set(source, Math.max(newest.get(source) ?? 0, originRevision));
+    if (source === undefined) continue;
+    const which = isFarAhead(originRevision, nowMs) ? ahead : newest;
+    which.set(source, Math.max(which.get(source) ?? 0, originRevision));
   }
+  for (const [source, revision] of ahead) farAhead(source, revision);
   for (const [source, revision] of newest) {
-    if (revision > readSeen(t, source)) t.put(at(source), u48(revision));
+    const before = readSeen(t, source);
+    if (revision > before || isFarAhead(before, nowMs)) t.put(at(source), u48(revision));
   }
   // Of a space of which nothing has come yet its lives are known all the same.
   for (const source of erasIn(changes)) if (!t.get(at(source))) t.put(at(source), u48(0));
+}
+
+/** To the operator: the words name both things that may be wrong. */
+export function sayFarAhead(log: Logger, source: string, revision: number): void {
+  log.error(
+    { source, revision },
+    'the parent says a revision of this space that is years ahead of the clock here: rows with it give way to whatever comes later; look after the parent, or set this clock, or that of the node that has the space',
+  );
 }
 
 /** Sources of which the gaps have come, or are others now. */

@@ -6,6 +6,7 @@
  * What the spaces above say of theirs is handed on: a node whose store was lost together with theirs has no rows any more that it could hold for those below.
  */
 import { type Gap, gapOf } from '../../core/apiserver/storage/history.ts';
+import { isFarAhead } from '../../core/feed/far-ahead.ts';
 import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
@@ -42,12 +43,6 @@ export interface LivesPorts {
 interface Alarm extends RolledBackAttributes {
   readonly known?: true;
 }
-
-/**
- * Lives of a space begin at the milliseconds since 1970, so what it gave is not far ahead of the time of day. A clock that was wrong by a year is believed; a
- * child that says more than that would use up the revisions that a space has, for good.
- */
-const aheadMaxMs = 366 * 24 * 3_600_000;
 
 export class Lives {
   readonly #ports: LivesPorts;
@@ -87,7 +82,8 @@ export class Lives {
       const entry = parseEntryKey(key);
       if (entry?.type !== 'seen' || !after) continue;
       const { revision } = attributesOf<SeenAttributes>(after);
-      if (revision > this.#ports.wallMs() + aheadMaxMs) {
+      // It would use up the revisions that a space has, for good.
+      if (isFarAhead(revision, this.#ports.wallMs())) {
         this.#ports.disbelieved(entry.source, revision);
         continue;
       }

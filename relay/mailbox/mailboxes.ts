@@ -1,5 +1,6 @@
 /** The two feeds of each child: the mailbox that this node produces and the reported table that it consumes. */
 import { FeedConsumer } from '../../core/feed/consumer.ts';
+import type { FarAhead } from '../../core/feed/far-ahead.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { FeedProducer } from '../../core/feed/producer.ts';
 import { SharedContents } from '../../core/feed/shared-contents.ts';
@@ -25,6 +26,7 @@ export interface Mailbox {
 
 export class Mailboxes {
   readonly #random: Random;
+  readonly #isFarAhead: FarAhead;
   readonly #bootNonce: string;
   /** Of this node. */
   readonly #path: string;
@@ -34,8 +36,9 @@ export class Mailboxes {
   /** By the name that they share: relays with siblings, and without. */
   readonly #siblings = new Map<string, string[]>();
 
-  /** Opens the mailboxes of all known children; nothing of their rows is read. */
-  constructor(store: Store, random: Random, bootNonce: string, path: string) {
+  /** Opens the mailboxes of all known children; nothing of their rows is read. Without `isFarAhead`, all origin revisions are believed. */
+  constructor(store: Store, random: Random, bootNonce: string, path: string, isFarAhead: FarAhead = () => false) {
+    this.#isFarAhead = isFarAhead;
     this.#random = random;
     this.#bootNonce = bootNonce;
     this.#path = path;
@@ -91,6 +94,7 @@ export class Mailboxes {
       bootNonce: this.#bootNonce,
       random: this.#random,
       contents: this.#contents,
+      isFarAhead: this.#isFarAhead,
     });
     const speaker = { path: childPath(this.#path, child), role };
     const judge = (content: Content) => reportedFlaw(speaker, content);

@@ -1,9 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { raiseWatermarks, readWatermarks } from '../../../../core/session/watermark.ts';
 import { type Waiting, WatermarkGate } from '../../../../core/session/watermark-gate.ts';
+import { prefixOf } from '../../../../core/store/keyspace.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 
 describe('a child that comes to one of several siblings', () => {
@@ -24,7 +26,7 @@ describe('a child that comes to one of several siblings', () => {
     const ports = { path, store, consumer, log: silentLogger, clock: new VirtualClock(0), reached: () => {}, waits };
     return new WatermarkGate(ports, { hasSiblings: true, resumes });
   }
-  const took = (own: Record<string, number>) => store.write((t) => raiseWatermarks(t, { own }));
+  const took = (own: Record<string, number>) => store.write((t) => raiseWatermarks(t, { own }, 0));
 
   it('takes nothing from one that is behind, and says what it lacks', () => {
     took({ 'center.retail': 7 });
@@ -33,6 +35,23 @@ describe('a child that comes to one of several siblings', () => {
     expect(at.heard({ 'center.retail': 6 }, 3)).toBe(false);
     expect(at.heard({ 'center.retail': 7 }, 3)).toBe(true);
     expect(waiting).toBeUndefined();
+  });
+
+  it('waits for nothing that no space can have given, and hands nothing of it on', () => {
+    const lie = 2 ** 47;
+    took({ 'center.retail': 7, 'center.ops': 3 });
+    const withLie = { own: { 'center.retail': lie, 'center.ops': 3 }, told: { 'center.retail': lie } };
+    store.write((t) => t.put(prefixOf('watermarks'), Buffer.from(JSON.stringify(withLie))));
+    const at = gate('eu:shop');
+    expect([at.isOpen(), waiting?.for]).toEqual([false, 'center.ops is at revision 0 there, and at 3 here']);
+    expect(at.heard({ 'center.ops': lie, 'center.retail': 8 }, 0)).toBe(false);
+    expect(at.heard({ 'center.ops': 3 }, 0)).toBe(true);
+    const row = (key: string, originRevision: number) => ({ keyHash: hash128(key), key, originRevision });
+    store.write((t) => at.applied(t, [row('o/center.ops/a', lie), row('o/center.ops/b', 9)]));
+    expect(store.read((reader) => readWatermarks(reader))).toEqual({
+      own: { 'center.ops': 9 },
+      told: { 'center.retail': 8, 'center.ops': 3 },
+    });
   });
 
   it('goes on at once where its feed goes on', () => {

@@ -5,7 +5,8 @@ import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
-import { text } from '../../../../core/store/bytes.ts';
+import { concat, text, u48 } from '../../../../core/store/bytes.ts';
+import { prefixOf } from '../../../../core/store/keyspace.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { attributesOf, eraKey, seenKey } from '../../../../core/wire/entries.ts';
 import type { RolledBackAttributes } from '../../../../core/wire/entry-attributes.ts';
@@ -65,6 +66,10 @@ describe('the lives of the spaces of a node', () => {
     });
   });
 
+  const seenPorts = {
+    wallMs: () => 0,
+    farAhead: (of: string, seen: number) => void disbelieved.push(`${of} ${seen}`),
+  };
   const hear = (seen: number, of = source) =>
     store.write((t) => lives.heard(t, [change(seenKey(of), 0, { revision: seen })]));
   const alarms = () => store.read((reader) => lives.alarms(reader));
@@ -91,7 +96,7 @@ describe('the lives of the spaces of a node', () => {
       store.write((t) => {
         const said = change(eraKey(above), 0, attributes);
         upstream.put(t, said.after!, 0);
-        noteSeen(t, [said]);
+        noteSeen(t, [said], seenPorts);
         return lives.fromAbove(t, [said]);
       });
     expect(come({ gaps: [[0, 7]] })).toBe(true);
@@ -168,10 +173,23 @@ describe('the lives of the spaces of a node', () => {
     expect(row(outbox, seenKey('center.platform'))).toEqual({ revision: 7 });
   });
 
+  it('are not told upwards of what a parent says that no space can have given, nor kept from what is true', () => {
+    const lie = 2 ** 47;
+    store.write((t) => t.put(concat(prefixOf('seenRevision'), text(source)), u48(lie)));
+    store.write((t) => noteSeen(t, [change('t/eu.ops/p', lie), change('t/eu.ops/q', 4)], seenPorts));
+    store.write((t) => noteSeen(t, [change(`t/${source}/p`, 9)], seenPorts));
+    expect(disbelieved).toEqual([`eu.ops ${lie}`]);
+    expect(store.read((reader) => [readSeen(reader, 'eu.ops'), readSeen(reader, source)])).toEqual([4, 9]);
+  });
+
   it('are told upwards by what came down: revisions of spaces, and of nothing that counts for itself', () => {
     store.write((t) => {
-      noteSeen(t, [change(`o/${source}//configmaps/n/a`, 8), change(`t/${source}/p`, 9), change(`w/${source}/p`, 99)]);
-      noteSeen(t, [change(`o/${source}//configmaps/n/b`, 3)]);
+      noteSeen(
+        t,
+        [change(`o/${source}//configmaps/n/a`, 8), change(`t/${source}/p`, 9), change(`w/${source}/p`, 99)],
+        seenPorts,
+      );
+      noteSeen(t, [change(`o/${source}//configmaps/n/b`, 3)], seenPorts);
     });
     expect(store.read((reader) => readSeen(reader, source))).toBe(9);
     expect(store.write((t) => tellSeen(t, outbox))).toBe(true);

@@ -1,0 +1,138 @@
+import { describe, expect, it } from 'vitest';
+import { FeedConsumer } from '../../../../core/feed/consumer.ts';
+import { aheadMaxMs, isFarAhead } from '../../../../core/feed/far-ahead.ts';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { answer, Reconciliation } from '../../../../core/feed/reconcile.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { farAheadBy } from '../../../../core/wire/seen.ts';
+import { ConsumerEnd, content, held, ProducerEnd, sync } from './feed-support.ts';
+
+const nowMs = Date.UTC(2026, 0, 1);
+const ahead = farAheadBy({ wallMs: () => nowMs });
+const seed = Buffer.alloc(8, 7);
+const lie = 2 ** 47;
+const key = 'o/center.retail//configmaps/n/a';
+
+/** A child, for what its parent says. */
+class Child extends ConsumerEnd {
+  constructor(store = new MemoryStore()) {
+    super(store);
+    this.feed = this.store.write((t) => FeedConsumer.open(t, { name: 'upstream', isFarAhead: ahead }));
+  }
+
+  reconcile({ store, feed, head }: ProducerEnd, bySeed?: Uint8Array): void {
+    const reconciliation = this.store.read((reader) => new Reconciliation(reader, this.feed, bySeed));
+    for (let request = reconciliation.next(); request; request = reconciliation.next()) {
+      const asked = request;
+      const reply = store.read((reader) => answer(reader, feed, asked, head, { maxBytes: 1e6 }));
+      this.store.write((t) => reconciliation.absorb(t, reply));
+    }
+    this.store.write((t) => reconciliation.finish(t));
+  }
+
+  get origin(): number | undefined {
+    return this.store.read((reader) => this.feed.get(reader, hash128(key))?.originRevision);
+  }
+}
+
+/** What one parent sends after another has come so far, without what its own table remembers. */
+function next(before: ProducerEnd, revision: number, body?: string) {
+  const after = new ProducerEnd();
+  after.put(key, body ?? 'x', revision);
+  if (body === undefined) after.remove(key, revision);
+  const { epoch, incarnation } = before.batch(0)!;
+  const from = before.head;
+  return { ...after.batch(0)!, epoch, incarnation, from, to: from + 1, head: from + 1 };
+}
+
+it('a space may be a year ahead of the clock here', () => {
+  expect([isFarAhead(nowMs + aheadMaxMs, nowMs), isFarAhead(nowMs + aheadMaxMs + 1, nowMs)]).toEqual([false, true]);
+});
+
+describe('a row that claims a revision that no space can have given', () => {
+  const lied = () => {
+    const [liar, child] = [new ProducerEnd(), new Child()];
+    liar.put(key, 'a lie', lie);
+    sync(liar, child);
+    return { liar, child };
+  };
+
+  it('gives way to what is told later, and so to a deletion', () => {
+    const { liar, child } = lied();
+    expect(child.apply(next(liar, nowMs, 'true'))).toMatchObject([{ key, originRevision: nowMs }]);
+    expect([held(child), child.origin]).toEqual([{ [key]: 'true' }, nowMs]);
+    const other = lied();
+    expect(other.child.apply(next(other.liar, nowMs))).toHaveLength(1);
+    expect(held(other.child)).toEqual({});
+  });
+
+  it.each([
+    ['ranges', undefined],
+    ['prefixes', seed],
+  ])('gives way to what an honest parent has, in a reconciliation by %s', (_, bySeed) => {
+    const { child } = lied();
+    const honest = new ProducerEnd(undefined, 2);
+    honest.put(key, 'true', nowMs);
+    child.reconcile(honest, bySeed);
+    expect([held(child), child.origin]).toEqual([{ [key]: 'true' }, nowMs]);
+  });
+
+  it('is taken, since it may be a clock that is wrong', () => {
+    const child = new Child();
+    const producer = new ProducerEnd();
+    producer.put(key, 'one', nowMs);
+    sync(producer, child);
+    producer.put(key, 'two', lie);
+    sync(producer, child);
+    producer.put(key, 'three', lie + 1);
+    sync(producer, child);
+    expect(held(child)).toEqual({ [key]: 'three' });
+  });
+
+  it('does not keep what is newer out of the mailbox of a child, nor is told as what the child has', () => {
+    const store = new MemoryStore();
+    const random = new SeededRandom(1);
+    const mailbox = store.write((t) =>
+      FeedProducer.open(t, { name: 'mailbox/kid', bootNonce: 'aa', random, isFarAhead: ahead }),
+    );
+    const newest = () => store.read((reader) => mailbox.newest(reader, hash128(key)));
+    store.write((t) => mailbox.put(t, content(key, 'a lie'), lie));
+    expect(newest()).toBeUndefined();
+    expect(store.write((t) => mailbox.put(t, content(key, 'true'), nowMs))).toBe(true);
+    expect(newest()).toBe(nowMs);
+    expect(store.write((t) => mailbox.put(t, content(key, 'older'), nowMs - 1))).toBe(false);
+    store.write((t) => mailbox.put(t, content(key, 'a lie'), lie));
+    expect(store.write((t) => mailbox.remove(t, hash128(key), nowMs))).toBe(true);
+  });
+});
+
+it('a number that is no revision of a space may be any number', () => {
+  const grant = 'g/center.retail/p';
+  const child = new Child();
+  const producer = new ProducerEnd();
+  producer.put(grant, 'newer', lie);
+  sync(producer, child);
+  const older = new ProducerEnd(undefined, 2);
+  older.put(grant, 'older', nowMs);
+  child.reconcile(older, seed);
+  expect(held(child)).toEqual({ [grant]: 'newer' });
+  const random = new SeededRandom(1);
+  const mailbox = child.store.write((t) =>
+    FeedProducer.open(t, { name: 'mailbox/kid', bootNonce: 'aa', random, isFarAhead: ahead }),
+  );
+  const put = (body: string, number: number) => child.store.write((t) => mailbox.put(t, content(grant, body), number));
+  expect([put('newer', lie), put('older', nowMs)]).toEqual([true, false]);
+});
+
+it('what a parent that was put back has is older than a row of a plausible revision', () => {
+  const child = new Child();
+  const producer = new ProducerEnd();
+  producer.put(key, 'new', nowMs + aheadMaxMs);
+  sync(producer, child);
+  const putBack = new ProducerEnd(undefined, 2);
+  putBack.put(key, 'old', nowMs);
+  child.reconcile(putBack, seed);
+  expect(held(child)).toEqual({ [key]: 'new' });
+});
