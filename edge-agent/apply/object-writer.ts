@@ -8,10 +8,10 @@ import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Delivery } from '../desired/desired.ts';
-import type { Wanted } from './decide.ts';
+import { decideRemoval, type Wanted } from './decide.ts';
 import { driftWords } from './drift.ts';
 import { ignoredOf, withLiveFields, withoutFields } from './ignored-fields.ts';
-import { isMarked, marked, signed } from './mark.ts';
+import { marked, signed } from './mark.ts';
 import { isContainer } from './order.ts';
 import type { OwnerRecord, OwnerRecords } from './owner-records.ts';
 import { fingerprint, ownedFields } from './projection.ts';
@@ -153,7 +153,11 @@ export class ObjectWriter {
   /** Removes an object whose change the cluster refuses, so that it can be made anew; false: that is not why, or not for this object. */
   async replace(wanted: Wanted & Delivery, live: KubeObject | undefined, refusal: unknown): Promise<boolean> {
     const { key, rules } = wanted;
-    if (!rules.replace || !live || !isMarked(live) || !isAboutImmutable(refusal) || !mayBeReplaced(key)) return false;
+    if (!rules.replace || !live || !isAboutImmutable(refusal) || !mayBeReplaced(key)) return false;
+    // Whoever may not remove it may not replace it: what another agent has signed goes with it, also where `spec.adopt` would take it.
+    const { path, records } = this.#ports;
+    const record = records.get(key);
+    if (!record || decideRemoval(record, live, { agent: path, isContainer: false }).do !== 'remove') return false;
     await this.#ports.cluster.remove(parseKey(key), 'Background', live.metadata.uid);
     return true;
   }

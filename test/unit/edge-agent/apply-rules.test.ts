@@ -116,3 +116,24 @@ test('an immutable field has the object made anew where the rule says so, and a 
   expect(bench.cluster.objects.get(till)!.metadata.uid).not.toBe(uid);
   expect(bench.cluster.objects.get(till)!.data).toEqual({ a: 'new' });
 });
+
+test.each([
+  ['another agent has applied', { 'banyan.io/agent': 'us:rivoli', 'banyan.io/source': 'center.theirs' }],
+  ['a controller has made, with a copy of the label of the mark,', {}],
+])('what %s is not removed to be made anew', async (_, annotations) => {
+  const bench = await new AgentBench().start();
+  bench.cluster.write(till, ({ metadata }) => {
+    metadata.labels = { 'banyan.io/managed': 'true' };
+    metadata.annotations = annotations;
+    metadata.managedFields = [{ manager: 'banyan', operation: 'Apply' }];
+  });
+  bench.cluster.refuse.set(till, 'spec.selector: Invalid value: field is immutable');
+  await bench.receive(
+    bench.object('/namespaces//shop', namespace('shop'), ['shop-prod']),
+    bench.object(till, configMap('till'), ['shop-prod']),
+    bench.target(placement, 1, { apply: { adopt: 'Always', replace: true } }),
+  );
+  await bench.advance(30_000);
+  expect(bench.cluster.log.filter((line) => line.startsWith('remove'))).toEqual([]);
+  expect(bench.said(state)!.attributes.message).toMatch(/field is immutable/);
+});
