@@ -28,6 +28,7 @@ import { channelOptions } from './channel-options.ts';
 import { linkKey, streamAddressOf } from './grpc-streams.ts';
 import { openServerWindows } from './server-window.ts';
 import { meshService } from './session-method.ts';
+import { StreamCalls } from './stream-calls.ts';
 
 type Call = ServerDuplexStream<Buffer, Buffer>;
 
@@ -60,8 +61,7 @@ interface Session {
   readonly connection: Connection;
   /** Connections for large streams. */
   readonly apart: Set<Connection>;
-  /** Open streams, where they do not end with a connection. */
-  readonly streams: Set<FrameLink>;
+  readonly streams: StreamCalls;
 }
 
 export class GrpcAcceptor implements Acceptor {
@@ -171,7 +171,8 @@ export class GrpcAcceptor implements Acceptor {
       connection.refusal = undefined;
       const link = this.#linkOf(call, connection, name, peer);
       const events = shared ? this.#accepting.acceptUnproven(link) : this.#accepting.accept(link);
-      const session: Session = { name, link, events, connection, apart: new Set(), streams: new Set() };
+      const streams = new StreamCalls({ peer, clock: this.#clock, areListed: shared });
+      const session: Session = { name, link, events, connection, apart: new Set(), streams };
       if (!shared) connection.session = session;
       this.#sessions.set(name, session);
       if (!shared) call.sendMetadata(answer);
@@ -238,7 +239,7 @@ export class GrpcAcceptor implements Acceptor {
   #sessionOver({ name, apart, streams }: Session): void {
     this.#sessions.delete(name);
     for (const { socket } of apart) socket.destroy();
-    for (const stream of [...streams]) stream.abort(new BanyanError('Unavailable', 'the session is over'));
+    streams.end();
   }
 
   // -------------------------------------------------------------------------------------------------------- a stream
@@ -253,11 +254,7 @@ export class GrpcAcceptor implements Acceptor {
         throw new BanyanError('NotFound', `stream ${id}: there is no such session here`);
       }
       this.#belongs(connection, session, call);
-      const link = streamLinkOf(call, session, this.#clock);
-      const events = session.events.onStream(id, link);
-      call.sendMetadata(new Metadata());
-      link.start(events);
-      call.on('data', (bytes: Buffer) => link.received(bytes));
+      session.streams.begin(call, id, session.events);
     } catch (error) {
       call.emit('error', statusOf(error));
       if (connection && !connection.shared && !connection.session && !connection.ending) {
@@ -294,33 +291,6 @@ export class GrpcAcceptor implements Acceptor {
   #refused(remote: string, error: unknown): void {
     this.#log.warn({ remote, reason: describeError(error) }, 'a child was refused');
   }
-}
-
-function streamLinkOf(call: Call, { link: { peer }, streams, connection }: Session, clock: Clock): FrameLink {
-  const link = new FrameLink({
-    peer,
-    transport: 'grpc',
-    clock,
-    call: {
-      write: (bytes, taken) => call.write(bytes, taken),
-      end: () => call.end(),
-      abort: (error) => call.emit('error', statusOf(error)),
-      bytesRead: () => 0,
-    },
-  });
-  if (connection.shared) streams.add(link);
-  const broke = () => {
-    streams.delete(link);
-    link.failed(new BanyanError('Unavailable', 'the call of the stream broke'));
-  };
-  const ended = () => {
-    streams.delete(link);
-    link.ended();
-  };
-  call.on('cancelled', broke);
-  // As with a session: a call that is torn off ends too, and is told to be cancelled some turns later.
-  call.on('end', () => setImmediate(() => (call.cancelled ? broke() : ended())));
-  return link;
 }
 
 /** From the connection of the call itself. grpc-js gives no certificate that does not belong to the tree: then it is asked why. */
