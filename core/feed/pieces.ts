@@ -4,7 +4,18 @@
  */
 import { hash128, hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
-import { concat, equalBytes, hex, prefixRange, readU48, u32, u48, u48Bytes } from '../store/bytes.ts';
+import {
+  concat,
+  equalBytes,
+  hex,
+  prefixRange,
+  readU32,
+  readU48,
+  u32,
+  u32Bytes,
+  u48,
+  u48Bytes,
+} from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Range, Reader, Transaction } from '../store/store.ts';
 import { decodeContent } from './content.ts';
@@ -51,17 +62,19 @@ export function storePiece(t: Transaction, table: number, piece: Piece): boolean
       `a piece of ${data.length} bytes, which is not the last; at least ${pieceBytesMin}`,
     );
   }
-  const have = heldBytes(t, table, contentHash);
+  const last = lastOf(t, contentRange(table, contentHash));
+  const have = last?.bytes ?? 0;
   if (offset + data.length <= have) return true;
   if (offset > have) throw new BanyanError('Protocol', `a piece from ${offset}, expected ${have}`);
   if (have === 0) dropOldest(t, table);
+  let rows = last?.rows ?? 0;
   for (let at = have - offset; at < data.length; at += rowBytesMax) {
-    t.put(pieceKey(table, contentHash, offset + at), data.subarray(at, at + rowBytesMax));
+    t.put(rowKey(table, contentHash, rows), concat(u48(offset + at), data.subarray(at, at + rowBytesMax)));
+    rows++;
   }
   if (offset + data.length < total) return true;
-  const parts = partsOf(t, table, contentHash);
-  const whole = equalBytes(hash128(joined(parts)), contentHash);
-  if (!whole) forget(t, parts);
+  const whole = equalBytes(hash128(recordOf(t, table, contentHash)), contentHash);
+  if (!whole) forget(t, table, { contentHash, rows });
   return whole;
 }
 
@@ -70,15 +83,7 @@ export function storePiece(t: Transaction, table: number, piece: Piece): boolean
  * one content after the other has this asked for each.
  */
 export function heldPieces(reader: Reader, table: number): HeldPieces[] {
-  const held: HeldPieces[] = [];
-  const prefix = concat(prefixOf('piece'), u32(table));
-  let range: Range | undefined = prefixRange(prefix);
-  while (range) {
-    const last = lastOf(reader, range);
-    if (last) held.push(last);
-    range = last && { from: range.from, to: concat(prefix, last.contentHash) };
-  }
-  return held.reverse();
+  return lastRows(reader, table).map(({ contentHash, bytes }) => ({ contentHash, bytes }));
 }
 
 /** The entries with the contents that they name by pieces, which are not kept any longer. Throws Protocol if one is not whole. */
@@ -87,55 +92,73 @@ export function withPieces(t: Transaction, table: number, entries: readonly Wire
   return entries.map((entry) => {
     const { pieces, ...rest } = entry;
     if (!pieces) return entry;
-    const parts = partsOf(t, table, pieces);
-    const record = joined(parts);
+    const record = recordOf(t, table, pieces);
     if (!equalBytes(hash128(record), pieces)) {
       const what = `an entry names the content ${hex(pieces)}, of which ${record.length} bytes are here`;
       throw new BanyanError('Protocol', what, {}, { retry: 'resync' });
     }
-    forget(t, parts);
+    const last = lastOf(t, contentRange(table, pieces));
+    if (last) forget(t, table, last);
     return { ...rest, content: decodeContent(record) };
   });
 }
 
-/** Of contents that nobody will name any more: the feed has caught up. */
+/** Of contents that nobody will name any more: the feed has caught up. They may be 128 MiB together, of which the last row of each is read. */
 export function dropPieces(t: Transaction, table: number): void {
-  // One after the other: all of them together would not fit in a small process.
-  for (const { contentHash } of heldPieces(t, table)) forget(t, partsOf(t, table, contentHash));
+  for (const last of lastRows(t, table)) forget(t, table, last);
 }
 
 function dropOldest(t: Transaction, table: number): void {
-  const held = heldPieces(t, table);
+  const held = lastRows(t, table);
   if (held.length < heldMax) return;
   // Any will do: what is dropped comes again.
-  forget(t, partsOf(t, table, held[0]!.contentHash));
+  forget(t, table, held[0]!);
 }
 
-function partsOf(reader: Reader, table: number, contentHash: Uint8Array): [Uint8Array, Uint8Array][] {
-  return [...reader.scan(prefixRange(concat(prefixOf('piece'), u32(table), contentHash)))];
+/** What the last row of a content says of all of its rows, which are in order and without a gap. */
+interface LastRow extends HeldPieces {
+  readonly rows: number;
 }
 
-function joined(parts: readonly [Uint8Array, Uint8Array][]): Uint8Array {
-  return concat(...parts.map(([, data]) => data));
+/** In order of content hash. */
+function lastRows(reader: Reader, table: number): LastRow[] {
+  const found: LastRow[] = [];
+  const prefix = concat(prefixOf('pieceRow'), u32(table));
+  let range: Range | undefined = prefixRange(prefix);
+  while (range) {
+    const last = lastOf(reader, range);
+    if (last) found.push(last);
+    range = last && { from: range.from, to: concat(prefix, last.contentHash) };
+  }
+  return found.reverse();
 }
 
-function heldBytes(reader: Reader, table: number, contentHash: Uint8Array): number {
-  return lastOf(reader, prefixRange(concat(prefixOf('piece'), u32(table), contentHash)))?.bytes ?? 0;
-}
-
-/** Of the last content in a range: what is there of it is in order and without a gap, so its last row says how much. */
-function lastOf(reader: Reader, range: Range): HeldPieces | undefined {
+/** Of the last content in a range. */
+function lastOf(reader: Reader, range: Range): LastRow | undefined {
   for (const [key, value] of reader.scan({ ...range, reverse: true, limit: 1 })) {
-    const offsetAt = key.length - u48Bytes;
-    return { contentHash: key.subarray(offsetAt - hashBytes, offsetAt), bytes: readU48(key, offsetAt) + value.length };
+    const numberAt = key.length - u32Bytes;
+    return {
+      contentHash: key.subarray(numberAt - hashBytes, numberAt),
+      bytes: readU48(value) + value.length - u48Bytes,
+      rows: readU32(key, numberAt) + 1,
+    };
   }
   return undefined;
 }
 
-function forget(t: Transaction, parts: readonly [Uint8Array, Uint8Array][]): void {
-  for (const [key] of parts) t.remove(key);
+/** Of a content, as far as it has come. */
+function recordOf(reader: Reader, table: number, contentHash: Uint8Array): Uint8Array {
+  return concat(...Array.from(reader.scan(contentRange(table, contentHash)), ([, value]) => value.subarray(u48Bytes)));
 }
 
-function pieceKey(table: number, contentHash: Uint8Array, offset: number): Uint8Array {
-  return concat(prefixOf('piece'), u32(table), contentHash, u48(offset));
+function forget(t: Transaction, table: number, { contentHash, rows }: Omit<LastRow, 'bytes'>): void {
+  for (let number = 0; number < rows; number++) t.remove(rowKey(table, contentHash, number));
+}
+
+function contentRange(table: number, contentHash: Uint8Array): Range {
+  return prefixRange(concat(prefixOf('pieceRow'), u32(table), contentHash));
+}
+
+function rowKey(table: number, contentHash: Uint8Array, number: number): Uint8Array {
+  return concat(prefixOf('pieceRow'), u32(table), contentHash, u32(number));
 }

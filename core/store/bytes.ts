@@ -3,6 +3,8 @@ import { Buffer } from 'node:buffer';
 
 /** Revisions and lengths that order keys take 6 bytes: 2^48 changes are 8,900 years at a thousand a second. */
 export const u48Bytes = 6;
+/** Numbers of what is counted, and of tables. */
+export const u32Bytes = 4;
 
 export function u16(value: number): Uint8Array {
   const b = Buffer.allocUnsafe(2);

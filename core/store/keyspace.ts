@@ -69,7 +69,7 @@ export const keyspace = {
   carriesOnce: 42,
   /** … path of an agent, NUL, … entry key of an `i/` row -> nothing: inventory of spaces here and above, by whom it concerns */
   inventoryAt: 50,
-  /** 4 tableId, h contentHash, # offset -> bytes of a content that comes in pieces (see feed/pieces.ts) */
+  /** Retired: pieces by their offsets. */
   piece: 70,
   /** -> JSON Attachment: to which parent this node attached last, as a child (see core/session/attach.ts) */
   attachment: 75,
@@ -113,6 +113,8 @@ export const keyspace = {
   otherHistory: 107,
   /** -> nothing: this store was put back or lost, and not all children have been heard since (see relay/moves/unheard.ts) */
   unheard: 108,
+  /** 4 tableId, h contentHash, 4 number, from 0 -> # offset, bytes of a content that comes in pieces (see feed/pieces.ts) */
+  pieceRow: 109,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

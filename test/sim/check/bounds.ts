@@ -60,7 +60,7 @@ export function bounds(world: World): Check {
             world.violation(name, `${host.title} remembers ${incarnations.length} starts`);
         }
       }
-      const pieces = changes.find(({ key, value }) => value && isIn(key, 'piece'));
+      const pieces = changes.find(({ key, value }) => value && isIn(key, 'pieceRow'));
       if (!pieces) return;
       const held = contentsInPieces(host.rows, pieces.key.subarray(0, 6));
       const most = frameBounds['contents that are held in pieces'];

@@ -114,6 +114,23 @@ describe('pieces of contents', () => {
     expect(values).toBe(heldMax);
   });
 
+  it('are dropped by the last row of each content', () => {
+    const store = new MemoryStore();
+    const data = bytes(pieceBytesMin);
+    for (let i = 0; i < heldMax; i++) {
+      const contentHash = Buffer.alloc(16, i);
+      for (let offset = 0; offset < 20 * data.length; offset += data.length)
+        take(store, { contentHash, offset, total: piecedBytesMax, data });
+    }
+    const { values } = store.write((t) => {
+      const counted = counting(t);
+      dropPieces(counted.reader, table);
+      return counted.read;
+    });
+    expect(values).toBe(heldMax);
+    expect(store.size().usedBytes).toBe(0);
+  });
+
   it('that are larger than a row are put together again, and go with their content', () => {
     const store = new MemoryStore();
     const record = Buffer.from(Array.from({ length: 200_000 }, (_, i) => i % 251));
