@@ -28,7 +28,9 @@ import { isBeingScheduled, markDirty } from '../schedule/dirty.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import type { Passage } from '../schedule/ports.ts';
 import { Deadlines } from './deadlines.ts';
-import { heardOut, isEmpty, matches, Others } from './heard-out.ts';
+import { Grants } from './grants.ts';
+import { isEmpty, matches } from './heard-out.ts';
+import { Hearing } from './hearing.ts';
 import type { MoveBook } from './move-book.ts';
 
 export interface MoverPorts {
@@ -63,22 +65,19 @@ export interface MoverPorts {
 
 export class Mover implements Passage {
   readonly #ports: MoverPorts;
-  /** Sequences that this node has decided to grant. */
-  readonly #decided = new Map<PlacementId, number>();
-  /** Sequences that it has granted: the children will tell of it. */
-  readonly #granted = new Map<PlacementId, number>();
-  /** Those whose number was above all that is granted, when the parent had been heard in this run: what is granted since is of this run. */
-  readonly #ours = new Set<PlacementId>();
-  /** Those of which that is not known yet. */
-  readonly #unclear = new Set<PlacementId>();
-  /** Agents that came with what this node does not know, until they are heard out. */
-  readonly #others = new Others();
-  /** Of these, those that were heard before the parent. */
-  readonly #early = new Set<string>();
+  readonly #grants: Grants;
+  readonly #hearing: Hearing;
   readonly #deadlines: Deadlines;
 
   constructor(ports: MoverPorts) {
     this.#ports = ports;
+    this.#grants = new Grants(ports);
+    this.#hearing = new Hearing({
+      ...ports,
+      reportedBy: (reader, id, child) => this.#reportedBy(reader, id, child),
+      keep: (t, placement, child, row) => this.#keep(t, placement, child, row),
+      now: (placement) => this.#now(placement),
+    });
     this.#deadlines = new Deadlines({ ...ports, due: (ids) => this.#mark(ids) });
   }
 
@@ -140,8 +139,7 @@ export class Mover implements Passage {
     const placement = this.#ports.placements.get(id);
     if (!placement) {
       this.#ports.book.forget(t, id);
-      this.#ours.delete(id);
-      this.#unclear.delete(id);
+      this.#grants.forget(id);
       return [];
     }
     const told: string[] = [];
@@ -149,17 +147,16 @@ export class Mover implements Passage {
       if (this.#review(t, placement, child, row)) told.push(child);
     }
     const sequence = this.#ports.total(t, id)?.move?.sequence;
-    const above = this.#fromAbove(t, id);
-    const decided = this.#decided.get(id);
-    this.#decided.delete(id);
+    const above = this.#grants.above(t, id);
+    const decided = this.#grants.takeDecided(id);
     if (sequence === undefined) return told;
-    const grant = this.#grantOf(id, above, sequence);
+    const grant = this.#grants.fromAbove(id, above, sequence);
     if (grant === 'ofLostLife') {
       this.#ports.book.advance(t, id, above! - sequence + 1);
       return told;
     }
     if (sequence !== decided && grant !== 'ours') return told;
-    this.#granted.set(id, sequence);
+    this.#grants.granted(id, sequence);
     return [...told, ...this.#grant(t, placement)];
   }
 
@@ -171,21 +168,20 @@ export class Mover implements Passage {
     const placement = placements.get(id);
     if (!placement?.move) return;
     const [partial, above] = store.read((reader) =>
-      isBeingScheduled(reader, id) ? [] : [total(reader, id), this.#fromAbove(reader, id)],
+      isBeingScheduled(reader, id) ? [] : [total(reader, id), this.#grants.above(reader, id)],
     );
     const part = partial?.move;
     if (!part) return;
-    if (this.#grantOf(id, above, part.sequence) === 'ofLostLife') return this.#mark([id]);
-    if (this.#granted.get(id) === part.sequence) return;
+    if (this.#grants.fromAbove(id, above, part.sequence) === 'ofLostLife') return this.#mark([id]);
+    if (this.#grants.isGranted(id, part.sequence)) return;
     if (!decidesToGrant(part, this.#ports.isOrigin(placement.source))) return;
-    this.#decided.set(id, part.sequence);
+    this.#grants.decide(id, part.sequence);
     this.#mark([id]);
   }
 
   /** All that the parent had is here. */
   heardParent(): void {
-    const ids = [...this.#unclear];
-    this.#unclear.clear();
+    const ids = this.#grants.heardParent();
     if (ids.length > 0) this.#mark(ids);
   }
 
@@ -208,52 +204,17 @@ export class Mover implements Passage {
 
   /** Before a child is heard: it has of its mailbox what this node does not know, or, as the node's store was put back, no longer knows. */
   hasOtherHistory(name: string, wasPutBack: boolean): void {
-    this.#others.note(name, wasPutBack);
+    this.#hearing.hasOtherHistory(name, wasPutBack);
   }
 
-  /** All that a child has to say is known here: see heard-out.ts. Where its mailbox is another one, it waits for what the parent has, and is looked at after that. */
+  /** All that a child has to say is known here: see hearing.ts. */
   arrived(name: string): void {
-    const { hasHeardParent, hasSiblings } = this.#ports;
-    if (this.#others.has(name) && !hasSiblings && !hasHeardParent()) this.#early.add(name);
-    else this.#hearOut(name);
+    this.#hearing.arrived(name);
   }
 
   /** All that is here is worked off. */
   idle(): void {
-    if (this.#early.size === 0 || !this.#ports.hasHeardParent()) return;
-    const names = [...this.#early];
-    this.#early.clear();
-    for (const name of names) this.#hearOut(name);
-  }
-
-  #hearOut(name: string): void {
-    const { book, placements, store, children, later, hasSiblings } = this.#ports;
-    const history = this.#others.take(name);
-    const { passed, kept, undone } = store.read((reader) => {
-      const reported = (id: PlacementId) => this.#reportedBy(reader, id, name);
-      return heardOut({ name, child: children.get(name), book, placements, reported, hasSiblings, history });
-    });
-    if (passed.length + kept.length + undone.length === 0) return;
-    later((t) => {
-      for (const id of passed) {
-        const row = book.row(id, name)!;
-        const placement = placements.get(id);
-        if (placement)
-          this.#keep(t, placement, name, row.state === 'returning' ? undefined : { ...row, granted: true });
-        markDirty(t, 'match', `${id} ${name}`);
-      }
-      for (const placement of kept) {
-        const isAgent = children.get(name)?.role === 'agent';
-        const { row } = detaching(placement.move, undefined, this.#now(placement));
-        if (isAgent) this.#keep(t, placement, name, row);
-        markDirty(t, 'match', `${placement.id} ${name}`);
-      }
-      for (const placement of undone) {
-        if (book.row(placement.id, name)) continue;
-        this.#keep(t, placement, name, attaching(placement.move, undefined, this.#now(placement)).row);
-        markDirty(t, 'match', `${placement.id} ${name}`);
-      }
-    });
+    this.#hearing.idle();
   }
 
   takesBack(id: PlacementId, name: string): boolean {
@@ -352,30 +313,6 @@ export class Mover implements Passage {
   #put(t: Transaction, child: string, key: string, number: number, attributes: object): boolean {
     const content = { key, attributes: text(JSON.stringify(attributes)), body: new Uint8Array(0) };
     return this.#ports.mailboxOf(child)?.put(t, content, number) ?? false;
-  }
-
-  #fromAbove(reader: Reader, id: PlacementId): number | undefined {
-    const { upstream } = this.#ports;
-    const row = upstream.get(reader, hash128(grantKey(id)));
-    return row?.content && attributesOf<GrantAttributes>(upstream.content(reader, row.content)).sequence;
-  }
-
-  /**
-   * A grant of a number that this node has not told, or of one that it may have told twice, is of a lost life: its store, or one below, was put back to an older
-   * copy. It is for nobody, and the node's own number goes above it, or the parent's next grant would be older than this one. Whether it is of this life is
-   * known by a look at a time when all that the parent had was here, and the number above it.
-   */
-  #grantOf(id: PlacementId, above: number | undefined, sequence: number): 'none' | 'unclear' | 'ours' | 'ofLostLife' {
-    const hasHeardParent = this.#ports.hasHeardParent();
-    if (above === undefined || above < sequence) {
-      if (hasHeardParent) this.#ours.add(id);
-      return 'none';
-    }
-    if (above > sequence) return 'ofLostLife';
-    if (this.#ours.has(id)) return 'ours';
-    if (hasHeardParent) return 'ofLostLife';
-    this.#unclear.add(id);
-    return 'unclear';
   }
 
   #keep(t: Transaction, placement: Placement, child: string, row: MoveRow | undefined): void {
