@@ -14,6 +14,11 @@ const missing = withoutKubectl ?? withoutControlPlane();
 const why = missing ? ` [not run: ${missing}]` : '';
 /** The programs may have to be built first. */
 const buildMsMax = 3_600_000;
+/**
+ * What is promised. A standby that looked just before a renewal sees it 2 s later, and waits 10 s from then on (edge-agent/lease/election.ts): what is left is for its
+ * session with the parent and the apply.
+ */
+const takenOverSecondsMax = 15;
 const path = 'eu:rivoli';
 const lease = { namespace: 'kube-system', name: 'banyan-agent' };
 const writeVerbs = new Set(['create', 'update', 'patch', 'delete', 'deletecollection']);
@@ -89,9 +94,8 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
     a().kill('SIGKILL');
     const killed = performance.now();
     setPrice('2');
-    await until('b applies the change', () => price().out === '2', 25);
-    const seconds = (performance.now() - killed) / 1_000;
-    expect(seconds).toBeLessThan(18);
+    await until('b applies the change', () => price().out === '2', takenOverSecondsMax);
+    console.log(`taken over ${((performance.now() - killed) / 1_000).toFixed(1)} s after kill -9`);
     expect(uids()).toBe(before);
     // Of the objects that were as they are to be, nothing was changed.
     const answers = writesOf(b()).filter(({ responseStatus }) => responseStatus?.code === 201);
@@ -109,8 +113,9 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
     try {
       await until('the flow comes through', () => Number(price().out) >= 10);
       b().kill('SIGSTOP');
-      const next = bread;
-      await until('a applies what has changed since', () => Number(price().out) >= next, 25);
+      const [next, stopped] = [bread, performance.now()];
+      await until('a applies what has changed since', () => Number(price().out) >= next, takenOverSecondsMax);
+      console.log(`taken over ${((performance.now() - stopped) / 1_000).toFixed(1)} s after SIGSTOP`);
       b().kill('SIGCONT');
       await until('b has ended', () => b().exitCode !== undefined);
     } finally {
