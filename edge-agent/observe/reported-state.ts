@@ -38,8 +38,8 @@ export function objectState(
   const { fight, drift = fight } = progress;
   const drifted = drift === undefined ? {} : { reason: 'Drifted', message: drift };
   if (state === 'Current') return { ...base, applied: true, available: true, ...drifted };
-  // Being put back keeps many kinds from ever being as they are to be for long: why, is worth more than that.
-  if (fight !== undefined && state === 'InProgress') return { ...base, applied: true, ...drifted };
+  // Being put back keeps many kinds from ever being as they are to be for long, and what somebody has changed may keep them so: why, is worth more than that.
+  if (drift !== undefined && state === 'InProgress') return { ...base, applied: true, ...drifted };
   return { ...base, applied: true, failed: state === 'Failed', reason, message };
 }
 

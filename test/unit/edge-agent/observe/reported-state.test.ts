@@ -41,6 +41,26 @@ describe('the state of an object', () => {
     expect(objectState(delivery, delivery, applied, seen('Failed'))).toMatchObject({ available: false, failed: true });
   });
 
+  it('says what somebody has changed and is left so, also while the object is not as it is to be', () => {
+    const drifted: Progress & { drift: string } = {
+      ...applied,
+      phase: 'applied',
+      drift: 'spec.replicas is 4 and was applied as 2',
+    };
+    for (const [state, available] of [
+      ['Current', true],
+      ['InProgress', false],
+    ] as const)
+      expect(objectState(delivery, delivery, drifted, seen(state))).toMatchObject({
+        applied: true,
+        available,
+        failed: false,
+        reason: 'Drifted',
+        message: drifted.drift,
+      });
+    expect(objectState(delivery, delivery, drifted, seen('Failed'))).toMatchObject({ failed: true, reason: 'Failed' });
+  });
+
   it('is not available by what another source has applied', () => {
     const other: Progress = { ...applied, source: 'eu.ops' };
     expect(objectState(delivery, delivery, other, seen('Current'))).toMatchObject({ applied: false, available: false });
