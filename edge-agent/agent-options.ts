@@ -36,6 +36,8 @@ export interface AgentOptions {
   readonly isHeldBack?: boolean | undefined;
   /** What `isHeardOut` says is another answer now. */
   readonly spoke?: () => void;
+  /** The cluster was put back to an earlier time. */
+  readonly wentBack?: () => void;
   /** The outbox has new rows that are not durable yet. */
   readonly wrote: () => void;
   /** What the agent keeps although its parent lacks it. */

@@ -97,6 +97,7 @@ export class Agent {
           this.#reports.kindsChanged();
           this.#description.changed();
         },
+        wentBack: () => options.wentBack?.(),
       },
     );
     this.#reports = new EdgeReports(

@@ -52,6 +52,8 @@ export interface AgentPorts {
   attached?(): void;
   /** All that the parent has to say is stored, and what it lacks is meant to be lacking. */
   caughtUp?(): void;
+  /** The cluster was put back to an earlier time. */
+  wentBack?(): void;
 }
 
 export interface Heir {
@@ -104,6 +106,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     certificateTrouble: () => ports.renewal?.trouble,
     cluster: opened.cluster,
     wrote: () => uplink.wake(),
+    wentBack: () => ports.wentBack?.(),
     held: (reader) => downstream.held(reader),
     diverged: () => uplink.diverged,
     waiting: () => waiting ?? uplink.waiting,

@@ -27,7 +27,7 @@ import type { LeasePort } from './lease/lease.ts';
 import { openLeaseMemory } from './lease/lease-memory.ts';
 import { MemoryLimit } from './limits/memory-limit.ts';
 import { metricsOf, standbyMetricsOf } from './metrics.ts';
-import { type StockTakingPorts, takeStock } from './stock-taking.ts';
+import { StockTaking, type StockTakingPorts, takeStock } from './stock-taking.ts';
 
 export interface NodeOptions {
   readonly config: AgentConfig;
@@ -93,9 +93,12 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     leadership.start();
     return running(url, [memory, api, leadership, store]);
   }
+  const isDue = !openLeaseMemory(store, options.random).tookStock;
+  const stock = new StockTaking(() => assembled, stockPorts(options, store), isDue);
   const assembled: AssembledAgent = await assembleAgent({
     ...agentPorts(options, store, memory),
-    caughtUp: once(() => tookStock(options, store, assembled)),
+    caughtUp: () => stock.caughtUp(),
+    wentBack: () => stock.wentBack(),
   });
   begun(assembled, () => true);
   const url = await api.listen();
@@ -117,15 +120,6 @@ function running(url: string, parts: readonly AsyncDisposable[]): RunningNode {
     async [Symbol.asyncDispose]() {
       for (const part of parts) await part[Symbol.asyncDispose]();
     },
-  };
-}
-
-function once(act: () => Promise<unknown> | undefined): () => void {
-  let isDone = false;
-  return () => {
-    if (isDone) return;
-    isDone = true;
-    void act();
   };
 }
 
@@ -181,11 +175,17 @@ function leadershipOf(
     takeStock: (agent, isOver) => takeStock(agent, stockPorts(options, store), isOver),
     assemble: async ({ heir, attached, caughtUp }) => {
       const ports = agentPorts(options, store, memory);
-      const assembled = await assembleAgent({
+      // That of the beginning is a matter of who was active before.
+      const stock = new StockTaking(() => assembled, stockPorts(options, store), false);
+      const assembled: AssembledAgent = await assembleAgent({
         ...ports,
         heir,
         attached,
-        caughtUp,
+        caughtUp: () => {
+          caughtUp();
+          stock.caughtUp();
+        },
+        wentBack: () => stock.wentBack(),
         dialer: leadership.dialer(ports.dialer),
         openCluster: (cluster) => options.openCluster(cluster, () => leadership.refusal()),
       });
@@ -194,12 +194,6 @@ function leadershipOf(
     },
   });
   return leadership;
-}
-
-/** What was applied before this store was emptied comes on record; undefined: that was done, or there can be nothing. */
-function tookStock(options: NodeOptions, store: LmdbStore, assembled: AssembledAgent): Promise<void> | undefined {
-  if (openLeaseMemory(store, options.random).tookStock) return undefined;
-  return takeStock(assembled, stockPorts(options, store), () => false);
 }
 
 function stockPorts({ clock, random, logger, config }: NodeOptions, store: LmdbStore): StockTakingPorts {

@@ -1,5 +1,6 @@
 /**
- * Once for each store, and whenever another store of the agent was active: what the agent has applied without this store knowing of it comes on record. Not before
+ * Once for each store, whenever another store of the agent was active, and whenever the cluster was put back to a backup, by which objects are there again that
+ * went since: what the agent has applied without this store knowing of it comes on record. Not before
  * the parent has said all that is wanted. What is too much to be taken away at once is looked at again at the next start, and what the cluster can't tell of also before.
  */
 import type { DeletionLimits } from '../core/feed/deletions.ts';
@@ -32,6 +33,47 @@ export interface Stocked {
   applied(): Promise<FoundObjects> | undefined;
   /** Why it is not known what is applied. */
   hindered(why: string): void;
+}
+
+/** When stock is to be taken by an agent that may apply already. */
+export class StockTaking {
+  readonly #of: () => Stocked;
+  readonly #ports: StockTakingPorts;
+  #isDue: boolean;
+  #isCaughtUp = false;
+  #isTaking = false;
+
+  /** `isDue`: from the start. */
+  constructor(of: () => Stocked, ports: StockTakingPorts, isDue: boolean) {
+    this.#of = of;
+    this.#ports = ports;
+    this.#isDue = isDue;
+  }
+
+  /** Told at every attachment: what is wanted is known from the first one on. */
+  caughtUp(): void {
+    this.#isCaughtUp = true;
+    void this.#take();
+  }
+
+  /** Remembered, so that a process that ends before it is done does it at its next start. */
+  wentBack(): void {
+    const { store, random, log } = this.#ports;
+    log.warn({}, 'the cluster was put back to an earlier time: what this agent has applied there is looked for');
+    noteInLeaseMemory(store, random, { tookStock: false });
+    this.#isDue = true;
+    void this.#take();
+  }
+
+  async #take(): Promise<void> {
+    if (this.#isTaking) return;
+    this.#isTaking = true;
+    while (this.#isDue && this.#isCaughtUp) {
+      this.#isDue = false;
+      await takeStock(this.#of(), this.#ports, () => false);
+    }
+    this.#isTaking = false;
+  }
 }
 
 /** Asks until the cluster has answered, or `isOver`. What it can't tell of is asked for behind that, and nothing waits for it: what is not on record stays as it is. */

@@ -32,6 +32,8 @@ export interface WatchEvents {
   synced(there: ReadonlySet<string>): void;
   /** Why it can't be watched now, which is tried again and again; undefined: it is watched again. */
   trouble?(error: BanyanError | undefined): void;
+  /** The cluster is as it was at an earlier time, as after its store was put back to a backup: what has gone since may be there again. Told before `synced`. */
+  wentBack?(): void;
 }
 
 export interface WatchOptions {

@@ -41,6 +41,8 @@ export interface ObserverEvents {
   drifted(key: string): void;
   /** A CustomResourceDefinition has come, changed or gone. */
   kindsChanged(): void;
+  /** The cluster was put back to an earlier time: told by each watch that sees it. */
+  wentBack(): void;
 }
 
 interface Seen extends Observation {
@@ -81,7 +83,8 @@ export class Observer {
   /** Definitions are watched always, beside those that were applied: they say which kinds the cluster serves, by their names alone. */
   start(): void {
     const on = () => this.#events.kindsChanged();
-    this.#stopDefinitions = this.#ports.cluster.watch(definitions, { on, synced: () => {} }, { metadataOnly: true });
+    const events = { on, synced: () => {}, wentBack: () => this.#events.wentBack() };
+    this.#stopDefinitions = this.#ports.cluster.watch(definitions, events, { metadataOnly: true });
   }
 
   stop(): void {
@@ -151,6 +154,7 @@ export class Observer {
     const events = {
       on: (event: ClusterEvent) => this.#on(event),
       synced: (there: ReadonlySet<string>) => this.#synced(watch, there),
+      wentBack: () => this.#events.wentBack(),
     };
     stop = this.#ports.cluster.watch(resource, events, { marked: !isWhole });
     return watch;

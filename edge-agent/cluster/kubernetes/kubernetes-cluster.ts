@@ -178,6 +178,7 @@ export class KubernetesCluster implements Cluster {
           awaited?.changed(event, () => events.on(event));
         },
         synced: (there) => events.synced(there),
+        wentBack: () => events.wentBack?.(),
         trouble: (error) => {
           if (awaited) this.#definitionsTrouble(error);
           events.trouble?.(error);

@@ -16,7 +16,7 @@ import type { ApiClient } from './api-client.ts';
 import { pathOf } from './discovery.ts';
 import { JsonLines } from './json-lines.ts';
 import { KnownObjects, keyIn } from './known-objects.ts';
-import { ListPages } from './list-pages.ts';
+import { type ListPage, ListPages } from './list-pages.ts';
 
 export interface WatchPorts {
   readonly client: Pick<ApiClient, 'json' | 'stream'>;
@@ -67,6 +67,10 @@ export class ResourceWatch {
    * was away may have been put back to a time before this version, and would tell nothing until it gets there again.
    */
   #version: string | undefined;
+  /** The last that was heard of, as a number: of one resource they grow (https://kep.k8s.io/5504). */
+  #newest = 0;
+  /** A connection broke, and who answers next may be a server that was put back meanwhile: one that was away for a moment may be so without having refused anything. */
+  #isUnsure = false;
   #response: IncomingMessage | undefined;
 
   constructor(ports: WatchPorts, resource: GroupResource) {
@@ -106,7 +110,8 @@ export class ResourceWatch {
     while (!this.#isStopped) {
       try {
         const served = await this.#ports.resourceOf(this.#resource);
-        if (this.#hasJoined) this.#version = undefined;
+        if (this.#hasJoined || (this.#isUnsure && (await this.#hasGoneBack(served)))) this.#version = undefined;
+        this.#isUnsure = false;
         this.#version ??= await this.#list(served);
         if (this.#isStopped) return;
         if (this.#hasJoined) continue;
@@ -131,7 +136,8 @@ export class ResourceWatch {
   async #backOff(error: unknown): Promise<void> {
     const refusal = error instanceof BanyanError ? error : undefined;
     const isExpired = refusal?.code === 'Expired' || refusal?.code === 'Gone';
-    if (refusal && refusal.code !== 'TooManyRequests') this.#version = undefined;
+    if (!refusal) this.#isUnsure = true;
+    else if (refusal.code !== 'TooManyRequests') this.#version = undefined;
     if (!isExpired) {
       const { group, resource } = this.#resource;
       this.#ports.logger.warn(
@@ -174,8 +180,21 @@ export class ResourceWatch {
       }
       resourceVersion = page.metadata?.resourceVersion ?? '';
     }
-    for (const listener of this.#present) listener.listed(found, served);
+    const [before, now] = [this.#newest, Number(resourceVersion)];
+    this.#newest = now;
+    for (const listener of this.#present) {
+      if (now < before) listener.events.wentBack?.();
+      listener.listed(found, served);
+    }
     return resourceVersion;
+  }
+
+  /** Of a version that it has not reached it tells nothing, and that it has not, only a list says: of one object, for its version. */
+  async #hasGoneBack(served: ServedResource): Promise<boolean> {
+    const path = pathOf(served, served.versions[0]!);
+    const query = { ...this.#selected(), limit: '1' };
+    const page = (await this.#ports.client.json({ path, query, ...this.#accepting(metadataList) })) as ListPage;
+    return Number(page.metadata?.resourceVersion) < this.#newest;
   }
 
   // --------------------------------------------------------------------------------------------------- the changes
@@ -214,6 +233,7 @@ export class ResourceWatch {
         const { type, object } = line as WatchLine;
         if (type === 'ERROR') throw errorOf(object);
         this.#version = object.metadata.resourceVersion ?? this.#version;
+        this.#newest = Number(this.#version);
         // What is its metadata alone comes under the name of that.
         if (type !== 'BOOKMARK') this.#tell(type, this.#ports.metadataOnly ? named(object, served) : object);
       }

@@ -6,7 +6,7 @@ import { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import type { Stock } from '../../../edge-agent/apply/stock.ts';
 import type { FoundObjects } from '../../../edge-agent/cluster/cluster.ts';
 import { noteInLeaseMemory, openLeaseMemory } from '../../../edge-agent/lease/lease-memory.ts';
-import { takeStock } from '../../../edge-agent/stock-taking.ts';
+import { type Stocked, StockTaking, type StockTakingPorts, takeStock } from '../../../edge-agent/stock-taking.ts';
 import { settle } from './lease/memory-lease.ts';
 
 const nothing: Stock = { records: new Map(), kept: new Map() };
@@ -21,22 +21,29 @@ class Bench {
   taken = 0;
 
   take(isOver = () => false): Promise<void> {
+    return takeStock(this.#stocked(), this.#ports(), isOver);
+  }
+
+  taking(isDue: boolean): StockTaking {
+    return new StockTaking(() => this.#stocked(), this.#ports(), isDue);
+  }
+
+  #ports(): StockTakingPorts {
     const { store, clock, random } = this;
-    const limits = { entries: 50, fraction: 0.2 };
-    return takeStock(
-      {
-        agent: {
-          takeStock: () => {
-            this.taken++;
-            return this.stock;
-          },
+    return { store, clock, random, log: silentLogger, limits: { entries: 50, fraction: 0.2 } };
+  }
+
+  #stocked(): Stocked {
+    return {
+      agent: {
+        takeStock: () => {
+          this.taken++;
+          return this.stock;
         },
-        applied: () => this.answers.shift()?.(),
-        hindered: (why) => this.hindrances.push(why),
       },
-      { store, clock, random, log: silentLogger, limits },
-      isOver,
-    );
+      applied: () => this.answers.shift()?.(),
+      hindered: (why) => void this.hindrances.push(why),
+    };
   }
 
   get tookStock(): boolean {
@@ -119,5 +126,48 @@ describe('taking stock', () => {
     bench.clock.advance(30_000);
     await settle();
     expect([bench.taken, bench.tookStock]).toEqual([1, false]);
+  });
+});
+
+describe('stock', () => {
+  test('is taken when the parent has said what is wanted, and at no later attachment', async () => {
+    const bench = new Bench();
+    const taking = bench.taking(true);
+    await settle();
+    expect(bench.taken).toBe(0);
+    for (let i = 0; i < 2; i++) {
+      taking.caughtUp();
+      await settle();
+      expect(bench.taken).toBe(1);
+    }
+  });
+
+  test('is taken again each time that the cluster was put back, and not before the parent has said what is wanted', async () => {
+    const bench = new Bench();
+    noteInLeaseMemory(bench.store, bench.random, { tookStock: true });
+    const taking = bench.taking(false);
+    taking.wentBack();
+    await settle();
+    expect([bench.taken, bench.tookStock]).toEqual([0, false]);
+    taking.caughtUp();
+    await settle();
+    expect([bench.taken, bench.tookStock]).toEqual([1, true]);
+    taking.wentBack();
+    await settle();
+    expect([bench.taken, bench.tookStock]).toEqual([2, true]);
+  });
+
+  test('is taken once more where the cluster was put back while it was asked', async () => {
+    const bench = new Bench();
+    const taking = bench.taking(true);
+    bench.answers = [
+      () => {
+        taking.wentBack();
+        return Promise.resolve({ objects: [], unknown: [] });
+      },
+    ];
+    taking.caughtUp();
+    await settle();
+    expect(bench.taken).toBe(2);
   });
 });

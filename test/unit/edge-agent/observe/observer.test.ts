@@ -21,6 +21,7 @@ function bench() {
       changed: (key) => log.push(`changed ${key}`),
       drifted: (key) => log.push(`drifted ${key}`),
       kindsChanged: () => log.push('kinds changed'),
+      wentBack: () => log.push('went back'),
     },
   );
   return { cluster, clock, observer, log, busy, drift };

@@ -27,6 +27,8 @@ class Served {
   trouble: (error: BanyanError | undefined) => void = () => {};
   readonly #pages: unknown[];
   #watch: PassThrough | undefined;
+  /** That of the present, for who asks for nothing else. */
+  version = '100';
   /** What comes of each watch that is asked for. */
   watched: (watch: PassThrough) => BanyanError | undefined = () => undefined;
 
@@ -38,6 +40,10 @@ class Served {
     const client = {
       json: async ({ query = {}, accept }: { query?: Readonly<Record<string, string>>; accept?: string }) => {
         this.accepted.push(accept);
+        if (query.limit === '1') {
+          this.asked.push('version');
+          return { metadata: { resourceVersion: this.version } };
+        }
         this.asked.push(`list ${query.continue ?? ''}`.trim());
         // The last one is there for good.
         const page = this.#pages.length > 1 ? this.#pages.shift() : this.#pages[0];
@@ -74,6 +80,7 @@ class Served {
       },
       synced: () => void this.seen.push('synced'),
       trouble: (error) => this.trouble(error),
+      wentBack: () => void this.seen.push('went back'),
     });
     return watch;
   }
@@ -104,7 +111,7 @@ class Served {
     }
     const asked = this.asked.slice(before);
     const lists = asked.filter((one) => one.startsWith('list')).length;
-    return { lists, watches: asked.length - lists };
+    return { lists, watches: asked.filter((one) => one.startsWith('watch')).length };
   }
 
   async settle(turns = 20): Promise<void> {
@@ -392,7 +399,27 @@ test('a connection that breaks costs no list: the watch goes on from what was he
   await server.cut();
   server.clock.advance(500);
   await server.settle();
-  expect(server.asked).toEqual(['list', 'watch from 10', 'watch from 11']);
+  expect(server.asked).toEqual(['list', 'watch from 10', 'version', 'watch from 11']);
+  watch.stop();
+});
+
+test('a server that was put back while a connection broke is asked for a list, also where it has refused nothing', async () => {
+  const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
+  const watch = server.begin();
+  await server.tell(change('MODIFIED', 'a', '50'));
+  server.version = '12';
+  await server.cut();
+  server.clock.advance(500);
+  await server.settle();
+  expect(server.asked).toEqual(['list', 'watch from 10', 'version', 'list', 'watch from 10']);
+  expect(server.seen).toEqual([
+    'ADDED a uid-a',
+    'synced',
+    'MODIFIED a uid-a',
+    'MODIFIED a uid-a',
+    'went back',
+    'synced',
+  ]);
   watch.stop();
 });
 
@@ -407,7 +434,25 @@ test('a server that was away may have been put back: it is asked for a list', as
   server.watched = () => undefined;
   server.clock.advance(1_000);
   await server.settle();
-  expect(server.asked).toEqual(['list', 'watch from 10', 'watch from 50', 'list', 'watch from 10']);
-  expect(server.seen).toEqual(['synced', 'ADDED a uid-a', 'DELETED a uid-a', 'synced']);
+  expect(server.asked).toEqual(['list', 'watch from 10', 'version', 'watch from 50', 'list', 'watch from 10']);
+  expect(server.seen).toEqual(['synced', 'ADDED a uid-a', 'went back', 'DELETED a uid-a', 'synced']);
+  watch.stop();
+});
+
+test('a server that was away and went on says nothing of going back', async () => {
+  const lists = [{ metadata: { resourceVersion: '10' } }, { metadata: { resourceVersion: '51' } }];
+  const server = new Served(...lists, { metadata: { resourceVersion: '51' } });
+  const watch = server.begin();
+  await server.tell(change('ADDED', 'a', '50'));
+  server.watched = () => new BanyanError('Unavailable', "can't be reached");
+  await server.cut();
+  server.clock.advance(500);
+  await server.settle();
+  for (let i = 0; i < 2; i++) {
+    server.clock.advance(2_000);
+    await server.settle();
+  }
+  expect(server.asked.filter((one) => one === 'list').length).toBeGreaterThan(2);
+  expect(server.seen).not.toContain('went back');
   watch.stop();
 });
