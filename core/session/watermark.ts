@@ -8,6 +8,7 @@ import type { AppliedChange } from '../feed/feed.ts';
 import { asText, text } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
+import { sourceOfEntry } from '../wire/seen.ts';
 
 /** Source -> revision. */
 export type Watermarks = Readonly<Record<string, number>>;
@@ -37,12 +38,12 @@ export function believed(marks: Watermarks, wallMs: number): Watermarks {
   return good.length === Object.keys(marks).length ? marks : Object.fromEntries(good);
 }
 
-/** Of rows that come from a source: their keys are a letter, the source, and more. */
+/** Of rows whose revision is one of their source's space. */
 export function positionsOf(changes: readonly AppliedChange[], wallMs: number): Watermarks {
   const positions: Record<string, number> = {};
   for (const { key, originRevision } of changes) {
-    const [kind, source] = key.split('/', 2);
-    if (originRevision === 0 || isFarAhead(originRevision, wallMs) || kind?.length !== 1 || !source) continue;
+    const source = sourceOfEntry(key);
+    if (originRevision === 0 || isFarAhead(originRevision, wallMs) || source === undefined) continue;
     positions[source] = Math.max(positions[source] ?? 0, originRevision);
   }
   return positions;

@@ -26,6 +26,7 @@ describe('a child that comes to one of several siblings', () => {
     const ports = { path, store, consumer, log: silentLogger, clock: new VirtualClock(0), reached: () => {}, waits };
     return new WatermarkGate(ports, { hasSiblings: true, resumes });
   }
+  const row = (key: string, originRevision: number) => ({ keyHash: hash128(key), key, originRevision });
   const took = (own: Record<string, number>) => store.write((t) => raiseWatermarks(t, { own }, 0));
 
   it('takes nothing from one that is behind, and says what it lacks', () => {
@@ -37,6 +38,13 @@ describe('a child that comes to one of several siblings', () => {
     expect(waiting).toBeUndefined();
   });
 
+  it('counts for a source what is a revision of its space, and no number of a grant or of a question', () => {
+    const at = gate('eu:shop', true);
+    const changes = [row('t/center.ops/p', 9), row('g/center.ops/p', 90), row('w/center.ops/p', 99)];
+    store.write((t) => at.applied(t, changes));
+    expect(store.read((reader) => readWatermarks(reader)).own).toEqual({ 'center.ops': 9 });
+  });
+
   it('waits for nothing that no space can have given, and hands nothing of it on', () => {
     const lie = 2 ** 47;
     took({ 'center.retail': 7, 'center.ops': 3 });
@@ -46,8 +54,9 @@ describe('a child that comes to one of several siblings', () => {
     expect([at.isOpen(), waiting?.for]).toEqual([false, 'center.ops is at revision 0 there, and at 3 here']);
     expect(at.heard({ 'center.ops': lie, 'center.retail': 8 }, 0)).toBe(false);
     expect(at.heard({ 'center.ops': 3 }, 0)).toBe(true);
-    const row = (key: string, originRevision: number) => ({ keyHash: hash128(key), key, originRevision });
-    store.write((t) => at.applied(t, [row('o/center.ops/a', lie), row('o/center.ops/b', 9)]));
+    store.write((t) =>
+      at.applied(t, [row('o/center.ops//configmaps/n/a', lie), row('o/center.ops//configmaps/n/b', 9)]),
+    );
     expect(store.read((reader) => readWatermarks(reader))).toEqual({
       own: { 'center.ops': 9 },
       told: { 'center.retail': 8, 'center.ops': 3 },
