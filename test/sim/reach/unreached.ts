@@ -39,7 +39,7 @@ export const unreached: readonly Unreached[] = [
     lines: {
       'core/feed/content.ts': [
         'if (!record) throw new Error(`the content ',
-        "if (count === 0) throw new Error('a content that nobody names was referred to');",
+        "if (t.count(countKey(reference.hash), 1) === 1) throw new Error('a content that nobody names was referred to');",
       ],
       'core/feed/table.ts': ['if (other !== key) throw new Error('],
       'core/feed/producer.ts': ['if (!row) throw new Error('],
