@@ -6,6 +6,7 @@ import { CrashGuard } from '../core/crash/crash-guard.ts';
 import type { DeletionLimits } from '../core/feed/deletions.ts';
 import type { AppliedChange } from '../core/feed/feed.ts';
 import { parseKey } from '../core/object/key.ts';
+import type { Timer } from '../core/runtime/clock.ts';
 import { goneKey, nodeKey, type PlacementId, partialKey, seenKey, stateKey } from '../core/wire/entries.ts';
 import type { NodeAttributes, QuarantinedAttributes } from '../core/wire/entry-attributes.ts';
 import { quarantinedAttributes } from '../core/wire/quarantine-words.ts';
@@ -47,6 +48,7 @@ export class Agent {
   readonly #description: SelfDescription;
   readonly #limits: OwnLimits;
   readonly #stock: FoundStock;
+  #stuckLook: Timer | undefined;
   #stopped = false;
   /** Of the cluster nothing is known that could be said. */
   #isQuiet: boolean;
@@ -269,6 +271,7 @@ export class Agent {
     this.#stopped = true;
     this.#description.stop();
     this.#limits.stop();
+    this.#stuckLook?.stop();
     this.#outbox.close();
     this.#reports.stop();
     this.#observer.stop();
@@ -299,8 +302,20 @@ export class Agent {
   #hindered(key: string, hindrance: Hindrance | undefined): void {
     const isNews = this.#leaving.hinder(key, hindrance, this.#options.clock.monotonicMs());
     if (isNews) for (const id of this.#leaving.placementsOf(key)) this.#outbox.touch(partialKey(id));
-    // Also the same word: it may have been so for long now.
-    if (isNews || hindrance) this.#outbox.touch(nodeKey(this.#options.path));
+    if (isNews) this.#outbox.touch(nodeKey(this.#options.path));
+    this.#lookForStuck();
+  }
+
+  /** Nothing but the time tells that a removal has been stuck for long. */
+  #lookForStuck(): void {
+    const { clock, path } = this.#options;
+    const inMs = this.#leaving.stuckInMs(clock.monotonicMs());
+    if (inMs === undefined || this.#stuckLook) return;
+    this.#stuckLook = clock.after(inMs, () => {
+      this.#stuckLook = undefined;
+      this.#outbox.touch(nodeKey(path));
+      this.#lookForStuck();
+    });
   }
 
   /** The object has gone, or is wanted again. */

@@ -78,6 +78,14 @@ export class Leaving {
     return { reason: 'RemovalStuck', message };
   }
 
+  /** When the next of them will have been stuck for long; undefined: none. */
+  stuckInMs(nowMs: number): number | undefined {
+    const inMs = [...this.#hindrances.values()]
+      .map(({ sinceMs }) => sinceMs + stuckAfterMs - nowMs)
+      .filter((leftMs) => leftMs > 0);
+    return inMs.length === 0 ? undefined : Math.min(...inMs);
+  }
+
   isLeaving(id: PlacementId): boolean {
     for (const placements of this.#placements.values()) if (placements.includes(id)) return true;
     return false;

@@ -144,6 +144,17 @@ describe('an object that can not be removed', () => {
     expect(partial()).toMatchObject({ counts: { applied: 1 }, failures: [] });
   });
 
+  it('is told of by the node after a minute, whenever its removal is tried again', async () => {
+    // It tells of itself now and then anyway.
+    await bench.advance(20_000);
+    bench.cluster.irremovable.set(till, refusal);
+    const sinceMs = bench.clock.monotonicMs();
+    await bench.receive(...[shop, till].map((key) => bench.gone(`o/center.retail/${key}`)), bench.gone(`t/${id}`));
+    while (!trouble() && bench.clock.monotonicMs() - sinceMs < 90_000) await bench.advance(500);
+    expect(bench.clock.monotonicMs() - sinceMs).toBeGreaterThanOrEqual(60_000);
+    expect(bench.clock.monotonicMs() - sinceMs).toBeLessThan(62_000);
+  });
+
   it('is told of by the node where no placement is left, when that is so for long, and a few of many by name', async () => {
     const all = [till, ...['a', 'b', 'c', 'd'].map((name) => `/configmaps/shop/${name}`)];
     await bench.receive(...all.map((key) => bench.object(key, configMap(key.split('/')[3]!), ['shop-prod'])));
