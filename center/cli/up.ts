@@ -1,6 +1,6 @@
 /** `banyan up` and `banyan down`: a whole tree on this machine. */
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { existsSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../core/runtime/clock.ts';
@@ -53,16 +53,8 @@ export async function startTree(
   options: UpOptions,
   say: (line: string) => void,
 ): Promise<{ supervisor: Supervisor; data: DataDirectory; readyMs: number }> {
-  const topology = readTopology(options.file);
-  const data = dataOf(options);
-  const running = runningSupervisor(data);
-  if (running !== undefined) {
-    throw new UsageError(
-      `${data.root}: a tree runs here already (process ${running}); end it with: banyan down --data ${data.root}`,
-    );
-  }
+  const { topology, data, nodes } = plannedTree(options);
   const startedMs = systemClock.monotonicMs();
-  const nodes = planOf(topology).map((node) => withKubeconfig(withAuthority(node, options.file), options.file));
   const orphans = await endOrphans(data, systemClock);
   if (orphans.length > 0) say(`ended ${orphans.length} nodes of an earlier run whose supervisor had died`);
   let ports: Awaited<ReturnType<typeof assignPorts>>;
@@ -94,6 +86,20 @@ export async function startTree(
     throw error;
   }
   return { supervisor, data, readyMs: systemClock.monotonicMs() - startedMs };
+}
+
+/** What is wrong with the topology, or with where it is to run, is found before anything is changed. */
+function plannedTree(options: UpOptions): { topology: Topology; data: DataDirectory; nodes: PlannedNode[] } {
+  const topology = readTopology(options.file);
+  const data = dataOf(options);
+  const running = runningSupervisor(data);
+  if (running !== undefined) {
+    throw new UsageError(
+      `${data.root}: a tree runs here already (process ${running}); end it with: banyan down --data ${data.root}`,
+    );
+  }
+  const nodes = planOf(topology).map((node) => withKubeconfig(withAuthority(node, options.file), options.file));
+  return { topology, data, nodes };
 }
 
 /** A file that a link names is looked for beside the topology, and has to be there before anything starts. */
@@ -187,12 +193,13 @@ function runningSupervisor(data: DataDirectory): number | undefined {
 
 /** Starts the same command in the background and waits for its ready file. */
 async function detach(options: UpOptions, say: (line: string) => void): Promise<number> {
-  readTopology(options.file);
-  const data = dataOf(options);
+  const { data } = plannedTree(options);
   const readyFile = options.readyFile ?? join(data.root, 'ready.json');
   mkdirSync(join(data.root, 'logs'), { recursive: true, mode: 0o700 });
   removeFile(readyFile);
-  const log = openSync(join(data.root, 'logs', 'supervisor.log'), 'a', 0o600);
+  const logFile = join(data.root, 'logs', 'supervisor.log');
+  const log = openSync(logFile, 'a', 0o600);
+  const saidFrom = fstatSync(log).size;
   const program = fileURLToPath(new URL(import.meta.url));
   const entry = join(dirname(program), basename(program).startsWith('up.') ? 'banyan.ts' : basename(program));
   const args = [
@@ -215,11 +222,7 @@ async function detach(options: UpOptions, say: (line: string) => void): Promise<
   for (;;) {
     if (existsSync(readyFile)) break;
     const code = await Promise.race([ended, new Promise<undefined>((done) => setTimeout(() => done(undefined), 50))]);
-    if (code !== undefined)
-      throw new BanyanError(
-        'Internal',
-        `the tree did not start (exit code ${code}); see ${data.root}/logs/supervisor.log`,
-      );
+    if (code !== undefined) throw notStarted(code, readFileSync(logFile).subarray(saidFrom).toString(), logFile);
   }
   for (const line of [
     `running in the background; end it with: banyan down --data ${data.root}`,
@@ -227,4 +230,18 @@ async function detach(options: UpOptions, say: (line: string) => void): Promise<
   ])
     say(line);
   return exitCode.done;
+}
+
+const saidMax = 2_000;
+
+/** In the words of the process in the background, with its exit code. */
+function notStarted(code: number, said: string, logFile: string): Error {
+  const words = said
+    .split(/^banyan: /m)
+    .at(-1)
+    ?.trim()
+    .slice(0, saidMax);
+  const why = words ? `${words} (${logFile})` : `the tree did not start (exit code ${code}); see ${logFile}`;
+  if (code === exitCode.usage) return new UsageError(why);
+  return new BanyanError(code === exitCode.timeout ? 'Timeout' : 'Internal', why);
 }

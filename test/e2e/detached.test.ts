@@ -1,0 +1,60 @@
+/** `banyan up --detach`: what hinders the tree is said by who was asked, with the exit code of the contract, and changes nothing. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fixture } from './local-tree.ts';
+
+const topology = (provider: string) => `apiVersion: banyan.io/v1alpha1
+kind: Topology
+metadata: {name: detached}
+spec:
+  center: {}
+  clusters: [{name: edge, provider: ${provider}}]
+`;
+
+describe('a tree in the background', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'banyan-e2e-detached-'));
+  const at = (name: string) => join(directory, name);
+  const banyan = (...args: string[]) => {
+    const done = spawnSync(process.execPath, [fixture('center/cli/banyan.ts'), ...args], { encoding: 'utf8' });
+    return { code: done.status, said: done.stdout + done.stderr };
+  };
+  const up = (data: string, ...more: string[]) =>
+    banyan('up', '--detach', '-f', at('tree.yaml'), '--data', at(data), ...more);
+
+  beforeAll(() => {
+    writeFileSync(at('tree.yaml'), topology('{embedded: {}}'));
+    writeFileSync(at('nowhere.yaml'), topology('{kubeconfig: {path: nowhere}}'));
+  });
+  afterAll(() => {
+    banyan('down', '--data', at('data'));
+    rmSync(directory, { recursive: true, force: true });
+  }, 60_000);
+
+  it('is refused before anything is made where the topology names a file that is not there', () => {
+    const { code, said } = banyan('up', '--detach', '-f', at('nowhere.yaml'), '--data', at('none'));
+    expect({ code, said }).toMatchObject({
+      code: 2,
+      said: expect.stringContaining('provider.kubeconfig.path of edge'),
+    });
+    expect(existsSync(at('none'))).toBe(false);
+  });
+
+  it('that is not ready in time says what it waited for, and leaves nothing running', () => {
+    expect(up('late', '--timeout', '0.001')).toMatchObject({
+      code: 3,
+      said: expect.stringContaining('not ready after'),
+    });
+    expect(banyan('down', '--data', at('late')).said).not.toMatch(/^ended/m);
+  }, 60_000);
+
+  it('stays as it is, ready file and all, when somebody starts it again', () => {
+    expect(up('data', '--ready-file', at('ready.json'))).toMatchObject({ code: 0 });
+    const ready = readFileSync(at('ready.json'), 'utf8');
+    const again = up('data', '--ready-file', at('ready.json'));
+    expect(again).toMatchObject({ code: 2, said: expect.stringContaining('a tree runs here already') });
+    expect(readFileSync(at('ready.json'), 'utf8')).toBe(ready);
+  }, 90_000);
+});
