@@ -83,6 +83,7 @@ export class Applier {
       writer: this.#writer,
       progress: this.#progress,
       fights: this.#fights,
+      takeBack: (key) => this.#remover.takeBack(key),
       seen: (key, live) => events.seen(key, live),
     });
     this.#remover = new Remover(

@@ -16,6 +16,8 @@ export interface ExecutionPorts {
   readonly writer: ObjectWriter;
   readonly progress: ProgressReports;
   readonly fights: Fights;
+  /** It was applied; true: this agent had had it removed. */
+  takeBack(key: string): boolean;
   /** The cluster's own answer about an object that is ours. */
   seen(key: string, live: KubeObject): void;
 }
@@ -80,7 +82,9 @@ export class Execution {
     const { writer, progress } = this.#ports;
     try {
       const answer = await writer.apply(wanted, live, created);
-      if (record?.bodyHash === wanted.bodyHash && record.source === wanted.source) this.#putBack(wanted, live, answer);
+      const wasOurs = this.#ports.takeBack(wanted.key);
+      const isSame = record?.bodyHash === wanted.bodyHash && record.source === wanted.source;
+      if (isSame && !wasOurs) this.#putBack(wanted, live, answer);
       return false;
     } catch (error) {
       if (await writer.replace(wanted, live, error)) {

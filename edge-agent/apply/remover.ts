@@ -30,6 +30,8 @@ export interface RemoverEvents {
 export class Remover {
   readonly #ports: RemoverPorts;
   readonly #events: RemoverEvents;
+  /** Of which the cluster was asked to remove them, and which have a record still. */
+  readonly #asked = new Set<string>();
 
   constructor(ports: RemoverPorts, events: RemoverEvents) {
     this.#ports = ports;
@@ -48,6 +50,7 @@ export class Remover {
       return 'retry';
     }
     if (decision.do === 'remove') {
+      this.#asked.add(key);
       await cluster.remove(parseKey(key), record.deletion ?? 'Background', decision.uid);
       if (await cluster.get(parseKey(key))) {
         // What it waits for is said when it is still there at the next look: most are gone by then.
@@ -71,9 +74,15 @@ export class Remover {
   /** It is not ours any more, whether or not it is there. */
   forget(key: string): void {
     this.#ports.records.delete(key);
+    this.#asked.delete(key);
     this.#events.recorded(key);
     const namespace = namespaceKeyOf(parseKey(key));
     if (namespace && this.#ports.records.get(namespace)) this.#events.due(namespace);
+  }
+
+  /** The object is wanted again, and has been applied; true: this agent had it removed, if it had gone. */
+  takeBack(key: string): boolean {
+    return this.#asked.delete(key);
   }
 
   #hinder(key: string, hindrance: Hindrance | undefined): void {

@@ -144,6 +144,19 @@ describe('an object that can not be removed', () => {
     expect(partial()).toMatchObject({ counts: { applied: 1 }, failures: [] });
   });
 
+  it('is nobody’s fight where it is wanted again each time before it has gone', async () => {
+    bench.cluster.finalized.add(till);
+    for (let round = 2; round < 20; round += 2) {
+      await bench.receive(bench.gone(rows[1]!), bench.target(id, round));
+      await bench.receive(bench.object(till, configMap('till'), ['shop-prod']), bench.target(id, round + 1));
+      bench.cluster.erase(till);
+      await bench.advance(3_000);
+      expect(bench.cluster.objects.has(till)).toBe(true);
+    }
+    await bench.advance(2_000);
+    expect(partial()).toMatchObject({ counts: { applied: 1 }, failures: [] });
+  });
+
   it('is told of by the node after a minute, whenever its removal is tried again', async () => {
     // It tells of itself now and then anyway.
     await bench.advance(20_000);
