@@ -6,7 +6,7 @@ import { Buffer } from 'node:buffer';
 import { hash128 } from '../object/hash.ts';
 import { asBuffer, asText, hex, readU32 } from '../store/bytes.ts';
 import { type Keyspace, prefixOf } from '../store/keyspace.ts';
-import { countIn, type Reader, type Transaction } from '../store/store.ts';
+import type { Reader, Transaction } from '../store/store.ts';
 import type { Content, ContentReference } from './feed.ts';
 
 /** Of every entry that comes and goes: a single allocation. */
@@ -69,14 +69,9 @@ export function releaseContent(t: Transaction, reference: ContentReference): voi
   if (t.count(countKey(reference.hash), -1) === 0) t.remove(contentKey(reference.hash));
 }
 
-/** Outside of a transaction that counts. */
-export function referenceCount(reader: Reader, { hash }: ContentReference): number {
-  return countIn(reader.get(countKey(hash)));
-}
-
-/** Some row names it. */
-export function isReferredTo(t: Transaction, { hash }: ContentReference): boolean {
-  return t.count(countKey(hash), 0) > 0;
+/** Rows that name it. */
+export function referenceCount(t: Transaction, { hash }: ContentReference): number {
+  return t.count(countKey(hash), 0);
 }
 
 function contentKey(hash: Uint8Array): Uint8Array {

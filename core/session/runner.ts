@@ -269,17 +269,13 @@ export class SessionRunner {
       if (frame) this.#send(frame);
       this.#input({ type: 'done', done });
       // Nothing newer was written when it was made.
-      if (done.type === 'sent' && done.all && this.#beats.isCompareDue) this.#sendBeat();
+      if (done.type === 'sent' && done.all && this.#beats.isCompareDue) {
+        const { outgoing, ready } = this.#state;
+        this.#run({ state: this.#state, effects: [{ type: 'sendBeat', head: outgoing.head, ready }] });
+      }
     };
     if (head === undefined) go();
     else this.#afterFlush(go);
-  }
-
-  /** Beside those of the machine. */
-  #sendBeat(): void {
-    if (this.#ended) return;
-    this.#send(this.#beats.next(this.#state, this.#state.outgoing.head, this.#state.ready));
-    this.#input({ type: 'beatSent' });
   }
 
   /** Of what the peer acknowledges; absent in what it may leave out. */

@@ -14,7 +14,7 @@ import {
 } from '../../core/customize/customizer.ts';
 import { render } from '../../core/customize/render.ts';
 import { RenderCache, type Rendering } from '../../core/customize/render-cache.ts';
-import { contentHash, isReferredTo } from '../../core/feed/content.ts';
+import { contentHash, referenceCount } from '../../core/feed/content.ts';
 import type { Content, Table } from '../../core/feed/feed.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
@@ -217,7 +217,7 @@ export class Customization implements OutgoingStage {
     if (known?.hash !== hash) this.#hashes.set(outcome, { attributes, hash });
     const reference = { hash };
     const { originRevision } = what;
-    if (!isReferredTo(t, reference)) return { type: 'content', content, originRevision };
+    if (referenceCount(t, reference) === 0) return { type: 'content', content, originRevision };
     return { type: 'content', content, reference, originRevision };
   }
 

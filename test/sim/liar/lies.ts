@@ -29,6 +29,8 @@ export interface Lie {
 }
 
 const tooLarge = 2 ** 50;
+/** A revision: thousands of years ahead of any clock. */
+const farAhead = 2 ** 47;
 const none = Buffer.alloc(0);
 const some = Buffer.alloc(16, 7);
 
@@ -168,9 +170,8 @@ function parentLies(known: Known, batch: BatchOf, next: number, ends: Say, stays
   const of = (key: string, attributes: object | string, body = '') =>
     batch([entryOf(key, next, textsOf(attributes, body))]);
   const { object } = known;
-  const poison =
-    object &&
-    batch([entryOf(object.key, next, { ...textsOf('{"refs":7}', 'x'), originRevision: object.originRevision })]);
+  const poisonOf = (key: string, originRevision: number) =>
+    batch([entryOf(key, next, { ...textsOf('{"refs":7}', 'x'), originRevision })]);
   return [
     ends('what only a child may say', of(`node/${known.path}`, {})),
     ends('the tree as another node sees it', of('tree', { path: `${known.path}x`, labels: {} })),
@@ -184,7 +185,12 @@ function parentLies(known: Known, batch: BatchOf, next: number, ends: Say, stays
     ),
     either('attributes that are no object', of('p/center.retail/first', 'nonsense')),
     either('a release of nothing', of('release/x', { token: 'x' })),
-    ...(poison ? [stays('poison in the place of an object', poison)] : []),
+    ...(object
+      ? [
+          stays('poison in the place of an object', poisonOf(object.key, object.originRevision)),
+          stays('poison as new as no space can have made it', poisonOf(object.key, farAhead)),
+        ]
+      : []),
   ];
 }
 

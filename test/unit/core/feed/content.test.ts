@@ -7,7 +7,7 @@ import type { MemoryStore } from '../../../../core/store/memory/memory-store.ts'
 import { ConsumerEnd, content, held, ProducerEnd, storedContents } from './feed-support.ts';
 
 const countOf = (store: MemoryStore, key: string, body: string) =>
-  store.read((reader) => referenceCount(reader, { hash: contentHash(content(key, body)) }));
+  store.write((t) => referenceCount(t, { hash: contentHash(content(key, body)) }));
 
 describe('a content', () => {
   it('comes back from its record, whatever its parts are', () => {
