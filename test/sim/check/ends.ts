@@ -4,7 +4,7 @@ import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import { Feed } from '../../../core/wire/generated/mesh.ts';
 import type { Host } from '../host.ts';
 import type { Connection } from '../sim-network.ts';
-import { type RowSeen, Rows } from './rows.ts';
+import { type RowSeen, Rows, revisionMax } from './rows.ts';
 
 export interface FeedEnd {
   readonly host: Host;
@@ -51,7 +51,7 @@ export function gap(producer: FeedEnd, consumer: FeedEnd, held: MemoryStore, cur
       return `${hash.slice(0, 6)} was removed at revision ${row.revision} and is still there`;
     }
     if (row.content === undefined || own?.content === row.content) continue;
-    if (own && own.originRevision > row.originRevision) continue;
+    if (own && own.originRevision > row.originRevision && own.originRevision < revisionMax) continue;
     return `${nameOf(producer, row)} of revision ${row.revision} is ${own ? 'another' : 'not there'}`;
   }
   if (mayHold) return undefined;

@@ -3,7 +3,7 @@ import type { Entry } from '../../../core/wire/generated/mesh.ts';
 import type { Host } from '../host.ts';
 import type { Check, World } from '../world.ts';
 import { consumerOf } from './ends.ts';
-import { type RowSeen, Rows } from './rows.ts';
+import { type RowSeen, Rows, revisionMax } from './rows.ts';
 
 export function origins(world: World): Check {
   const name = 'an older origin write never takes the place of a newer one';
@@ -26,7 +26,7 @@ export function origins(world: World): Check {
         const had = before.get(hash);
         const has = after.get(hash);
         const isSame = had?.content === has?.content;
-        if (had && had.originRevision > originRevision && !isSame) {
+        if (had && had.originRevision > originRevision && had.originRevision < revisionMax && !isSame) {
           world.violation(
             name,
             `${consumer.host.title} takes ${key || 'a tombstone'} of ${originRevision} over ${had.originRevision}`,

@@ -13,6 +13,9 @@ export interface RowSeen {
   readonly content?: string;
 }
 
+/** Later than any clock of the simulation: a revision above is no write of a space, whoever says so, and keeps nothing out (docs/protocol.md, "Feeds"). */
+export const revisionMax = 2 ** 46;
+
 export interface ContentSeen {
   readonly key: string;
   readonly attributes: Buffer;
