@@ -179,7 +179,7 @@ function openFeeds({ store, clock, random, limits, heir }: AgentPorts) {
         keeping,
         guard: deletionGuard(clock, limits),
         judge: downFeedJudge('agent'),
-        isFarAhead: farAheadBy({ wallMs: () => clock.wallMs() }),
+        isFarAhead: farAheadBy(clock),
       }),
       outbox: FeedProducer.open(t, { name: 'outbox', bootNonce: identity.bootNonce, random }),
     };

@@ -105,7 +105,7 @@ export class Ground {
     this.identity = store.write((t) => beginBoot(t, clock, random));
     const { bootNonce } = this.identity;
     const guard = deletionGuard(clock, config.limits);
-    const isFarAhead = farAheadBy({ wallMs: () => clock.wallMs() });
+    const isFarAhead = farAheadBy(clock);
     this.upstream = store.write((t) =>
       FeedConsumer.open(t, { name: 'upstream', guard, judge: downFeedJudge('relay'), isFarAhead }),
     );

@@ -180,7 +180,7 @@ export class FeedConsumer extends TableRows implements Consumer {
   /** A newer value does not give way to an older one, unless its producer has lost it, or it can't be as new as it says. */
   takes(reader: Reader, row: Row, originRevision: number): boolean {
     if (this.#ofNoSpace || row.originRevision <= originRevision || row.revision === keptRevision) return true;
-    return this.#isFarAhead(row.originRevision, this.contentOf(reader, row)?.key);
+    return this.#isFarAhead(row.originRevision, () => this.contentOf(reader, row)?.key);
   }
 
   /** A reconciliation need not fetch what the producer lists: it is what the row has, or older. */

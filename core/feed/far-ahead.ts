@@ -9,8 +9,8 @@
 /** A clock that was wrong by a year is believed. */
 export const aheadMaxMs = 366 * 24 * 3_600_000;
 
-/** As feeds ask; without a key it is of a row that is known to be of a space: there are others, which count for themselves. */
-export type FarAhead = (originRevision: number, key?: string) => boolean;
+/** As feeds ask. `key`: of the row, read only where the number is far ahead; left out of one that is known to be of a space: others count for themselves. */
+export type FarAhead = (originRevision: number, key?: () => string | undefined) => boolean;
 
 export function isFarAhead(originRevision: number, wallMs: number): boolean {
   return originRevision > wallMs + aheadMaxMs;

@@ -115,8 +115,8 @@ export interface Producer extends Table {
   head(reader: Reader): number;
   purgeRevision(reader: Reader): number;
   acknowledged(reader: Reader): number;
-  /** Of what is of a space: the origin revision of the key's row or tombstone; undefined if there is none, or it claims what no space can have given. */
-  newest(reader: Reader, keyHash: Uint8Array): number | undefined;
+  /** Of what is of a space: the origin revision of a row or tombstone; undefined if there is none, or it claims what no space can have given. */
+  newest(row: Row | undefined): number | undefined;
   /**
    * Sets the key's value. Nothing happens (returns false) when the key has this content already or when its
    * `originRevision` is newer. The second form shares a content that another table of this store holds.

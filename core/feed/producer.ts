@@ -249,8 +249,7 @@ export class FeedProducer extends TableRows implements Producer {
     return { entries, bytes, ...(oldestRevision === undefined ? {} : { oldestRevision }) };
   }
 
-  newest(reader: Reader, keyHash: Uint8Array): number | undefined {
-    const row = this.get(reader, keyHash);
+  newest(row: Row | undefined): number | undefined {
     return row && !this.#isFarAhead(row.originRevision) ? row.originRevision : undefined;
   }
 
@@ -295,7 +294,7 @@ export class FeedProducer extends TableRows implements Producer {
   }
 
   #isNewer(row: Row, originRevision: number, key: () => string): boolean {
-    return row.originRevision > originRevision && !this.#isFarAhead(row.originRevision, key());
+    return row.originRevision > originRevision && !this.#isFarAhead(row.originRevision, key);
   }
 
   #replace(t: Transaction, at: Uint8Array, before: Row | undefined, next: Omit<Row, 'revision'>): void {

@@ -25,7 +25,9 @@ export function health(object: KubeObject): Health {
   }
   const { group } = parseApiVersion(object.apiVersion);
   const status = recordOf(object.status);
-  return behind(object, status) ?? agreed(status) ?? (kindRules[`${group}/${object.kind}`] ?? generic)(object, status);
+  return (
+    behind(object, status) ?? byConvention(status) ?? (kindRules[`${group}/${object.kind}`] ?? generic)(object, status)
+  );
 }
 
 type Status = Readonly<Record<string, unknown>>;
@@ -204,7 +206,7 @@ function generic(_object: KubeObject, status: Status): Health {
 }
 
 /** For every kind, before its own rules: the conditions that kstatus asks controllers to set. */
-function agreed(status: Status): Health | undefined {
+function byConvention(status: Status): Health | undefined {
   const stalled = conditionOf(status, 'Stalled');
   if (stalled?.status === 'True') return failed(stalled.reason || 'Stalled', stalled.message);
   const reconciling = conditionOf(status, 'Reconciling');

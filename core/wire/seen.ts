@@ -9,6 +9,7 @@ import { type FarAhead, isFarAhead } from '../feed/far-ahead.ts';
 import type { AppliedChange, Content, Producer, Table } from '../feed/feed.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { hash128 } from '../object/hash.ts';
+import type { Clock } from '../runtime/clock.ts';
 import type { Logger } from '../runtime/logger.ts';
 import { asText, concat, prefixRange, readU48, text, u48 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
@@ -37,9 +38,9 @@ export function sourceOfEntry(key: string): string | undefined {
 }
 
 /** By this clock. Numbers of grants and questions are no revisions, and may be sums of several. */
-export function farAheadBy({ wallMs }: { wallMs(): number }): FarAhead {
+export function farAheadBy(clock: Pick<Clock, 'wallMs'>): FarAhead {
   return (originRevision, key) =>
-    isFarAhead(originRevision, wallMs()) && (key === undefined || sourceOfEntry(key) !== undefined);
+    isFarAhead(originRevision, clock.wallMs()) && (key === undefined || sourceOfEntry(key() ?? '') !== undefined);
 }
 
 /** By the `era/` row that lies beside it: the space knows nothing of the revision, so that its absence is no deletion. */
@@ -52,15 +53,15 @@ export function isLostRow(reader: Reader, table: Table, key: string, originRevis
   return gapOf(gaps, originRevision) !== undefined;
 }
 
-/** What a node knows of the time, and whom it tells that a row from above claims a revision that its space can't have given by then. */
 export interface SeenPorts {
-  wallMs(): number;
-  farAhead(source: string, revision: number): void;
+  readonly clock: Pick<Clock, 'wallMs'>;
+  /** Is told of a row from above that claims a revision which its space can't have given by then. */
+  readonly log: Pick<Logger, 'error'>;
 }
 
 /** In the transaction that applies what came from above. */
-export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { wallMs, farAhead }: SeenPorts): void {
-  const nowMs = wallMs();
+export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { clock, log }: SeenPorts): void {
+  const nowMs = clock.wallMs();
   const newest = new Map<string, number>();
   const ahead = new Map<string, number>();
   for (const { key, originRevision } of changes) {
@@ -69,7 +70,7 @@ export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { wa
     const which = isFarAhead(originRevision, nowMs) ? ahead : newest;
     which.set(source, Math.max(which.get(source) ?? 0, originRevision));
   }
-  for (const [source, revision] of ahead) farAhead(source, revision);
+  for (const [source, revision] of ahead) log.error({ source, revision }, farAheadWords);
   for (const [source, revision] of newest) {
     const before = readSeen(t, source);
     if (revision > before || isFarAhead(before, nowMs)) t.put(at(source), u48(revision));
@@ -78,13 +79,9 @@ export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { wa
   for (const source of erasIn(changes)) if (!t.get(at(source))) t.put(at(source), u48(0));
 }
 
-/** To the operator: the words name both things that may be wrong. */
-export function sayFarAhead(log: Logger, source: string, revision: number): void {
-  log.error(
-    { source, revision },
-    'the parent says a revision of this space that is years ahead of the clock here: rows with it give way to whatever comes later; look after the parent, or set this clock, or that of the node that has the space',
-  );
-}
+/** Of both things that may be wrong. */
+const farAheadWords =
+  'the parent says a revision of this space that is years ahead of the clock here: rows with it give way to whatever comes later; look after the parent, or set this clock, or that of the node that has the space';
 
 /** Sources of which the gaps have come, or are others now. */
 export function erasIn(changes: readonly AppliedChange[]): string[] {

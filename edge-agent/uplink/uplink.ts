@@ -15,7 +15,7 @@ import type { SessionStreams } from '../../core/stream/streams.ts';
 import { attributesOf, releaseHeldKey } from '../../core/wire/entries.ts';
 import type { ReleaseHeldAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Dialer, Link } from '../../core/wire/link.ts';
-import { noteSeen, sayFarAhead } from '../../core/wire/seen.ts';
+import { noteSeen } from '../../core/wire/seen.ts';
 import { sayHanded } from '../outbox/handed.ts';
 
 export interface UplinkOptions {
@@ -139,10 +139,7 @@ export class Uplink {
 
   #applied(t: Transaction, changes: readonly AppliedChange[]): void {
     const { path, downstream, outbox, clock, logger, received, released } = this.#options;
-    noteSeen(t, changes, {
-      wallMs: () => clock.wallMs(),
-      farAhead: (source, revision) => sayFarAhead(logger, source, revision),
-    });
+    noteSeen(t, changes, { clock, log: logger });
     if (sayHanded(t, outbox, changes)) t.afterCommit(() => this.wake());
     for (const { key, after } of changes) {
       if (key !== releaseHeldKey(path) || !after) continue;

@@ -11,7 +11,7 @@ import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { heldAttributes } from '../../core/wire/deletion-guard.ts';
 import type { HeldAttributes, NodeAttributes } from '../../core/wire/entry-attributes.ts';
 import { quarantinedAttributes } from '../../core/wire/quarantine-words.ts';
-import { noteSeen, sayFarAhead, tellSeen } from '../../core/wire/seen.ts';
+import { noteSeen, tellSeen } from '../../core/wire/seen.ts';
 import type { Mailboxes } from '../mailbox/mailboxes.ts';
 import { heldEntries, quarantinedEntries } from '../metrics.ts';
 import type { Placement } from '../schedule/placements.ts';
@@ -125,11 +125,7 @@ export class GuardRoom {
   }
 
   fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
-    const { clock, log } = this.#ports;
-    noteSeen(t, changes, {
-      wallMs: () => clock.wallMs(),
-      farAhead: (source, revision) => sayFarAhead(log, source, revision),
-    });
+    noteSeen(t, changes, this.#ports);
     if (this.#lives.fromAbove(t, changes)) t.afterCommit(() => this.#wakeAll());
     this.#releases.considerAll(t, changes);
   }

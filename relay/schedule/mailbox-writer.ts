@@ -63,10 +63,7 @@ export class MailboxWriter {
     // A tombstone is newer than the row where the row's space was put back, or where it went by labels (`detach`) and comes again. Whether the child has heard
     // of the tombstone must not decide what it gets.
     const before = mailbox.get(t, keyHash);
-    const originRevision = Math.max(
-      row.originRevision,
-      before && !before.content ? (mailbox.newest(t, keyHash) ?? 0) : 0,
-    );
+    const originRevision = Math.max(row.originRevision, before?.content ? 0 : (mailbox.newest(before) ?? 0));
     if (!mailbox.putReference(t, keyHash, row.content, originRevision)) return;
     // Only rows that change count: work that begins anew in the next step passes over what it has done.
     this.wrote(child);
@@ -105,7 +102,7 @@ export class MailboxWriter {
   ): void {
     // What an agent has of a newer write may give way to something made of an older one: it is still the newer decision. Without a row here, which
     // may have been lost, the agent may have what the source has.
-    const originRevision = Math.max(what.originRevision, mailbox.newest(t, keyHash) ?? rowRevision);
+    const originRevision = Math.max(what.originRevision, mailbox.newest(mailbox.get(t, keyHash)) ?? rowRevision);
     const changed = what.reference
       ? mailbox.putReference(t, keyHash, what.reference, originRevision)
       : mailbox.put(t, what.content, originRevision);
@@ -125,7 +122,7 @@ export class MailboxWriter {
       return;
     }
     const attributes = text(stableStringify(its));
-    const originRevision = Math.max(row?.originRevision ?? 0, mailbox.newest(t, keyHash) ?? 0);
+    const originRevision = Math.max(row?.originRevision ?? 0, mailbox.newest(mailbox.get(t, keyHash)) ?? 0);
     if (!mailbox.put(t, { ...content, attributes }, originRevision)) return;
     this.wrote(child);
   }

@@ -97,7 +97,7 @@ describe('a row that claims a revision that no space can have given', () => {
     const mailbox = store.write((t) =>
       FeedProducer.open(t, { name: 'mailbox/kid', bootNonce: 'aa', random, isFarAhead: ahead }),
     );
-    const newest = () => store.read((reader) => mailbox.newest(reader, hash128(key)));
+    const newest = () => store.read((reader) => mailbox.newest(mailbox.get(reader, hash128(key))));
     store.write((t) => mailbox.put(t, content(key, 'a lie'), lie));
     expect(newest()).toBeUndefined();
     expect(store.write((t) => mailbox.put(t, content(key, 'true'), nowMs))).toBe(true);

@@ -67,8 +67,13 @@ describe('the lives of the spaces of a node', () => {
   });
 
   const seenPorts = {
-    wallMs: () => 0,
-    farAhead: (of: string, seen: number) => void disbelieved.push(`${of} ${seen}`),
+    clock: { wallMs: () => 0 },
+    log: {
+      error(fields: object): void {
+        const { source: of, revision } = fields as { source: string; revision: number };
+        disbelieved.push(`${of} ${revision}`);
+      },
+    },
   };
   const hear = (seen: number, of = source) =>
     store.write((t) => lives.heard(t, [change(seenKey(of), 0, { revision: seen })]));
