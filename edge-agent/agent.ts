@@ -6,7 +6,6 @@ import { CrashGuard } from '../core/crash/crash-guard.ts';
 import type { DeletionLimits } from '../core/feed/deletions.ts';
 import type { AppliedChange } from '../core/feed/feed.ts';
 import { parseKey } from '../core/object/key.ts';
-import type { Timer } from '../core/runtime/clock.ts';
 import { goneKey, nodeKey, type PlacementId, partialKey, seenKey, stateKey } from '../core/wire/entries.ts';
 import type { NodeAttributes, QuarantinedAttributes } from '../core/wire/entry-attributes.ts';
 import { quarantinedAttributes } from '../core/wire/quarantine-words.ts';
@@ -42,13 +41,12 @@ export class Agent {
   readonly #outbox: Outbox;
   readonly #sayings: Sayings;
   readonly #reports: EdgeReports;
-  readonly #leaving = new Leaving();
+  readonly #leaving: Leaving;
   readonly #poisoned = new Poisoned();
   readonly #crashes: CrashGuard;
   readonly #description: SelfDescription;
   readonly #limits: OwnLimits;
   readonly #stock: FoundStock;
-  #stuckLook: Timer | undefined;
   #stopped = false;
   /** Of the cluster nothing is known that could be said. */
   #isQuiet: boolean;
@@ -62,6 +60,7 @@ export class Agent {
     this.#desired = new Desired(store, options.downstream);
     this.#quarantineChanged();
     this.#records = new OwnerRecords(store);
+    this.#leaving = new Leaving(clock, () => this.#outbox.touch(nodeKey(options.path)));
     this.#applier = new Applier(
       {
         path: options.path,
@@ -271,7 +270,7 @@ export class Agent {
     this.#stopped = true;
     this.#description.stop();
     this.#limits.stop();
-    this.#stuckLook?.stop();
+    this.#leaving.stop();
     this.#outbox.close();
     this.#reports.stop();
     this.#observer.stop();
@@ -300,22 +299,9 @@ export class Agent {
 
   /** What is to be removed is not gone: its placements tell why, or the node where there is none any more. */
   #hindered(key: string, hindrance: Hindrance | undefined): void {
-    const isNews = this.#leaving.hinder(key, hindrance, this.#options.clock.monotonicMs());
-    if (isNews) for (const id of this.#leaving.placementsOf(key)) this.#outbox.touch(partialKey(id));
-    if (isNews) this.#outbox.touch(nodeKey(this.#options.path));
-    this.#lookForStuck();
-  }
-
-  /** Nothing but the time tells that a removal has been stuck for long. */
-  #lookForStuck(): void {
-    const { clock, path } = this.#options;
-    const inMs = this.#leaving.stuckInMs(clock.monotonicMs());
-    if (inMs === undefined || this.#stuckLook) return;
-    this.#stuckLook = clock.after(inMs, () => {
-      this.#stuckLook = undefined;
-      this.#outbox.touch(nodeKey(path));
-      this.#lookForStuck();
-    });
+    if (!this.#leaving.hinder(key, hindrance)) return;
+    for (const id of this.#leaving.placementsOf(key)) this.#outbox.touch(partialKey(id));
+    this.#outbox.touch(nodeKey(this.#options.path));
   }
 
   /** The object has gone, or is wanted again. */
@@ -382,9 +368,8 @@ export class Agent {
 
   /** What keeps the agent from its cluster comes before it. */
   #removalTrouble(): Pick<NodeAttributes, 'trouble'> {
-    const { clock } = this.#options;
     const isTold = (id: PlacementId) => this.#desired.placement(id) !== undefined;
-    const trouble = this.#leaving.trouble(isTold, clock.monotonicMs());
+    const trouble = this.#leaving.trouble(isTold);
     return trouble ? { trouble } : {};
   }
 

@@ -4,6 +4,7 @@
  * one reason for an object on record, so that there are never more than records.
  */
 import { displayKey, parseKey } from '../../core/object/key.ts';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { PlacementId } from '../../core/wire/entries.ts';
 import type { TroubleAttributes } from '../../core/wire/entry-attributes.ts';
 import type { OwnerRecords } from './owner-records.ts';
@@ -25,6 +26,19 @@ const wordsMax = 500;
 export class Leaving {
   readonly #placements = new Map<string, readonly PlacementId[]>();
   readonly #hindrances = new Map<string, Hindrance & { readonly sinceMs: number }>();
+  readonly #clock: Clock;
+  readonly #stuck: () => void;
+  #timer: Timer | undefined;
+
+  /** `stuck`: something has been stuck for long now, which nothing but the time tells. */
+  constructor(clock: Clock, stuck: () => void) {
+    this.#clock = clock;
+    this.#stuck = stuck;
+  }
+
+  stop(): void {
+    this.#timer?.stop();
+  }
 
   /** What is on record and not wanted: it was not over when the process ended. */
   load(records: OwnerRecords, isWanted: (key: string) => boolean): void {
@@ -44,10 +58,12 @@ export class Leaving {
   }
 
   /** The cluster's last word about the removal; undefined: it goes on. Returns whether that is another one than before. */
-  hinder(key: string, hindrance: Hindrance | undefined, nowMs: number): boolean {
+  hinder(key: string, hindrance: Hindrance | undefined): boolean {
     const before = this.#hindrances.get(key);
-    if (hindrance) this.#hindrances.set(key, { ...hindrance, sinceMs: before?.sinceMs ?? nowMs });
+    const sinceMs = before?.sinceMs ?? this.#clock.monotonicMs();
+    if (hindrance) this.#hindrances.set(key, { ...hindrance, sinceMs });
     else this.#hindrances.delete(key);
+    this.#watch();
     return before?.reason !== hindrance?.reason || before?.message !== hindrance?.message;
   }
 
@@ -65,7 +81,8 @@ export class Leaving {
   }
 
   /** In words for the node: what has been stuck for long and no placement is left to tell of. */
-  trouble(isTold: (id: PlacementId) => boolean, nowMs: number): TroubleAttributes | undefined {
+  trouble(isTold: (id: PlacementId) => boolean): TroubleAttributes | undefined {
+    const nowMs = this.#clock.monotonicMs();
     const stuck = [...this.#hindrances].filter(
       ([key, { sinceMs }]) => nowMs - sinceMs >= stuckAfterMs && !this.placementsOf(key).some(isTold),
     );
@@ -78,16 +95,23 @@ export class Leaving {
     return { reason: 'RemovalStuck', message };
   }
 
-  /** When the next of them will have been stuck for long; undefined: none. */
-  stuckInMs(nowMs: number): number | undefined {
-    const inMs = [...this.#hindrances.values()]
-      .map(({ sinceMs }) => sinceMs + stuckAfterMs - nowMs)
-      .filter((leftMs) => leftMs > 0);
-    return inMs.length === 0 ? undefined : Math.min(...inMs);
-  }
-
   isLeaving(id: PlacementId): boolean {
     for (const placements of this.#placements.values()) if (placements.includes(id)) return true;
     return false;
+  }
+
+  /** For the next of those that have not been stuck for long yet. */
+  #watch(): void {
+    if (this.#timer) return;
+    const nowMs = this.#clock.monotonicMs();
+    const dueMs = [...this.#hindrances.values()]
+      .map(({ sinceMs }) => sinceMs + stuckAfterMs)
+      .filter((ms) => ms > nowMs);
+    if (dueMs.length === 0) return;
+    this.#timer = this.#clock.after(Math.min(...dueMs) - nowMs, () => {
+      this.#timer = undefined;
+      this.#stuck();
+      this.#watch();
+    });
   }
 }
