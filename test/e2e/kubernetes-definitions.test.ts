@@ -1,17 +1,13 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
-import { ControlPlane } from '../support/control-plane/control-plane.ts';
-import { kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { type LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { buildMsMax } from './one-site.ts';
+import { RealCluster } from './real-cluster.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane();
 const why = missing ? ` [not run: ${missing}]` : '';
 const retail = 'space/center/retail';
 const crd = 'tills.shop.example.com';
-const buildMsMax = 3_600_000;
 
 interface Shown {
   readonly metadata: { readonly uid: string; readonly labels?: Readonly<Record<string, string>> };
@@ -59,18 +55,10 @@ const place = (rules: object = {}) => ({
 
 /** A definition is carried with what needs it, without being asked for; all objects of its kind in the cluster hang on it. */
 describe.skipIf(missing)(`definitions on a real cluster when a placement goes${why}`, () => {
-  const directory = mkdtempSync(join(tmpdir(), 'banyan-definitions-'));
-  const tree = new LocalTree(join(directory, 'topology.yaml'));
-  let plane: ControlPlane;
-  const site = (args: readonly string[], object?: object) => {
-    const { code, out } = kubectlBy(plane.kubeconfig, args, object && JSON.stringify(object));
-    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${out}`);
-    return out;
-  };
-  const there = (...args: string[]): Shown | undefined => {
-    const { code, stdout } = kubectlBy(plane.kubeconfig, ['get', ...args, '-o', 'json']);
-    return code === 0 ? (JSON.parse(stdout) as Shown) : undefined;
-  };
+  let cluster: RealCluster;
+  let tree: LocalTree;
+  const site = (args: readonly string[], ...items: object[]) => cluster.kubectl(args, ...items);
+  const there = (...names: string[]) => cluster.there<Shown>(...names);
   const isMarked = (object: Shown | undefined) => object?.metadata.labels?.['banyan.io/managed'] === 'true';
   const deliver = async (rules: object = {}) => {
     tree.apply(retail, place(rules));
@@ -83,18 +71,13 @@ describe.skipIf(missing)(`definitions on a real cluster when a placement goes${w
   };
 
   beforeAll(async () => {
-    plane = await ControlPlane.start({ directory: join(directory, 'plane') });
-    writeFileSync(join(directory, 'topology.yaml'), stringify(topologyWith(plane.kubeconfig)));
-    await tree.up('--no-restart');
+    cluster = await RealCluster.start('definitions', { relay: 'eu' });
+    tree = cluster.tree;
     for (const object of [namespace, definition]) tree.apply(retail, object);
     await until('the kind is served', () => tree.kubectl(retail, ['get', 'tills', '-n', 'shop']).code === 0);
     tree.apply(retail, till('ours', 'shop'));
   }, buildMsMax);
-  afterAll(async () => {
-    await tree[Symbol.asyncDispose]();
-    await plane?.[Symbol.asyncDispose]();
-    rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  afterAll(() => cluster?.[Symbol.asyncDispose](), 60_000);
 
   it('goes when nobody else has objects by it', async () => {
     await deliver();
@@ -134,18 +117,3 @@ describe.skipIf(missing)(`definitions on a real cluster when a placement goes${w
     expect(there('namespace', 'shop')?.metadata.labels).toMatchObject(labels);
   }, 120_000);
 });
-
-function topologyWith(kubeconfig: string): object {
-  return {
-    apiVersion: 'banyan.io/v1alpha1',
-    kind: 'Topology',
-    metadata: { name: 'definitions' },
-    spec: {
-      center: { spaces: [{ name: 'retail', type: 'Workload' }] },
-      relays: [{ name: 'eu' }],
-      clusters: [
-        { name: 'rivoli', parent: 'eu', labels: { env: 'prod' }, provider: { kubeconfig: { path: kubeconfig } } },
-      ],
-    },
-  };
-}

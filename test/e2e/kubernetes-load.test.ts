@@ -1,16 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
-import { type Audited, ControlPlane } from '../support/control-plane/control-plane.ts';
-import { kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import type { Audited, ControlPlane } from '../support/control-plane/control-plane.ts';
+import { kubectlBy, type LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { buildMsMax } from './one-site.ts';
+import { RealCluster } from './real-cluster.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane();
 const why = missing ? ` [not run: ${missing}]` : '';
-const buildMsMax = 3_600_000;
 const objects = 2_000;
 const space = 'space/center/retail';
 /** A watch ends after five minutes at the earliest, node sums are asked for each minute. */
@@ -27,8 +26,8 @@ interface Shown {
 }
 
 describe.skipIf(missing)(`two thousand objects of one placement on a real cluster${why}`, () => {
-  const directory = mkdtempSync(join(tmpdir(), 'banyan-load-'));
-  const tree = new LocalTree(join(directory, 'topology.yaml'));
+  let cluster: RealCluster;
+  let tree: LocalTree;
   let plane: ControlPlane;
   /** What the agent has asked of the API server. */
   const asked = (): Audited[] =>
@@ -42,15 +41,10 @@ describe.skipIf(missing)(`two thousand objects of one placement on a real cluste
   const site = (...args: string[]) => kubectlBy(plane.kubeconfig, args);
 
   beforeAll(async () => {
-    plane = await ControlPlane.start({ directory: join(directory, 'plane'), audit: true });
-    writeFileSync(join(directory, 'topology.yaml'), stringify(topologyWith(plane.kubeconfig)));
-    await tree.up();
+    cluster = await RealCluster.start('load', { audit: true });
+    ({ tree, plane } = cluster);
   }, buildMsMax);
-  afterAll(async () => {
-    await tree[Symbol.asyncDispose]();
-    await plane?.[Symbol.asyncDispose]();
-    rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  afterAll(() => cluster?.[Symbol.asyncDispose](), 60_000);
 
   it("applies each of them once and looks at few before, leaves alone what is another program's, and is never told to wait by the API server", async () => {
     expect(site('create', 'namespace', 'bulk').code).toBe(0);
@@ -60,7 +54,7 @@ describe.skipIf(missing)(`two thousand objects of one placement on a real cluste
     expect(kept.code, kept.out).toBe(0);
     const live = () => site('get', 'configmap', 'theirs', '-n', 'bulk', '-o', 'yaml', '--show-managed-fields').out;
     const before = live();
-    const file = join(directory, 'bulk.json');
+    const file = join(cluster.directory, 'bulk.json');
     writeFileSync(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [...bulk(), configMap('theirs')] }));
     tree.ok(space, 'create', '-f', file);
     const isRefused = ({ object, reason }: Failure) => object === 'configmaps bulk/theirs' && reason === 'NotOwned';
@@ -113,16 +107,4 @@ function bulk(): object[] {
 function configMap(name: string): object {
   const metadata = { namespace: 'bulk', labels: { part: 'bulk' }, name };
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata, data: { text: `object ${name} `.repeat(20) } };
-}
-
-function topologyWith(kubeconfig: string): object {
-  return {
-    apiVersion: 'banyan.io/v1alpha1',
-    kind: 'Topology',
-    metadata: { name: 'load' },
-    spec: {
-      center: { spaces: [{ name: 'retail', type: 'Workload' }] },
-      clusters: [{ name: 'rivoli', labels: { env: 'prod' }, provider: { kubeconfig: { path: kubeconfig } } }],
-    },
-  };
 }

@@ -1,14 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
-import { ControlPlane } from '../support/control-plane/control-plane.ts';
-import { furnish } from '../support/control-plane/furniture.ts';
 import { Helm, withoutHelm } from '../support/helm.ts';
-import { kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { kubectlBy, type LocalTree, until, withoutKubectl } from './local-tree.ts';
 import { buildMsMax } from './one-site.ts';
+import { RealCluster } from './real-cluster.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane() ?? withoutHelm;
 const why = missing ? ` [not run: ${missing}]` : '';
@@ -83,21 +81,11 @@ const policy = (name: string, operation: 'DELETE' | 'UPDATE', of: string, messag
 ];
 
 describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () => {
-  const directory = mkdtempSync(join(tmpdir(), 'banyan-others-'));
-  const tree = new LocalTree(join(directory, 'topology.yaml'));
-  let plane: ControlPlane;
+  let cluster: RealCluster;
+  let tree: LocalTree;
   let helm: Helm;
-  const site = (args: readonly string[], ...items: object[]): string => {
-    const input = items.length === 0 ? undefined : JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
-    const { code, out } = kubectlBy(plane.kubeconfig, args, input);
-    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${out}`);
-    return out;
-  };
-  const there = (kind: string, name: string, namespace: string): Shown | undefined => {
-    const args = ['get', kind, name, '-n', namespace, '-o', 'json'];
-    const { code, stdout } = kubectlBy(plane.kubeconfig, args);
-    return code === 0 ? (JSON.parse(stdout) as Shown) : undefined;
-  };
+  const site = (args: readonly string[], ...items: object[]) => cluster.kubectl(args, ...items);
+  const there = (kind: string, name: string, namespace: string) => cluster.there<Shown>(kind, name, '-n', namespace);
   const put = (namespace: string, ...items: object[]) => {
     const all = [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } }, ...items];
     const { code, out } = tree.apply(retail, { apiVersion: 'v1', kind: 'List', items: all });
@@ -110,21 +98,15 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
   /** A policy is in force when the API server has compiled it. */
   const enforce = async (policies: object[], trial: readonly string[]) => {
     site(['create', '-f', '-'], ...policies);
-    await until('the policy is in force', () => kubectlBy(plane.kubeconfig, trial).code !== 0);
+    await until('the policy is in force', () => kubectlBy(cluster.plane.kubeconfig, trial).code !== 0);
   };
 
   beforeAll(async () => {
-    helm = await Helm.find(join(directory, 'helm'));
-    plane = await ControlPlane.start({ directory: join(directory, 'plane') });
-    furnish(plane, { nodes: 1, volumes: 0 });
-    writeFileSync(join(directory, 'topology.yaml'), stringify(topologyWith(plane.kubeconfig)));
-    await tree.up('--no-restart');
+    cluster = await RealCluster.start('others', { nodes: 1 });
+    tree = cluster.tree;
+    helm = await Helm.find(join(cluster.directory, 'helm'));
   }, buildMsMax);
-  afterAll(async () => {
-    await tree[Symbol.asyncDispose]();
-    await plane?.[Symbol.asyncDispose]();
-    rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  afterAll(() => cluster?.[Symbol.asyncDispose](), 60_000);
 
   it('says what a policy has against a change of one object, changes the others, and that one when the policy goes', async () => {
     const ours = (of: string) => ['ledger', 'prices'].map((name) => configMap(name, 'audit', of));
@@ -157,7 +139,7 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
   }, 180_000);
 
   it('leaves alone what a Helm release or Argo CD keeps, says who keeps it, and takes it with adopt: Always', async () => {
-    const chart = join(directory, 'chart');
+    const chart = join(cluster.directory, 'chart');
     mkdirSync(join(chart, 'templates'), { recursive: true });
     writeFileSync(join(chart, 'Chart.yaml'), stringify({ apiVersion: 'v2', name: 'shop', version: '1.0.0' }));
     for (const object of [configMap('prices', 'stall', theirs), deployment('till', 'stall', theirs)])
@@ -170,7 +152,7 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
       'stall',
       '--create-namespace',
       '--kubeconfig',
-      plane.kubeconfig,
+      cluster.plane.kubeconfig,
     );
     expect(code, out).toBe(0);
     const ofArgo = configMap('signs', 'stall', theirs, {
@@ -244,16 +226,4 @@ function withoutStatus(object: Shown | undefined): object {
   const { status: _status, metadata, ...rest } = object ?? { metadata: {} };
   const { labels, annotations, generation } = metadata;
   return { ...rest, metadata: { labels, annotations, generation } };
-}
-
-function topologyWith(kubeconfig: string): object {
-  return {
-    apiVersion: 'banyan.io/v1alpha1',
-    kind: 'Topology',
-    metadata: { name: 'others' },
-    spec: {
-      center: { spaces: [{ name: 'retail', type: 'Workload' }] },
-      clusters: [{ name: 'rivoli', labels: { env: 'prod' }, provider: { kubeconfig: { path: kubeconfig } } }],
-    },
-  };
 }

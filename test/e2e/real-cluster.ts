@@ -1,0 +1,83 @@
+/** A tree whose only cluster `rivoli` is a real control plane, below a center with a space `retail`: started together, with an agent that runs. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stringify } from 'yaml';
+import { ControlPlane } from '../support/control-plane/control-plane.ts';
+import { furnish } from '../support/control-plane/furniture.ts';
+import { kubectlBy, LocalTree } from './local-tree.ts';
+
+export interface RealClusterOptions {
+  /** Between the center and the cluster; absent: none. */
+  readonly relay?: string;
+  /** Of the cluster, on which pods become ready; none: nothing but the API is needed. */
+  readonly nodes?: number;
+  /** Each request to the API server is written down. */
+  readonly audit?: boolean;
+}
+
+export class RealCluster implements AsyncDisposable {
+  /** Of the cluster in `plane`, of the tree beside it; gone in the end. */
+  readonly directory: string;
+  readonly tree: LocalTree;
+  readonly plane: ControlPlane;
+
+  private constructor(directory: string, tree: LocalTree, plane: ControlPlane) {
+    this.directory = directory;
+    this.tree = tree;
+    this.plane = plane;
+  }
+
+  static async start(
+    title: string,
+    { relay, nodes = 0, audit = false }: RealClusterOptions = {},
+  ): Promise<RealCluster> {
+    const directory = mkdtempSync(join(tmpdir(), `banyan-${title}-`));
+    const tree = new LocalTree(join(directory, 'topology.yaml'));
+    const plane = await ControlPlane.start({ directory: join(directory, 'plane'), audit });
+    const cluster = new RealCluster(directory, tree, plane);
+    try {
+      if (nodes > 0) furnish(plane, { nodes, volumes: 0 });
+      writeFileSync(join(directory, 'topology.yaml'), stringify(topologyOf(title, plane.kubeconfig, relay)));
+      await tree.up('--no-restart');
+    } catch (error) {
+      await cluster[Symbol.asyncDispose]();
+      throw error;
+    }
+    return cluster;
+  }
+
+  /** kubectl at the cluster, with the objects as its input; throws when it fails. */
+  kubectl(args: readonly string[], ...items: object[]): string {
+    const input = items.length === 0 ? undefined : JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+    const { code, out } = kubectlBy(this.plane.kubeconfig, args, input);
+    if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${out}`);
+    return out;
+  }
+
+  /** An object of the cluster, as `kubectl get` names it. */
+  there<T>(...names: string[]): T | undefined {
+    const { code, stdout } = kubectlBy(this.plane.kubeconfig, ['get', ...names, '-o', 'json']);
+    return code === 0 ? (JSON.parse(stdout) as T) : undefined;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.tree[Symbol.asyncDispose]();
+    await this.plane[Symbol.asyncDispose]();
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+function topologyOf(title: string, path: string, relay: string | undefined): object {
+  const below = relay === undefined ? {} : { parent: relay };
+  return {
+    apiVersion: 'banyan.io/v1alpha1',
+    kind: 'Topology',
+    metadata: { name: title },
+    spec: {
+      center: { spaces: [{ name: 'retail', type: 'Workload' }] },
+      ...(relay === undefined ? {} : { relays: [{ name: relay }] }),
+      clusters: [{ name: 'rivoli', ...below, labels: { env: 'prod' }, provider: { kubeconfig: { path } } }],
+    },
+  };
+}
