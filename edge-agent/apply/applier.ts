@@ -18,7 +18,7 @@ import { Execution } from './execution.ts';
 import { Fights } from './fights.ts';
 import type { Hindrance } from './leaving.ts';
 import { ObjectWriter } from './object-writer.ts';
-import { definitionKeyOf, namespaceKeyOf, phaseOf } from './order.ts';
+import { definitionKeyOf, isNamespace, namespaceKeyOf, phaseOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
 import { type Progress, ProgressReports } from './progress.ts';
 import { Remover } from './remover.ts';
@@ -189,7 +189,7 @@ export class Applier {
   async #work(key: string): Promise<'done' | 'retry'> {
     const [winner] = this.#ports.desired.deliveries(key);
     const namespace = namespaceKeyOf(parseKey(key));
-    const wasThere = this.#progress.isThere(namespace);
+    const wasThere = { self: this.#progress.isThere(key), namespace: this.#progress.isThere(namespace) };
     try {
       return await (winner ? this.#bring(winner) : this.#remove(key));
     } catch (error) {
@@ -197,18 +197,22 @@ export class Applier {
       this.#ports.logger.warn({ object: key, reason, error: describeError(error) }, 'the cluster refused an object');
       if (winner) this.#progress.report(winner, { phase: 'failed', reason, message: describeError(error) });
       else this.#remover.refused(key, reason, describeError(error));
-      if (winner && namespace && reason === 'NotFound') this.#missing(key, namespace, wasThere);
+      if (winner && namespace && reason === 'NotFound') this.#missing(key, namespace, wasThere.namespace);
       return 'retry';
+    } finally {
+      // Also where it is not as it is wanted.
+      if (!wasThere.self && this.#progress.isThere(key)) this.#waiting.came(key);
     }
   }
 
   /**
    * Its namespace may have come in a later batch than the object, or has come while it was asked for: the object is not to wait as long as it has waited
-   * before it can be there.
+   * before it can be there. One that is not ours is not watched: it may be gone since it was looked at.
    */
   #missing(key: string, namespace: string, wasThere: boolean): void {
-    if (!wasThere && this.#progress.isThere(namespace)) this.#queue.add(key, true);
-    else this.#waiting.await(namespace, key);
+    if (!wasThere && this.#progress.isThere(namespace)) return this.#queue.add(key, true);
+    this.#waiting.await(namespace, key);
+    if (this.#progress.hasFailed(namespace)) this.#queue.add(namespace);
   }
 
   async #bring(delivery: Delivery): Promise<'done' | 'retry'> {
@@ -233,6 +237,7 @@ export class Applier {
     const found = { record: records.get(key), live };
     this.#execution.looked(found);
     const decision = decide(wanted, found.record, live, path);
+    if (isNamespace(key)) this.#progress.looked(key, live !== undefined && decision.do !== 'wait');
     const result = await this.#execution.carryOut(decision, wanted, found);
     return result === 'done' ? this.#came(key) : result;
   }

@@ -16,6 +16,8 @@ export type Step =
 export class ProgressReports {
   readonly #changed: (key: string) => void;
   readonly #progress = new Map<string, Progress>();
+  /** Namespaces that the cluster had when they were looked at last. */
+  readonly #found = new Set<string>();
 
   /** `changed`: something else is said of the object than before. */
   constructor(changed: (key: string) => void) {
@@ -37,6 +39,13 @@ export class ProgressReports {
   /** The object is wanted no more. */
   forget(key: string): void {
     this.#progress.delete(key);
+    this.#found.delete(key);
+  }
+
+  /** The namespace is on the cluster, whoever has made it, or is not. */
+  looked(key: string, isThere: boolean): void {
+    if (isThere) this.#found.add(key);
+    else this.#found.delete(key);
   }
 
   /** Something was said of this very content. */
@@ -45,10 +54,10 @@ export class ProgressReports {
     return said?.source === source && said.bodyHash === bodyHash;
   }
 
-  /** It is on the cluster, so that what needs it may come. */
+  /** It is on the cluster, so that what needs it may come: as it is wanted, or as somebody else keeps it or a policy wants it. */
   isThere(key: string | undefined): boolean {
     const phase = key === undefined ? undefined : this.#progress.get(key)?.phase;
-    return phase === 'applied' || phase === 'yielded';
+    return phase === 'applied' || phase === 'yielded' || (phase === 'failed' && this.#found.has(key!));
   }
 
   hasFailed(key: string): boolean {

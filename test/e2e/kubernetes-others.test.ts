@@ -15,6 +15,7 @@ const [managedByUs, theirs] = ['banyan.io/managed', 'theirs'];
 
 interface Shown {
   readonly metadata: {
+    readonly uid?: string;
     readonly generation?: number;
     readonly labels?: Readonly<Record<string, string>>;
     readonly annotations?: Readonly<Record<string, string>>;
@@ -189,6 +190,20 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
     expect(there('cm', 'prices', 'stall')?.data).toEqual({ of: 'ours' });
     expect(there('cm', 'signs', 'stall')?.data).toEqual({ of: 'ours' });
     expect(JSON.stringify(there('deploy', 'till', 'stall')?.spec?.template)).toContain('registry.example.com/ours');
+  }, 120_000);
+
+  it('applies what is placed in a namespace that somebody else keeps, and has it again when both are deleted', async () => {
+    const annotations = { 'meta.helm.sh/release-name': 'grounds', 'meta.helm.sh/release-namespace': 'default' };
+    site(['create', '-f', '-'], { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'yard', annotations } });
+    put('yard', configMap('gates', 'yard', 'ours'), place('yard'));
+    await until('it is there', () => there('cm', 'gates', 'yard')?.data?.of === 'ours');
+    const words = /not taken over: the Helm release grounds in namespace default keeps it/;
+    await until('the namespace is said', () => words.test(said('yard', 'namespaces yard')));
+    expect(cluster.there<Shown>('ns', 'yard')?.metadata.labels?.[managedByUs]).toBeUndefined();
+    const before = there('cm', 'gates', 'yard')?.metadata.uid;
+    site(['delete', 'namespace', 'yard']);
+    await until('it is there again', () => ![undefined, before].includes(there('cm', 'gates', 'yard')?.metadata.uid));
+    await until('nothing is said any more', () => isAvailable('yard'));
   }, 120_000);
 
   it('leaves the number of replicas to the real autoscaler where the placement ignores it, says what differs, or puts it back', async () => {
