@@ -247,11 +247,22 @@ export class Applier {
     return 'done';
   }
 
-  /** From now on it is the cluster's: neither put back nor removed, as long as a rule takes it. */
-  #yield(delivery: Delivery, taker: PlacementId): 'done' {
+  /** From now on it is the cluster's: neither put back nor removed. */
+  async #yield(delivery: Delivery, taker: PlacementId): Promise<'done' | 'retry'> {
     const { key } = delivery;
+    const { logger, records } = this.#ports;
+    const record = records.get(key);
     this.#progress.report(delivery, yielded(taker));
-    if (this.#ports.records.get(key)) this.#remover.forget(key);
+    if (record) this.#remover.forget(key);
+    try {
+      await this.#writer.giveUp(key, record);
+    } catch (error) {
+      logger.warn(
+        { object: key, error: describeError(error) },
+        'the mark is still on an object that is the cluster’s own',
+      );
+      return 'retry';
+    }
     return this.#came(key);
   }
 

@@ -79,6 +79,14 @@ export function released(live: KubeObject, isOrphaned: boolean): KubeObject {
   };
 }
 
+/** Without the mark, and otherwise as it is. */
+export function withoutMark(object: KubeObject): KubeObject {
+  const but = (values: Readonly<Record<string, string>> = {}) =>
+    Object.fromEntries(Object.entries(values).filter(([key]) => !markKeys.has(key)));
+  const { labels, annotations, ...metadata } = object.metadata;
+  return { ...object, metadata: { ...metadata, labels: but(labels), annotations: but(annotations) } };
+}
+
 const markKeys = new Set([managedLabel, sourceAnnotation, agentAnnotation, createdAnnotation]);
 
 /** Labels and annotations that this manager has applied, but for the mark. */

@@ -11,10 +11,11 @@ import type { Delivery } from '../desired/desired.ts';
 import { decideRemoval, type Wanted } from './decide.ts';
 import { driftWords } from './drift.ts';
 import { ignoredOf, withLiveFields, withoutFields } from './ignored-fields.ts';
-import { marked, signed } from './mark.ts';
+import { marked, signatureOf, signed, withoutMark } from './mark.ts';
 import { isContainer } from './order.ts';
+import { ownedValues } from './owned-values.ts';
 import type { OwnerRecord, OwnerRecords } from './owner-records.ts';
-import { fingerprint, ownedFields } from './projection.ts';
+import { appliedVersion, fingerprint, ownedFields } from './projection.ts';
 
 export interface WriterPorts {
   /** Of the agent. */
@@ -160,6 +161,21 @@ export class ObjectWriter {
     if (!record || decideRemoval(record, live, { agent: path, isContainer: false }).do !== 'remove') return false;
     await this.#ports.cluster.remove(parseKey(key), 'Background', live.metadata.uid);
     return true;
+  }
+
+  /**
+   * The object is to be the cluster's own, as it is: nothing on it says any more that this agent has applied it, by which another store of the agent would take it
+   * for one that nobody wants. Conflict: somebody has changed it meanwhile.
+   */
+  async giveUp(key: string, record: OwnerRecord | undefined): Promise<void> {
+    const { cluster, path } = this.#ports;
+    const found = await cluster.get(parseKey(key));
+    const signer = found && signatureOf(found)?.agent;
+    if (signer === undefined || (signer !== path && signer !== record?.agent)) return;
+    const live = await cluster.get(parseKey(key), appliedVersion(found!));
+    if (!live) return;
+    const { uid = '', resourceVersion = '' } = live.metadata;
+    await cluster.apply(withoutMark(ownedValues(live)), { at: { uid, resourceVersion } });
   }
 
   #record(key: string, record: OwnerRecord): void {

@@ -20,7 +20,7 @@ import { type FieldSet, leaf } from '../../core/apiserver/managed-fields/field-s
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import { beyondLimits } from '../../core/object/json-limits.ts';
-import type { KubeObject, ManagedFieldsEntry } from '../../core/object/meta.ts';
+import { type KubeObject, type ManagedFieldsEntry, parseApiVersion } from '../../core/object/meta.ts';
 import { withoutFields, withoutIgnored } from './ignored-fields.ts';
 import { fieldManager } from './mark.ts';
 
@@ -73,6 +73,12 @@ export function ownedFields(live: KubeObject): FieldSet {
   if (!own || beyondLimits(own.fieldsV1) !== undefined) return leaf;
   const { 'f:status': _status, ...owned } = decodeEntries([own])[0]?.fields ?? leaf;
   return owned;
+}
+
+/** The version in which this manager has applied it last; undefined: it has not. */
+export function appliedVersion(live: KubeObject): string | undefined {
+  const apiVersion = ownEntry(live)?.apiVersion;
+  return apiVersion === undefined ? undefined : parseApiVersion(apiVersion).version;
 }
 
 function ownEntry({ metadata }: KubeObject): ManagedFieldsEntry | undefined {

@@ -41,9 +41,16 @@ export interface WatchOptions {
   readonly metadataOnly?: boolean;
 }
 
+export interface ClusterApplyOptions {
+  /** Nothing is changed, and the answer is what it would be. */
+  readonly dryRun?: boolean;
+  /** Only to this object as it was then: Conflict otherwise, also where there is none. */
+  readonly at?: { readonly uid: string; readonly resourceVersion: string };
+}
+
 export interface Cluster extends AsyncDisposable {
-  /** Server-side apply as field manager `banyan`, forced; with `dryRun` nothing is changed, and the answer is what it would be. Throws a BanyanError with the cluster's own words when it is refused. */
-  apply(object: KubeObject, options?: { readonly dryRun?: boolean }): Promise<KubeObject>;
+  /** Server-side apply as field manager `banyan`, forced. Throws a BanyanError with the cluster's own words when it is refused. */
+  apply(object: KubeObject, options?: ClusterApplyOptions): Promise<KubeObject>;
   /**
    * As `apply`, of an object that is to be new, in one step with the look whether it is. Undefined: it is not made, since there is one of that name or it is refused, and
    * nothing has changed; `get` and `apply` say more. Only where `mayCreate` says so.

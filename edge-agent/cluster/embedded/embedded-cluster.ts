@@ -11,7 +11,14 @@ import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import type { Random } from '../../../core/runtime/random.ts';
 import { fieldManager } from '../../apply/mark.ts';
-import type { Cluster, ClusterDescription, ClusterEvent, ServedResource, WatchEvents } from '../cluster.ts';
+import type {
+  Cluster,
+  ClusterApplyOptions,
+  ClusterDescription,
+  ClusterEvent,
+  ServedResource,
+  WatchEvents,
+} from '../cluster.ts';
 import { describeNodes, sizeOf } from '../described-nodes.ts';
 import { bootstrap } from './bootstrap.ts';
 import { AutoscalerController } from './controllers/autoscaler.ts';
@@ -64,8 +71,9 @@ export class EmbeddedCluster implements Cluster {
     this.#runner.start();
   }
 
-  async apply(object: KubeObject, { dryRun = false } = {}): Promise<KubeObject> {
-    return this.#space.apply(object, { fieldManager, force: true, dryRun });
+  async apply(object: KubeObject, { dryRun = false, at }: ClusterApplyOptions = {}): Promise<KubeObject> {
+    const { metadata, ...rest } = object;
+    return this.#space.apply({ ...rest, metadata: { ...metadata, ...at } }, { fieldManager, force: true, dryRun });
   }
 
   async get(key: ObjectKey): Promise<KubeObject | undefined> {

@@ -13,6 +13,7 @@ import type { LimitUse } from '../../limits/limit-use.ts';
 import type {
   AppliedObject,
   Cluster,
+  ClusterApplyOptions,
   ClusterDescription,
   FoundObjects,
   ServedResource,
@@ -88,9 +89,10 @@ export class KubernetesCluster implements Cluster {
     );
   }
 
-  async apply(object: KubeObject, { dryRun = false } = {}): Promise<KubeObject> {
+  async apply(object: KubeObject, { dryRun = false, at }: ClusterApplyOptions = {}): Promise<KubeObject> {
     await this.#identity.check();
-    const sent = applicable(object);
+    const { metadata, ...rest } = applicable(object);
+    const sent = { ...rest, metadata: { ...metadata, ...at } };
     const { body } = await this.#apply(sent, { force: 'true', ...(dryRun ? { dryRun: 'All' } : {}) });
     if (!dryRun) await this.#creation.applied(sent);
     return body as KubeObject;

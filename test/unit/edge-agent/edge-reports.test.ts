@@ -278,6 +278,25 @@ describe('objects born at the edge', () => {
     expect(bench.cluster.objects.get(till)!.data).toEqual({ mine: '1' });
     expect(bench.said(up(till))!.body).toMatchObject({ data: { mine: '1' } });
   });
+
+  it('are without the mark from then on, by which another store of the agent would take them for its own', async () => {
+    await bench.receive(
+      bench.object(shop, namespace('shop'), ['shop-prod']),
+      bench.object(till, configMap('till', { theirs: '1' }), ['shop-prod']),
+      bench.target(placement),
+    );
+    expect(bench.cluster.objects.get(till)!.metadata.labels).toMatchObject({ 'banyan.io/managed': 'true' });
+    await bench.receive(bench.rules(placement, { upsync: [maps] }));
+    expect(bench.said(`state/center.retail/${till}`)!.attributes).toMatchObject({ reason: 'Conflicted' });
+    const { data, metadata } = bench.cluster.objects.get(till)!;
+    expect([data, JSON.stringify([metadata.labels, metadata.annotations])]).toEqual([
+      { theirs: '1' },
+      expect.not.stringContaining('banyan.io'),
+    ]);
+    const before = bench.cluster.log.length;
+    await bench.advance(600_000);
+    expect(bench.cluster.log).toHaveLength(before);
+  });
 });
 
 describe('objects that placed ones own', () => {

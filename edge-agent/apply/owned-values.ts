@@ -1,0 +1,50 @@
+/** What a cluster's object holds at the fields that this manager has applied and nobody has changed since: to apply it changes no value. */
+import { type FieldSet, isEmpty } from '../../core/apiserver/managed-fields/field-set.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
+import { bare } from './mark.ts';
+import { ownedFields } from './projection.ts';
+
+/** `live`: as told in the version in which it was applied. */
+export function ownedValues(live: KubeObject): KubeObject {
+  const owned = ownedFields(live);
+  const named = bare(live);
+  if (isEmpty(owned)) return named;
+  const { metadata, ...values } = valuesAt(live, owned) as Partial<KubeObject>;
+  return { ...values, ...named, metadata: { ...metadata, ...named.metadata } };
+}
+
+/** Of a list the items that are in the set, as they are in it. */
+function valuesAt(value: unknown, set: FieldSet): unknown {
+  const elements = Object.keys(set).filter((element) => element !== '.');
+  // Owned as a whole, or empty.
+  if (elements.length === 0) return value;
+  if (Array.isArray(value)) {
+    return value.flatMap((item, index) => {
+      const element = elements.find((one) => isOf(one, item, index));
+      if (element === undefined) return [];
+      return [isRecord(item) ? { ...keysOf(element), ...(valuesAt(item, set[element]!) as object) } : item];
+    });
+  }
+  if (!isRecord(value)) return value;
+  const fields = elements.map((element) => element.slice('f:'.length)).filter((name) => Object.hasOwn(value, name));
+  return Object.fromEntries(fields.map((name) => [name, valuesAt(value[name], set[`f:${name}`]!)]));
+}
+
+function isOf(element: string, item: unknown, index: number): boolean {
+  if (element.startsWith('i:')) return element === `i:${index}`;
+  if (element.startsWith('v:')) return stableStringify(JSON.parse(element.slice(2))) === stableStringify(item);
+  return (
+    isRecord(item) &&
+    Object.entries(keysOf(element)).every(([name, key]) => stableStringify(item[name]) === stableStringify(key))
+  );
+}
+
+/** By which the item of a list is told apart. */
+function keysOf(element: string): Record<string, unknown> {
+  return element.startsWith('k:') ? (JSON.parse(element.slice(2)) as Record<string, unknown>) : {};
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
