@@ -24,7 +24,6 @@ import type { AgentConfig } from './config.ts';
 import type { Renewal } from './identity/renewal.ts';
 import { Leadership } from './lease/leadership.ts';
 import type { LeasePort } from './lease/lease.ts';
-import { openLeaseMemory } from './lease/lease-memory.ts';
 import { MemoryLimit } from './limits/memory-limit.ts';
 import { metricsOf, standbyMetricsOf } from './metrics.ts';
 import { StockTaking, type StockTakingPorts, takeStock } from './stock-taking.ts';
@@ -93,8 +92,7 @@ export async function startNode(options: NodeOptions): Promise<RunningNode> {
     leadership.start();
     return running(url, [memory, api, leadership, store]);
   }
-  const isDue = !openLeaseMemory(store, options.random).tookStock;
-  const stock = new StockTaking(() => assembled, stockPorts(options, store), isDue);
+  const stock = new StockTaking(() => assembled, stockPorts(options), true);
   const assembled: AssembledAgent = await assembleAgent({
     ...agentPorts(options, store, memory),
     caughtUp: () => stock.caughtUp(),
@@ -172,11 +170,11 @@ function leadershipOf(
     store,
     path: config.path,
     lost: lease.lost,
-    takeStock: (agent, isOver) => takeStock(agent, stockPorts(options, store), isOver),
+    takeStock: (agent, isOver) => takeStock(agent, stockPorts(options), isOver),
     assemble: async ({ heir, attached, caughtUp }) => {
       const ports = agentPorts(options, store, memory);
-      // That of the beginning is a matter of who was active before.
-      const stock = new StockTaking(() => assembled, stockPorts(options, store), false);
+      // That of the beginning is waited for where another one was active before.
+      const stock = new StockTaking(() => assembled, stockPorts(options), false);
       const assembled: AssembledAgent = await assembleAgent({
         ...ports,
         heir,
@@ -196,8 +194,8 @@ function leadershipOf(
   return leadership;
 }
 
-function stockPorts({ clock, random, logger, config }: NodeOptions, store: LmdbStore): StockTakingPorts {
-  return { store, clock, random, log: logger, limits: config.limits?.deletions ?? deletionLimits };
+function stockPorts({ clock, logger, config }: NodeOptions): StockTakingPorts {
+  return { clock, log: logger, limits: config.limits?.deletions ?? deletionLimits };
 }
 
 interface Answers {

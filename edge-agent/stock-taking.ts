@@ -1,17 +1,15 @@
 /**
- * Once for each store, whenever another store of the agent was active, and whenever the cluster was put back to a backup, by which objects are there again that
- * went since: what the agent has applied without this store knowing of it comes on record. Not before
- * the parent has said all that is wanted. What is too much to be taken away at once is looked at again at the next start, and what the cluster can't tell of also before.
+ * What the agent has applied without its store knowing of it comes on record: objects of another store, and those that are there again since the cluster was put
+ * back to a backup. At each start, since nobody has seen what was done to the cluster before it, whenever the agent becomes active, and whenever the cluster is seen
+ * to have been put back. Not before the parent has said all that is wanted. What is too much to be taken away at once is looked at again at the next start, and what
+ * the cluster can't tell of also before.
  */
 import type { DeletionLimits } from '../core/feed/deletions.ts';
 import type { Clock } from '../core/runtime/clock.ts';
 import { describeError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
-import type { Random } from '../core/runtime/random.ts';
-import type { Store } from '../core/store/store.ts';
 import type { Applied, Stock } from './apply/stock.ts';
 import type { FoundObjects } from './cluster/cluster.ts';
-import { noteInLeaseMemory } from './lease/lease-memory.ts';
 
 const againMsMin = 1_000;
 const againMsMax = 30_000;
@@ -20,9 +18,7 @@ const restMsMin = 30_000;
 const restMsMax = 600_000;
 
 export interface StockTakingPorts {
-  readonly store: Store;
   readonly clock: Clock;
-  readonly random: Random;
   readonly log: Logger;
   readonly limits: DeletionLimits;
 }
@@ -56,11 +52,11 @@ export class StockTaking {
     void this.#take();
   }
 
-  /** Remembered, so that a process that ends before it is done does it at its next start. */
   wentBack(): void {
-    const { store, random, log } = this.#ports;
-    log.warn({}, 'the cluster was put back to an earlier time: what this agent has applied there is looked for');
-    noteInLeaseMemory(store, random, { tookStock: false });
+    this.#ports.log.warn(
+      {},
+      'the cluster was put back to an earlier time: what this agent has applied there is looked for',
+    );
     this.#isDue = true;
     void this.#take();
   }
@@ -104,15 +100,13 @@ async function takeRest(of: Stocked, ports: StockTakingPorts, isOver: () => bool
 
 /** Whether nothing was left that can't be known now. */
 async function look(of: Stocked, ports: StockTakingPorts, isOver: () => boolean): Promise<boolean> {
-  const { store, random, log, limits } = ports;
+  const { log, limits } = ports;
   const { objects, unknown } = (await of.applied()) ?? { objects: [], unknown: [] };
   if (isOver()) return true;
   const { records, kept } = of.agent.takeStock(objects, limits);
   if (records.size > 0) log.info({ objects: records.size }, 'what was applied by another store is on record now');
   if (kept.size > 0) log.error({ objects: kept.size, sample: [...kept.keys()].slice(0, 5) }, tooMany);
   if (unknown.length > 0) log.warn({ resources: unknown }, someUnknown);
-  // An earlier time that nothing was left says nothing of what was applied since.
-  noteInLeaseMemory(store, random, { tookStock: kept.size === 0 && unknown.length === 0 });
   return unknown.length === 0;
 }
 

@@ -116,7 +116,7 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
     const memory = openLeaseMemory(store, random);
     const succession = successionOf(left.words, memory);
     const { forebear, catchUp } = succession;
-    log.info({ catchUp, takeStock: succession.takeStock }, 'this agent is active now');
+    log.info({ catchUp }, 'this agent is active now');
     if (!memory.leased) noteInLeaseMemory(store, random, { leased: true });
     const waitsFor = catchUp && `${catchUp}; nothing is applied before the parent has said what is wanted`;
     const agent: Led = await this.#ports.assemble({
@@ -144,7 +144,7 @@ export class Leadership<Led extends LedAgent> implements AsyncDisposable {
 
   /** Told at every attachment; the first one counts. */
   async #caughtUp(agent: Led, succession: Succession, ownStore: string): Promise<void> {
-    if (!succession.takeStock || this.#catchingUp) return;
+    if (this.#catchingUp) return;
     this.#catchingUp = true;
     const { store, log, takeStock } = this.#ports;
     try {

@@ -9,8 +9,6 @@ export interface LeaseMemory {
   readonly store: string;
   /** It was active by a Lease. */
   readonly leased: boolean;
-  /** What the agent had applied by other stores is on record here. */
-  readonly tookStock: boolean;
 }
 
 /** Durable after the store's next flush. */
@@ -18,7 +16,7 @@ export function openLeaseMemory(store: Store, random: Random): LeaseMemory {
   return store.write((t) => {
     const bytes = t.get(prefixOf('leaseMemory'));
     if (bytes) return JSON.parse(asText(bytes)) as LeaseMemory;
-    const made = { store: Buffer.from(random.bytes(8)).toString('hex'), leased: false, tookStock: false };
+    const made = { store: Buffer.from(random.bytes(8)).toString('hex'), leased: false };
     t.put(prefixOf('leaseMemory'), text(JSON.stringify(made)));
     return made;
   });

@@ -8,8 +8,6 @@ export interface Succession {
   readonly forebear?: Forebear;
   /** Another store was active last, or may have been: what this one holds may be older than what was applied. Why, in words. */
   readonly catchUp?: string;
-  /** What was applied by other stores has to come on record. */
-  readonly takeStock: boolean;
 }
 
 export function successionOf(left: LeaseWords, memory: LeaseMemory): Succession {
@@ -19,7 +17,6 @@ export function successionOf(left: LeaseWords, memory: LeaseMemory): Succession 
   return {
     ...(bootCounter === undefined ? {} : { forebear: { bootCounter, ...nonce } }),
     ...(catchUp === undefined ? {} : { catchUp }),
-    takeStock: catchUp !== undefined || !memory.tookStock,
   };
 }
 

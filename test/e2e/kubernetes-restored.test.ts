@@ -70,6 +70,20 @@ describe.skipIf(missing)(`a real cluster whose etcd is put back to a backup${why
     await cluster.plane.startComponents('etcd', 'kube-apiserver');
   };
 
+  const putBack = () => {
+    rmSync(etcd, { recursive: true });
+    cpSync(backup, etcd, { recursive: true });
+  };
+  const seen = () =>
+    JSON.stringify([there('cm', 'prices')?.data?.of, there('cm', 'added')?.data?.of, there('cm', 'withdrawn')]);
+  const writeMuch = (name: string) => {
+    const many = Array.from({ length: 600 }, (_, i) => ({
+      ...configMap(`${name}-${i}`, 'site'),
+      metadata: { name: `${name}-${i}`, namespace: 'default' },
+    }));
+    cluster.kubectl(['create', '-f', '-'], ...many);
+  };
+
   beforeAll(async () => {
     cluster = await RealCluster.start('restored', { nodes: 1 });
     tree = cluster.tree;
@@ -90,24 +104,15 @@ describe.skipIf(missing)(`a real cluster whose etcd is put back to a backup${why
   it('gets what came since, loses what was withdrawn since, and keeps what is the site’s; its reports are right again', async () => {
     put(configMap('prices', 'after'), configMap('added', 'after'), till(2));
     tree.ok(retail, 'delete', 'configmap', 'withdrawn', '-n', 'shop');
-    const seen = () =>
-      JSON.stringify([there('cm', 'prices')?.data?.of, there('cm', 'added')?.data?.of, there('cm', 'withdrawn')]);
     await until('all of that is there', () => seen() === '["after","after",null]');
     await until('the tills are two', () => toldOf() === 2);
     // As in hours: versions are further ahead of those of the backup than its controllers get while they start.
-    const since = Array.from({ length: 600 }, (_, i) => ({
-      ...configMap(`since-${i}`, 'site'),
-      metadata: { name: `since-${i}`, namespace: 'default' },
-    }));
-    cluster.kubectl(['create', '-f', '-'], ...since);
+    writeMuch('since');
     put(configMap('last', 'after'));
     await until('the last one is there', () => there('cm', 'last') !== undefined);
     const [before, ahead] = [there('cm', 'of-the-site'), there('cm', 'added')];
 
-    await whileStopped(() => {
-      rmSync(etcd, { recursive: true });
-      cpSync(backup, etcd, { recursive: true });
-    });
+    await whileStopped(putBack);
     await until('it is as the center wants it', () => seen() === '["after","after",null]', 90);
     // It was put back indeed.
     expect(cluster.there('cm', 'since-0', '-n', 'default')).toBeUndefined();
@@ -120,5 +125,16 @@ describe.skipIf(missing)(`a real cluster whose etcd is put back to a backup${why
     await until('it is put back', () => there('cm', 'added')?.data?.of === 'after');
     put(till(1));
     await until('one till is told of', () => toldOf() === 1);
+  }, 240_000);
+
+  it('as it does when that is done while its agent is away, and versions have passed those that the agent knows', async () => {
+    await tree.down();
+    await whileStopped(putBack);
+    expect(there('cm', 'withdrawn')?.data?.of).toBe('before');
+    for (const name of ['once', 'twice', 'thrice']) writeMuch(name);
+    await tree.up('--no-restart');
+    await until('it is as the center wants it', () => seen() === '["after","after",null]');
+    expect(there('cm', 'of-the-site')?.data?.of).toBe('before');
+    await until('the shop is open', isAvailable);
   }, 240_000);
 });

@@ -1,11 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../core/runtime/logger.ts';
-import { SeededRandom } from '../../../core/runtime/random.ts';
-import { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import type { Stock } from '../../../edge-agent/apply/stock.ts';
 import type { FoundObjects } from '../../../edge-agent/cluster/cluster.ts';
-import { noteInLeaseMemory, openLeaseMemory } from '../../../edge-agent/lease/lease-memory.ts';
 import { type Stocked, StockTaking, type StockTakingPorts, takeStock } from '../../../edge-agent/stock-taking.ts';
 import { settle } from './lease/memory-lease.ts';
 
@@ -13,8 +10,6 @@ const nothing: Stock = { records: new Map(), kept: new Map() };
 
 class Bench {
   readonly clock = new VirtualClock();
-  readonly random = new SeededRandom(1);
-  readonly store = new MemoryStore();
   readonly hindrances: string[] = [];
   answers: (() => Promise<FoundObjects>)[] = [];
   stock = nothing;
@@ -29,8 +24,8 @@ class Bench {
   }
 
   #ports(): StockTakingPorts {
-    const { store, clock, random } = this;
-    return { store, clock, random, log: silentLogger, limits: { entries: 50, fraction: 0.2 } };
+    const { clock } = this;
+    return { clock, log: silentLogger, limits: { entries: 50, fraction: 0.2 } };
   }
 
   #stocked(): Stocked {
@@ -45,19 +40,9 @@ class Bench {
       hindered: (why) => void this.hindrances.push(why),
     };
   }
-
-  get tookStock(): boolean {
-    return openLeaseMemory(this.store, this.random).tookStock;
-  }
 }
 
 describe('taking stock', () => {
-  test('is done once for a store', async () => {
-    const bench = new Bench();
-    await bench.take();
-    expect([bench.taken, bench.tookStock]).toEqual([1, true]);
-  });
-
   test('goes on until the cluster answers, and says why it does not', async () => {
     const bench = new Bench();
     const away = () => Promise.reject(new Error('away'));
@@ -84,25 +69,15 @@ describe('taking stock', () => {
       },
     ];
     await bench.take(() => isOver);
-    expect([bench.taken, bench.tookStock]).toEqual([0, false]);
-  });
-
-  test('is done again at the next start where it left too much', async () => {
-    const bench = new Bench();
-    const record = { source: 'center.retail', bodyHash: '', uid: 'u', fingerprint: '', created: false };
-    bench.stock = { ...nothing, kept: new Map([['/configmaps/shop/a', record]]) };
-    await bench.take();
-    expect([bench.taken, bench.tookStock]).toEqual([1, false]);
+    expect(bench.taken).toBe(0);
   });
 
   test('is not waited for where one resource is broken: that one is asked for again, less and less often, until it is known', async () => {
     const bench = new Bench();
-    // As it was when this store was active before the one whose objects are looked for now.
-    noteInLeaseMemory(bench.store, bench.random, { tookStock: true });
     const broken = () => Promise.resolve({ objects: [], unknown: ['tills.shop.example: no answer'] });
     bench.answers = [broken, broken, () => Promise.reject(new Error('away'))];
     await bench.take();
-    expect([bench.taken, bench.tookStock, bench.hindrances]).toEqual([1, false, []]);
+    expect([bench.taken, bench.hindrances]).toEqual([1, []]);
     for (const seconds of [30, 60, 120]) {
       const looks = bench.answers.length;
       bench.clock.advance(seconds * 1_000 - 1);
@@ -111,7 +86,7 @@ describe('taking stock', () => {
       bench.clock.advance(1);
       await settle();
     }
-    expect([bench.taken, bench.tookStock]).toEqual([3, true]);
+    expect(bench.taken).toBe(3);
     bench.clock.advance(3_600_000);
     await settle();
     expect(bench.taken).toBe(3);
@@ -125,7 +100,7 @@ describe('taking stock', () => {
     isOver = true;
     bench.clock.advance(30_000);
     await settle();
-    expect([bench.taken, bench.tookStock]).toEqual([1, false]);
+    expect(bench.taken).toBe(1);
   });
 });
 
@@ -144,17 +119,16 @@ describe('stock', () => {
 
   test('is taken again each time that the cluster was put back, and not before the parent has said what is wanted', async () => {
     const bench = new Bench();
-    noteInLeaseMemory(bench.store, bench.random, { tookStock: true });
     const taking = bench.taking(false);
     taking.wentBack();
     await settle();
-    expect([bench.taken, bench.tookStock]).toEqual([0, false]);
+    expect(bench.taken).toBe(0);
     taking.caughtUp();
     await settle();
-    expect([bench.taken, bench.tookStock]).toEqual([1, true]);
+    expect(bench.taken).toBe(1);
     taking.wentBack();
     await settle();
-    expect([bench.taken, bench.tookStock]).toEqual([2, true]);
+    expect(bench.taken).toBe(2);
   });
 
   test('is taken once more where the cluster was put back while it was asked', async () => {
