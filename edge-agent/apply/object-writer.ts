@@ -92,7 +92,8 @@ export class ObjectWriter {
   /** The cluster has answered to the object with its mark. */
   #accepted(wanted: Wanted & Delivery, answer: KubeObject, created: boolean): void {
     const { key, source, placements, rules, object } = wanted;
-    this.#ports.records.set(key, {
+    const { records } = this.#ports;
+    records.set(key, {
       source,
       bodyHash: wanted.bodyHash,
       uid: answer.metadata.uid ?? '',
@@ -101,7 +102,7 @@ export class ObjectWriter {
       created,
       generation: wanted.generation,
       placements,
-      ...deletionOf(wanted),
+      ...deletionOf(wanted, records.get(key)),
     });
     this.#events.seen(key, answer);
   }
@@ -129,8 +130,7 @@ export class ObjectWriter {
     const { deletion: before, ...rest } = record;
     const isNew = delivery.deletion !== undefined && (before ?? 'Background') !== delivery.deletion;
     if (!isNew && stableStringify(record.placements ?? []) === stableStringify(placements)) return;
-    const kept = before === undefined ? {} : { deletion: before };
-    this.#ports.records.set(key, { ...rest, placements, ...(isNew ? deletionOf(delivery) : kept) });
+    this.#ports.records.set(key, { ...rest, placements, ...deletionOf(delivery, record) });
   }
 
   /**
@@ -187,7 +187,9 @@ export class ObjectWriter {
 /** Nothing has been accepted by the cluster: what exists under the name is not ours by this record. */
 const blankRecord = { bodyHash: '', uid: '', fingerprint: '' } as const;
 
-function deletionOf({ deletion }: Delivery): Pick<OwnerRecord, 'deletion'> {
+/** While no placement says it, what is on record stays. */
+function deletionOf(delivery: Delivery, record?: OwnerRecord): Pick<OwnerRecord, 'deletion'> {
+  const deletion = delivery.deletion ?? record?.deletion;
   return deletion === undefined || deletion === 'Background' ? {} : { deletion };
 }
 

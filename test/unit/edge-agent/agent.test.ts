@@ -598,6 +598,17 @@ describe('an object that several sources deliver', () => {
 });
 
 describe('removal by policy', () => {
+  it('is as the placement said that has gone before the object, also where the object was applied meanwhile', async () => {
+    const bench = await withShop();
+    await bench.receive(bench.target(placement, 2, { deletion: 'Orphan', apply: { ignored: ['.spec.replicas'] } }));
+    await bench.receive(bench.gone(`t/${placement}`));
+    bench.cluster.log.length = 0;
+    bench.cluster.write(web, (object) => Object.assign(object, { spec: { replicas: 7 } }));
+    await bench.settle();
+    await bench.receive(bench.gone(`o/center.retail/${web}`));
+    expect(bench.cluster.log).toEqual([`apply ${web}`, `remove ${web} Orphan`]);
+  });
+
   it('leaves a namespace where what is in it is to stay', async () => {
     const bench = await withShop();
     await bench.receive(bench.target(placement, 2, { deletion: 'Orphan' }));
