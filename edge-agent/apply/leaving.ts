@@ -45,8 +45,10 @@ export class Leaving {
     for (const key of records.keys()) if (!isWanted(key)) this.begin(key, records.get(key)?.placements ?? []);
   }
 
+  /** Told once for each source that lets go of it: all of their placements wait. */
   begin(key: string, placements: readonly PlacementId[]): void {
-    this.#placements.set(key, placements);
+    const before = this.#placements.get(key) ?? [];
+    this.#placements.set(key, before.length === 0 ? placements : [...new Set([...before, ...placements])]);
   }
 
   /** The object has gone, or is wanted again; the placements that it was leaving. */

@@ -67,6 +67,24 @@ describe('an agent from which a placement is taken', () => {
     expect(answer()).toBeUndefined();
   });
 
+  it('answers for none of several sources that let go of an object at once before it has gone', async () => {
+    const other = 'center.ops/a';
+    await bench.receive(bench.object(till, configMap('till'), ['a'], 'center.ops'), bench.target(other));
+    bench.cluster.finalized.add(till);
+    await bench.receive(
+      ...[`o/center.ops/${till}`, `t/${other}`, ...rows, `t/${id}`].map((key) => bench.gone(key)),
+      (revision) => entry(`w/${other}`, { asked: 8 }, undefined, revision),
+      asks(7),
+    );
+    await bench.advance(1_000);
+    const answers = () => [other, id].map((one) => bench.said(`gone/${one}`)?.attributes);
+    expect(answers()).toEqual([undefined, undefined]);
+    bench.cluster.erase(till);
+    await bench.settle();
+    await bench.advance(1_000);
+    expect(answers()).toEqual([{ asked: 8 }, { asked: 7 }]);
+  });
+
   it('answers at once when another placement keeps the objects, and for itself alone', async () => {
     await bench.receive(
       ...[shop, till].map((key, i) => bench.object(key, i ? configMap('till') : namespace('shop'), ['other'])),
