@@ -48,6 +48,7 @@ export interface KubernetesClusterOptions {
 }
 
 const definitions = 'customresourcedefinitions';
+const definitionsResource: GroupResource = { group: 'apiextensions.k8s.io', resource: definitions };
 
 interface Version {
   readonly gitVersion?: string;
@@ -337,7 +338,28 @@ export class KubernetesCluster implements Cluster {
   /** Before anything is read or written: another cluster's objects are not these. */
   async #served(resource: GroupResource): Promise<ServedResource> {
     await this.#identity.check();
-    return this.#discovery.byResource(resource);
+    try {
+      return await this.#discovery.byResource(resource);
+    } catch (error) {
+      if (!isNotFound(error) || !(await this.#isDefined(resource))) throw error;
+      const words = `the cluster does not serve ${formatGroupResource(resource)} now, which it has the definition of`;
+      throw new BanyanError('Unavailable', words, {}, { cause: error });
+    }
+  }
+
+  /**
+   * Objects are there all the same when their kind is not served. An API server that begins answers a second or two before it serves what is defined; taken for gone,
+   * they would be forgotten, and a definition would be removed with what others have by it.
+   */
+  async #isDefined({ group, resource }: GroupResource): Promise<boolean> {
+    const name = `${resource}.${group}`;
+    try {
+      const definition = await this.#client.json({ path: pathOf(definitionsResource, 'v1', { name }) });
+      return (definition as KubeObject).metadata.deletionTimestamp === undefined;
+    } catch (error) {
+      if (isNotFound(error) || (error instanceof BanyanError && error.code === 'Forbidden')) return false;
+      throw error;
+    }
   }
 
   async #uid(): Promise<string> {

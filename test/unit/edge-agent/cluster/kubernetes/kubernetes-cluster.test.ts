@@ -118,6 +118,7 @@ test('an object is read in the version that is asked for, and in the preferred o
 describe('an object is gone', () => {
   const key = { group: 'shop.example', resource: 'tills', namespace: 'shop', name: 'one' };
   const path = '/apis/shop.example/v1/namespaces/shop/tills/one';
+  const definition = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/tills.shop.example';
   const gone = async () => [await cluster.get(key), await cluster.remove(key, 'Background')];
 
   test('when the API server says so', async () => {
@@ -135,11 +136,23 @@ describe('an object is gone', () => {
     },
   );
 
+  test('but not when an API server that has just begun does not serve yet what it has the definition of', async () => {
+    answers['/apis'] = [200, '{"items":[]}'];
+    answers[definition] = [200, '{"metadata":{}}'];
+    const refusal = { code: 'Unavailable', message: expect.stringContaining('does not serve tills.shop.example now') };
+    await expect(cluster.get(key)).rejects.toMatchObject(refusal);
+    await expect(cluster.remove(key, 'Background')).rejects.toMatchObject(refusal);
+    await expect(cluster.metadataOf(key).next()).rejects.toMatchObject(refusal);
+    answers[definition] = [200, '{"metadata":{"deletionTimestamp":"now"}}'];
+    expect(await gone()).toEqual([undefined, false]);
+  });
+
   test('with its definition, which is seen when it is asked for once more', async () => {
     answers[path] = [200, '{}'];
     expect(await cluster.get(key)).toEqual({});
     delete answers[path];
     answers['/apis'] = [200, '{"items":[]}'];
+    answers[definition] = status(404, 'NotFound');
     await expect(cluster.get(key)).rejects.toMatchObject({ code: 'Unavailable' });
     expect(await gone()).toEqual([undefined, false]);
     expect(await cluster.resourceOf('shop.example/v1', 'Till')).toBeUndefined();
