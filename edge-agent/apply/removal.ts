@@ -37,7 +37,7 @@ export async function removalOf(
 }
 
 /** A definition is named after what it defines: `tills.shop.example.com`. */
-function definedBy({ name }: ObjectKey): GroupResource {
+export function definedBy({ name }: ObjectKey): GroupResource {
   const dot = name.indexOf('.');
   return { group: name.slice(dot + 1), resource: name.slice(0, dot) };
 }
@@ -65,7 +65,7 @@ async function keptFor(defined: GroupResource, ports: RemovalPorts): Promise<str
   return undefined;
 }
 
-function isOf({ group, resource }: GroupResource, key: string): boolean {
+export function isOf({ group, resource }: GroupResource, key: string): boolean {
   return key.startsWith(`${group}/${resource}/`);
 }
 

@@ -5,9 +5,9 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Hindrance } from './leaving.ts';
 import { released } from './mark.ts';
-import { isNamespace, namespaceKeyOf } from './order.ts';
+import { definitionKeyOf, isDefinition, isNamespace, namespaceKeyOf } from './order.ts';
 import type { OwnerRecords } from './owner-records.ts';
-import { removalOf } from './removal.ts';
+import { definedBy, isOf, removalOf } from './removal.ts';
 
 export interface RemoverPorts {
   /** Of the agent. */
@@ -43,6 +43,7 @@ export class Remover {
     const record = records.get(key);
     if (!record) return 'done';
     if (isNamespace(key) && this.#holdsOwned(parseKey(key).name)) return 'done';
+    if (isDefinition(key) && this.#isNeeded(key)) return 'done';
     const live = await cluster.get(parseKey(key));
     const decision = await removalOf(key, record, live, { path, cluster, applied: () => records.keys() });
     if (decision.do === 'wait') {
@@ -78,6 +79,9 @@ export class Remover {
     this.#events.recorded(key);
     const namespace = namespaceKeyOf(parseKey(key));
     if (namespace && this.#ports.records.get(namespace)) this.#events.due(namespace);
+    const definition = definitionKeyOf(parseKey(key));
+    const isLeft = definition && this.#ports.records.get(definition) && !this.#ports.isWanted(definition);
+    if (isLeft) this.#events.due(definition);
   }
 
   /** The object is wanted again, and has been applied; true: this agent had it removed, if it had gone. */
@@ -93,6 +97,14 @@ export class Remover {
   /** A namespace goes when the last of our objects in it has gone, which looks at it again. */
   #holdsOwned(namespace: string): boolean {
     for (const key of this.#ports.records.keys()) if (parseKey(key).namespace === namespace) return true;
+    return false;
+  }
+
+  /** Of a definition: another source, or a placement that came later, wants what would go with it. It goes when none of that is left, each of which looks at it again. */
+  #isNeeded(definition: string): boolean {
+    const { records, isWanted } = this.#ports;
+    const defined = definedBy(parseKey(definition));
+    for (const key of records.keys()) if (isOf(defined, key) && isWanted(key)) return true;
     return false;
   }
 }

@@ -193,6 +193,24 @@ describe('pruning', () => {
     expect(bench.cluster.objects.size).toBe(0);
   });
 
+  it('keeps a definition while an object by it is wanted by somebody else, and no longer', async () => {
+    const crd = 'apiextensions.k8s.io/customresourcedefinitions//boards.shop.example.com';
+    const board1 = 'shop.example.com/boards/shop/one';
+    const bench = await withShop();
+    await bench.receive(
+      bench.object(crd, definition(), ['shop-prod']),
+      bench.object(board1, board('one'), ['a'], 'center.ops'),
+      bench.target('center.ops/a'),
+    );
+    await bench.advance(5_000);
+    expect(bench.cluster.objects.has(board1)).toBe(true);
+    bench.cluster.log.length = 0;
+    await bench.receive(bench.gone(`o/center.retail/${crd}`));
+    expect(bench.cluster.log).toEqual([]);
+    await bench.receive(bench.gone(`o/center.ops/${board1}`));
+    expect(bench.cluster.log).toEqual([`remove ${board1}`, `remove ${crd}`]);
+  });
+
   it('leaves an object whose mark somebody has taken away', async () => {
     const bench = await withShop();
     await bench.agent.stop();
