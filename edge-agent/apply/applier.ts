@@ -87,7 +87,14 @@ export class Applier {
       seen: (key, live) => events.seen(key, live),
     });
     this.#remover = new Remover(
-      { path, cluster, records, logger, isWanted: (key) => this.#isWanted(key) },
+      {
+        path,
+        cluster,
+        records,
+        logger,
+        isWanted: (key) => this.#isWanted(key),
+        takerOf: (key, live) => ports.takerOf(key, live),
+      },
       {
         recorded: (key) => events.recorded(key),
         hindered: (key, hindrance) => events.hindered(key, hindrance),

@@ -1,7 +1,9 @@
 /** Removes what is wanted no more and was ours, one object at a time, and tells what is in the way of that. */
 import { parseKey } from '../../core/object/key.ts';
+import type { KubeObject } from '../../core/object/meta.ts';
 import { leavingWords, terminating } from '../../core/object/terminating.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
+import type { PlacementId } from '../../core/wire/entries.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Hindrance } from './leaving.ts';
 import { released } from './mark.ts';
@@ -16,6 +18,8 @@ export interface RemoverPorts {
   readonly records: OwnerRecords;
   readonly logger: Logger;
   isWanted(key: string): boolean;
+  /** See ApplierPorts. */
+  takerOf(key: string, live: KubeObject): Promise<{ readonly id: PlacementId | undefined } | 'unknown'>;
 }
 
 export interface RemoverEvents {
@@ -39,7 +43,7 @@ export class Remover {
   }
 
   async remove(key: string): Promise<'done' | 'retry'> {
-    const { path, cluster, records, logger } = this.#ports;
+    const { path, cluster, records, logger, takerOf } = this.#ports;
     const record = records.get(key);
     if (!record) return 'done';
     if (isNamespace(key) && this.#holdsOwned(parseKey(key).name)) return 'done';
@@ -51,6 +55,13 @@ export class Remover {
       return 'retry';
     }
     if (decision.do === 'remove') {
+      // On record since stock was taken: the cluster's own has the mark from when it was sent down.
+      const taker = live ? await takerOf(key, live) : { id: undefined };
+      if (taker === 'unknown') return 'retry';
+      if (taker.id !== undefined) {
+        this.forget(key);
+        return 'done';
+      }
       this.#asked.add(key);
       await cluster.remove(parseKey(key), record.deletion ?? 'Background', decision.uid);
       if (await cluster.get(parseKey(key))) {

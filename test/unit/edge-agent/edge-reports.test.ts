@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { parseKey } from '../../../core/object/key.ts';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { upsyncObjectsMax } from '../../../edge-agent/upsync/upsync.ts';
 import { AgentBench, configMap, deployment, namespace, path } from './support/agent-bench.ts';
@@ -296,6 +297,25 @@ describe('objects born at the edge', () => {
     const before = bench.cluster.log.length;
     await bench.advance(600_000);
     expect(bench.cluster.log).toHaveLength(before);
+  });
+
+  it('are not removed by their mark where stock is taken', async () => {
+    await bench.receive(
+      bench.object(shop, namespace('shop'), ['shop-prod']),
+      bench.object(till, configMap('till'), ['shop-prod']),
+      bench.target(placement),
+    );
+    await bench.receive(bench.rules('center.ops/reports', { upsync: [maps] }));
+    await bench.receive(bench.gone(`o/center.retail/${till}`));
+    const { uid = '' } = bench.cluster.objects.get(till)!.metadata;
+    const found = { key: parseKey(till), uid, source: 'center.retail', created: false };
+    bench.agent.takeStock([found], { entries: 50, fraction: 0.2 });
+    await bench.settle();
+    expect(bench.cluster.objects.has(till)).toBe(true);
+    await bench.receive(bench.gone('u/center.ops/reports'));
+    bench.agent.takeStock([found], { entries: 50, fraction: 0.2 });
+    await bench.settle();
+    expect(bench.cluster.objects.has(till)).toBe(true);
   });
 });
 
