@@ -94,8 +94,7 @@ export class Agent {
         changed: (key) => this.#objectChanged(key),
         drifted: (key) => this.#applier.drifted(key),
         kindsChanged: () => {
-          this.#applier.kindsChanged();
-          this.#reports.kindsChanged();
+          this.#kindsChanged();
           this.#description.changed();
         },
         wentBack: () => options.wentBack?.(),
@@ -121,6 +120,7 @@ export class Agent {
       clock,
       logger,
       changed: () => this.#outbox.touch(nodeKey(options.path)),
+      kindsCame: () => this.#kindsChanged(),
     });
     this.#limits = new OwnLimits({
       clock,
@@ -295,6 +295,11 @@ export class Agent {
     }
     for (const id of placements) this.#outbox.touch(partialKey(id));
     for (const id of new Set([...placements, ...withdrawn])) this.#outbox.touch(goneKey(id));
+  }
+
+  #kindsChanged(): void {
+    this.#applier.kindsChanged();
+    this.#reports.kindsChanged();
   }
 
   /** What is to be removed is not gone: its placements tell why, or the node where there is none any more. */

@@ -19,6 +19,8 @@ export interface SelfDescriptionPorts {
   readonly logger: Logger;
   /** Something else may be to be told. */
   changed(): void;
+  /** Kinds have come, of which nobody else may have told: those of servers behind the cluster's own. */
+  kindsCame(): void;
 }
 
 /** Of what nobody tells, such as another version of the server behind the same address. */
@@ -33,6 +35,8 @@ const changesEveryMs = 5_000;
 export class SelfDescription {
   readonly #ports: SelfDescriptionPorts;
   #said: Partial<NodeAttributes> = {};
+  /** What was served when it was asked last. */
+  #served: ReadonlySet<string> | undefined;
   /** Why the cluster could not be asked last; what it said before stays. */
   #trouble: ClusterTrouble | undefined;
   #timer: Timer | undefined;
@@ -85,6 +89,7 @@ export class SelfDescription {
       const served = await cluster.served();
       this.#said = { ...described, ...servedWords(served) };
       this.#trouble = undefined;
+      this.#compare(served);
     } catch (error) {
       const reason = error instanceof BanyanError ? error.code : 'Internal';
       this.#trouble = { reason, message: describeError(error) };
@@ -95,6 +100,13 @@ export class SelfDescription {
     this.#ports.changed();
     this.#arm(this.#trouble ? describeAgainMs : describeEveryMs);
     if (this.#isStale) this.changed();
+  }
+
+  /** Those that have gone are not told: a server that is down for a moment takes its kinds along, and nothing of theirs has gone. */
+  #compare(served: readonly ServedResource[]): void {
+    const before = this.#served;
+    this.#served = new Set(served.map(formatServed));
+    if (before && ![...this.#served].every((one) => before.has(one))) this.#ports.kindsCame();
   }
 }
 

@@ -147,6 +147,18 @@ describe('objects born at the edge', () => {
     expect(bench.saidKeys('up/')).toEqual([]);
   });
 
+  it('of a kind that comes without a definition come up once it is served', async () => {
+    const { cluster } = bench;
+    const reports = { apiGroup: 'reports.example', resources: ['reports'], namespaces: ['shop'] };
+    await bench.receive(bench.rules(placement, { upsync: [reports] }), bench.target(placement));
+    const [served, report] = [cluster.served.bind(cluster), 'reports.example/reports/shop/one'];
+    const kind = { group: 'reports.example', resource: 'reports', kind: 'Report', versions: ['v1'], namespaced: true };
+    cluster.served = async () => [...(await served()), kind];
+    born(bench, report, {});
+    for (let i = 0; i < 3; i++) await bench.advance(60_000);
+    expect(bench.saidKeys('up/')).toEqual([up(report)]);
+  });
+
   it('of a resource that the cluster keeps back hold up no others', async () => {
     bench.cluster.silent.add('/secrets');
     born(bench, till, {});

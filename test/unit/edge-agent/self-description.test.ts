@@ -18,6 +18,7 @@ class Bench {
   readonly clock = new VirtualClock();
   asked = 0;
   told = 0;
+  came = 0;
   served: ServedResource[] = [resource('apps', 'deployments')];
   described: ClusterDescription = { kubernetesVersion: 'v1.34.1', nodes: 3, nodesReady: 2 };
   away: BanyanError | undefined;
@@ -29,6 +30,7 @@ class Bench {
       clock: this.clock,
       logger: silentLogger,
       changed: () => this.told++,
+      kindsCame: () => this.came++,
       cluster: {
         describe: async () => {
           this.asked++;
@@ -95,6 +97,22 @@ test('a change while the cluster is being asked is not missed', async () => {
   expect(bench.asked).toBe(1);
   await bench.advance(5_000);
   expect(bench.asked).toBe(2);
+});
+
+test('kinds that have come since it was asked last are told of, and not those that are away', async () => {
+  const bench = new Bench();
+  const [deployments] = bench.served;
+  await bench.advance(60_000);
+  expect(bench.came).toBe(0);
+  bench.served = [deployments!, resource('reports.example', 'reports')];
+  await bench.advance(60_000);
+  expect(bench.came).toBe(1);
+  bench.served = [deployments!];
+  await bench.advance(60_000);
+  expect(bench.came).toBe(1);
+  bench.served = [deployments!, resource('reports.example', 'reports')];
+  await bench.advance(60_000);
+  expect(bench.came).toBe(2);
 });
 
 test('a cluster that is away is told of with what was known of it', async () => {
