@@ -37,7 +37,8 @@ export function decide(
     return { do: 'wait', reason: terminating, message: terminatingWords(live) };
   }
   if (wanted.createOnly) return { do: 'keep' };
-  const whose = isOurs(record, live, agent) ? undefined : notTaken(live, wanted.rules.adopt);
+  const isOwn = isOurs(record, live, agent);
+  const whose = isOwn ? undefined : notTaken(live, wanted.rules.adopt);
   if (whose !== undefined) {
     return { do: 'refuse', reason: 'NotOwned', message: `the object exists and is not taken over: ${whose}` };
   }
@@ -45,7 +46,8 @@ export function decide(
   if (wasApplied(wanted, record, live) && wanted.rules.drift !== 'Correct') {
     return wanted.rules.drift === 'Report' ? { do: 'compare', live } : { do: 'keep' };
   }
-  return { do: 'apply', created: record?.created ?? false };
+  // A record may be of another object of that name, or of one that was refused and that somebody has made since.
+  return { do: 'apply', created: isOwn && (record?.created ?? false) };
 }
 
 /** Signed by this agent, by whatever store of it; or on record for this very object, and signed by no other agent since. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import { AgentBench, board, configMap, definition, deployment, namespace, path } from './support/agent-bench.ts';
+import type { FakeCluster } from './support/fake-cluster.ts';
 
 const placement = 'center.retail/shop-prod';
 const shop = '/namespaces//shop';
@@ -241,6 +242,25 @@ describe('pruning', () => {
     await bench.receive(bench.gone(`o/center.retail/${shop}`));
     expect(bench.cluster.log).toEqual([`apply ${shop}`, `apply ${shop}`]);
     expect(bench.cluster.objects.get(shop)!.metadata.labels).toBeUndefined();
+  });
+
+  it.each([
+    ['after the agent was refused', ({ refuse }: FakeCluster) => void refuse.set(shop, 'no')],
+    ['after the one of the agent had gone', () => {}],
+  ])('gives back a namespace that somebody has made %s', async (_, prepare) => {
+    const bench = await new AgentBench().start();
+    prepare(bench.cluster);
+    await bench.receive(bench.object(shop, namespace('shop'), ['shop-prod']), bench.target(placement));
+    await bench.agent.stop();
+    bench.cluster.refuse.clear();
+    bench.cluster.objects.delete(shop);
+    bench.cluster.write(shop, (object) =>
+      Object.assign(object, namespace('shop'), { metadata: { name: 'shop', uid: 'theirs' } }),
+    );
+    await bench.restart();
+    expect(bench.cluster.objects.get(shop)!.metadata.labels).toEqual({ 'banyan.io/managed': 'true' });
+    await bench.receive(bench.gone(`o/center.retail/${shop}`), bench.gone(`t/${placement}`));
+    expect(bench.cluster.objects.get(shop)).toMatchObject({ metadata: { uid: 'theirs' } });
   });
 
   it('removes after a restart what stopped being wanted while the process was down', async () => {
