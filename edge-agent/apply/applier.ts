@@ -204,7 +204,7 @@ export class Applier {
       this.#ports.logger.warn({ object: key, reason, error: describeError(error) }, 'the cluster refused an object');
       if (winner) this.#progress.report(winner, { phase: 'failed', reason, message: describeError(error) });
       else this.#remover.refused(key, reason, describeError(error));
-      if (winner && namespace && reason === 'NotFound') this.#missing(key, namespace, wasThere.namespace);
+      if (winner && namespace && isForWantOfNamespace(error)) this.#missing(key, namespace, wasThere.namespace);
       return 'retry';
     } finally {
       // Also where it is not as it is wanted.
@@ -312,4 +312,11 @@ export class Applier {
     this.#waiting.needsNoKind(key);
     return this.#remover.remove(key);
   }
+}
+
+/** It is not there, or is being emptied; the latter is told as a Forbidden like any other, with a cause. */
+function isForWantOfNamespace(error: unknown): boolean {
+  if (!(error instanceof BanyanError)) return false;
+  const { causes = [] } = error.details;
+  return error.code === 'NotFound' || causes.some(({ reason }) => reason === 'NamespaceTerminating');
 }

@@ -1,4 +1,4 @@
-/** Objects that came before their namespace did. */
+/** Objects that came before their namespace did, or that somebody has deleted with it. */
 import { expect, it } from 'vitest';
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';
@@ -18,6 +18,12 @@ class StrictCluster extends FakeCluster {
       this.log.push('refused');
       await this.answers;
       throw new BanyanError('NotFound', 'namespaces "shop" not found');
+    }
+    if (object.metadata.namespace !== undefined && this.objects.get(shop)?.metadata.deletionTimestamp !== undefined) {
+      const causes = [
+        { reason: 'NamespaceTerminating', message: 'it is being terminated', field: 'metadata.namespace' },
+      ];
+      throw new BanyanError('Forbidden', 'unable to create new content in namespace shop', { causes });
     }
     return super.apply(object, options);
   }
@@ -69,4 +75,17 @@ it('a namespace that is there and does not help is not asked about again at once
   await bench.receive(bench.object(till, configMap('till', { a: '2' }), ['shop-prod']));
   await bench.settle();
   expect(bench.cluster.log.filter((line) => line === 'refused').length).toBeLessThanOrEqual(1);
+});
+
+it('an object that went with its namespace is applied as soon as that is made anew, however long it took to go', async () => {
+  const bench = await withoutNamespace();
+  await bench.receive(bench.object(shop, namespace('shop'), ['shop-prod']));
+  bench.cluster.write(shop, ({ metadata }) => Object.assign(metadata, { deletionTimestamp: 'now' }));
+  bench.cluster.erase(till);
+  for (let minute = 0; minute < 60; minute++) await bench.advance(60_000);
+  expect(bench.said(`state/center.retail/${till}`)!.attributes).toMatchObject({ failed: true, reason: 'Forbidden' });
+  bench.cluster.log.length = 0;
+  bench.cluster.erase(shop);
+  await bench.settle();
+  expect(bench.cluster.log).toEqual([`apply ${shop}`, `apply ${till}`]);
 });
