@@ -148,3 +148,16 @@ export function pathOf(
   ];
   return `/${parts.map(encodeURIComponent).join('/')}`;
 }
+
+/**
+ * Why there can be no such object: the site may have a definition of its own of the kind, of the other scope. An API server says no more of it than a proxy
+ * that leads nowhere.
+ */
+export function misplaced(
+  { kind, namespaced, ...resource }: ServedResource,
+  { namespace = '' }: { readonly namespace?: string },
+): string | undefined {
+  if (namespaced === (namespace !== '')) return undefined;
+  const [here, there] = namespaced ? ['in namespaces', 'in none'] : ['in no namespace', `in namespace ${namespace}`];
+  return `on this cluster each ${kind} (${formatGroupResource(resource)}) is ${here}, and this one is ${there}: look at the definition that the cluster has`;
+}

@@ -28,7 +28,7 @@ import type { ClientLimits } from './client-limits.ts';
 import { clockTrouble } from './clock-trouble.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { Creation } from './creation.ts';
-import { Discovery, pathOf } from './discovery.ts';
+import { Discovery, misplaced, pathOf } from './discovery.ts';
 import { type ListPage, ListPages } from './list-pages.ts';
 import { NodeSums } from './node-sums.ts';
 import { metadataList, ResourceWatch } from './resource-watch.ts';
@@ -118,6 +118,8 @@ export class KubernetesCluster implements Cluster {
     const { apiVersion, kind, metadata } = object;
     const served = await this.#discovery.byKind(apiVersion, kind);
     if (!served) throw new BanyanError('NotFound', `the cluster does not serve ${kind} of ${apiVersion}`);
+    const why = misplaced(served, metadata);
+    if (why !== undefined) throw new BanyanError('Invalid', why);
     return this.#client.answer({
       method: 'PATCH',
       path: pathOf(served, parseApiVersion(apiVersion).version, metadata),
@@ -131,6 +133,7 @@ export class KubernetesCluster implements Cluster {
   async get(key: ObjectKey, version?: string): Promise<KubeObject | undefined> {
     try {
       const served = await this.#served(key);
+      if (misplaced(served, key) !== undefined) return undefined;
       return (await this.#client.json({ path: pathOf(served, version ?? served.versions[0]!, key) })) as KubeObject;
     } catch (error) {
       if (isNotFound(error)) return undefined;
@@ -145,6 +148,7 @@ export class KubernetesCluster implements Cluster {
   ): Promise<boolean> {
     try {
       const served = await this.#served(key);
+      if (misplaced(served, key) !== undefined) return false;
       await this.#client.json({
         method: 'DELETE',
         path: pathOf(served, served.versions[0]!, key),

@@ -158,3 +158,14 @@ describe('an object is gone', () => {
     expect(await cluster.resourceOf('shop.example/v1', 'Till')).toBeUndefined();
   });
 });
+
+test('an object of a kind that has the other scope here is not there, and is refused with what is wrong', async () => {
+  const key = { group: 'shop.example', resource: 'tills', namespace: '', name: 'one' };
+  expect([await cluster.get(key), await cluster.remove(key, 'Background')]).toEqual([undefined, false]);
+  const till = { apiVersion: 'shop.example/v1', kind: 'Till', metadata: { name: 'one' } };
+  await expect(cluster.apply(till)).rejects.toMatchObject({
+    code: 'Invalid',
+    message:
+      'on this cluster each Till (tills.shop.example) is in namespaces, and this one is in none: look at the definition that the cluster has',
+  });
+});
