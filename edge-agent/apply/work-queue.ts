@@ -33,6 +33,8 @@ export const retryMaxMs = 300_000;
 const companies: readonly Company[] = ['any', 'doubtful', 'apart'];
 /** Behind everything that `priority` says. */
 const lastPriority = 1_000_000;
+/** … as is what has failed: many keys whose work takes long each time, as beside a webhook that does not answer, would else be before others for ever. */
+const failedPriority = 1_000;
 
 interface Retry {
   attempts: number;
@@ -62,7 +64,10 @@ export class WorkQueue {
     if (this.#stopped) return;
     const retry = this.#retries.get(key);
     retry?.timer?.stop();
-    if (fresh) this.#retries.delete(key);
+    if (fresh) {
+      this.#retries.delete(key);
+      this.#unwait(key);
+    }
     const running = this.#running.get(key);
     if (running) running.again = true;
     else this.#wait(key);
@@ -167,7 +172,9 @@ export class WorkQueue {
 
   #wait(key: string): void {
     if (this.#waitingAt.has(key)) return;
-    const priority = this.#options.priority(key) + lastPriority * companies.indexOf(this.#companyOf(key));
+    const { priority: priorityOf } = this.#options;
+    const failed = this.#retries.has(key) ? failedPriority : 0;
+    const priority = priorityOf(key) + failed + lastPriority * companies.indexOf(this.#companyOf(key));
     this.#waitingAt.set(key, priority);
     const set = this.#waiting.get(priority) ?? new Set();
     this.#waiting.set(priority, set.add(key));
@@ -186,9 +193,16 @@ export class WorkQueue {
     for (const running of this.#running.values()) {
       if (running.company !== company || company === 'apart') return undefined;
     }
-    set.delete(key!);
-    if (set.size === 0) this.#waiting.delete(priority);
-    this.#waitingAt.delete(key!);
+    this.#unwait(key!);
     return key!;
+  }
+
+  #unwait(key: string): void {
+    const priority = this.#waitingAt.get(key);
+    if (priority === undefined) return;
+    this.#waitingAt.delete(key);
+    const set = this.#waiting.get(priority)!;
+    set.delete(key);
+    if (set.size === 0) this.#waiting.delete(priority);
   }
 }

@@ -63,6 +63,23 @@ describe('the work queue', () => {
     expect(started).toEqual(['1', '2', '3']);
   });
 
+  it('works on what has failed after all that has not, until it counts as fresh', async () => {
+    const { clock, queue, started, end } = bench(1, (key) => Number(key[0]));
+    for (const key of ['1a', '1b', '1c']) queue.add(key);
+    await soon();
+    for (const key of ['1a', '1b', '1c']) await end(key, 'retry');
+    started.length = 0;
+    clock.advance(2 * retryMinMs);
+    await soon();
+    queue.add('2');
+    queue.add('1c', true);
+    await end(started[0]!, 'retry');
+    await end('1c');
+    await end('2');
+    expect(started.slice(1, 3)).toEqual(['1c', '2']);
+    expect([...started].sort()).toEqual(['1a', '1b', '1c', '2']);
+  });
+
   it('works on what is doubtful when all else is done and beside its kind alone, and on what is to be apart after that, beside nothing', async () => {
     const named: Record<string, Company> = { d: 'doubtful', a: 'apart' };
     const { queue, started, end } = bench(
