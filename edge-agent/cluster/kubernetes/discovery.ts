@@ -22,6 +22,7 @@ interface GroupDiscovery {
   readonly metadata?: { readonly name?: string };
   readonly versions?: readonly {
     readonly version: string;
+    readonly freshness?: 'Current' | 'Stale';
     readonly resources?: readonly {
       readonly resource: string;
       readonly responseKind?: { readonly kind?: string };
@@ -66,12 +67,19 @@ export class Discovery {
     return find(await this.#current()) ?? find(await this.#again());
   }
 
-  /** Throws NotFound for a resource that the cluster does not serve now. */
+  /** Groups of servers behind the cluster's own of which it has heard nothing: what they serve is not known. */
+  async unknownGroups(): Promise<ReadonlySet<string>> {
+    return (await this.#current()).unknownGroups;
+  }
+
+  /** Throws NotFound for a resource that the cluster does not serve now, and Unavailable where that is not known. */
   async byResource(resource: GroupResource): Promise<ServedResource> {
     const name = formatGroupResource(resource);
     const found = (await this.#current()).byName.get(name) ?? (await this.#again()).byName.get(name);
-    if (!found) throw new BanyanError('NotFound', `the cluster does not serve ${name}`);
-    return found;
+    if (found) return found;
+    if ((await this.unknownGroups()).has(resource.group))
+      throw new BanyanError('Unavailable', unheardOf(resource.group));
+    throw new BanyanError('NotFound', `the cluster does not serve ${name}`);
   }
 
   #current(): Promise<Served> {
@@ -101,7 +109,7 @@ export class Discovery {
         `${this.#client.server} has no aggregated discovery; Kubernetes 1.27 or later is needed`,
       );
     }
-    return new Served(lists.flatMap(({ items = [] }) => items.flatMap(resourcesOf)));
+    return new Served(lists.flatMap(({ items = [] }) => items));
   }
 }
 
@@ -109,10 +117,22 @@ class Served {
   readonly all: readonly ServedResource[];
   readonly byName: ReadonlyMap<string, ServedResource>;
 
-  constructor(all: readonly ServedResource[]) {
-    this.all = all;
-    this.byName = new Map(all.map((resource) => [formatGroupResource(resource), resource]));
+  readonly unknownGroups: ReadonlySet<string>;
+
+  constructor(groups: readonly GroupDiscovery[]) {
+    this.all = groups.flatMap(resourcesOf);
+    this.byName = new Map(this.all.map((resource) => [formatGroupResource(resource), resource]));
+    this.unknownGroups = new Set(groups.filter(isUnheardOf).map(({ metadata }) => metadata?.name ?? ''));
   }
+}
+
+/** A server that has answered once and is away is told of by what it said then. */
+function isUnheardOf({ versions = [] }: GroupDiscovery): boolean {
+  return versions.some(({ freshness, resources = [] }) => freshness === 'Stale' && resources.length === 0);
+}
+
+export function unheardOf(group: string): string {
+  return `what the cluster serves of ${group} is not known: the server of its APIService does not answer`;
 }
 
 /** Versions come in the order of preference. */

@@ -28,7 +28,7 @@ import type { ClientLimits } from './client-limits.ts';
 import { clockTrouble } from './clock-trouble.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { Creation } from './creation.ts';
-import { Discovery, misplaced, pathOf } from './discovery.ts';
+import { Discovery, misplaced, pathOf, unheardOf } from './discovery.ts';
 import { type ListPage, ListPages } from './list-pages.ts';
 import { NodeSums } from './node-sums.ts';
 import { metadataList, ResourceWatch } from './resource-watch.ts';
@@ -283,7 +283,7 @@ export class KubernetesCluster implements Cluster {
     await this.#identity.check();
     const served = await this.#discovery.all();
     const refused: string[] = [];
-    const unknown: string[] = [];
+    const unknown = [...(await this.#discovery.unknownGroups())].map((group) => `*.${group}: ${unheardOf(group)}`);
     const found = await Promise.all(served.map((resource) => this.#appliedOf(resource, path, { refused, unknown })));
     if (unknown.length > 0) {
       // Asked anew: that it fails for some kinds may be the first sign of a cluster that fails as a whole.

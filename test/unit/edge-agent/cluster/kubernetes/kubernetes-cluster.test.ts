@@ -147,6 +147,19 @@ describe('an object is gone', () => {
     expect(await gone()).toEqual([undefined, false]);
   });
 
+  test('but not when the server of its group has not been heard of', async () => {
+    const stale = { metadata: shop.metadata, versions: [{ version: 'v1', freshness: 'Stale' }] };
+    answers['/apis'] = [200, JSON.stringify({ items: [stale] })];
+    answers[definition] = status(404, 'NotFound');
+    const refusal = {
+      code: 'Unavailable',
+      message: expect.stringContaining('what the cluster serves of shop.example'),
+    };
+    await expect(cluster.get(key)).rejects.toMatchObject(refusal);
+    await expect(cluster.remove(key, 'Background')).rejects.toMatchObject(refusal);
+    expect((await cluster.applied('eu:paris')).unknown).toEqual([expect.stringContaining('*.shop.example: ')]);
+  });
+
   test('with its definition, which is seen when it is asked for once more', async () => {
     answers[path] = [200, '{}'];
     expect(await cluster.get(key)).toEqual({});
