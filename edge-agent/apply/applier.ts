@@ -129,7 +129,7 @@ export class Applier {
     for (const key of keys) this.#queue.add(key, true);
   }
 
-  /** Objects are to be removed in another way than before: noted durably, since what says so goes with the object's row. */
+  /** Objects may be to be removed in another way than before: noted durably, and before the cluster answers, since what says so goes with the object's row. */
   deletionChanged(keys: Iterable<string>): void {
     for (const key of keys) {
       const [winner] = this.#ports.desired.deliveries(key);

@@ -647,6 +647,19 @@ describe('removal by policy', () => {
     expect(bench.cluster.log).toEqual([`apply ${web}`, `remove ${web} Orphan`]);
   });
 
+  it('is as a placement said that came and went while the cluster was away', async () => {
+    const bench = await withShop();
+    const get = bench.cluster.get.bind(bench.cluster);
+    bench.cluster.get = () => Promise.reject(new BanyanError('Unavailable', 'away'));
+    await bench.receive(bench.target('center.retail/keep', 1, { deletion: 'Orphan' }));
+    await bench.receive(bench.object(web, deployment('web'), ['keep', 'shop-prod']));
+    await bench.receive(bench.gone(`o/center.retail/${web}`), bench.gone('t/center.retail/keep'));
+    bench.cluster.get = get;
+    bench.cluster.log.length = 0;
+    for (let i = 0; i < 5; i++) await bench.advance(60_000);
+    expect(bench.cluster.log).toEqual([`remove ${web} Orphan`]);
+  });
+
   it('leaves a namespace where what is in it is to stay', async () => {
     const bench = await withShop();
     await bench.receive(bench.target(placement, 2, { deletion: 'Orphan' }));
