@@ -64,10 +64,12 @@ describe.skipIf(missing)(`a real cluster whose etcd is put back to a backup${why
   };
   const isAvailable = () => tree.json<Shown>(retail, 'epl', 'shop')?.status?.display === 'available 1/1';
   const toldOf = () => tree.json<Shown>(retail, 'deploy', 'till', '-n', 'shop')?.status?.readyReplicas;
+  /** With its controllers, which would go by stale data: https://kubernetes.io/docs/tasks/administer-cluster/configure-upgrade-etcd/#restoring-an-etcd-cluster */
   const whileStopped = async (act: () => void) => {
-    await cluster.plane.stopComponents(['kube-apiserver', 'etcd']);
+    const components = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kwok'] as const;
+    await cluster.plane.stopComponents(components.toReversed());
     act();
-    await cluster.plane.startComponents('etcd', 'kube-apiserver');
+    await cluster.plane.startComponents(...components);
   };
 
   const putBack = () => {
