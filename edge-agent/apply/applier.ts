@@ -16,6 +16,7 @@ import { Corrections } from './corrections.ts';
 import { decide, isApplied } from './decide.ts';
 import { Execution } from './execution.ts';
 import { Fights } from './fights.ts';
+import { giveUp } from './giving-up.ts';
 import type { Hindrance } from './leaving.ts';
 import { ObjectWriter } from './object-writer.ts';
 import { definitionKeyOf, isNamespace, namespaceKeyOf, phaseOf } from './order.ts';
@@ -133,7 +134,10 @@ export class Applier {
   deletionChanged(keys: Iterable<string>): void {
     for (const key of keys) {
       const [winner] = this.#ports.desired.deliveries(key);
-      if (winner) this.#writer.noteDelivery(winner);
+      if (!winner) continue;
+      this.#writer.noteDelivery(winner);
+      // Its signature is to say it too.
+      this.#queue.add(key);
     }
   }
 
@@ -262,7 +266,7 @@ export class Applier {
     this.#progress.report(delivery, yielded(taker));
     if (record) this.#remover.forget(key);
     try {
-      await this.#writer.giveUp(key, record);
+      await giveUp(this.#ports, key, record);
     } catch (error) {
       logger.warn(
         { object: key, error: describeError(error) },

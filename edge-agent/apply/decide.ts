@@ -2,6 +2,7 @@
 import type { KubeObject } from '../../core/object/meta.ts';
 import { terminating, terminatingWords } from '../../core/object/terminating.ts';
 import type { AdoptRule, ApplyRules } from '../../core/wire/apply-rules.ts';
+import type { PropagationPolicy } from '../../core/wire/entry-attributes.ts';
 import { ignoredOf } from './ignored-fields.ts';
 import { foreignOwner } from './keepers.ts';
 import { isMarked, marked, signatureOf } from './mark.ts';
@@ -14,10 +15,13 @@ export interface Wanted {
   readonly createOnly: boolean;
   readonly rules: ApplyRules;
   readonly object: KubeObject;
+  /** How it is to be removed one day; absent: nobody says. */
+  readonly deletion?: PropagationPolicy | undefined;
 }
 
 export type Decision =
-  | { readonly do: 'apply'; readonly created: boolean }
+  /** `isSigned`: it is as it is to be, but for what its signature says. */
+  | { readonly do: 'apply'; readonly created: boolean; readonly isSigned?: true }
   /** Somebody has changed it since it was applied, and by the rules it is left so: it is to be said what differs. */
   | { readonly do: 'compare'; readonly live: KubeObject }
   /** The cluster has it already. */
@@ -42,12 +46,20 @@ export function decide(
   if (whose !== undefined) {
     return { do: 'refuse', reason: 'NotOwned', message: `the object exists and is not taken over: ${whose}` };
   }
-  if (isApplied(wanted, record, live)) return { do: 'keep' };
+  if (isApplied(wanted, record, live)) {
+    if (saysHowToRemove(live, wanted.deletion)) return { do: 'keep' };
+    return { do: 'apply', created: record?.created ?? false, isSigned: true };
+  }
   if (wasApplied(wanted, record, live) && wanted.rules.drift !== 'Correct') {
     return wanted.rules.drift === 'Report' ? { do: 'compare', live } : { do: 'keep' };
   }
   // A record may be of another object of that name, or of one that was refused and that somebody has made since.
   return { do: 'apply', created: isOwn && (record?.created ?? false) };
+}
+
+function saysHowToRemove(live: KubeObject, deletion: PropagationPolicy | undefined): boolean {
+  const said = signatureOf(live);
+  return deletion === undefined || said === undefined || (said.deletion ?? 'Background') === deletion;
 }
 
 /** Signed by this agent, by whatever store of it; or on record for this very object, and signed by no other agent since. */

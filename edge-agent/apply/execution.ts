@@ -62,7 +62,7 @@ export class Execution {
         if (found.live) this.#ports.seen(wanted.key, found.live);
         return 'done';
       case 'apply':
-        if (await this.#replaced(wanted, found, decision.created)) return 'retry';
+        if (await this.#replaced(wanted, found, decision)) return 'retry';
         this.#reportApplied(wanted);
         return 'done';
       case 'compare':
@@ -78,13 +78,17 @@ export class Execution {
   }
 
   /** Applies it; true: it could not be changed, and was removed to be made anew. */
-  async #replaced(wanted: Wanted & Delivery, { record, live }: Found, created: boolean): Promise<boolean> {
+  async #replaced(
+    wanted: Wanted & Delivery,
+    { record, live }: Found,
+    { created, isSigned }: Decision & { do: 'apply' },
+  ): Promise<boolean> {
     const { writer, progress } = this.#ports;
     try {
       const answer = await writer.apply(wanted, live, created);
       const wasOurs = this.#ports.takeBack(wanted.key);
       const isSame = record?.bodyHash === wanted.bodyHash && record.source === wanted.source;
-      if (isSame && !wasOurs) this.#putBack(wanted, live, answer);
+      if (isSame && !wasOurs && !isSigned) this.#putBack(wanted, live, answer);
       return false;
     } catch (error) {
       if (await writer.replace(wanted, live, error)) {

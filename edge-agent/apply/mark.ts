@@ -1,5 +1,6 @@
 /** The mark on an object that this agent has applied, and whose an object without it is. */
 import type { KubeObject, ObjectMeta } from '../../core/object/meta.ts';
+import type { PropagationPolicy } from '../../core/wire/entry-attributes.ts';
 
 /** Server-side apply as this manager is what `Cluster.apply` promises. */
 export const fieldManager = 'banyan';
@@ -12,6 +13,8 @@ const sourceAnnotation = 'banyan.io/source';
 const agentAnnotation = 'banyan.io/agent';
 /** On what goes with others' objects when it goes: that it came with this agent. Another store of the agent has no record of it. */
 const createdAnnotation = 'banyan.io/created';
+/** How it is to be removed, where that is not Background: another store of the agent has no record of that either. */
+const deletionAnnotation = 'banyan.io/deletion';
 
 /** The object as it is applied: as delivered, with the mark. */
 export function marked(object: KubeObject, source: string): KubeObject {
@@ -27,9 +30,18 @@ export function marked(object: KubeObject, source: string): KubeObject {
 }
 
 /** As it is sent: with what another store of the same agent has to know of it. */
-export function signed(object: KubeObject, agent: string, isCreatedContainer: boolean): KubeObject {
+export function signed(
+  object: KubeObject,
+  agent: string,
+  isCreatedContainer: boolean,
+  deletion?: PropagationPolicy,
+): KubeObject {
   const { annotations } = object.metadata;
-  const signature = { [agentAnnotation]: agent, ...(isCreatedContainer ? { [createdAnnotation]: 'true' } : {}) };
+  const signature = {
+    [agentAnnotation]: agent,
+    ...(isCreatedContainer ? { [createdAnnotation]: 'true' } : {}),
+    ...(deletion === undefined || deletion === 'Background' ? {} : { [deletionAnnotation]: deletion }),
+  };
   return { ...object, metadata: { ...object.metadata, annotations: { ...annotations, ...signature } } };
 }
 
@@ -37,6 +49,8 @@ export interface Signature {
   readonly agent: string;
   readonly source: string;
   readonly created: boolean;
+  /** Absent: Background. */
+  readonly deletion?: PropagationPolicy;
 }
 
 /**
@@ -48,7 +62,12 @@ export function signatureOf({ metadata }: KubeObject): Signature | undefined {
   const { [agentAnnotation]: agent, [sourceAnnotation]: source, [createdAnnotation]: created } = annotations;
   const isApplied = managedFields.some(({ manager, operation }) => manager === fieldManager && operation === 'Apply');
   if (!isApplied || agent === undefined || source === undefined) return undefined;
-  return { agent, source, created: created === 'true' };
+  const deletion = annotations[deletionAnnotation];
+  return { agent, source, created: created === 'true', ...(isOtherThanUsual(deletion) ? { deletion } : {}) };
+}
+
+function isOtherThanUsual(deletion: string | undefined): deletion is PropagationPolicy {
+  return deletion === 'Orphan' || deletion === 'Foreground';
 }
 
 export function isMarked(live: KubeObject): boolean {
@@ -87,7 +106,7 @@ export function withoutMark(object: KubeObject): KubeObject {
   return { ...object, metadata: { ...metadata, labels: but(labels), annotations: but(annotations) } };
 }
 
-const markKeys = new Set([managedLabel, sourceAnnotation, agentAnnotation, createdAnnotation]);
+const markKeys = new Set([managedLabel, sourceAnnotation, agentAnnotation, createdAnnotation, deletionAnnotation]);
 
 /** Labels and annotations that this manager has applied, but for the mark. */
 function unmarked({ labels, annotations, managedFields = [] }: ObjectMeta): Pick<ObjectMeta, 'labels' | 'annotations'> {

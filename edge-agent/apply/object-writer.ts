@@ -11,11 +11,10 @@ import type { Delivery } from '../desired/desired.ts';
 import { decideRemoval, type Wanted } from './decide.ts';
 import { driftWords } from './drift.ts';
 import { ignoredOf, withLiveFields, withoutFields } from './ignored-fields.ts';
-import { marked, signatureOf, signed, withoutMark } from './mark.ts';
+import { marked, signed } from './mark.ts';
 import { isContainer } from './order.ts';
-import { ownedValues } from './owned-values.ts';
 import type { OwnerRecord, OwnerRecords } from './owner-records.ts';
-import { appliedVersion, fingerprint, ownedFields } from './projection.ts';
+import { fingerprint, ownedFields } from './projection.ts';
 
 export interface WriterPorts {
   /** Of the agent. */
@@ -50,7 +49,8 @@ export class ObjectWriter {
       await this.#ports.flushed();
     }
     const object = marked(wanted.object, source);
-    const sent = signed(object, this.#ports.path, created && isContainer(key));
+    const { deletion } = deletionOf(wanted, this.#ports.records.get(key));
+    const sent = signed(object, this.#ports.path, created && isContainer(key), deletion);
     const answer = await this.#ports.cluster.apply(withLiveFields(sent, live, ignoredOf(object, rules)));
     this.#accepted({ ...wanted, object }, answer, created);
     return answer;
@@ -72,7 +72,7 @@ export class ObjectWriter {
     this.#begin(wanted, true);
     await this.#ports.flushed();
     const object = marked(wanted.object, source);
-    const answer = await cluster.create?.(signed(object, path, false));
+    const answer = await cluster.create?.(signed(object, path, false, wanted.deletion));
     if (answer) {
       this.#accepted({ ...wanted, object }, answer, true);
       return true;
@@ -161,21 +161,6 @@ export class ObjectWriter {
     if (!record || decideRemoval(record, live, { agent: path, isContainer: false }).do !== 'remove') return false;
     await this.#ports.cluster.remove(parseKey(key), 'Background', live.metadata.uid);
     return true;
-  }
-
-  /**
-   * The object is to be the cluster's own, as it is: nothing on it says any more that this agent has applied it, by which another store of the agent would take it
-   * for one that nobody wants. Conflict: somebody has changed it meanwhile.
-   */
-  async giveUp(key: string, record: OwnerRecord | undefined): Promise<void> {
-    const { cluster, path } = this.#ports;
-    const found = await cluster.get(parseKey(key));
-    const signer = found && signatureOf(found)?.agent;
-    if (signer === undefined || (signer !== path && signer !== record?.agent)) return;
-    const live = await cluster.get(parseKey(key), appliedVersion(found!));
-    if (!live) return;
-    const { uid = '', resourceVersion = '' } = live.metadata;
-    await cluster.apply(withoutMark(ownedValues(live)), { at: { uid, resourceVersion } });
   }
 
   #record(key: string, record: OwnerRecord): void {

@@ -5,6 +5,7 @@ import { leavingWords, terminating } from '../../core/object/terminating.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { PlacementId } from '../../core/wire/entries.ts';
 import type { Cluster } from '../cluster/cluster.ts';
+import { giveUp } from './giving-up.ts';
 import type { Hindrance } from './leaving.ts';
 import { released } from './mark.ts';
 import { definitionKeyOf, isDefinition, isNamespace, namespaceKeyOf } from './order.ts';
@@ -59,6 +60,7 @@ export class Remover {
       const taker = live ? await takerOf(key, live) : { id: undefined };
       if (taker === 'unknown') return 'retry';
       if (taker.id !== undefined) {
+        await giveUp(this.#ports, key, record);
         this.forget(key);
         return 'done';
       }

@@ -55,8 +55,9 @@ export function heldOf(kept: Stock['kept'], sinceMs: number): Held | undefined {
 }
 
 /** Accepted by the cluster is nothing that this store knows of: what is wanted is applied anew. */
-function recordOf({ uid, source, created }: Applied, before: OwnerRecord | undefined): OwnerRecord {
-  return { placements: [], ...before, source, uid, created, bodyHash: '', fingerprint: '' };
+function recordOf({ uid, source, created, deletion }: Applied, before: OwnerRecord | undefined): OwnerRecord {
+  const how = deletion === undefined ? {} : { deletion };
+  return { placements: [], ...before, source, uid, created, bodyHash: '', fingerprint: '', ...how };
 }
 
 /** A cluster may serve one object under several groups (`events`, `ingresses`): it is the one by which it is known here. */

@@ -12,6 +12,7 @@ import type { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { Store } from '../../core/store/store.ts';
+import type { PropagationPolicy } from '../../core/wire/entry-attributes.ts';
 import type { LimitUse } from '../limits/limit-use.ts';
 
 export interface ServedResource extends GroupResource {
@@ -97,6 +98,8 @@ export interface AppliedObject {
   readonly source: string;
   /** Of what goes with others' objects: it came with the agent. */
   readonly created: boolean;
+  /** How it is to be removed; absent: Background. */
+  readonly deletion?: PropagationPolicy;
 }
 
 /** Everything there that the agent has applied, as far as it could be learned. */

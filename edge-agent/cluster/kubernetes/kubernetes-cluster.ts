@@ -304,10 +304,11 @@ export class KubernetesCluster implements Cluster {
     const found: AppliedObject[] = [];
     for await (const page of this.#marked(served, without)) {
       for (const item of page.items ?? []) {
-        const { agent, source, created } = signatureOf(item) ?? {};
+        const signature = signatureOf(item);
+        if (signature?.agent !== path) continue;
+        const { agent: _agent, ...said } = signature;
         const { namespace = '', name = '', uid = '' } = item.metadata;
-        if (agent !== path || source === undefined) continue;
-        found.push({ key: { group, resource, namespace, name }, uid, source, created: created ?? false });
+        found.push({ key: { group, resource, namespace, name }, uid, ...said });
       }
     }
     return found;

@@ -44,6 +44,15 @@ describe('what to do about an object that is wanted', () => {
     expect(decide(wanted, record, { ...ours, data: { a: '2' } }).do).toBe('apply');
   });
 
+  it('is to sign it anew when it is to be removed in another way', () => {
+    const live = signedBy('eu:shop');
+    const known = { ...record, fingerprint: fingerprint(ours, live) };
+    expect(decide({ ...wanted, deletion: 'Background' }, known, live)).toEqual({ do: 'keep' });
+    expect(decide({ ...wanted, deletion: undefined }, known, live)).toEqual({ do: 'keep' });
+    const decision = { do: 'apply', created: true, isSigned: true };
+    expect(decide({ ...wanted, deletion: 'Orphan' }, known, live)).toEqual(decision);
+  });
+
   it('is to wait while it is being deleted', () => {
     expect(decide(wanted, record, foreign({ deletionTimestamp: 'now' })).do).toBe('wait');
   });

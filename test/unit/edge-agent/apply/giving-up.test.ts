@@ -1,10 +1,9 @@
 /** An object that becomes the cluster's own: what is in it stays, and the mark goes. On a real API server's rules of server-side apply. */
 import { describe, expect, it } from 'vitest';
 import type { KubeObject } from '../../../../core/object/meta.ts';
+import { giveUp } from '../../../../edge-agent/apply/giving-up.ts';
 import { isMarked, marked, signatureOf, signed } from '../../../../edge-agent/apply/mark.ts';
-import { ObjectWriter } from '../../../../edge-agent/apply/object-writer.ts';
 import { ownedValues } from '../../../../edge-agent/apply/owned-values.ts';
-import { OwnerRecords } from '../../../../edge-agent/apply/owner-records.ts';
 import { EmbeddedBench } from '../support/embedded-bench.ts';
 
 const path = 'eu:store-1';
@@ -42,12 +41,10 @@ const till: KubeObject = {
 };
 
 async function applied(agent = path) {
-  const { cluster, space, store } = new EmbeddedBench();
-  const ports = { path, cluster, records: new OwnerRecords(store), flushed: () => store.flushed() };
-  const writer = new ObjectWriter(ports, { seen() {}, recorded() {} });
+  const { cluster, space } = new EmbeddedBench();
   await cluster.apply(signed(marked(till, 'center.retail'), agent, false));
   const live = async () => (await cluster.get(key))!;
-  return { cluster, space, writer, live };
+  return { cluster, space, live };
 }
 
 /** All that somebody may have in it. */
@@ -60,7 +57,7 @@ function contentOf({ spec, metadata }: KubeObject): object {
 
 describe('giving an object up', () => {
   it('takes the mark off, and changes nothing else, also not what others have changed', async () => {
-    const { space, writer, live } = await applied();
+    const { cluster, space, live } = await applied();
     const edited = structuredClone(await live()) as KubeObject & { spec: { replicas: number; template: never } };
     edited.spec.replicas = 5;
     edited.metadata.labels = { ...edited.metadata.labels, mine: 'yes' };
@@ -70,7 +67,7 @@ describe('giving an object up', () => {
     app!.image = 'till:2';
     space.update(edited, { fieldManager: 'site' });
     const before = await live();
-    await writer.giveUp('apps/deployments/default/till', undefined);
+    await giveUp({ path, cluster }, 'apps/deployments/default/till', undefined);
     const after = await live();
     expect(contentOf(after)).toEqual(contentOf(before));
     expect([isMarked(before), isMarked(after), signatureOf(after)]).toEqual([true, false, undefined]);
@@ -78,19 +75,19 @@ describe('giving an object up', () => {
   });
 
   it('writes nothing where another agent has signed it, or nobody has, or it is not there', async () => {
-    const { cluster, writer, live } = await applied('other:tree');
+    const { cluster, live } = await applied('other:tree');
     const before = await live();
-    await writer.giveUp('apps/deployments/default/till', undefined);
+    await giveUp({ path, cluster }, 'apps/deployments/default/till', undefined);
     expect(await live()).toEqual(before);
     await cluster.remove(key, 'Background');
-    await writer.giveUp('apps/deployments/default/till', undefined);
+    await giveUp({ path, cluster }, 'apps/deployments/default/till', undefined);
     expect(await cluster.get(key)).toBeUndefined();
   });
 
   it('takes the mark off that this agent has put on it under its former path', async () => {
-    const { writer, live } = await applied('eu:store-old');
+    const { cluster, live } = await applied('eu:store-old');
     const record = { source: 'center.retail', bodyHash: '', uid: '', fingerprint: '', created: true };
-    await writer.giveUp('apps/deployments/default/till', { ...record, agent: 'eu:store-old' });
+    await giveUp({ path, cluster }, 'apps/deployments/default/till', { ...record, agent: 'eu:store-old' });
     expect(isMarked(await live())).toBe(false);
   });
 

@@ -47,6 +47,11 @@ describe('taking stock of what the agent has applied by another store', () => {
     ]);
   });
 
+  test('has it removed one day as its signature says', () => {
+    const { records } = stockOf([found('a', { deletion: 'Foreground' }), found('b')], none, () => false, limits);
+    expect([records.get(keyOf('a'))?.deletion, records.get(keyOf('b'))?.deletion]).toEqual(['Foreground', undefined]);
+  });
+
   test('remembers of a container that it came with the agent', () => {
     const namespace = found('shop', { created: true });
     const { records } = stockOf([namespace], none, () => false, limits);

@@ -1,0 +1,53 @@
+/** How an object is to be removed stands on it, for a store of the agent that has no record of it. */
+import { expect, test } from 'vitest';
+import { parseKey } from '../../../core/object/key.ts';
+import { signatureOf } from '../../../edge-agent/apply/mark.ts';
+import { AgentBench, deployment, namespace } from './support/agent-bench.ts';
+
+const placement = 'center.retail/shop';
+const web = 'apps/deployments/shop/web';
+
+async function placed(): Promise<AgentBench> {
+  const bench = await new AgentBench().start();
+  await bench.receive(
+    bench.object('/namespaces//shop', namespace('shop'), ['shop']),
+    bench.object(web, deployment('web'), ['shop']),
+    bench.target(placement),
+  );
+  await bench.advance(10_000);
+  return bench;
+}
+
+const signature = (bench: AgentBench) => signatureOf(bench.cluster.objects.get(web)!);
+
+test('a placement that says another way has its objects signed anew, and nobody fights for them', async () => {
+  const bench = await placed();
+  expect(signature(bench)?.deletion).toBeUndefined();
+  for (let i = 0; i < 10; i++) {
+    const deletion = i % 2 === 0 ? 'Orphan' : 'Foreground';
+    await bench.receive(bench.target(placement, 2 + i, { deletion }));
+    await bench.settle();
+    expect(signature(bench)?.deletion).toBe(deletion);
+  }
+  const before = bench.cluster.log.length;
+  await bench.advance(600_000);
+  expect(bench.cluster.log).toHaveLength(before);
+  expect(bench.said(`state/center.retail/${web}`)!.attributes.reason).not.toBe('Fight');
+  await bench.receive(bench.target(placement, 20, {}));
+  await bench.settle();
+  expect(signature(bench)?.deletion).toBeUndefined();
+});
+
+test('what was to be orphaned is so by another store of the agent', async () => {
+  const bench = await placed();
+  await bench.receive(bench.target(placement, 2, { deletion: 'Orphan' }));
+  await bench.settle();
+  const { agent: _agent, ...said } = signature(bench)!;
+  const { uid = '' } = bench.cluster.objects.get(web)!.metadata;
+  const successor = await new AgentBench(bench.cluster).start();
+  bench.cluster.log.length = 0;
+  successor.agent.takeStock([{ key: parseKey(web), uid, ...said }], { entries: 50, fraction: 0.2 });
+  await successor.settle();
+  // What comes after it is the first one's, which goes on.
+  expect(bench.cluster.log[0]).toBe(`remove ${web} Orphan`);
+});
