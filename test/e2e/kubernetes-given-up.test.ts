@@ -115,6 +115,9 @@ describe.skipIf(missing)(`a real cluster that is given what was placed${why}`, (
     // Beside what was placed, in lists of it too.
     cluster.kubectl(['set', 'env', 'deploy/till', '-n', 'shop', '-c', 'app', 'B=2']);
     cluster.kubectl(['label', 'cm', 'prices', '-n', 'shop', 'of=site']);
+    await until('its controller has seen it', () =>
+      JSON.stringify(there('deploy/till')).includes('kubernetes.io/revision'),
+    );
     const before = names.map(contentOf);
     expect(names.map(isMarked)).toEqual(names.map(() => true));
 
