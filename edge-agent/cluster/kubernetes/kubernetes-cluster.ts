@@ -3,15 +3,14 @@ import type { ClientRequest } from 'node:http';
 import { formatGroupResource, type GroupResource, type ObjectKey } from '../../../core/object/key.ts';
 import { type KubeObject, parseApiVersion } from '../../../core/object/meta.ts';
 import type { Clock } from '../../../core/runtime/clock.ts';
-import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
+import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { Logger } from '../../../core/runtime/logger.ts';
 import type { Random } from '../../../core/runtime/random.ts';
 import type { Store } from '../../../core/store/store.ts';
 import type { Passed } from '../../../core/stream/pass-on.ts';
-import { fieldManager, markSelector, signatureOf } from '../../apply/mark.ts';
+import { fieldManager, markSelector } from '../../apply/mark.ts';
 import type { LimitUse } from '../../limits/limit-use.ts';
 import type {
-  AppliedObject,
   Cluster,
   ClusterApplyOptions,
   ClusterDescription,
@@ -23,15 +22,15 @@ import type {
 } from '../cluster.ts';
 import type { Access } from './access.ts';
 import { type ApiAnswer, ApiClient } from './api-client.ts';
+import { appliedObjects, metadataPages } from './applied-objects.ts';
 import { AwaitedKinds } from './awaited-kinds.ts';
 import type { ClientLimits } from './client-limits.ts';
 import { clockTrouble } from './clock-trouble.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { Creation } from './creation.ts';
-import { Discovery, misplaced, pathOf, unheardOf } from './discovery.ts';
-import { type ListPage, ListPages } from './list-pages.ts';
+import { Discovery, misplaced, pathOf } from './discovery.ts';
 import { NodeSums } from './node-sums.ts';
-import { metadataList, ResourceWatch } from './resource-watch.ts';
+import { ResourceWatch } from './resource-watch.ts';
 import { SharedWatches } from './shared-watches.ts';
 
 export interface KubernetesClusterOptions {
@@ -53,12 +52,6 @@ const definitionsResource: GroupResource = { group: 'apiextensions.k8s.io', reso
 interface Version {
   readonly gitVersion?: string;
   readonly platform?: string;
-}
-
-/** Resources that are not listed: that must not be, or can't be now. */
-interface Without {
-  readonly refused: string[];
-  readonly unknown: string[];
 }
 
 const nodes: GroupResource = { group: '', resource: 'nodes' };
@@ -275,63 +268,13 @@ export class KubernetesCluster implements Cluster {
     this.#tellDescription();
   }
 
-  /**
-   * By the mark; of kinds that this agent may not list, nothing: by the rights of its chart these are most of them. What fails otherwise is not known: a webhook
-   * or a server behind the cluster's own that is down says nothing of other kinds.
-   */
-  async applied(path: string): Promise<FoundObjects> {
-    await this.#identity.check();
-    const served = await this.#discovery.all();
-    const refused: string[] = [];
-    const unknown = [...(await this.#discovery.unknownGroups())].map((group) => `*.${group}: ${unheardOf(group)}`);
-    const found = await Promise.all(served.map((resource) => this.#appliedOf(resource, path, { refused, unknown })));
-    if (unknown.length > 0) {
-      // Asked anew: that it fails for some kinds may be the first sign of a cluster that fails as a whole.
-      this.#identity.unsure();
-      await this.#identity.check();
-    }
-    if (refused.length > 0) {
-      this.#options.logger.info(
-        { resources: refused },
-        'what an earlier store applied of these resources is not known: this agent may not list them',
-      );
-    }
-    return { objects: found.flat(), unknown };
-  }
-
-  async #appliedOf(served: ServedResource, path: string, without: Without): Promise<AppliedObject[]> {
-    const { group, resource } = served;
-    const found: AppliedObject[] = [];
-    for await (const page of this.#marked(served, without)) {
-      for (const item of page.items ?? []) {
-        const signature = signatureOf(item);
-        if (signature?.agent !== path) continue;
-        const { agent: _agent, ...said } = signature;
-        const { namespace = '', name = '', uid = '' } = item.metadata;
-        found.push({ key: { group, resource, namespace, name }, uid, ...said });
-      }
-    }
-    return found;
+  applied(path: string): Promise<FoundObjects> {
+    const { logger } = this.#options;
+    return appliedObjects({ client: this.#client, discovery: this.#discovery, identity: this.#identity, logger }, path);
   }
 
   async *metadataOf(resource: GroupResource): AsyncGenerator<Pick<KubeObject, 'metadata'>> {
-    for await (const { items } of this.#pagesOf(await this.#served(resource))) yield* items ?? [];
-  }
-
-  #pagesOf(served: ServedResource, query: Readonly<Record<string, string>> = {}): AsyncGenerator<ListPage> {
-    const path = pathOf(served, served.versions[0]!);
-    return new ListPages((asked) => this.#client.json(asked)).of({ path, query, accept: metadataList });
-  }
-
-  async *#marked(served: ServedResource, { refused, unknown }: Without): AsyncGenerator<ListPage> {
-    try {
-      yield* this.#pagesOf(served, { labelSelector: markSelector });
-    } catch (error) {
-      if (!(error instanceof BanyanError)) throw error;
-      const isNothingOfOurs = ['Forbidden', 'NotFound', 'MethodNotAllowed'].includes(error.code);
-      if (isNothingOfOurs) refused.push(formatGroupResource(served));
-      else unknown.push(`${formatGroupResource(served)}: ${describeError(error)}`);
-    }
+    for await (const { items } of metadataPages(this.#client, await this.#served(resource))) yield* items ?? [];
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

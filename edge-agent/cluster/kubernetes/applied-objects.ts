@@ -1,0 +1,94 @@
+/** What the agent has applied to the cluster, by whatever store: told by the mark and the signature on each object. */
+import { formatGroupResource } from '../../../core/object/key.ts';
+import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
+import type { Logger } from '../../../core/runtime/logger.ts';
+import { markSelector, signatureOf } from '../../apply/mark.ts';
+import type { AppliedObject, FoundObjects, ServedResource } from '../cluster.ts';
+import type { ApiClient } from './api-client.ts';
+import type { ClusterIdentity } from './cluster-identity.ts';
+import { type Discovery, pathOf, unheardOf } from './discovery.ts';
+import { type ListPage, ListPages } from './list-pages.ts';
+import { metadataList } from './resource-watch.ts';
+
+export interface AppliedObjectsPorts {
+  readonly client: ApiClient;
+  readonly discovery: Discovery;
+  readonly identity: ClusterIdentity;
+  readonly logger: Logger;
+}
+
+/** Resources that are not listed: that must not be, or can't be now. */
+interface Without {
+  readonly refused: string[];
+  readonly unknown: string[];
+}
+
+/**
+ * By the agent of `path`; of kinds that it may not list, nothing: by the rights of its chart these are most of them. What fails otherwise is not known: a webhook
+ * or a server behind the cluster's own that is down says nothing of other kinds.
+ */
+export async function appliedObjects(ports: AppliedObjectsPorts, path: string): Promise<FoundObjects> {
+  const { client, discovery, identity, logger } = ports;
+  await identity.check();
+  const served = await discovery.all();
+  const refused: string[] = [];
+  const unknown = [...(await discovery.unknownGroups())].map((group) => `*.${group}: ${unheardOf(group)}`);
+  const found = await Promise.all(served.map((resource) => appliedOf(client, resource, path, { refused, unknown })));
+  if (unknown.length > 0) {
+    // Asked anew: that it fails for some kinds may be the first sign of a cluster that fails as a whole.
+    identity.unsure();
+    await identity.check();
+  }
+  if (refused.length > 0) {
+    logger.info(
+      { resources: refused },
+      'what an earlier store applied of these resources is not known: this agent may not list them',
+    );
+  }
+  return { objects: found.flat(), unknown };
+}
+
+/** Every object of the resource, without its body. */
+export function metadataPages(
+  client: ApiClient,
+  served: ServedResource,
+  query: Readonly<Record<string, string>> = {},
+): AsyncGenerator<ListPage> {
+  const path = pathOf(served, served.versions[0]!);
+  return new ListPages((asked) => client.json(asked)).of({ path, query, accept: metadataList });
+}
+
+async function appliedOf(
+  client: ApiClient,
+  served: ServedResource,
+  path: string,
+  without: Without,
+): Promise<AppliedObject[]> {
+  const { group, resource } = served;
+  const found: AppliedObject[] = [];
+  for await (const page of markedPages(client, served, without)) {
+    for (const item of page.items ?? []) {
+      const signature = signatureOf(item);
+      if (signature?.agent !== path) continue;
+      const { agent: _agent, ...said } = signature;
+      const { namespace = '', name = '', uid = '' } = item.metadata;
+      found.push({ key: { group, resource, namespace, name }, uid, ...said });
+    }
+  }
+  return found;
+}
+
+async function* markedPages(
+  client: ApiClient,
+  served: ServedResource,
+  { refused, unknown }: Without,
+): AsyncGenerator<ListPage> {
+  try {
+    yield* metadataPages(client, served, { labelSelector: markSelector });
+  } catch (error) {
+    if (!(error instanceof BanyanError)) throw error;
+    const isNothingOfOurs = ['Forbidden', 'NotFound', 'MethodNotAllowed'].includes(error.code);
+    if (isNothingOfOurs) refused.push(formatGroupResource(served));
+    else unknown.push(`${formatGroupResource(served)}: ${describeError(error)}`);
+  }
+}
