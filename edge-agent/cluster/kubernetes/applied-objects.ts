@@ -15,6 +15,7 @@ export interface AppliedObjectsPorts {
   readonly discovery: Discovery;
   readonly identity: ClusterIdentity;
   readonly logger: Logger;
+  served(): Promise<readonly ServedResource[]>;
 }
 
 /** Resources that are not listed: that must not be, or can't be now. */
@@ -30,7 +31,7 @@ interface Without {
 export async function appliedObjects(ports: AppliedObjectsPorts, path: string): Promise<FoundObjects> {
   const { client, discovery, identity, logger } = ports;
   await identity.check();
-  const served = await discovery.all();
+  const served = await ports.served();
   const refused: string[] = [];
   const unknown = [...(await discovery.unknownGroups())].map((group) => `*.${group}: ${unheardOf(group)}`);
   const found = await Promise.all(served.map((resource) => appliedOf(client, resource, path, { refused, unknown })));

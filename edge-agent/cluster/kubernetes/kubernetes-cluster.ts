@@ -28,6 +28,7 @@ import type { ClientLimits } from './client-limits.ts';
 import { clockTrouble } from './clock-trouble.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { Creation } from './creation.ts';
+import { DefinedKinds } from './defined-kinds.ts';
 import { Discovery, misplaced, pathOf } from './discovery.ts';
 import { NodeSums } from './node-sums.ts';
 import { ResourceWatch } from './resource-watch.ts';
@@ -63,6 +64,7 @@ export class KubernetesCluster implements Cluster {
   readonly #identity: ClusterIdentity;
   readonly #nodes: NodeSums;
   readonly #creation: Creation;
+  readonly #definedKinds: DefinedKinds;
   readonly #watches = new SharedWatches((resource, options) => this.#watchOf(resource, options));
   readonly #describedAnew = new Set<() => void>();
   #version: Promise<Version> | undefined;
@@ -76,6 +78,11 @@ export class KubernetesCluster implements Cluster {
     this.#discovery = new Discovery(this.#client, clock);
     this.#identity = new ClusterIdentity({ store, server: this.#client.server, expected: uid, ask: () => this.#uid() });
     this.#creation = new Creation((object, query, once) => this.#apply(object, query, once));
+    this.#definedKinds = new DefinedKinds({
+      clock,
+      defined: () => this.#defined(),
+      served: () => this.#servedAnew(),
+    });
     this.#nodes = new NodeSums(
       clock,
       (events) => this.watch(nodes, events),
@@ -163,8 +170,22 @@ export class KubernetesCluster implements Cluster {
     return this.#discovery.byKind(apiVersion, kind);
   }
 
-  served(): Promise<readonly ServedResource[]> {
+  async served(): Promise<readonly ServedResource[]> {
+    await this.#definedKinds.ready();
     return this.#discovery.all();
+  }
+
+  async #defined(): Promise<readonly string[]> {
+    const names: string[] = [];
+    for await (const { metadata } of this.metadataOf(definitionsResource)) {
+      if (metadata.name !== undefined && metadata.deletionTimestamp === undefined) names.push(metadata.name);
+    }
+    return names;
+  }
+
+  async #servedAnew(): Promise<ReadonlySet<string>> {
+    this.#discovery.changed();
+    return new Set((await this.#discovery.all()).map(formatGroupResource));
   }
 
   watch(resource: GroupResource, events: WatchEvents, options: WatchOptions = {}): () => void {
@@ -270,7 +291,8 @@ export class KubernetesCluster implements Cluster {
 
   applied(path: string): Promise<FoundObjects> {
     const { logger } = this.#options;
-    return appliedObjects({ client: this.#client, discovery: this.#discovery, identity: this.#identity, logger }, path);
+    const [client, discovery, identity] = [this.#client, this.#discovery, this.#identity];
+    return appliedObjects({ client, discovery, identity, logger, served: () => this.served() }, path);
   }
 
   async *metadataOf(resource: GroupResource): AsyncGenerator<Pick<KubeObject, 'metadata'>> {
@@ -330,6 +352,7 @@ export class KubernetesCluster implements Cluster {
   #wasAway(): void {
     this.#identity.unsure();
     this.#discovery.changed();
+    this.#definedKinds.again();
     this.#creation.forget();
     this.#version = undefined;
   }
