@@ -118,13 +118,13 @@ export function targetMoved(state: RolloutState, target: number): RolloutState {
 
 /** Everybody gets what the source has. */
 export function promoted(state: RolloutState): RolloutState {
-  const { stopped: _stopped, doneAtMs: _doneAtMs, ...rest } = state;
+  const { stopped: _stopped, doneAtMs: _doneAtMs, awayAtMs: _awayAtMs, ...rest } = state;
   return { ...rest, phase: 'Promoted', held: 0, wave: -1, passed: -1, drawn: null, promotedTarget: state.target };
 }
 
-/** `revision`: of what was written; absent, nothing was. */
+/** `revision`: of what was written; absent, nothing was. Who was away from a wave of the one before says nothing of this one's. */
 export function nextRelease(state: RolloutState, nowMs: number, revision = 0): RolloutState {
-  const { stopped: _stopped, doneAtMs: _doneAtMs, ...rest } = state;
+  const { stopped: _stopped, doneAtMs: _doneAtMs, awayAtMs: _awayAtMs, ...rest } = state;
   return {
     ...rest,
     id: Math.max(state.id + 1, 2 * revision),

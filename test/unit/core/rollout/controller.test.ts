@@ -328,6 +328,24 @@ describe('destinations that are offline', () => {
     expect(away.every(({ exposed }) => exposed === sim.state.id)).toBe(true);
   });
 
+  it('are waited for anew with each release, however long those of an earlier one were away', () => {
+    const sim = new RolloutSim({ waves: [{ name: 'one', count: 1 }] }, 1, 2);
+    sim.edit();
+    sim.until(() => sim.exposed().length === 1);
+    for (const child of sim.children) child.connected = child.exposed > 0;
+    sim.until(() => isPromoted(sim));
+    for (const child of sim.children) child.connected = true;
+    sim.turn(86_400_000);
+    // Their relay is started anew.
+    for (const child of sim.children) child.connected = false;
+    sim.edit();
+    for (let i = 0; i < 60; i++) sim.turn();
+    expect([sim.state.wave, sim.outcome.message]).toEqual([-1, expect.stringContaining('none of its destinations')]);
+    for (const child of sim.children) child.connected = true;
+    sim.turn();
+    expect(sim.state.wave).toBe(0);
+  });
+
   it('below a relay that is cut off get nothing more once the authorisation has expired', () => {
     const sim = new RolloutSim({ maxUnavailable: 1, authorizationSeconds: 60 }, 2, 40);
     sim.fate = (child) => (child.hop === 1 ? 'neither' : 'available');
