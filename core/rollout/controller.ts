@@ -72,10 +72,11 @@ export function step(former: RolloutState, input: ControllerInput): Outcome {
 
 /** A clock that was set back: what began ahead of it begins now, so that nobody waits for an hour to come again. */
 function notAhead(state: RolloutState, nowMs: number): RolloutState {
-  const { doneAtMs, progressAtMs } = state;
-  if (progressAtMs <= nowMs && (doneAtMs === undefined || doneAtMs <= nowMs)) return state;
+  const { doneAtMs, awayAtMs, progressAtMs } = state;
+  if (progressAtMs <= nowMs && (doneAtMs ?? 0) <= nowMs && (awayAtMs ?? 0) <= nowMs) return state;
   const done = doneAtMs === undefined ? {} : { doneAtMs: Math.min(doneAtMs, nowMs) };
-  return { ...state, ...done, progressAtMs: Math.min(progressAtMs, nowMs) };
+  const away = awayAtMs === undefined ? {} : { awayAtMs: Math.min(awayAtMs, nowMs) };
+  return { ...state, ...done, ...away, progressAtMs: Math.min(progressAtMs, nowMs) };
 }
 
 // ------------------------------------------------------------------------------------------------------------ waves
@@ -136,7 +137,7 @@ function awayFor(state: RolloutState, isAway: boolean, input: ControllerInput): 
   if (!isAway) return undefined;
   const awayAtMs = state.awayAtMs ?? input.nowMs;
   const untilMs = awayAtMs + awayMaxMs;
-  if (input.nowMs >= untilMs || input.nowMs < awayAtMs) return undefined;
+  if (input.nowMs >= untilMs) return undefined;
   const words = `none of its destinations is connected, goes on without them at ${timeOf(untilMs)}`;
   return { ...at(inPhase({ ...state, awayAtMs }, 'Progressing'), input, words), wakeAtMs: untilMs };
 }

@@ -346,6 +346,16 @@ describe('destinations that are offline', () => {
     expect(sim.state.wave).toBe(0);
   });
 
+  it('are waited for no shorter when the clock was set back', () => {
+    const sim = new RolloutSim({ waves: [{ name: 'one', count: 1 }] }, 1, 2);
+    for (const child of sim.children) child.connected = false;
+    sim.edit();
+    sim.until(() => sim.outcome.message.includes('none of its destinations'));
+    sim.nowMs -= 60_000;
+    sim.turn();
+    expect([sim.state.wave, sim.state.awayAtMs]).toEqual([-1, sim.nowMs]);
+  });
+
   it('below a relay that is cut off get nothing more once the authorisation has expired', () => {
     const sim = new RolloutSim({ maxUnavailable: 1, authorizationSeconds: 60 }, 2, 40);
     sim.fate = (child) => (child.hop === 1 ? 'neither' : 'available');
