@@ -43,8 +43,10 @@ export async function passOn(
   to: ServerResponse | Http2ServerResponse,
   { target, ask, failed }: PassOn,
 ): Promise<void> {
+  const isOver = closedOf(to);
   const sent = await asked(from, target, ask, failed);
   if (!sent) return;
+  if (isOver()) return giveUp(sent);
   // What has been answered in full ends by itself, in order.
   let isAnswered = false;
   to.once('close', () => {
@@ -79,8 +81,10 @@ export async function passUpgrade(
   { target, ask, failed }: PassOn,
 ): Promise<void> {
   socket.on('error', () => {});
+  const isOver = closedOf(socket);
   const sent = await asked(from, target, ask, failed, { connection: 'Upgrade', upgrade: from.headers.upgrade });
   if (!sent) return;
+  if (isOver()) return giveUp(sent);
   let isAnswered = false;
   const gone = () => sent.destroy();
   socket.once('close', gone);
@@ -118,6 +122,20 @@ export function answerOf(request: IncomingMessage, socket: Duplex): ServerRespon
   answer.shouldKeepAlive = false;
   answer.once('finish', () => socket.end());
   return answer;
+}
+
+/** Whether it has closed since: to begin a request may take its time, and who asked may have hung up meanwhile. */
+function closedOf(to: { once(event: 'close', act: () => void): unknown }): () => boolean {
+  let isClosed = false;
+  to.once('close', () => {
+    isClosed = true;
+  });
+  return () => isClosed;
+}
+
+/** Nobody would send its body, nor end it. */
+function giveUp(sent: ClientRequest): void {
+  sent.on('error', () => {}).destroy();
 }
 
 /** As far as it goes: who has ended is done, and what it said last still arrives; who breaks off takes the other one along. */

@@ -1,5 +1,13 @@
-import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { once } from 'node:events';
+import {
+  type ClientRequest,
+  createServer,
+  type IncomingMessage,
+  request,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import { afterEach, expect, it } from 'vitest';
 import { systemClock } from '../../../../core/runtime/clock.ts';
@@ -158,6 +166,37 @@ it('a server that stays with its protocol is heard', async () => {
   const headers = { connection: 'Upgrade', upgrade: 'websocket' };
   const answer = await new Promise<IncomingMessage>((resolve) => request({ port, headers }, resolve).end());
   expect([answer.statusCode, answer.headers['x-why'], await text(answer)]).toEqual([403, 'rights', 'no exec here']);
+});
+
+it.each([
+  { of: 'a request', headers: {} },
+  { of: 'an upgrade', headers: { connection: 'Upgrade', upgrade: 'x' } },
+])('$of whose client hangs up before it is passed on is not left open', async ({ headers }) => {
+  let begun: ClientRequest | undefined;
+  let asked: (ask: () => void) => void = () => {};
+  const isAsked = new Promise<() => void>((resolve) => {
+    asked = resolve;
+  });
+  const far = await listening(createServer());
+  const ask: Ask = async (passed) => {
+    await new Promise<void>((resolve) => asked(resolve));
+    begun = request({ port: far, method: passed.method, path: passed.target, headers: passed.headers });
+    return begun;
+  };
+  const pass = { target: '/', ask, failed: () => {} };
+  const near = createServer((from, to) => void passOn(from, to, pass));
+  near.on('upgrade', (from, socket, head) => void passUpgrade(from, socket, head, pass));
+  let client: Socket | undefined;
+  near.on('connection', (socket) => {
+    client = socket;
+  });
+  const sent = request({ port: await listening(near), headers }).on('error', () => {});
+  sent.end();
+  const goOn = await isAsked;
+  client!.destroy();
+  await once(client!, 'close');
+  goOn();
+  await expect.poll(() => begun?.destroyed).toBe(true);
 });
 
 it('what resets the stream before it has begun is the reason that is given', async () => {
