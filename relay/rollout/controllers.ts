@@ -134,14 +134,16 @@ export class Controllers {
     const { clock, wake } = this.#ports;
     const { state, wakeAtMs } = outcome;
     const asked = this.#asked.get(id);
+    // What was said of a wave that is not at its gates any more, be it paused or not done again, is said anew when it is.
+    const isAtGates = state.phase === 'WaitingForGate';
     for (const [key, one] of asked ?? []) {
-      if (key.startsWith(`${state.id}/${state.wave}/`)) continue;
+      if (isAtGates && key.startsWith(`${state.id}/${state.wave}/`)) continue;
       one.timer?.stop();
       asked?.delete(key);
     }
     for (const { wave, gate } of outcome.asks) {
       const webhook = wavesOf(staged.rollout)[wave]?.gates?.[gate]?.webhook;
-      if (webhook) this.#ask(id, webhook, outcome, `${state.id}/${wave}/${gate}`);
+      if (webhook) this.#ask(id, webhook, `${state.id}/${wave}/${gate}`);
     }
     if (wakeAtMs === undefined) this.#timers.delete(id);
     else
@@ -151,24 +153,27 @@ export class Controllers {
       );
   }
 
-  /** Once; and again some time after each no. */
-  #ask(id: PlacementId, webhook: Webhook, outcome: Outcome, key: string): void {
+  /** Once; and again some time after each no, with what is so by then. */
+  #ask(id: PlacementId, webhook: Webhook, key: string): void {
     const { clock, wake, ask } = this.#ports;
     const known = this.#asked.get(id) ?? new Map<string, Asked>();
     this.#asked.set(id, known);
     if (known.has(key)) return;
     const asked: Asked = {};
     known.set(key, asked);
-    const { source, name } = splitPlacementId(id);
-    const { release } = outcome.state;
-    const question = { placement: name, source, release, wave: outcome.wave?.name ?? '', summary: outcome.counts };
     const askNow = async (): Promise<void> => {
-      asked.result = await ask(webhook, question);
+      asked.result = await ask(webhook, this.#questionOf(id));
       if (this.#stopped || known.get(key) !== asked) return;
       wake(id);
       if (!asked.result.passed) asked.timer = clock.after(askAgainMs, () => void askNow());
     };
     void askNow();
+  }
+
+  #questionOf(id: PlacementId): object {
+    const { source, name } = splitPlacementId(id);
+    const { state, wave, counts } = this.#outcomes.get(id)!;
+    return { placement: name, source, release: state.release, wave: wave?.name ?? '', summary: counts };
   }
 
   #forget(id: PlacementId): void {

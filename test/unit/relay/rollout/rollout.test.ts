@@ -594,6 +594,38 @@ describe('gates', () => {
     expect(bench.asked).toHaveLength(2);
   });
 
+  it('behind a webhook are asked with what is so by now, and no more once the rollout is paused', async () => {
+    const webhook = { url: 'https://gate.example/ask' };
+    const waves = [{ name: 'first', count: 3, gates: [{ webhook }] }];
+    const rollout = { strategy: 'Progressive', waves, errorBudget: '100%' };
+    const bench = promoted();
+    bench.place(rollout);
+    bench.write('greeting', 'two');
+    bench.until('it waits', () => phase(bench) === 'WaitingForGate');
+    await Promise.resolve();
+    const [away] = bench.having('greeting', 'two');
+    bench.connectAgent(away!, false);
+    bench.settle();
+    bench.turn(5_000);
+    await Promise.resolve();
+    const summaries = bench.asked.map(({ question }) => (question as { summary: object }).summary);
+    expect(summaries).toMatchObject([{ fresh: 3 }, { fresh: 2 }]);
+    bench.place({ ...rollout, paused: true });
+    bench.until('it is paused', () => phase(bench) === 'Paused');
+    bench.asked.length = 0;
+    for (let i = 0; i < 5; i++) {
+      bench.turn(5_000);
+      await Promise.resolve();
+    }
+    expect(bench.asked).toEqual([]);
+    bench.answers.push({ passed: true });
+    bench.place({ ...rollout, paused: false });
+    bench.until('it waits again', () => phase(bench) === 'WaitingForGate');
+    await Promise.resolve();
+    bench.until('it is promoted', () => phase(bench) === 'Promoted');
+    expect(bench.asked).toHaveLength(1);
+  });
+
   it('between two sides wait for the annotation that names the release', () => {
     const sides = ['blue', 'green'].map((color) => ({ name: color, selector: { matchLabels: { color } } }));
     const bench = new RolloutBench(['eu'], 6, (i) => ({ color: i % 2 === 0 ? 'blue' : 'green' }));
