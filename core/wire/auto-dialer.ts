@@ -112,8 +112,14 @@ class AutoDialer implements Dialer {
     if (memory.read() === transport) return;
     this.#anewAfterMs = anewFirstMs;
     this.#anewAtMs = this.#options.clock.monotonicMs() + anewFirstMs;
-    log.info({ transport }, 'this transport reaches the parent, and is tried first from now on');
-    memory.keep(transport);
+    try {
+      memory.keep(transport);
+      log.info({ transport }, 'this transport reaches the parent, and is tried first from now on');
+    } catch (error) {
+      // A disk that is full ends no session, nor the process: the next one is noted if there is room.
+      if (!(error instanceof BanyanError)) throw error;
+      log.warn({ transport, reason: error.message }, 'it is not noted which transport reaches the parent');
+    }
   }
 }
 

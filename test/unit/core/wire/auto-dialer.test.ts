@@ -96,6 +96,26 @@ describe('a dialer that finds its transport', () => {
     expect(tried).toEqual(['websocket']);
   });
 
+  it('carries frames also where the disk is too full to keep what they came over, and keeps that of the next session', async () => {
+    let isFull = true;
+    memory = {
+      read: () => kept.at(-1),
+      keep(transport) {
+        if (isFull) throw new BanyanError('StoreFull', 'the disk is full');
+        kept.push(transport);
+      },
+    };
+    dialer = make();
+    const log = new LinkLog();
+    await dialer.dial(log, 10_000);
+    grpc.events!.onFrame(beat(1));
+    expect([log.frames, kept]).toEqual([[beat(1)], []]);
+    isFull = false;
+    await dialer.dial(log, 10_000);
+    grpc.events!.onFrame(beat(2));
+    expect(kept).toEqual(['grpc']);
+  });
+
   it('tries the others again when what was kept fails', async () => {
     kept.push('websocket');
     websocket.fails = 'Unavailable';
