@@ -1,4 +1,5 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
 import type { Clock } from '../runtime/clock.ts';
 import { describeError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logger.ts';
@@ -31,7 +32,7 @@ export function renewedCredentials({ clock, log, read }: RenewalPorts): NodeCred
     try {
       const found = read();
       if (same(found, current)) return;
-      checkPair(found);
+      checkWhole(found);
       current = withRenewal(found);
       complaint = '';
       log.info({}, 'renewed certificate files are used from now on');
@@ -76,8 +77,11 @@ function same(a: ReturnType<RenewalPorts['read']>, b: NodeCredentials): boolean 
   return a.caPem.equals(b.caPem) && a.certPem.equals(b.certPem) && a.keyPem.equals(b.keyPem);
 }
 
-/** Files are renewed one after the other. */
-function checkPair({ certPem, keyPem }: Pick<NodeCredentials, 'certPem' | 'keyPem'>): void {
+/** Files are renewed one after the other, and may be looked at while one is written: of authorities TLS would take as many as are whole, or none. */
+function checkWhole({ caPem, certPem, keyPem }: ReturnType<RenewalPorts['read']>): void {
   if (!new X509Certificate(certPem).checkPrivateKey(createPrivateKey(keyPem)))
     throw new Error('the key is not the one of the certificate');
+  const [begun, ended] = ['BEGIN', 'END'].map((edge) => caPem.toString('latin1').split(`-----${edge} `).length - 1);
+  if (begun === 0 || begun !== ended) throw new Error('the file of authorities is not whole');
+  createSecureContext({ ca: caPem, cert: certPem, key: keyPem });
 }

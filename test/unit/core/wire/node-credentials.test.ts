@@ -52,6 +52,9 @@ function credentials(): NodeCredentials {
   return renewedCredentials({ clock, log, read });
 }
 
+const halfOf = (pem: Buffer) => pem.subarray(0, pem.length / 2);
+const joined = (...pems: Buffer[]) => Buffer.from(pems.join('\n'));
+
 describe('the credentials of a node', () => {
   it('are what the files say by now', () => {
     const read = credentials();
@@ -94,6 +97,26 @@ describe('the credentials of a node', () => {
     clock.advance(1_000);
     expect(currentOf(read).certPem).toEqual(second.certPem);
   });
+
+  it('stay what they were while a file is only half written', () => {
+    const whole = first.caPem;
+    const half = halfOf(second.certPem);
+    const read = credentials();
+    for (const unfinished of [
+      { certPem: joined(first.certPem, half) },
+      { caPem: Buffer.alloc(0) },
+      { caPem: halfOf(whole) },
+      { caPem: joined(whole, half) },
+    ]) {
+      files = { ...first, ...unfinished };
+      clock.advance(1_000);
+      expect(currentOf(read)).toBe(read);
+    }
+    expect(warnings).toEqual([expect.stringContaining('bad end line'), 'the file of authorities is not whole']);
+    files = { ...first, caPem: joined(whole, second.certPem) };
+    clock.advance(1_000);
+    expect(currentOf(read).caPem).toEqual(files.caPem);
+  });
 });
 
 describe('renewed files', () => {
@@ -129,6 +152,24 @@ describe('renewed files', () => {
       expect(await shownBy(listener.address)).toBe(second.certPem.toString().trim());
       expect(ended.closes).toEqual([]);
       expect(accepted).toHaveLength(1);
+    } finally {
+      await listener[Symbol.asyncDispose]();
+    }
+  });
+
+  it('that are only half written leave a listener with those that it has', async () => {
+    const own = credentials();
+    const listener = await listenMesh({
+      host: '127.0.0.1',
+      port: 0,
+      credentials: own,
+      log: silentLogger,
+      accept: () => new LinkLog(),
+    });
+    try {
+      files = { ...first, certPem: joined(first.certPem, halfOf(second.certPem)) };
+      clock.advance(1_000);
+      expect(await shownBy(listener.address)).toBe(first.certPem.toString().trim());
     } finally {
       await listener[Symbol.asyncDispose]();
     }
