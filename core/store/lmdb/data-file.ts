@@ -30,6 +30,8 @@ export class DataFile {
   readonly #bootId: string;
   readonly #dataSync: DataSync;
   #sequence: number;
+  /** The newest that is known to be on the disk. */
+  #durable: FlushMark | undefined;
 
   constructor(directory: string, pageBytes: number, bootId: string, dataSync: DataSync) {
     this.#directory = directory;
@@ -38,7 +40,8 @@ export class DataFile {
     this.#metaBytes = pageBytes * metaPageCount;
     this.#bootId = bootId;
     this.#dataSync = dataSync;
-    this.#sequence = this.#mark.read()?.sequence ?? 0;
+    this.#durable = this.#mark.read();
+    this.#sequence = this.#durable?.sequence ?? 0;
   }
 
   /** The state as it is now, to be flushed. Whoever captures keeps a read transaction on it until a later one is flushed. */
@@ -50,22 +53,24 @@ export class DataFile {
   async flush(mark: FlushMark): Promise<void> {
     await this.#dataSync(this.#fd);
     await this.#mark.write(mark);
+    this.#durable = mark;
   }
 
   flushNow(): void {
     const mark = this.capture();
     fdatasyncSync(this.#fd);
     this.#mark.writeNow(mark);
+    this.#durable = mark;
     syncDirectory(this.#directory);
   }
 
   /**
    * After a flush that failed the kernel may hold pages for clean that the disk never got (https://lwn.net/Articles/752063/): the next
-   * start goes back to the last mark, also within the same boot.
+   * start goes back to the last mark, also within the same boot. That is written anew in the place of the one that failed: were it written over itself, a
+   * power cut would leave one of which the pages have been used again.
    */
   distrust(): void {
-    const durable = this.#mark.read();
-    if (durable) this.#mark.writeNow({ ...durable, sequence: ++this.#sequence, bootId: '' });
+    if (this.#durable) this.#mark.writeNow({ ...this.#durable, sequence: this.#durable.sequence + 1, bootId: '' });
   }
 
   sizeBytes(): number {

@@ -136,6 +136,26 @@ describe('flushing', () => {
     expect(get(again, 'a')).toBe('1');
   });
 
+  it('that fails leaves the one before it known, also where the power goes as that is noted', async () => {
+    let fails = false;
+    const store = open({ dataSync: (fd) => (fails ? Promise.reject(new Error('i/o error')) : systemDataSync(fd)) });
+    put(store, 'a', '1');
+    await store.flushed();
+    const before = readFileSync(file('flushed'));
+    fails = true;
+    put(store, 'a', '2');
+    await expect(store.flushed()).rejects.toMatchObject({ code: 'StoreCorrupt' });
+    await store[Symbol.asyncDispose]();
+    const noted = readFileSync(file('flushed'));
+    const slotBytes = 128 * 1024;
+    for (let at = 0; at < noted.length; at += slotBytes) {
+      if (!noted.subarray(at, at + slotBytes).equals(before.subarray(at, at + slotBytes))) noted[at + 100]! ^= 1;
+    }
+    writeFileSync(file('flushed'), noted);
+    await using again = open({ host: otherBoot() });
+    expect(get(again, 'a')).toBe('1');
+  });
+
   it('happens once more at the end, for what nobody waited for', async () => {
     const store = open();
     put(store, 'a', '1');
