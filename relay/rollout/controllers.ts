@@ -4,6 +4,7 @@
  */
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { Space } from '../../core/apiserver/space.ts';
+import { stableStringify } from '../../core/object/canonical.ts';
 import {
   approveAnnotation,
   type ControllerInput,
@@ -12,7 +13,8 @@ import {
   step,
 } from '../../core/rollout/controller.ts';
 import type { GateResult } from '../../core/rollout/gates.ts';
-import { type Webhook, wavesOf } from '../../core/rollout/spec.ts';
+import { type RolloutSpec, type Webhook, wavesOf } from '../../core/rollout/spec.ts';
+import type { RolloutState } from '../../core/rollout/state.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { Partial } from '../../core/summary/partial.ts';
@@ -50,7 +52,7 @@ export class Controllers {
   readonly #ports: ControllersPorts;
   readonly #outcomes = new Map<PlacementId, Outcome>();
   readonly #timers = new Map<PlacementId, Timer>();
-  /** Of each placement the webhooks of the wave that it is at, by `id of the release/wave/gate`. */
+  /** Of each placement the webhooks of the wave that it is at, by what `keyOf` makes of them. */
   readonly #asked = new Map<PlacementId, Map<string, Asked>>();
   readonly #unsubscribe: (() => void)[] = [];
   #stopped = false;
@@ -118,7 +120,10 @@ export class Controllers {
       expected,
       ...(Number.isInteger(approved) ? { approved } : {}),
       gateStatus: (gate) => gateStatus(space, gate),
-      webhookResult: (wave, gate) => this.#asked.get(id)?.get(`${state.id}/${wave}/${gate}`)?.result,
+      webhookResult: (wave, gate) => {
+        const webhook = webhookOf(rollout, wave, gate);
+        return webhook && this.#asked.get(id)?.get(keyOf(state.id, wave, gate, webhook))?.result;
+      },
     };
     const outcome = step(state, input);
     const wasHeld = state.held > 0;
@@ -133,17 +138,18 @@ export class Controllers {
   #follow(id: PlacementId, staged: StagedPlacement, outcome: Outcome): void {
     const { clock, wake } = this.#ports;
     const { state, wakeAtMs } = outcome;
+    const { rollout } = staged;
     const asked = this.#asked.get(id);
     // What was said of a wave that is not at its gates any more, be it paused or not done again, is said anew when it is.
-    const isAtGates = state.phase === 'WaitingForGate';
+    const present = state.phase === 'WaitingForGate' ? keysOf(rollout, state) : [];
     for (const [key, one] of asked ?? []) {
-      if (isAtGates && key.startsWith(`${state.id}/${state.wave}/`)) continue;
+      if (present.includes(key)) continue;
       one.timer?.stop();
       asked?.delete(key);
     }
     for (const { wave, gate } of outcome.asks) {
-      const webhook = wavesOf(staged.rollout)[wave]?.gates?.[gate]?.webhook;
-      if (webhook) this.#ask(id, webhook, `${state.id}/${wave}/${gate}`);
+      const webhook = webhookOf(rollout, wave, gate);
+      if (webhook) this.#ask(id, webhook, keyOf(state.id, wave, gate, webhook));
     }
     if (wakeAtMs === undefined) this.#timers.delete(id);
     else
@@ -182,6 +188,20 @@ export class Controllers {
     for (const { timer } of this.#asked.get(id)?.values() ?? []) timer?.stop();
     this.#asked.delete(id);
   }
+}
+
+function webhookOf(rollout: RolloutSpec, wave: number, gate: number): Webhook | undefined {
+  return wavesOf(rollout)[wave]?.gates?.[gate]?.webhook;
+}
+
+/** With what the webhook is, since gates may be written anew while a wave waits for them: what the former one has said passes no other. */
+function keyOf(release: number, wave: number, gate: number, webhook: Webhook): string {
+  return `${release}/${wave}/${gate} ${stableStringify(webhook)}`;
+}
+
+function keysOf(rollout: RolloutSpec, { id, wave }: RolloutState): string[] {
+  const gates = wavesOf(rollout)[wave]?.gates ?? [];
+  return gates.flatMap(({ webhook }, gate) => (webhook ? [keyOf(id, wave, gate, webhook)] : []));
 }
 
 function gateStatus(space: Space, name: string): GateStatus | undefined {

@@ -626,6 +626,31 @@ describe('gates', () => {
     expect(bench.asked).toHaveLength(1);
   });
 
+  it('behind another webhook than before are asked there, and not passed by what the former one says', async () => {
+    const bench = promoted();
+    const place = (url: string) => {
+      const gates = [{ webhook: { url } }, { rolloutGate: 'go' }];
+      bench.place({ strategy: 'Progressive', waves: [{ name: 'first', count: 1, gates }] });
+    };
+    place('https://old.example/ask');
+    bench.answers.push({ passed: true });
+    bench.write('greeting', 'two');
+    bench.until('it waits', () => phase(bench) === 'WaitingForGate');
+    await Promise.resolve();
+    bench.settle();
+    expect(bench.status().rollout?.message).toContain("waits for gate 'go'");
+    place('https://new.example/ask');
+    bench.gate('go', { phase: 'Passed' });
+    bench.turn(1_000);
+    await Promise.resolve();
+    bench.settle();
+    expect(bench.status().rollout?.message).toContain("waits for gate '1' (no answer)");
+    bench.turn(5_000);
+    await Promise.resolve();
+    const urls = bench.asked.map(({ webhook }) => webhook.url);
+    expect(urls).toEqual(['https://old.example/ask', 'https://new.example/ask', 'https://new.example/ask']);
+  });
+
   it('between two sides wait for the annotation that names the release', () => {
     const sides = ['blue', 'green'].map((color) => ({ name: color, selector: { matchLabels: { color } } }));
     const bench = new RolloutBench(['eu'], 6, (i) => ({ color: i % 2 === 0 ? 'blue' : 'green' }));
