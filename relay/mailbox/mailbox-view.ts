@@ -27,14 +27,15 @@ export interface ShownObject {
 
 export class MailboxContents {
   readonly #store: Store;
-  readonly #mailbox: Mailbox;
+  /** Asked each time: a child that was removed from the inventory and comes again has another. */
+  readonly #mailbox: () => Mailbox | undefined;
   /** Of the child. */
   readonly #path: string;
   readonly #kinds: ReportedKinds;
   /** Every source that was ever seen here: as many as there are spaces on the way from the center. */
   readonly #sources = new Set<string>();
 
-  constructor(store: Store, mailbox: Mailbox, path: string, kinds: ReportedKinds) {
+  constructor(store: Store, mailbox: () => Mailbox | undefined, path: string, kinds: ReportedKinds) {
     this.#store = store;
     this.#mailbox = mailbox;
     this.#path = path;
@@ -43,28 +44,30 @@ export class MailboxContents {
 
   /** What was born at the edge before what is sent down, which it wins over; what placed objects own last. */
   list(): ShownObject[] {
+    const mailbox = this.#mailbox();
+    if (!mailbox) return [];
     return this.#store.read((reader) => {
+      const { producer, reported } = mailbox;
       const shown = new Map<string, ShownObject>();
       const others: [ObjectKey, Content][] = [];
       const sent: Sent[] = [];
-      for (const { entry, content } of this.#reported(reader)) {
+      for (const { entry, content } of this.#reported(reader, mailbox)) {
         if (entry.type === 'upsynced') this.#show(shown, entry.object, content);
         else others.push([entry.object, content]);
       }
-      for (const row of this.#mailbox.producer.rows(reader)) {
+      for (const row of producer.rows(reader)) {
         if (!row.content) continue;
-        const content = this.#mailbox.producer.content(reader, row.content);
+        const content = producer.content(reader, row.content);
         const entry = parseEntryKey(content.key);
         if (entry?.type !== 'object') continue;
         this.#sources.add(entry.source);
         sent.push({ source: entry.source, key: entry.object, content });
       }
-      const { reported } = this.#mailbox;
       const loses = ({ source, key }: Sent) => Number(isConflicted(reader, reported, source, key));
       for (const one of sent.sort((a, b) => loses(a) - loses(b) || (a.source < b.source ? -1 : 1))) {
         const id = formatKey(one.key);
         if (!shown.has(id)) {
-          shown.set(id, { key: one.key, body: this.#body(reader, one.content, one.source, one.key) });
+          shown.set(id, { key: one.key, body: bodyOf(reader, reported, one) });
         }
       }
       for (const [key, content] of others) this.#show(shown, key, content);
@@ -74,9 +77,11 @@ export class MailboxContents {
 
   /** The object of that name, whatever its source; with several, the one that `list` shows. */
   get(key: ObjectKey): Uint8Array | undefined {
+    const mailbox = this.#mailbox();
+    if (!mailbox) return undefined;
     return this.#store.read((reader) => {
       const sources = [...this.#sources].sort();
-      const { reported, producer } = this.#mailbox;
+      const { reported, producer } = mailbox;
       for (const source of sources) {
         const upsynced = rowOf(reader, reported, upsyncedKey(source, this.#path, key));
         if (upsynced) return this.#learned(key, upsynced);
@@ -87,7 +92,7 @@ export class MailboxContents {
       ];
       for (const source of winnersFirst) {
         const wanted = rowOf(reader, producer, objectKey(source, key));
-        if (wanted) return this.#body(reader, wanted, source, key);
+        if (wanted) return bodyOf(reader, reported, { source, key, content: wanted });
       }
       for (const source of sources) {
         const associated = rowOf(reader, reported, associatedKey(source, key));
@@ -103,8 +108,7 @@ export class MailboxContents {
   }
 
   /** Whole objects of the child's own cluster: what a relay hands on is of others. */
-  *#reported(reader: Reader): Generator<{ entry: WholeEntry; content: Content }> {
-    const { reported, role } = this.#mailbox;
+  *#reported(reader: Reader, { reported, role }: Mailbox): Generator<{ entry: WholeEntry; content: Content }> {
     if (role === 'relay') return;
     for (const row of reported.rows(reader)) {
       if (!row.content) continue;
@@ -125,16 +129,16 @@ export class MailboxContents {
     this.#kinds.learn(key, content);
     return content.body;
   }
-
-  #body(reader: Reader, content: Content, source: string, key: ObjectKey): Uint8Array {
-    return shownBody(content, statusIn(reader, this.#mailbox.reported, source, key));
-  }
 }
 
 interface Sent {
   readonly source: string;
   readonly key: ObjectKey;
   readonly content: Content;
+}
+
+function bodyOf(reader: Reader, reported: Table, { source, key, content }: Sent): Uint8Array {
+  return shownBody(content, statusIn(reader, reported, source, key));
 }
 
 /** What the cluster holds is another source's: the agent says so. */

@@ -119,13 +119,12 @@ export class Views {
   }
 
   #mailbox(child: string): OpenView | undefined {
+    const { store, mailboxes, path } = this.#ports;
+    if (!mailboxes.get(child)) return undefined;
     const known = this.#mailboxes.get(child);
     if (known) return known;
-    const { store, mailboxes, path } = this.#ports;
-    const mailbox = mailboxes.get(child);
-    if (!mailbox) return undefined;
     const kinds = new ReportedKinds();
-    const contents = new MailboxContents(store, mailbox, childPath(path, child), kinds);
+    const contents = new MailboxContents(store, () => mailboxes.get(child), childPath(path, child), kinds);
     const view = { ...this.#open(`mailbox of ${child}`, contents, kinds), contents };
     this.#mailboxes.set(child, view);
     return view;

@@ -20,7 +20,8 @@ describe('the mailbox of an agent as a space', () => {
   beforeEach(() => {
     bench = new ReportedBench('eu');
     kinds = new ReportedKinds();
-    contents = new MailboxContents(bench.store, bench.child('paris', 'agent'), path, kinds);
+    bench.child('paris', 'agent');
+    contents = new MailboxContents(bench.store, () => bench.mailboxes.get('paris'), path, kinds);
   });
 
   it('shows what is sent down, with the status that came back', () => {
@@ -64,9 +65,20 @@ describe('the mailbox of an agent as a space', () => {
     expect(kinds.get(report)).toMatchObject({ kind: 'PolicyReport', namespaced: true, versions: ['v1alpha2'] });
   });
 
+  it('of an agent that has left is empty, and of one that has come again what that has', () => {
+    bench.send('paris', source, web);
+    expect(Object.keys(shownBy(contents))).toHaveLength(1);
+    bench.store.write((t) => bench.mailboxes.drop(t, 'paris'));
+    expect([shownBy(contents), get(web)]).toEqual([{}, undefined]);
+    bench.child('paris', 'agent');
+    bench.send('paris', source, pod);
+    expect(Object.keys(shownBy(contents))).toEqual([formatKey(pod)]);
+    expect(get(pod)).toBeDefined();
+  });
+
   it('of a relay has nothing of the clusters below, which have views of their own', () => {
     bench.child('berlin', 'relay');
-    const relay = new MailboxContents(bench.store, bench.mailboxes.get('berlin')!, 'eu:berlin', kinds);
+    const relay = new MailboxContents(bench.store, () => bench.mailboxes.get('berlin'), 'eu:berlin', kinds);
     bench.say('berlin', upsynced('eu:berlin:mitte', report));
     expect(shownBy(relay)).toEqual({});
   });
