@@ -185,7 +185,10 @@ export class Controllers {
   #forget(id: PlacementId): void {
     this.#outcomes.delete(id);
     this.#timers.delete(id);
-    for (const { timer } of this.#asked.get(id)?.values() ?? []) timer?.stop();
+    const asked = this.#asked.get(id);
+    for (const { timer } of asked?.values() ?? []) timer?.stop();
+    // An answer that is under way finds that nobody waits for it.
+    asked?.clear();
     this.#asked.delete(id);
   }
 }

@@ -626,6 +626,22 @@ describe('gates', () => {
     expect(bench.asked).toHaveLength(1);
   });
 
+  it('behind a webhook ask nothing more when the placement goes while they are being asked', async () => {
+    const webhook = { url: 'https://gate.example/ask' };
+    const bench = promoted();
+    bench.place({ strategy: 'Progressive', waves: [{ name: 'first', count: 1, gates: [{ webhook }] }] });
+    bench.write('greeting', 'two');
+    bench.until('it waits', () => phase(bench) === 'WaitingForGate');
+    bench.space.delete({ group: 'edge.banyan.io', resource: 'edgeplacements', namespace: '', name: 'shop' });
+    bench.settle();
+    bench.controllers.run('center.retail/shop');
+    for (let i = 0; i < 5; i++) {
+      await Promise.resolve();
+      bench.turn(5_000);
+    }
+    expect(bench.asked).toHaveLength(1);
+  });
+
   it('behind another webhook than before are asked there, and not passed by what the former one says', async () => {
     const bench = promoted();
     const place = (url: string) => {
