@@ -9,8 +9,10 @@ export interface DefinedKindsPorts {
   readonly clock: Clock;
   /** Names of the definitions that the cluster has: `tills.shop.example`. */
   defined(): Promise<readonly string[]>;
-  /** By the same names, as discovery says it when it is asked anew. */
+  /** By the same names, as discovery says it. */
   served(): Promise<ReadonlySet<string>>;
+  /** The next question is asked of the cluster. */
+  forget(): void;
 }
 
 const lookEveryMs = 250;
@@ -44,12 +46,13 @@ export class DefinedKinds {
   }
 
   async #wait(): Promise<void> {
-    const { clock, defined, served } = this.#ports;
+    const { clock, defined, served, forget } = this.#ports;
     const names = await defined();
     for (let waitedMs = 0; waitedMs < waitMsMax; waitedMs += lookEveryMs) {
       const found = await served();
       if (names.every((name) => found.has(name))) return;
       await new Promise<void>((resolve) => clock.after(lookEveryMs, resolve));
+      forget();
     }
   }
 }

@@ -81,7 +81,8 @@ export class KubernetesCluster implements Cluster {
     this.#definedKinds = new DefinedKinds({
       clock,
       defined: () => this.#defined(),
-      served: () => this.#servedAnew(),
+      served: async () => new Set((await this.#discovery.all()).map(formatGroupResource)),
+      forget: () => this.#discovery.changed(),
     });
     this.#nodes = new NodeSums(
       clock,
@@ -181,11 +182,6 @@ export class KubernetesCluster implements Cluster {
       if (metadata.name !== undefined && metadata.deletionTimestamp === undefined) names.push(metadata.name);
     }
     return names;
-  }
-
-  async #servedAnew(): Promise<ReadonlySet<string>> {
-    this.#discovery.changed();
-    return new Set((await this.#discovery.all()).map(formatGroupResource));
   }
 
   watch(resource: GroupResource, events: WatchEvents, options: WatchOptions = {}): () => void {

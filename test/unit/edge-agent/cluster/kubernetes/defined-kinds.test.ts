@@ -9,6 +9,8 @@ class Bench {
   readonly clock = new VirtualClock();
   defined: () => Promise<readonly string[]> = async () => ['tills.shop.example', 'carts.shop.example'];
   served = ['pods', 'tills.shop.example', 'carts.shop.example'];
+  /** What discovery has said, until it is forgotten. */
+  #known: ReadonlySet<string> | undefined;
   lists = 0;
   looks = 0;
   readonly kinds = new DefinedKinds({
@@ -19,9 +21,15 @@ class Bench {
     },
     served: async () => {
       this.looks++;
-      return new Set(this.served);
+      this.#known ??= new Set(this.served);
+      return this.#known;
     },
+    forget: () => this.forget(),
   });
+
+  forget(): void {
+    this.#known = undefined;
+  }
 
   /** True when it can be believed. */
   async isReady(): Promise<boolean> {
@@ -68,6 +76,7 @@ describe('what an API server serves', () => {
     const bench = new Bench();
     await bench.isReady();
     bench.kinds.again();
+    bench.forget();
     bench.served = ['pods'];
     expect(await bench.isReady()).toBe(false);
   });
