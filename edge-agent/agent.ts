@@ -284,9 +284,8 @@ export class Agent {
   #desiredChanged({ deliveries, placements, withdrawn, deletions, rules }: DesiredChange): void {
     // Before the objects that came with them: what a rule takes is not applied.
     if (rules) this.#reports.rulesChanged();
-    const keys = new Set(deliveries.map(({ key }) => key));
-    this.#applier.deletionChanged(new Set([...deletions, ...keys]));
-    this.#applier.wantedChanged(keys);
+    this.#applier.wantedChanged(new Set(deliveries.map(({ key }) => key)));
+    this.#applier.deletionChanged(deletions);
     for (const { source, key, placements } of deliveries) {
       if (this.#desired.deliveries(key).length > 0) this.#endLeaving(key);
       else if (this.#records.get(key) || this.#applier.isBusy(key)) this.#leaving.begin(key, placements);

@@ -127,18 +127,24 @@ export class Applier {
 
   /** What is wanted has changed. */
   wantedChanged(keys: Iterable<string>): void {
-    for (const key of keys) this.#queue.add(key, true);
+    for (const key of keys) {
+      this.#note(key);
+      this.#queue.add(key, true);
+    }
   }
 
-  /** Objects may be to be removed in another way than before: noted durably, and before the cluster answers, since what says so goes with the object's row. */
+  /** Objects are to be removed in another way than before, which is to stand on them too. */
   deletionChanged(keys: Iterable<string>): void {
     for (const key of keys) {
-      const [winner] = this.#ports.desired.deliveries(key);
-      if (!winner) continue;
-      this.#writer.noteDelivery(winner);
-      // Its signature is to say it too.
+      this.#note(key);
       this.#queue.add(key);
     }
+  }
+
+  /** How it is to be removed: durably, and before the cluster answers, since what says so goes with the object's row. */
+  #note(key: string): void {
+    const [winner] = this.#ports.desired.deliveries(key);
+    if (winner) this.#writer.noteDelivery(winner);
   }
 
   /** The object on the cluster is not what was applied: it is put back, at a bounded rate. */
