@@ -20,8 +20,8 @@ export interface Wanted {
 }
 
 export type Decision =
-  /** `isSigned`: it is as it is to be, but for what its signature says. */
-  | { readonly do: 'apply'; readonly created: boolean; readonly isSigned?: true }
+  /** `onlySigns`: it is as it is to be, but for what its signature says. */
+  | { readonly do: 'apply'; readonly created: boolean; readonly onlySigns?: true }
   /** Somebody has changed it since it was applied, and by the rules it is left so: it is to be said what differs. */
   | { readonly do: 'compare'; readonly live: KubeObject }
   /** The cluster has it already. */
@@ -48,7 +48,7 @@ export function decide(
   }
   if (isApplied(wanted, record, live)) {
     if (saysHowToRemove(live, wanted.deletion)) return { do: 'keep' };
-    return { do: 'apply', created: record?.created ?? false, isSigned: true };
+    return { do: 'apply', created: record?.created ?? false, onlySigns: true };
   }
   if (wasApplied(wanted, record, live) && wanted.rules.drift !== 'Correct') {
     return wanted.rules.drift === 'Report' ? { do: 'compare', live } : { do: 'keep' };
@@ -69,7 +69,11 @@ function isOurs(record: OwnerRecord | undefined, live: KubeObject, agent: string
 }
 
 /** A store that its agent took along to another place in the tree has on record by which path it signed. The label of the mark is no signature: controllers copy it. */
-function signerOf(live: KubeObject, record: OwnerRecord | undefined, agent: string): 'us' | 'nobody' | 'another' {
+export function signerOf(
+  live: KubeObject,
+  record: OwnerRecord | undefined,
+  agent: string,
+): 'us' | 'nobody' | 'another' {
   const signed = signatureOf(live)?.agent;
   if (signed === undefined) return 'nobody';
   return signed === agent || signed === record?.agent ? 'us' : 'another';

@@ -81,14 +81,14 @@ export class Execution {
   async #replaced(
     wanted: Wanted & Delivery,
     { record, live }: Found,
-    { created, isSigned }: Decision & { do: 'apply' },
+    { created, onlySigns }: Decision & { do: 'apply' },
   ): Promise<boolean> {
     const { writer, progress } = this.#ports;
     try {
       const answer = await writer.apply(wanted, live, created);
       const wasOurs = this.#ports.takeBack(wanted.key);
       const isSame = record?.bodyHash === wanted.bodyHash && record.source === wanted.source;
-      if (isSame && !wasOurs && !isSigned) this.#putBack(wanted, live, answer);
+      if (isSame && !wasOurs && !onlySigns) this.#putBack(wanted, live, answer);
       return false;
     } catch (error) {
       if (await writer.replace(wanted, live, error)) {

@@ -1,7 +1,9 @@
 /** An object that was placed and becomes the cluster's own. */
 import { parseKey } from '../../core/object/key.ts';
+import { parseApiVersion } from '../../core/object/meta.ts';
 import type { Cluster } from '../cluster/cluster.ts';
-import { signatureOf, withoutMark } from './mark.ts';
+import { signerOf } from './decide.ts';
+import { withoutMark } from './mark.ts';
 import { ownedValues } from './owned-values.ts';
 import type { OwnerRecord } from './owner-records.ts';
 import { appliedVersion } from './projection.ts';
@@ -22,9 +24,10 @@ export async function giveUp(
   record: OwnerRecord | undefined,
 ): Promise<void> {
   const found = await cluster.get(parseKey(key));
-  const signer = found && signatureOf(found)?.agent;
-  if (signer === undefined || (signer !== path && signer !== record?.agent)) return;
-  const live = await cluster.get(parseKey(key), appliedVersion(found!));
+  if (!found || signerOf(found, record, path) !== 'us') return;
+  const version = appliedVersion(found);
+  const isTold = parseApiVersion(found.apiVersion).version === version;
+  const live = isTold ? found : await cluster.get(parseKey(key), version);
   if (!live) return;
   const { uid = '', resourceVersion = '' } = live.metadata;
   await cluster.apply(withoutMark(ownedValues(live)), { at: { uid, resourceVersion } });

@@ -49,7 +49,7 @@ describe('what to do about an object that is wanted', () => {
     const known = { ...record, fingerprint: fingerprint(ours, live) };
     expect(decide({ ...wanted, deletion: 'Background' }, known, live)).toEqual({ do: 'keep' });
     expect(decide({ ...wanted, deletion: undefined }, known, live)).toEqual({ do: 'keep' });
-    const decision = { do: 'apply', created: true, isSigned: true };
+    const decision = { do: 'apply', created: true, onlySigns: true };
     expect(decide({ ...wanted, deletion: 'Orphan' }, known, live)).toEqual(decision);
   });
 
