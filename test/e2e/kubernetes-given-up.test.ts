@@ -1,6 +1,7 @@
 /** What a rule of upsync takes after it was placed: a real API server's server-side apply has to leave all of it but the mark. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
+import { variedDeployment } from '../support/varied-deployment.ts';
 import { until, withoutKubectl } from './local-tree.ts';
 import { buildMsMax } from './one-site.ts';
 import { RealCluster } from './real-cluster.ts';
@@ -24,31 +25,7 @@ const names = ['cm/prices', 'deploy/till', 'svc/till', 'hpa/till'];
 const meta = (name: string) => ({ name, namespace: 'shop', labels: { team: 'tills' }, annotations: { note: 'a' } });
 const objects = [
   { apiVersion: 'v1', kind: 'ConfigMap', metadata: meta('prices'), data: { tea: '2', milk: '1' } },
-  {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
-    metadata: meta('till'),
-    spec: {
-      replicas: 2,
-      selector: { matchLabels: { app: 'till' } },
-      template: {
-        metadata: { labels: { app: 'till' } },
-        spec: {
-          containers: [
-            {
-              name: 'app',
-              image: 'example.com/till:1',
-              args: ['a', 'b'],
-              ports: [{ containerPort: 80 }],
-              env: [{ name: 'A', value: '1' }],
-            },
-            { name: 'log', image: 'example.com/log:1', resources: { requests: { cpu: '0.1' } } },
-          ],
-          tolerations: [{ key: 'edge', operator: 'Exists' }],
-        },
-      },
-    },
-  },
+  variedDeployment('shop'),
   {
     apiVersion: 'v1',
     kind: 'Service',
@@ -113,7 +90,7 @@ describe.skipIf(missing)(`a real cluster that is given what was placed${why}`, (
     put(namespace, ...objects, place('send', { downsync }));
     await until('all are there', () => names.every((name) => there(name) !== undefined));
     // Beside what was placed, in lists of it too.
-    cluster.kubectl(['set', 'env', 'deploy/till', '-n', 'shop', '-c', 'app', 'B=2']);
+    cluster.kubectl(['set', 'env', 'deploy/till', '-n', 'shop', '-c', 'app', 'C=3']);
     cluster.kubectl(['label', 'cm', 'prices', '-n', 'shop', 'of=site']);
     await until('its controller has seen it', () =>
       JSON.stringify(there('deploy/till')).includes('kubernetes.io/revision'),

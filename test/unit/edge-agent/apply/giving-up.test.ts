@@ -4,41 +4,13 @@ import type { KubeObject } from '../../../../core/object/meta.ts';
 import { giveUp } from '../../../../edge-agent/apply/giving-up.ts';
 import { isMarked, marked, signatureOf, signed } from '../../../../edge-agent/apply/mark.ts';
 import { ownedValues } from '../../../../edge-agent/apply/owned-values.ts';
+import { variedDeployment } from '../../../support/varied-deployment.ts';
 import { EmbeddedBench } from '../support/embedded-bench.ts';
 
 const path = 'eu:store-1';
 const key = { group: 'apps', resource: 'deployments', namespace: 'default', name: 'till' };
 
-const till: KubeObject = {
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: { name: 'till', namespace: 'default', labels: { team: 'tills' }, annotations: { note: 'a' } },
-  spec: {
-    replicas: 2,
-    selector: { matchLabels: { app: 'till' } },
-    template: {
-      metadata: { labels: { app: 'till' } },
-      spec: {
-        containers: [
-          {
-            name: 'app',
-            image: 'till:1',
-            args: ['--fast', '--loud'],
-            ports: [
-              { containerPort: 80, protocol: 'TCP' },
-              { containerPort: 81, protocol: 'UDP' },
-            ],
-            env: [
-              { name: 'A', value: '1' },
-              { name: 'B', value: '2' },
-            ],
-          },
-          { name: 'log', image: 'log:1' },
-        ],
-      },
-    },
-  },
-};
+const till = variedDeployment('default');
 
 async function applied(agent = path) {
   const { cluster, space } = new EmbeddedBench();
