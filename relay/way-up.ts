@@ -276,7 +276,6 @@ export class WayUp {
       upstream: upstream.sound,
       statusOf: (reader, id) => this.statuses.statusOf(reader, id),
       exactStatusOf: (reader, source, key) => this.exact.statusOf(reader, source, key),
-      isOwn: (source) => this.#ground.isOrigin(source),
       summaries: this.summaries.writer,
       slices,
       path,

@@ -7,7 +7,7 @@ import type { Space } from '../../core/apiserver/space.ts';
 import { type ViewSource, ViewStorage } from '../../core/apiserver/storage/view.ts';
 import { EmbeddedSpace } from '../../core/apiserver/verbs/embedded-space.ts';
 import type { AppliedChange, Table } from '../../core/feed/feed.ts';
-import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
+import type { ObjectKey } from '../../core/object/key.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
@@ -19,6 +19,8 @@ import { ReportedContents } from '../mailbox/reported-view.ts';
 import { ReportedKinds, ViewKinds } from '../mailbox/view-kinds.ts';
 import { childOf } from '../tree/descendants.ts';
 import { childPath } from '../tree/node-objects.ts';
+import { EmptyViews } from './empty-views.ts';
+import { OpenView } from './open-view.ts';
 import { placementResource } from './selection.ts';
 import { type MadeObjects, UpstreamContents } from './upstream-contents.ts';
 
@@ -32,33 +34,29 @@ export interface ViewsPorts {
   statusOf(reader: Reader, id: PlacementId): Uint8Array | undefined;
   /** JSON of the status of an object from above, while it is exact for this subtree. */
   exactStatusOf(reader: Reader, source: string, key: ObjectKey): Uint8Array | undefined;
-  isOwn(source: string): boolean;
   readonly summaries: MadeObjects;
   readonly slices: MadeObjects;
   /** Of this node. */
   readonly path: string;
 }
 
-/** A view that somebody looks at: what it showed, by key, so that watches see what changes. */
-interface OpenView {
-  readonly space: Space;
-  readonly storage: ViewStorage;
-  readonly source: ViewSource;
-  readonly shown: Map<string, Uint8Array>;
-}
-
 export class Views {
   readonly #ports: ViewsPorts;
-  readonly #mailboxes = new Map<string, OpenView & { readonly contents: MailboxContents }>();
+  readonly #mailboxes = new Map<string, OpenView<MailboxContents>>();
   /** By the path of a cluster. */
-  readonly #reported = new Map<string, OpenView & { readonly contents: ReportedContents }>();
-  readonly #upstream = new Map<string, OpenView & { readonly contents: UpstreamContents }>();
+  readonly #reported = new Map<string, OpenView<ReportedContents>>();
+  readonly #upstream = new Map<string, OpenView<UpstreamContents>>();
+  readonly #empty: EmptyViews;
 
   constructor(ports: ViewsPorts) {
     this.#ports = ports;
+    this.#empty = new EmptyViews(ports.clock);
   }
 
-  /** The space behind `/mailboxes/CHILD`, `/reported/PATH` or `/spaces/SOURCE`; undefined: there is no such thing. */
+  /**
+   * The space behind `/mailboxes/CHILD`, `/reported/PATH` or `/spaces/SOURCE`; undefined: there is no such thing. What nothing came for yet is there
+   * and empty, so that it can be watched. Throws TooManyRequests while too many such are in use.
+   */
   resolve(prefix: string): Space | undefined {
     const [, kind, name] = prefix.split('/');
     if (kind === 'mailboxes' && name) return this.#mailbox(name)?.space;
@@ -72,28 +70,23 @@ export class Views {
     for (const view of this.#upstream.values()) {
       for (const { key } of changes) {
         const object = view.contents.keyOf(key);
-        if (object) tell(view, object);
+        if (object) view.tell(object);
       }
     }
   }
 
   placementChanged({ source, name }: { source: string; name: string }): void {
-    const view = this.#upstream.get(source);
-    if (view) tell(view, { ...placementResource, namespace: '', name });
+    this.#upstream.get(source)?.tell({ ...placementResource, namespace: '', name });
   }
 
   /** An object of a source above that this node makes itself. */
   changed(source: string, key: ObjectKey): void {
-    const view = this.#upstream.get(source);
-    if (view) tell(view, key);
+    this.#upstream.get(source)?.tell(key);
   }
 
   /** The mailboxes of these children have other rows now. */
   mailboxesChanged(children: Iterable<string>): void {
-    for (const child of children) {
-      const view = this.#mailboxes.get(child);
-      if (view) compare(view);
-    }
+    for (const child of children) this.#mailboxes.get(child)?.compare();
   }
 
   reportedChanged(child: string, changes: readonly AppliedChange[]): void {
@@ -103,63 +96,64 @@ export class Views {
       if (entry?.type === 'upsynced') {
         const view = this.#reported.get(entry.path);
         view?.contents.note(entry.source);
-        if (view) tell(view, entry.object);
+        view?.tell(entry.object);
       }
       if (!mailbox) continue;
       if (entry?.type !== 'state' && entry?.type !== 'associated' && entry?.type !== 'upsynced') continue;
       mailbox.contents.note(entry.source);
-      tell(mailbox, entry.object);
+      mailbox.tell(entry.object);
     }
   }
 
   /** The objects of a source have other exact statuses now, or none any more. */
   exactChanged(source: string, objects: readonly ObjectKey[]): void {
     const view = this.#upstream.get(source);
-    if (view) for (const object of objects) tell(view, object);
+    if (view) for (const object of objects) view.tell(object);
   }
 
   #mailbox(child: string): OpenView | undefined {
     const { store, mailboxes, path } = this.#ports;
     if (!mailboxes.get(child)) return undefined;
-    const known = this.#mailboxes.get(child);
-    if (known) return known;
-    const kinds = new ReportedKinds();
-    const contents = new MailboxContents(store, () => mailboxes.get(child), childPath(path, child), kinds);
-    const view = { ...this.#open(`mailbox of ${child}`, contents, kinds), contents };
-    this.#mailboxes.set(child, view);
-    return view;
+    return this.#view(this.#mailboxes, child, () => {
+      const kinds = new ReportedKinds();
+      const contents = new MailboxContents(store, () => mailboxes.get(child), childPath(path, child), kinds);
+      return this.#open(`mailbox of ${child}`, contents, kinds);
+    });
   }
 
   #reportedOf(path: string): OpenView | undefined {
-    const known = this.#reported.get(path);
-    if (known) return known;
     const { store, mailboxes, path: own } = this.#ports;
     const child = childOf(own, path);
     if (child === undefined || !mailboxes.get(child)) return undefined;
-    const kinds = new ReportedKinds();
-    const contents = new ReportedContents(store, path, () => mailboxes.get(child)?.reported, kinds);
-    const view = { ...this.#open(`reported of ${path}`, contents, kinds), contents };
-    this.#reported.set(path, view);
-    return view;
+    return this.#view(this.#reported, path, () => {
+      const kinds = new ReportedKinds();
+      const contents = new ReportedContents(store, path, () => mailboxes.get(child)?.reported, kinds);
+      return this.#open(`reported of ${path}`, contents, kinds);
+    });
   }
 
   #source(source: string): OpenView {
-    const known = this.#upstream.get(source);
-    if (known) return known;
     const { store, upstream, statusOf, exactStatusOf, summaries, slices } = this.#ports;
-    const statuses = {
-      placement: (reader: Reader, name: string) => statusOf(reader, placementId(source, name)),
-      object: (reader: Reader, key: ObjectKey) => exactStatusOf(reader, source, key),
-    };
-    const contents = new UpstreamContents(store, upstream, source, statuses, { summaries, slices });
-    const view = { ...this.#open(source, contents), contents };
-    this.#upstream.set(source, view);
+    return this.#view(this.#upstream, source, () => {
+      const statuses = {
+        placement: (reader: Reader, name: string) => statusOf(reader, placementId(source, name)),
+        object: (reader: Reader, key: ObjectKey) => exactStatusOf(reader, source, key),
+      };
+      const contents = new UpstreamContents(store, upstream, source, statuses, { summaries, slices });
+      return this.#open(source, contents);
+    });
+  }
+
+  #view<C extends ViewSource>(views: Map<string, OpenView<C>>, name: string, open: () => OpenView<C>): OpenView<C> {
+    const view = views.get(name) ?? open();
+    this.#empty.asked(view, () => views.delete(name));
+    views.set(name, view);
     return view;
   }
 
-  #open(name: string, source: ViewSource, reported = new ReportedKinds()): OpenView {
+  #open<C extends ViewSource>(name: string, contents: C, reported = new ReportedKinds()): OpenView<C> {
     const { clock, random, log } = this.#ports;
-    const storage = new ViewStorage(source, clock, log);
+    const storage = new ViewStorage(contents, clock, log);
     const kinds = new ViewKinds(new SpaceKinds(storage, [...builtinKinds(), ...ownKinds('Workload')]), reported);
     const space = new EmbeddedSpace({
       name,
@@ -170,30 +164,6 @@ export class Views {
       fields: fieldManager,
       admissions: [],
     });
-    const shown = new Map([...source.list()].map(({ key, body }) => [formatKey(key), body]));
-    return { space, storage, source, shown };
+    return new OpenView(space, storage, contents);
   }
-}
-
-function tell(view: OpenView, key: ObjectKey): void {
-  const id = formatKey(key);
-  const before = view.shown.get(id);
-  const after = view.source.get(key);
-  if (after) view.shown.set(id, after);
-  else view.shown.delete(id);
-  view.storage.changed(key, before, after);
-}
-
-/** All that differs from what was shown. */
-function compare(view: OpenView): void {
-  const now = new Map([...view.source.list()].map(({ key, body }) => [formatKey(key), body]));
-  const ids = new Set([...view.shown.keys(), ...now.keys()]);
-  for (const id of ids) {
-    const before = view.shown.get(id);
-    const after = now.get(id);
-    if (before && after && Buffer.compare(before, after) === 0) continue;
-    view.storage.changed(parseKey(id), before, after);
-  }
-  view.shown.clear();
-  for (const [id, body] of now) view.shown.set(id, body);
 }

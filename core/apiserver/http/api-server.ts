@@ -67,6 +67,8 @@ export class ApiServer implements AsyncDisposable {
   readonly #server: Http2SecureServer;
   readonly #handlers = new Map<string, SpaceHandler>();
   readonly #resolvers: ((prefix: string) => Space | undefined)[] = [];
+  /** Of spaces that resolvers gave, as long as they are in use there. */
+  readonly #resolved = new WeakMap<Space, SpaceHandler>();
   readonly #watches = new Set<Watch>();
   /** By connection: a certificate is shown once, and to decode it takes a third of a millisecond. */
   readonly #users = new WeakMap<object, UserInfo>();
@@ -112,11 +114,7 @@ export class ApiServer implements AsyncDisposable {
     this.#handlers.set(prefix, new SpaceHandler(space, prefix, this.#options.clock));
   }
 
-  unmount(prefix: string): void {
-    this.#handlers.delete(prefix);
-  }
-
-  /** Spaces that are made when they are first asked for. */
+  /** Spaces that come and go: asked for with each request. */
   resolveWith(resolver: (prefix: string) => Space | undefined): void {
     this.#resolvers.push(resolver);
   }
@@ -259,14 +257,17 @@ export class ApiServer implements AsyncDisposable {
   #find(pathname: string): { handler: SpaceHandler; path: string } {
     const match = /^\/(?:spaces|mailboxes|reported)\/[^/]+/.exec(pathname);
     const prefix = match ? decodePart(match[0]) : '';
-    let handler = this.#handlers.get(prefix);
-    if (!handler) {
-      const space = this.#resolvers.map((resolve) => resolve(prefix)).find((found) => found !== undefined);
-      if (!space) throw new BanyanError('NotFound', `there is nothing at ${prefix || pathname}`);
-      this.mount(prefix, space);
-      handler = this.#handlers.get(prefix)!;
-    }
+    const handler = this.#handlers.get(prefix) ?? this.#resolve(prefix);
+    if (!handler) throw new BanyanError('NotFound', `there is nothing at ${prefix || pathname}`);
     return { handler, path: match ? pathname.slice(match[0].length) : pathname };
+  }
+
+  #resolve(prefix: string): SpaceHandler | undefined {
+    const space = this.#resolvers.map((resolve) => resolve(prefix)).find((found) => found !== undefined);
+    if (!space) return undefined;
+    const handler = this.#resolved.get(space) ?? new SpaceHandler(space, prefix, this.#options.clock);
+    this.#resolved.set(space, handler);
+    return handler;
   }
 
   #answer(response: Http2ServerResponse, { status, body, headers }: ApiResponse): void {

@@ -68,6 +68,10 @@ export class EventLog {
     return () => this.#listeners.delete(entry);
   }
 
+  listeners(): number {
+    return this.#listeners.size;
+  }
+
   /** A listener that writes causes events too: they are delivered behind these, so that everyone sees one order. */
   #deliver(): void {
     this.#delivering = true;

@@ -98,6 +98,11 @@ export class ViewStorage implements SpaceStorage {
     return this.#log.subscribe(listener);
   }
 
+  /** How many are subscribed. */
+  listeners(): number {
+    return this.#log.listeners();
+  }
+
   #revisionOf(key: ObjectKey): number {
     return this.#revisions.get(formatKey(key)) ?? this.#startRevision;
   }
