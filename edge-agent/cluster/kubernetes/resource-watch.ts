@@ -166,6 +166,7 @@ export class ResourceWatch {
   async #list(served: ServedResource): Promise<string> {
     this.#listening = new Set(this.#listeners);
     this.#hasJoined = false;
+    for (const listener of this.#listening) listener.listing(this.#newest);
     const found = new Set<string>();
     const version = served.versions[0]!;
     let resourceVersion = '';
@@ -180,12 +181,8 @@ export class ResourceWatch {
       }
       resourceVersion = page.metadata?.resourceVersion ?? '';
     }
-    const [before, now] = [this.#newest, Number(resourceVersion)];
-    this.#newest = now;
-    for (const listener of this.#present) {
-      if (now < before) listener.events.wentBack?.();
-      listener.listed(found, served);
-    }
+    this.#newest = Number(resourceVersion);
+    for (const listener of this.#present) listener.listed(found, this.#newest, served);
     return resourceVersion;
   }
 

@@ -106,6 +106,11 @@ export class ControlPlane implements AsyncDisposable {
     return `https://127.0.0.1:${this.#ports.api}`;
   }
 
+  /** Of etcd's clients. */
+  get etcd(): string {
+    return `http://127.0.0.1:${this.#ports.etcd}`;
+  }
+
   /** A kubeconfig of somebody with these groups; what they may do is RBAC's matter. */
   async kubeconfigOf(user: User): Promise<string> {
     await this.#writeKubeconfigFor(user.name, user);
@@ -175,7 +180,7 @@ export class ControlPlane implements AsyncDisposable {
 
   #argumentsOf(name: Component): string[] {
     const { ca, cert, key, tokenKey, tokenPublicKey } = this.#credentials.files;
-    const client = `http://127.0.0.1:${this.#ports.etcd}`;
+    const client = this.etcd;
     const peer = `http://127.0.0.1:${this.#ports.peer}`;
     const kubeconfig = `--kubeconfig=${this.#file(`${name}.kubeconfig`)}`;
     switch (name) {

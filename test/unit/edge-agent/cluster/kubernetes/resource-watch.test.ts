@@ -273,7 +273,7 @@ describe('of several who listen', () => {
   test('who comes later is told all by a list, and the others only what is new', async () => {
     const server = new Served(
       { metadata: { resourceVersion: '10' }, items: [item('a', '1'), item('b', '1')] },
-      { metadata: { resourceVersion: '20' }, items: [item('a', '1'), item('c', '1')] },
+      { metadata: { resourceVersion: '20' }, items: [item('a', '1'), item('c', '15')] },
     );
     const watch = server.begin();
     await server.settle();
@@ -421,6 +421,64 @@ test('a server that was put back while a connection broke is asked for a list, a
     'synced',
   ]);
   watch.stop();
+});
+
+/** As with `--bump-revision` and `--mark-compacted`: versions go on, and the objects are those of the backup. */
+describe('a server that was put back to a backup, and counts on from what it had reached', () => {
+  const expired = { type: 'ERROR', object: { kind: 'Status', code: 410, message: 'too old' } };
+  const restoredTo = async (...items: object[]) => {
+    const first = [item('a', '1'), item('b', '2'), item('c', '3')];
+    const server = new Served(
+      { metadata: { resourceVersion: '10' }, items: first },
+      { metadata: { resourceVersion: '1000' }, items },
+    );
+    const watch = server.begin();
+    await server.tell(change('DELETED', 'b', '11'), change('MODIFIED', 'c', '12'));
+    await server.tell(expired);
+    watch.stop();
+    return server.seen.filter((one) => one === 'went back').length;
+  };
+
+  test('is noticed by what had gone', async () => {
+    expect(await restoredTo(item('a', '1'), item('b', '2'), item('c', '12'))).toBe(1);
+  });
+
+  test('is noticed by what had changed, or been made anew', async () => {
+    expect(await restoredTo(item('a', '1'), item('c', '3'))).toBe(1);
+    expect(await restoredTo(item('a', '1'), item('c', '3', 'uid-before'))).toBe(1);
+  });
+
+  test('is no server that tells what has come, changed and gone meanwhile', async () => {
+    expect(await restoredTo(item('b', '13', 'uid-2'), item('c', '14'), item('d', '1000'))).toBe(0);
+    expect(await restoredTo()).toBe(0);
+  });
+
+  test('is told of once, also when the list fails in between', async () => {
+    const failed = new BanyanError('Unavailable', "can't be reached");
+    const back = { metadata: { resourceVersion: '1000', continue: 'more' }, items: [item('a', '1')] };
+    const server = new Served({ metadata: { resourceVersion: '10' }, items: [] }, back, failed, back, {
+      metadata: { resourceVersion: '1000' },
+      items: [],
+    });
+    const watch = server.begin();
+    await server.tell(expired);
+    await server.settle();
+    server.clock.advance(2_000);
+    await server.settle();
+    expect(server.seen).toEqual(['synced', 'ADDED a uid-a', 'went back', 'synced']);
+    watch.stop();
+  });
+
+  test('is not told of to who has not listened before', async () => {
+    const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
+    const watch = server.begin();
+    await server.settle();
+    const told: string[] = [];
+    watch.join({ on: () => {}, synced: () => {}, wentBack: () => void told.push('went back') });
+    await server.settle();
+    expect(told).toEqual([]);
+    watch.stop();
+  });
 });
 
 test('a server that was away may have been put back: it is asked for a list', async () => {
