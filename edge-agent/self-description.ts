@@ -62,10 +62,10 @@ export class SelfDescription {
     this.#unsubscribe?.();
   }
 
-  /** Kinds or nodes have come, gone or changed. */
+  /** Kinds or nodes have come, gone or changed, or the cluster may have gone. One that can't be asked is asked again soon anyway. */
   changed(): void {
     if (this.#isAsking) this.#isStale = true;
-    if (this.#isAsking || this.#isSoon || this.#stopped) return;
+    if (this.#isAsking || this.#isSoon || this.#stopped || this.#trouble) return;
     this.#isSoon = true;
     this.#arm(Math.max(gatherMs, this.#askedAtMs + changesEveryMs - this.#ports.clock.monotonicMs()));
   }

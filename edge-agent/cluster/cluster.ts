@@ -75,7 +75,7 @@ export interface Cluster extends AsyncDisposable {
   /** Every object of a resource, of which no more than the metadata is told; none, or NotFound is thrown, where it is not served. Absent: nobody but the agent has any. */
   metadataOf?(resource: GroupResource): AsyncIterable<Pick<KubeObject, 'metadata'>>;
   describe(): Promise<ClusterDescription>;
-  /** Something of the description other than what is served may have changed. Absent: it never does. Returns the function that ends it. */
+  /** Something of the description other than what is served may have changed, or the cluster has not answered. Absent: it never does. Returns the function that ends it. */
   onDescription?(listener: () => void): () => void;
   /** What is used of the limits that the agent keeps towards the cluster; absent: there are none. */
   limitUses?(): readonly LimitUse[];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { type LocalTree, until, untilAnswered, withoutKubectl } from './local-tree.ts';
-import { buildMsMax } from './one-site.ts';
+import { buildMsMax, trueCondition } from './one-site.ts';
 import { RealCluster } from './real-cluster.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane();
@@ -157,7 +157,11 @@ describe.skipIf(missing)(`a real cluster whose etcd is put back to a backup${why
 
   it('as it does when the versions of what was put back go on from those that were reached', async () => {
     const reached = Number(there('cm', 'added')?.metadata.resourceVersion);
-    await whileStopped(putBack, countOn);
+    const trouble = () => trueCondition(tree.json('node/center', 'synctarget', 'rivoli'), 'ClusterTrouble')?.reason;
+    await whileStopped(putBack, async () => {
+      await until('it is told that the API server is away', () => trouble() === 'Unavailable', 10);
+      await countOn();
+    });
     await until('it is as the center wants it', () => seen() === '["after","after",null]', 90);
     expect(Number(there('cm', 'added')?.metadata.resourceVersion)).toBeGreaterThan(reached);
     expect(there('cm', 'of-the-site')?.data?.of).toBe('before');

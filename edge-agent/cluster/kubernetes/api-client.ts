@@ -56,7 +56,7 @@ export class ApiClient {
   readonly #clock: Clock;
   readonly #limits: ClientLimits;
   readonly #bounds: RequestBounds;
-  readonly #unreachable: () => void;
+  readonly #doubt: (isLost: boolean) => void;
   readonly #guard: WriteGuard;
   #credentials: Promise<Credentials> | undefined;
   #readAtMs = 0;
@@ -66,20 +66,20 @@ export class ApiClient {
   /** Those that its connections were opened with. */
   #agentCredentials: Credentials | undefined;
 
-  /** `unreachable` is called when a connection failed, or somebody else seems to have answered: so may who answers next. */
+  /** `doubted` is called when the server was lost, since a connection failed or it knows the agent no more, or when somebody else seems to have answered: so may who answers next. */
   constructor(
     access: Access,
     clock: Clock,
     limits: ClientLimits = defaultLimits,
-    unreachable: () => void = () => {},
+    doubted: (isLost: boolean) => void = () => {},
     guard: WriteGuard = () => undefined,
   ) {
     this.#access = access;
     this.#clock = clock;
     this.#limits = limits;
-    this.#unreachable = () => {
+    this.#doubt = (isLost) => {
       this.#areDoubted = true;
-      unreachable();
+      doubted(isLost);
     };
     this.#guard = guard;
     this.#bounds = new RequestBounds(limits, clock);
@@ -149,7 +149,7 @@ export class ApiClient {
     if (statusCode === 401) this.#signInAgain();
     const error = errorOfStatus(statusCode, text, headers['retry-after'], this.server);
     // Not of an object: somebody else may have answered, or what is served is other than it was.
-    if (statusCode === 404 && error.code === 'Unavailable') this.#unreachable();
+    if (statusCode === 404 && error.code === 'Unavailable') this.#doubt(false);
     return error;
   }
 
@@ -168,7 +168,7 @@ export class ApiClient {
       headers: { ...headers, ...own },
     };
     const sent = server.protocol === 'https:' ? request(options) : plainRequest(options);
-    sent.on('error', () => this.#unreachable());
+    sent.on('error', () => this.#doubt(true));
     return sent;
   }
 
@@ -212,7 +212,7 @@ export class ApiClient {
       if (refusal) return reject(refusal);
       const begun = (response: IncomingMessage) => {
         // Also what breaks off in the middle, as a watch does.
-        response.on('error', () => this.#unreachable());
+        response.on('error', () => this.#doubt(true));
         const saidMs = Date.parse(response.headers.date ?? '');
         if (!Number.isNaN(saidMs)) this.#aheadMs = this.#clock.wallMs() - saidMs;
         resolve(response);
@@ -220,7 +220,7 @@ export class ApiClient {
       const sent = server.protocol === 'https:' ? request(options, begun) : plainRequest(options, begun);
       sent.on('timeout', () => sent.destroy(new Error(`no answer within ${idleMs / 1_000} s`)));
       sent.on('error', (error) => {
-        if (!(error instanceof BanyanError)) this.#unreachable();
+        if (!(error instanceof BanyanError)) this.#doubt(true);
         reject(unreachable(this.server, error));
       });
       if (isWrite) this.#sendGuarded(sent, body);
@@ -244,7 +244,7 @@ export class ApiClient {
   /** Who is not known any more asks anew who the server is, so that it is told of the node and not of single objects alone. */
   #signInAgain(): void {
     this.#credentials = undefined;
-    this.#unreachable();
+    this.#doubt(true);
   }
 
   #currentCredentials(): Promise<Credentials> {

@@ -74,7 +74,7 @@ export class KubernetesCluster implements Cluster {
   constructor(options: KubernetesClusterOptions) {
     this.#options = options;
     const { access, clock, limits, store, uid, guard } = options;
-    this.#client = new ApiClient(access, clock, limits, () => this.#wasAway(), guard);
+    this.#client = new ApiClient(access, clock, limits, (isLost) => this.#doubted(isLost), guard);
     this.#discovery = new Discovery(this.#client, clock);
     this.#identity = new ClusterIdentity({ store, server: this.#client.server, expected: uid, ask: () => this.#uid() });
     this.#creation = new Creation((object, query, once) => this.#apply(object, query, once));
@@ -344,13 +344,14 @@ export class KubernetesCluster implements Cluster {
     }
   }
 
-  /** It may come back as another, or of another version, serving something else. */
-  #wasAway(): void {
+  /** Who answers next may be another, or of another version, serving something else. */
+  #doubted(isLost: boolean): void {
     this.#identity.unsure();
     this.#discovery.changed();
     this.#definedKinds.again();
     this.#creation.forget();
     this.#version = undefined;
+    if (isLost) this.#tellDescription();
   }
 }
 

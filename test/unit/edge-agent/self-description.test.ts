@@ -127,6 +127,21 @@ test('a cluster that is away is told of with what was known of it', async () => 
   expect(bench.description.said).not.toHaveProperty('trouble');
 });
 
+test('a cluster that may be away is asked at once, and while it is, each ten seconds', async () => {
+  const bench = new Bench();
+  await bench.advance(20_000);
+  bench.away = new BanyanError('Unavailable', 'nobody answers');
+  bench.listener();
+  await bench.advance(1_000);
+  expect(bench.description.said.trouble).toEqual({ reason: 'Unavailable', message: 'nobody answers' });
+  const before = bench.asked;
+  for (let i = 0; i < 20; i++) {
+    bench.listener();
+    await bench.advance(1_000);
+  }
+  expect(bench.asked).toBe(before + 2);
+});
+
 test('one that has ended asks and tells nothing more', async () => {
   const bench = new Bench();
   await bench.settle();

@@ -182,3 +182,16 @@ test('an object of a kind that has the other scope here is not there, and is ref
       'on this cluster each Till (tills.shop.example) is in namespaces, and this one is in none: look at the definition that the cluster has',
   });
 });
+
+test('a cluster that does not answer tells that its description may be another', async () => {
+  let told = 0;
+  const leave = cluster.onDescription(() => told++);
+  // One part of it that is not served yet is asked for with the next description.
+  await cluster.served();
+  expect(told).toBe(0);
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+  await expect(cluster.describe()).rejects.toMatchObject({ code: 'Unavailable' });
+  expect(told).toBeGreaterThan(0);
+  leave();
+});
