@@ -57,7 +57,7 @@ export class ResourceWatch {
   #isBegun = false;
   /** Somebody has, since the last list began. */
   #hasJoined = false;
-  /** What was followed was broken off for that. */
+  /** What was followed, if anything, was broken off for that. Over with the list: what breaks later does so by itself. */
   #isInterrupted = false;
   /** Of attempts without a steady watch in between. */
   #failures = 0;
@@ -165,7 +165,7 @@ export class ResourceWatch {
   /** Tells what is new, other or gone since the last one; the version of the list. */
   async #list(served: ServedResource): Promise<string> {
     this.#listening = new Set(this.#listeners);
-    this.#hasJoined = false;
+    this.#hasJoined = this.#isInterrupted = false;
     for (const listener of this.#listening) listener.listing(this.#newest);
     const found = new Set<string>();
     const version = served.versions[0]!;

@@ -481,6 +481,24 @@ describe('a server that was put back to a backup, and counts on from what it had
   });
 });
 
+test('somebody who joined while it was listed hides no connection that breaks later: the server may have been put back', async () => {
+  const server = new Served({ metadata: { resourceVersion: '10' }, items: [item('a', '1')] });
+  const watch = server.begin();
+  // The list has begun by then, and its answer has not come.
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(server.asked).toEqual(['list']);
+  watch.join({ on: () => {}, synced: () => {} });
+  await server.tell(change('MODIFIED', 'a', '50'));
+  server.version = '12';
+  await server.cut();
+  server.clock.advance(500);
+  await server.settle();
+  expect(server.asked).toEqual(['list', 'list', 'watch from 10', 'version', 'list', 'watch from 10']);
+  expect(server.seen).toContain('went back');
+  watch.stop();
+});
+
 test('a server that was away may have been put back: it is asked for a list', async () => {
   const server = new Served({ metadata: { resourceVersion: '10' }, items: [] });
   const watch = server.begin();
