@@ -3,7 +3,7 @@
  * of these would go with it, in every namespace.
  */
 import { formatKey, type GroupResource, type ObjectKey, parseKey } from '../../core/object/key.ts';
-import type { KubeObject } from '../../core/object/meta.ts';
+import { type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { decideRemoval, type Removal } from './decide.ts';
@@ -94,8 +94,15 @@ class Owners {
     const served = await this.#cluster.resourceOf(apiVersion, kind);
     const at = served && { ...served, namespace: served.namespaced ? namespace : '', name };
     const live = at && (await this.#cluster.get(at));
-    const isThere = live?.metadata.uid === uid && live.metadata.deletionTimestamp === undefined;
+    const isSeen = live?.metadata.uid === uid && live.metadata.deletionTimestamp === undefined;
+    const isThere = isSeen || (!served && (await this.#isUnknown(apiVersion)));
     this.#known.set(uid, isThere);
     return isThere;
+  }
+
+  /** What the cluster serves of the group: an owner of it may be there. */
+  async #isUnknown(apiVersion: string): Promise<boolean> {
+    const unknown = await this.#cluster.unknownGroups?.();
+    return unknown?.has(parseApiVersion(apiVersion).group) ?? false;
   }
 }

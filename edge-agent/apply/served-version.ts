@@ -50,9 +50,11 @@ const alike: readonly {
   },
 ];
 
-/** The object as it may be sent. */
+/** The object as it may be sent. Throws Unavailable where it is not known what is served. */
 export async function asServed(cluster: Cluster, key: string, object: KubeObject): Promise<InServedVersion> {
   if ((await cluster.resourceOf(object.apiVersion, object.kind)) !== undefined) return { object };
+  const why = (await cluster.unknownGroups?.())?.get(parseKey(key).group);
+  if (why !== undefined) throw new BanyanError('Unavailable', why);
   const definitionKey = definitionKeyOf(parseKey(key));
   const definition = definitionKey === undefined ? undefined : await seen(cluster, definitionKey);
   return inServedVersion(object, await cluster.served(), definition);

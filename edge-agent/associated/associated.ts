@@ -7,6 +7,7 @@
 import type { AssociatedItem } from '../../core/apiserver/kinds/edge-placement.ts';
 import { namesResource } from '../../core/match/resource-rules.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
+import { parseApiVersion } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
@@ -80,6 +81,8 @@ export class Associated {
   #named: readonly ServedResource[] = [];
   /** What the cluster serves of what the rules name is not known. */
   #looking = false;
+  /** API groups of which it does not say what it serves. */
+  #unknown: ReadonlyMap<string, string> = new Map();
   #look = 0;
 
   constructor(ports: AssociatedPorts, events: AssociatedEvents) {
@@ -111,10 +114,13 @@ export class Associated {
     this.#looking = items.length > 0;
     if (items.length === 0) {
       this.#named = [];
+      this.#unknown = new Map();
       this.#between.clear();
     } else {
       const served = await this.#ports.cluster.served();
+      const unknown = await this.#ports.cluster.unknownGroups?.();
       if (look !== this.#look) return;
+      this.#unknown = unknown ?? new Map();
       this.#named = served.filter((resource) => items.some((item) => namesResource(item, resource)));
     }
     this.#looking = false;
@@ -138,7 +144,9 @@ export class Associated {
 
   /** The objects of its resource have been seen, and whose it is: if it is not told, it is not to be. What others are of, and who owns them, holds up nothing. */
   knows(key: string): boolean {
-    if (this.#looking || this.#dirty.size > 0 || !this.#watches.isSeen(parseKey(key))) return false;
+    const resource = parseKey(key);
+    if (this.#looking || this.#dirty.size > 0 || this.#unknown.has(resource.group)) return false;
+    if (!this.#watches.isSeen(resource)) return false;
     const told = this.#told.get(key);
     // It is told as soon as its body is there.
     if (told && this.#bodies.of(told.uid) === undefined) return false;
@@ -148,6 +156,7 @@ export class Associated {
 
   /** It may be told yet. What the cluster keeps back, or does not serve, shows nothing of who owns what. */
   #isExpected(owner: Owner): boolean {
+    if (this.#unknown.has(parseApiVersion(owner.apiVersion).group)) return true;
     const resource = this.#kinds.get(kindOf(owner));
     return resource === 'asking' || (resource !== undefined && this.#watches.isPending(resource));
   }

@@ -66,6 +66,8 @@ export interface Cluster extends AsyncDisposable {
   /** The resource of a kind, or undefined when the cluster does not serve it (now). */
   resourceOf(apiVersion: string, kind: string): Promise<ServedResource | undefined>;
   served(): Promise<readonly ServedResource[]>;
+  /** API groups of which it is not known now what is served, with the reason in words: their objects are there all the same. Absent: there are never any. */
+  unknownGroups?(): Promise<ReadonlyMap<string, string>>;
   /**
    * Events of one resource: first an ADDED for each object, then `synced`, then changes. Reconnects by itself, with ADDED and DELETED
    * for what it missed. Returns the function that ends it. With `marked`, objects without the agent's mark may be left out: one that loses the mark is told

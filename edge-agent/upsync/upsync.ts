@@ -58,6 +58,8 @@ export class Upsync {
   #look = 0;
   /** What it says is not known: it is asked, or has not answered. */
   #looking: 'asking' | 'failed' | undefined;
+  /** API groups of which it does not say what it serves. */
+  #unknown: ReadonlyMap<string, string> = new Map();
   /** Objects of which nobody could say who takes them: their owner hears when it can be said. */
   readonly #undecided = new Set<string>();
   #deciding: (() => void)[] = [];
@@ -94,7 +96,9 @@ export class Upsync {
     this.#looking = items.length > 0 ? 'asking' : undefined;
     try {
       const served = items.length > 0 ? await this.#cluster.served() : [];
+      const unknown = items.length > 0 ? await this.#cluster.unknownGroups?.() : undefined;
       if (look !== this.#look) return;
+      this.#unknown = unknown ?? new Map();
       this.#watches.set(served.filter((resource) => items.some((item) => namesResource(item, resource))));
       this.#looking = undefined;
       this.#news();
@@ -111,7 +115,8 @@ export class Upsync {
 
   /** The objects of its resource have been seen: if it is not held, it is not there. A resource that the cluster keeps back holds up no other. */
   knows(key: string): boolean {
-    return this.#looking === undefined && this.#watches.isSeen(parseKey(key));
+    const resource = parseKey(key);
+    return this.#looking === undefined && !this.#unknown.has(resource.group) && this.#watches.isSeen(resource);
   }
 
   /**

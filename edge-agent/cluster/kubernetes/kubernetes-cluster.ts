@@ -29,7 +29,7 @@ import { clockTrouble } from './clock-trouble.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { Creation } from './creation.ts';
 import { DefinedKinds } from './defined-kinds.ts';
-import { Discovery, misplaced, pathOf } from './discovery.ts';
+import { Discovery, misplaced, pathOf, unheardOf } from './discovery.ts';
 import { NodeSums } from './node-sums.ts';
 import { ResourceWatch } from './resource-watch.ts';
 import { SharedWatches } from './shared-watches.ts';
@@ -174,6 +174,11 @@ export class KubernetesCluster implements Cluster {
   async served(): Promise<readonly ServedResource[]> {
     await this.#definedKinds.ready();
     return this.#discovery.all();
+  }
+
+  async unknownGroups(): Promise<ReadonlyMap<string, string>> {
+    const groups = await this.#discovery.unknownGroups();
+    return new Map([...groups].map((group) => [group, unheardOf(group)]));
   }
 
   async #defined(): Promise<readonly string[]> {

@@ -70,6 +70,14 @@ describe('applying', () => {
     expect(bench.cluster.objects.has(key)).toBe(true);
   });
 
+  it('says of a kind that it is unknown only where the cluster says what it serves', async () => {
+    const bench = await withShop();
+    bench.cluster.unknown.set('shop.example.com', 'its server does not answer');
+    await bench.receive(bench.object('shop.example.com/boards/shop/front', board('front'), ['shop-prod']));
+    const { attributes } = bench.said('state/center.retail/shop.example.com/boards/shop/front')!;
+    expect(attributes).toMatchObject({ reason: 'Unavailable', message: 'its server does not answer' });
+  });
+
   it('is sent in a version that the cluster serves where that is the same, and is not taken for drifted', async () => {
     const bench = await withShop();
     const key = 'apps/deployments/shop/old';

@@ -53,6 +53,15 @@ function holdBack({ cluster }: AgentBench, name: string): () => void {
   };
 }
 
+/** What the cluster serves, with one kind in another group. */
+function servedAs({ cluster }: AgentBench, kind: string, group: string) {
+  const served = cluster.served.bind(cluster);
+  return async () => {
+    const all = (await served()).map((one) => (one.kind === kind ? { ...one, group } : one));
+    return all.filter((one) => !cluster.unknown.has(one.group));
+  };
+}
+
 function ownerOf(key: string, owner: KubeObject | undefined) {
   const kinds: Record<string, [string, string]> = {
     'apps/deployments': ['apps/v1', 'Deployment'],
@@ -145,6 +154,23 @@ describe('objects born at the edge', () => {
     await bench.advance(20);
     await bench.advance(20);
     expect(bench.saidKeys('up/')).toEqual([]);
+  });
+
+  it('stay as they were told while the cluster does not say what it serves of their group', async () => {
+    bench.cluster.served = servedAs(bench, 'ConfigMap', 'maps.example');
+    const rule = { apiGroup: 'maps.example', resources: ['configmaps'], namespaces: ['shop'] };
+    const [a, b] = ['maps.example/configmaps/shop/a', 'maps.example/configmaps/shop/b'];
+    for (const key of [a, b]) born(bench, key, {});
+    await bench.receive(bench.rules(placement, { upsync: [rule] }));
+    expect(bench.saidKeys('up/')).toEqual([up(a), up(b)]);
+    bench.cluster.unknown.set('maps.example', 'its server does not answer');
+    bench.cluster.objects.delete(b);
+    await bench.restart();
+    expect(bench.saidKeys('up/')).toEqual([up(a), up(b)]);
+    bench.cluster.unknown.clear();
+    await bench.advance(60_000);
+    await bench.settle();
+    expect(bench.saidKeys('up/')).toEqual([up(a)]);
   });
 
   it('of a kind that comes without a definition come up once it is served', async () => {
@@ -460,6 +486,21 @@ describe('objects that placed ones own', () => {
       await bench.settle();
       expect(bench.saidKeys('assoc/')).toEqual([]);
     });
+
+    it.each(['', 'apps'])(
+      'stay as they were told while it is not said what is served of the group %j',
+      async (group) => {
+        bench.cluster.unknown.set(group, 'its server does not answer');
+        bench.cluster.objects.delete(pod(1));
+        await bench.restart();
+        await bench.settle();
+        expect(bench.saidKeys('assoc/')).toEqual((group === '' ? [pod(1), pod(2)] : [pod(2)]).map((key) => assoc(key)));
+        bench.cluster.unknown.clear();
+        await bench.advance(60_000);
+        await bench.settle();
+        expect(bench.saidKeys('assoc/')).toEqual([pod(2), pod(3)].map((key) => assoc(key)));
+      },
+    );
 
     it('stay as they were told while the cluster does not say what it serves', async () => {
       const { served } = bench.cluster;

@@ -56,6 +56,13 @@ describe('what to do about a definition that is wanted no more', () => {
     expect((await removal()).do).toBe('remove');
   });
 
+  it('is to give it back when the owner of an object is of a group of which nothing is known', async () => {
+    till('theirs', { ownerReferences: [{ apiVersion: 'tills.example/v1', kind: 'Shop', name: 'one', uid: 'u9' }] });
+    expect((await removal()).do).toBe('remove');
+    cluster.unknown.set('tills.example', 'its server does not answer');
+    expect(await removal()).toMatchObject({ do: 'release', why: expect.stringContaining('shop/theirs') });
+  });
+
   it('is to give it back when an object of somebody else would go with it, which is named', async () => {
     till('theirs');
     expect(await removal()).toEqual({

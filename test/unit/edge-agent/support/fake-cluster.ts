@@ -45,6 +45,8 @@ export class FakeCluster implements Cluster {
   readonly silent = new Set<string>();
   /** Resources that can't be listed, and how that is refused. */
   readonly unlisted = new Map<string, ErrorCode>();
+  /** API groups of which it does not say what it serves, and why. */
+  readonly unknown = new Map<string, string>();
   /** A key about which it never answers, as when the process ends meanwhile. */
   hangs: string | undefined;
   /** Why it does not describe itself. */
@@ -110,11 +112,16 @@ export class FakeCluster implements Cluster {
 
   async served(): Promise<readonly ServedResource[]> {
     await this.gate;
-    return [...this.#kinds].map(([name, found]) => {
+    const kinds = [...this.#kinds].filter(([, found]) => !this.unknown.has(found.split('/')[0]!));
+    return kinds.map(([name, found]) => {
       const [group = '', resource = ''] = found.split('/');
       const kind = name.slice(name.indexOf(' ') + 1);
       return { group, resource, kind, versions: ['v1'], namespaced: !clusterScoped.has(found) };
     });
+  }
+
+  async unknownGroups(): Promise<ReadonlyMap<string, string>> {
+    return this.unknown;
   }
 
   watch(resource: GroupResource, events: WatchEvents, { metadataOnly = false }: WatchOptions = {}): () => void {

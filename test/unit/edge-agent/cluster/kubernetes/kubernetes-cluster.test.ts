@@ -157,6 +157,9 @@ describe('an object is gone', () => {
     };
     await expect(cluster.get(key)).rejects.toMatchObject(refusal);
     await expect(cluster.remove(key, 'Background')).rejects.toMatchObject(refusal);
+    expect([...(await cluster.unknownGroups())]).toEqual([
+      ['shop.example', expect.stringContaining('does not answer')],
+    ]);
     expect((await cluster.applied('eu:paris')).unknown).toEqual([expect.stringContaining('*.shop.example: ')]);
   });
 
