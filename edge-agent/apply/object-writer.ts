@@ -195,8 +195,11 @@ const immutable = new RegExp(
   'i',
 );
 
+/** About nothing else beside: what else is wrong would keep it from being made anew, and it would be gone. */
 export function isAboutImmutable(refusal: unknown): boolean {
-  return refusal instanceof BanyanError && refusal.code === 'Invalid' && immutable.test(refusal.message);
+  if (!(refusal instanceof BanyanError) || refusal.code !== 'Invalid') return false;
+  const { causes = [] } = refusal.details;
+  return immutable.test(refusal.message) && causes.every(({ message }) => immutable.test(message));
 }
 
 /** What others' objects or data go with is never removed for a change of itself. */

@@ -44,6 +44,17 @@ describe('a refusal', () => {
     expect(of(message)).toBe(false);
   });
 
+  it('is about more than that where one of its causes is', () => {
+    const selector = 'Invalid value: {"matchLabels":{"app":"b"}}: field is immutable';
+    const labels = 'Invalid value: {"app":"a"}: `selector` does not match template `labels`';
+    const causedBy = (...messages: string[]) => {
+      const causes = messages.map((message) => ({ reason: 'FieldValueInvalid', message, field: 'spec' }));
+      return new BanyanError('Invalid', `Deployment.apps "till" is invalid: [${messages.join(', ')}]`, { causes });
+    };
+    expect(isAboutImmutable(causedBy(selector))).toBe(true);
+    expect(isAboutImmutable(causedBy(selector, labels))).toBe(false);
+  });
+
   it('says nothing of immutable fields where it is not about what was sent', () => {
     expect(isAboutImmutable(new BanyanError('Conflict', 'field is immutable'))).toBe(false);
     expect(isAboutImmutable(new Error('field is immutable'))).toBe(false);
