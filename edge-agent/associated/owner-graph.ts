@@ -100,7 +100,7 @@ export class OwnerGraph {
     const node = this.#nodes.get(uid);
     if (!node) return;
     const before = node.root;
-    node.root = this.#find(uid, 0);
+    node.root = this.#find(uid, 0, new Map());
     if (before === node.root) return;
     this.#moved(uid, before, node.root);
     if (depth < chainMax) this.#followOwned(uid, depth + 1);
@@ -110,10 +110,12 @@ export class OwnerGraph {
     for (const owned of this.#owned.get(uid)?.uids ?? []) this.#follow(owned, depth);
   }
 
-  #find(uid: string, depth: number): string | undefined {
-    if (depth >= chainMax) return undefined;
+  /** `looked`: after how many steps each was come to. Where everything owns everything there are more ways than could ever be gone. */
+  #find(uid: string, depth: number, looked: Map<string, number>): string | undefined {
+    if (depth >= (looked.get(uid) ?? chainMax)) return undefined;
+    looked.set(uid, depth);
     for (const owner of this.#nodes.get(uid)?.owners ?? []) {
-      const root = this.#roots.get(owner.uid) ?? this.#find(owner.uid, depth + 1);
+      const root = this.#roots.get(owner.uid) ?? this.#find(owner.uid, depth + 1, looked);
       if (root !== undefined) return root;
     }
     return undefined;

@@ -50,6 +50,21 @@ describe('owners', () => {
     expect([of.rootOf('a'), of.rootOf('b')]).toEqual([undefined, undefined]);
   });
 
+  it('are each looked through once, however many ways lead to them', () => {
+    const { graph: of } = graph();
+    const uids = Array.from({ length: 12 }, (_, i) => `u${i}`);
+    const begunMs = performance.now();
+    for (const uid of uids)
+      of.set(
+        uid,
+        uids.filter((other) => other !== uid).map((other) => owner(other)),
+      );
+    of.set('u11', [...uids.slice(0, 11).map((uid) => owner(uid)), owner('app')]);
+    of.setRoot('web', 'app');
+    expect(uids.map((uid) => of.rootOf(uid))).toEqual(uids.map(() => 'web'));
+    expect(performance.now() - begunMs).toBeLessThan(1_000);
+  });
+
   it('give the same placed object in whatever order everything was seen', () => {
     const chain = ['pod', 'set', 'deployment'].map((uid, i, all) => [uid, all[i + 1]] as const);
     const steps = fc.shuffledSubarray([0, 1, 2, 3], { minLength: 4 });
