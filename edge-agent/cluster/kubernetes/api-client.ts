@@ -268,8 +268,7 @@ export class ApiClient {
     this.#agentCredentials = credentials;
     // The same object until they are read anew.
     if (!this.#agent || (before !== credentials && certificatesOf(before) !== certificatesOf(credentials))) {
-      // Those under way end by themselves; idle ones go at once.
-      this.#agent?.destroy();
+      if (this.#agent) retire(this.#agent);
       const kept = { keepAlive: true, maxFreeSockets: this.#limits.inFlight };
       this.#agent = this.#access.server.protocol === 'https:' ? new Agent(kept) : new PlainAgent(kept);
     }
@@ -279,6 +278,12 @@ export class ApiClient {
   #delay(ms: number): Promise<void> {
     return new Promise((resolve) => this.#clock.after(ms, resolve));
   }
+}
+
+/** What is under way goes on, and its connection ends with it; those that are idle go at once. */
+function retire(agent: Agent | PlainAgent): void {
+  agent.maxFreeSockets = 0;
+  for (const idle of Object.values(agent.freeSockets).flat()) idle?.destroy();
 }
 
 function certificatesOf(of: Credentials | undefined): string {

@@ -214,3 +214,31 @@ test('credentials are read again soon after a connection failed, and rarely whil
   expect(await askAfter(59_000)).toBe(4);
   client.close();
 });
+
+test('a certificate that was renewed breaks off nothing that is under way, and leaves no connection of the former one', async () => {
+  const slow: ServerResponse[] = [];
+  const connections = new Set<unknown>();
+  await clientOf((request, response) => {
+    connections.add(request.socket);
+    request.socket.on('close', () => connections.delete(request.socket));
+    if (request.url === '/slow') slow.push(response);
+    else response.end('{}');
+  });
+  const clock = new VirtualClock();
+  let cert = 'first';
+  const access = {
+    server: new URL(`http://127.0.0.1:${(server!.address() as AddressInfo).port}`),
+    credentials: async () => ({ cert }),
+  };
+  const client = new ApiClient(access, clock);
+  const under = client.json({ path: '/slow' });
+  await client.json({ path: '/one' });
+  expect(connections.size).toBe(2);
+  cert = 'second';
+  clock.advance(61_000);
+  await client.json({ path: '/two' });
+  slow[0]!.end('{"a":1}');
+  expect(await under).toEqual({ a: 1 });
+  await expect.poll(() => connections.size).toBe(1);
+  client.close();
+});
