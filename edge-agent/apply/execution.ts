@@ -1,5 +1,6 @@
 /** Does what was decided about an object that is wanted, and reports it. */
 import type { KubeObject } from '../../core/object/meta.ts';
+import { BanyanError, type ErrorCode } from '../../core/runtime/errors.ts';
 import type { Delivery } from '../desired/desired.ts';
 import type { Decision, Wanted } from './decide.ts';
 import { fightWords } from './drift.ts';
@@ -10,7 +11,7 @@ import { isAboutImmutable, type ObjectWriter } from './object-writer.ts';
 import type { OwnerRecord } from './owner-records.ts';
 import type { ProgressReports } from './progress.ts';
 import { ownedFields } from './projection.ts';
-import { applied, appliedWith, irreplaceable, replacing } from './steps.ts';
+import { applied, appliedWith, incomparable, irreplaceable, replacing } from './steps.ts';
 
 export interface ExecutionPorts {
   readonly writer: ObjectWriter;
@@ -27,6 +28,9 @@ export interface Found {
   readonly record: OwnerRecord | undefined;
   readonly live: KubeObject | undefined;
 }
+
+/** Of a dry run: by a policy, by a webhook that knows none or does not answer, or for want of a right. */
+const refusals: ReadonlySet<ErrorCode> = new Set(['BadRequest', 'Forbidden', 'Invalid', 'Internal']);
 
 export class Execution {
   readonly #ports: ExecutionPorts;
@@ -66,8 +70,7 @@ export class Execution {
         this.#reportApplied(wanted);
         return 'done';
       case 'compare':
-        await this.#compare(wanted, decision.live);
-        return 'done';
+        return this.#compare(wanted, decision.live);
       case 'wait':
         progress.report(wanted, { phase: 'waiting', reason: decision.reason, message: decision.message });
         return 'retry';
@@ -111,10 +114,18 @@ export class Execution {
   }
 
   /** Somebody has changed it, and it is not put back. */
-  async #compare(wanted: Wanted & Delivery, live: KubeObject): Promise<void> {
+  async #compare(wanted: Wanted & Delivery, live: KubeObject): Promise<'done' | 'retry'> {
     const { writer, progress } = this.#ports;
     writer.keep(wanted);
-    progress.report(wanted, appliedWith(await writer.driftOf(wanted, live)));
     this.#ports.seen(wanted.key, live);
+    try {
+      progress.report(wanted, appliedWith(await writer.driftOf(wanted, live)));
+      return 'done';
+    } catch (error) {
+      // Nothing was to be changed: that the cluster would refuse it, or can't try it, is no failure of what is there.
+      if (!(error instanceof BanyanError) || !refusals.has(error.code)) throw error;
+      progress.report(wanted, appliedWith(incomparable(error)));
+      return 'retry';
+    }
   }
 }

@@ -18,6 +18,11 @@ export function appliedWith(drift: string): Step {
   return { phase: 'applied', ...(drift === '' ? {} : { drift }) };
 }
 
+/** Of drift. */
+export function incomparable(refusal: unknown): string {
+  return `somebody has changed it, and what differs can't be told: the cluster refuses to try the apply (dry run): ${describeError(refusal)}`;
+}
+
 /** The placement takes the object up. */
 export function yielded(taker: PlacementId): Step {
   const { source, name } = splitPlacementId(taker);

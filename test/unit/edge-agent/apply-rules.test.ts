@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { SparseApplyRules } from '../../../core/wire/apply-rules.ts';
 import { OwnerRecords } from '../../../edge-agent/apply/owner-records.ts';
 import { AgentBench, configMap, namespace } from './support/agent-bench.ts';
@@ -39,6 +40,25 @@ test('with drift Report an edit is left and named, until somebody takes it back'
   });
   await bench.advance(30_000);
   expect(bench.said(state)!.attributes.reason).toBeUndefined();
+});
+
+test('with drift Report an edit is told of where the cluster refuses to say what differs, and named once it does not', async () => {
+  const bench = await withRules({ drift: 'Report' });
+  const apply = bench.cluster.apply.bind(bench.cluster);
+  bench.cluster.apply = async () => {
+    throw new BanyanError('BadRequest', 'admission webhook "shop" does not support dry run');
+  };
+  edit(bench, 'mine');
+  await bench.advance(30_000);
+  expect(bench.counts(placement)).toMatchObject({ applied: 1, available: 1 });
+  expect(bench.counts(placement)).not.toHaveProperty('failed');
+  expect(bench.said(state)!.attributes).toMatchObject({
+    reason: 'Drifted',
+    message: expect.stringMatching(/can't be told: .*does not support dry run/),
+  });
+  bench.cluster.apply = apply;
+  await bench.advance(300_000);
+  expect(bench.said(state)!.attributes.message).toContain('data.a is "mine" and was applied as');
 });
 
 test('with drift Ignore an edit is left without a word, and what is wanted anew is applied', async () => {
