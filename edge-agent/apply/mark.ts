@@ -100,10 +100,14 @@ export function released(live: KubeObject, isOrphaned: boolean): KubeObject {
 
 /** Without the mark, and otherwise as it is. */
 export function withoutMark(object: KubeObject): KubeObject {
-  const but = (values: Readonly<Record<string, string>> = {}) =>
+  const but = (values: Readonly<Record<string, string>>) =>
     Object.fromEntries(Object.entries(values).filter(([key]) => !markKeys.has(key)));
   const { labels, annotations, ...metadata } = object.metadata;
-  return { ...object, metadata: { ...metadata, labels: but(labels), annotations: but(annotations) } };
+  const named = {
+    ...(labels ? { labels: but(labels) } : {}),
+    ...(annotations ? { annotations: but(annotations) } : {}),
+  };
+  return { ...object, metadata: { ...metadata, ...named } };
 }
 
 const markKeys = new Set([managedLabel, sourceAnnotation, agentAnnotation, createdAnnotation, deletionAnnotation]);

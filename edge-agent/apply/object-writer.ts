@@ -11,7 +11,7 @@ import type { Delivery } from '../desired/desired.ts';
 import { decideRemoval, type Wanted } from './decide.ts';
 import { driftWords } from './drift.ts';
 import { ignoredOf, withLiveFields, withoutFields } from './ignored-fields.ts';
-import { marked, signed } from './mark.ts';
+import { marked, signed, withoutMark } from './mark.ts';
 import { isContainer } from './order.ts';
 import type { OwnerRecord, OwnerRecords } from './owner-records.ts';
 import { fingerprint, ownedFields } from './projection.ts';
@@ -43,16 +43,15 @@ export class ObjectWriter {
 
   /** The cluster's answer. */
   async apply(wanted: Wanted & Delivery, live: KubeObject | undefined, created: boolean): Promise<KubeObject> {
-    const { key, source, rules } = wanted;
+    const { key, source } = wanted;
     if (!this.#ports.records.get(key)) {
       this.#begin(wanted, created);
       await this.#ports.flushed();
     }
-    const object = marked(wanted.object, source);
     const { deletion } = deletionOf(wanted, this.#ports.records.get(key));
-    const sent = signed(object, this.#ports.path, created && isContainer(key), deletion);
-    const answer = await this.#ports.cluster.apply(withLiveFields(sent, live, ignoredOf(object, rules)));
-    this.#accepted({ ...wanted, object }, answer, created);
+    const sent = signed(markedFor(wanted, live), this.#ports.path, created && isContainer(key), deletion);
+    const answer = await this.#ports.cluster.apply(sent);
+    this.#accepted({ ...wanted, object: marked(wanted.object, source) }, answer, created);
     return answer;
   }
 
@@ -141,7 +140,7 @@ export class ObjectWriter {
     const { key, source, rules } = wanted;
     const object = marked(wanted.object, source);
     const ignored = ignoredOf(object, rules);
-    const would = await this.#ports.cluster.apply(withLiveFields(object, live, ignored), { dryRun: true });
+    const would = await this.#ports.cluster.apply(markedFor(wanted, live), { dryRun: true });
     const words = driftWords(ownedFields(would), withoutFields(would, ignored), withoutFields(live, ignored));
     const record = this.#ports.records.get(key);
     // Not of `live`: who has taken a change back owns the field since, and what is changed there later would not be seen.
@@ -167,6 +166,11 @@ export class ObjectWriter {
     this.#ports.records.set(key, record);
     this.#events.recorded(key);
   }
+}
+
+/** With what the cluster has of ignored fields; the mark is no field of theirs, also where all labels or annotations are. */
+function markedFor({ object, source, rules }: Wanted, live: KubeObject | undefined): KubeObject {
+  return marked(withLiveFields(object, live && withoutMark(live), ignoredOf(object, rules)), source);
 }
 
 /** Nothing has been accepted by the cluster: what exists under the name is not ours by this record. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { BanyanError } from '../../../core/runtime/errors.ts';
 import type { SparseApplyRules } from '../../../core/wire/apply-rules.ts';
 import { OwnerRecords } from '../../../edge-agent/apply/owner-records.ts';
-import { AgentBench, configMap, namespace } from './support/agent-bench.ts';
+import { AgentBench, configMap, namespace, path } from './support/agent-bench.ts';
 
 const till = '/configmaps/shop/till';
 const placement = 'center.retail/shop-prod';
@@ -88,6 +88,28 @@ test('an ignored field keeps the value of the cluster, also when the object is a
   const wanted = { ...configMap('till'), data: { a: 'theirs', b: 'ours' } };
   await bench.receive(bench.object(till, wanted, ['shop-prod']));
   expect(bench.cluster.objects.get(till)!.data).toEqual({ a: 'mine', b: 'ours' });
+});
+
+test("an object whose labels and annotations are all the cluster's own is marked, and goes like any other", async () => {
+  const bench = await new AgentBench().start();
+  const [labels, annotations] = [{ team: 'shop' }, { note: 'ours' }];
+  bench.cluster.write(till, (object) => {
+    object.metadata = { ...object.metadata, labels, annotations: { ...annotations, 'banyan.io/deletion': 'Orphan' } };
+  });
+  const wanted = { ...configMap('till'), metadata: { name: 'till', namespace: 'shop', labels, annotations: {} } };
+  const ignored = ['.metadata.labels', '.metadata.annotations'];
+  await bench.receive(
+    bench.object('/namespaces//shop', namespace('shop'), ['shop-prod']),
+    bench.object(till, wanted, ['shop-prod']),
+    bench.target(placement, 1, { apply: { ignored } }),
+  );
+  expect(bench.cluster.objects.get(till)!.metadata).toMatchObject({
+    labels: { ...labels, 'banyan.io/managed': 'true' },
+    annotations: { ...annotations, 'banyan.io/agent': path, 'banyan.io/source': 'center.retail' },
+  });
+  expect(bench.cluster.objects.get(till)!.metadata.annotations).not.toHaveProperty('banyan.io/deletion');
+  await bench.receive(bench.gone(`o/center.retail/${till}`));
+  expect(bench.cluster.objects.has(till)).toBe(false);
 });
 
 test('putting back begins when the rule becomes Correct', async () => {
