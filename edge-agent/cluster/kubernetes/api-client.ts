@@ -6,7 +6,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as PlainAgent, request as plainRequest } from 'node:http';
 import { Agent, type RequestOptions, request } from 'node:https';
 import type { Socket } from 'node:net';
-import type { Clock } from '../../../core/runtime/clock.ts';
+import type { Clock, Timer } from '../../../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../../../core/runtime/errors.ts';
 import type { Passed } from '../../../core/stream/pass-on.ts';
 import { shownBytes } from '../../limits/byte-quantity.ts';
@@ -15,7 +15,7 @@ import type { WriteGuard } from '../cluster.ts';
 import type { Access } from './access.ts';
 import type { BytesHeld } from './byte-budget.ts';
 import { type ClientLimits, defaultLimits } from './client-limits.ts';
-import type { Credentials } from './credentials.ts';
+import { type Credentials, unreadable } from './credentials.ts';
 import { remedyOf } from './plain-words.ts';
 import { RequestBounds } from './request-bounds.ts';
 import { errorOfStatus } from './status-error.ts';
@@ -50,6 +50,8 @@ const putOffMsMax = 10_000;
 const credentialsMs = 60_000;
 /** … and after a connection that failed, which they may be the reason of: the answer to that is often a renewed kubeconfig. */
 const doubtedMs = 5_000;
+/** A provider that is asked over a bad line has answered by then, or does not. */
+const signInMs = 30_000;
 
 export class ApiClient {
   readonly #access: Access;
@@ -59,6 +61,8 @@ export class ApiClient {
   readonly #doubt: (isLost: boolean) => void;
   readonly #guard: WriteGuard;
   #credentials: Promise<Credentials> | undefined;
+  /** A program that signs in may hang: it is not started again before it has ended. */
+  #reading: Promise<Credentials> | undefined;
   #readAtMs = 0;
   #areDoubted = false;
   #aheadMs = 0;
@@ -253,13 +257,29 @@ export class ApiClient {
     if (!this.#credentials || nowMs - this.#readAtMs > ageMsMax) {
       this.#readAtMs = nowMs;
       this.#areDoubted = false;
-      const reading = this.#access.credentials();
+      const reading = this.#read();
       this.#credentials = reading;
       reading.catch(() => {
         if (this.#credentials === reading) this.#credentials = undefined;
       });
     }
     return this.#credentials;
+  }
+
+  async #read(): Promise<Credentials> {
+    this.#reading ??= this.#access.credentials().finally(() => {
+      this.#reading = undefined;
+    });
+    const late = unreadable(this.server, `who signs in has not answered within ${signInMs / 1_000} s`);
+    let timer: Timer | undefined;
+    const waited = new Promise<never>((_, reject) => {
+      timer = this.#clock.after(signInMs, () => reject(late));
+    });
+    try {
+      return await Promise.race([this.#reading, waited]);
+    } finally {
+      timer?.stop();
+    }
   }
 
   /** Connections belong to who opened them: other certificates, other connections. */

@@ -242,3 +242,37 @@ test('a certificate that was renewed breaks off nothing that is under way, and l
   await expect.poll(() => connections.size).toBe(1);
   client.close();
 });
+
+test('who signs in and does not answer is not asked again before, and holds up nothing for longer than it is waited for', async () => {
+  await clientOf((_request, response) => response.end('{}'));
+  const clock = new VirtualClock();
+  let [asked, answer] = [0, () => {}];
+  const access = {
+    server: new URL(`http://127.0.0.1:${(server!.address() as AddressInfo).port}`),
+    credentials: () => {
+      asked++;
+      return new Promise<object>((resolve) => {
+        answer = () => resolve({});
+      });
+    },
+  };
+  const client = new ApiClient(access, clock);
+  for (let round = 0; round < 2 * defaultLimits.inFlight; round++) {
+    const late = expect(client.json({ path: '/one' })).rejects.toMatchObject({
+      code: 'Unauthorized',
+      message: expect.stringMatching(/credentials can't be read: .* not answered within 30 s/),
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(30_000);
+    await late;
+  }
+  expect(asked).toBe(1);
+  answer();
+  await new Promise((resolve) => setImmediate(resolve));
+  const signedIn = client.json({ path: '/one' });
+  await new Promise((resolve) => setImmediate(resolve));
+  answer();
+  expect(await signedIn).toEqual({});
+  expect(asked).toBe(2);
+  client.close();
+});
