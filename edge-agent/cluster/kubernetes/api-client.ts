@@ -211,7 +211,7 @@ export class ApiClient {
       },
     };
     const isWrite = options.method !== 'GET';
-    return new Promise((resolve, reject) => {
+    const answered = new Promise<IncomingMessage>((resolve, reject) => {
       const refusal = isWrite ? this.#guard() : undefined;
       if (refusal) return reject(refusal);
       const begun = (response: IncomingMessage) => {
@@ -223,12 +223,14 @@ export class ApiClient {
       };
       const sent = server.protocol === 'https:' ? request(options, begun) : plainRequest(options, begun);
       sent.on('timeout', () => sent.destroy(new Error(`no answer within ${idleMs / 1_000} s`)));
-      sent.on('error', (error) => {
-        if (!(error instanceof BanyanError)) this.#doubt(true);
-        reject(unreachable(this.server, error));
-      });
+      sent.on('error', reject);
       if (isWrite) this.#sendGuarded(sent, body);
       else sent.end(body);
+    });
+    return answered.catch((error: unknown) => {
+      // Also certificates that are none, which are thrown before anything is sent.
+      if (!(error instanceof BanyanError)) this.#doubt(true);
+      throw unreachable(this.server, error);
     });
   }
 

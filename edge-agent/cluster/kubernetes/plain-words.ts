@@ -1,5 +1,7 @@
 /** What somebody at the site can do about an API server that can't be used: words to stand behind those of the system, which name the fault and no remedy. */
 
+const unusable = 'a certificate or key of the agent is none, or they are not of each other: correct the kubeconfig';
+
 /** Of https://nodejs.org/api/errors.html#common-system-errors and https://nodejs.org/api/tls.html#x509-certificate-error-codes. */
 const remedies: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there: start the API server, or correct the address in the kubeconfig',
@@ -17,6 +19,9 @@ const remedies: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the kubeconfig does not trust it: name its authority there',
   ERR_TLS_CERT_ALTNAME_INVALID:
     'the certificate is of another name: correct the address in the kubeconfig, or give it tls-server-name',
+  ERR_OSSL_PEM_NO_START_LINE: unusable,
+  ERR_OSSL_ASN1_WRONG_TAG: unusable,
+  ERR_OSSL_X509_KEY_VALUES_MISMATCH: unusable,
 };
 
 /** Empty when nothing is known that would help. */

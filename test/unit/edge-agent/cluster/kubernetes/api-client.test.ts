@@ -276,3 +276,18 @@ test('who signs in and does not answer is not asked again before, and holds up n
   expect(asked).toBe(2);
   client.close();
 });
+
+test('a certificate or key that is none is said, with what may be done about it', async () => {
+  const access = {
+    server: new URL('https://127.0.0.1:1'),
+    credentials: async () => ({ cert: Buffer.from('none'), key: Buffer.from('none') }),
+  };
+  const client = new ApiClient(access, systemClock);
+  const refused = expect.objectContaining({
+    code: 'Unavailable',
+    message: expect.stringMatching(/PEM routines.*; a certificate or key of the agent/),
+  });
+  await expect(client.json({ path: '/one' })).rejects.toEqual(refused);
+  await expect(client.stream({ path: '/watch' }, 1_000)).rejects.toEqual(refused);
+  client.close();
+});
