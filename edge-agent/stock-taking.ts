@@ -38,6 +38,8 @@ export class StockTaking {
   #isDue: boolean;
   #isCaughtUp = false;
   #isTaking = false;
+  /** Counts: what an earlier one could not tell of, the newest one asks for. */
+  #turn = 0;
 
   /** `isDue`: from the start. */
   constructor(of: () => Stocked, ports: StockTakingPorts, isDue: boolean) {
@@ -66,7 +68,8 @@ export class StockTaking {
     this.#isTaking = true;
     while (this.#isDue && this.#isCaughtUp) {
       this.#isDue = false;
-      await takeStock(this.#of(), this.#ports, () => false);
+      const turn = ++this.#turn;
+      await takeStock(this.#of(), this.#ports, () => turn !== this.#turn);
     }
     this.#isTaking = false;
   }

@@ -144,4 +144,21 @@ describe('stock', () => {
     await settle();
     expect(bench.taken).toBe(2);
   });
+
+  test('has what is broken asked for once more, however often the cluster was put back meanwhile', async () => {
+    const bench = new Bench();
+    const broken = () => Promise.resolve({ objects: [], unknown: ['tills.shop.example: no answer'] });
+    bench.answers = Array.from({ length: 20 }, () => broken);
+    const taking = bench.taking(true);
+    taking.caughtUp();
+    await settle();
+    for (let i = 0; i < 4; i++) {
+      taking.wentBack();
+      await settle();
+    }
+    expect(bench.taken).toBe(5);
+    bench.clock.advance(30_000);
+    await settle();
+    expect(bench.taken).toBe(6);
+  });
 });
