@@ -91,7 +91,9 @@ export class Execution {
       const answer = await writer.apply(wanted, live, created);
       const wasOurs = this.#ports.takeBack(wanted.key);
       const isSame = record?.bodyHash === wanted.bodyHash && record.source === wanted.source;
-      if (isSame && !wasOurs && !onlySigns) this.#putBack(wanted, live, answer);
+      // Where another store has applied it, it is not known whether anything has changed since.
+      const isKnown = isSame && record.fingerprint !== '';
+      if (isKnown && !wasOurs && !onlySigns) this.#putBack(wanted, live, answer);
       return false;
     } catch (error) {
       if (await writer.replace(wanted, live, error)) {

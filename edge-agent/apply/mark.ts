@@ -15,6 +15,8 @@ const agentAnnotation = 'banyan.io/agent';
 const createdAnnotation = 'banyan.io/created';
 /** How it is to be removed, where that is not Background: another store of the agent has no record of that either. */
 const deletionAnnotation = 'banyan.io/deletion';
+/** Hash of the body that was applied: by it another store of the agent knows what somebody has changed since from what is wanted anew. */
+const contentAnnotation = 'banyan.io/content';
 
 /** The object as it is applied: as delivered, with the mark. */
 export function marked(object: KubeObject, source: string): KubeObject {
@@ -34,13 +36,14 @@ export function signed(
   object: KubeObject,
   agent: string,
   isCreatedContainer: boolean,
-  deletion?: PropagationPolicy,
+  { deletion, content }: { readonly deletion?: PropagationPolicy | undefined; readonly content?: string } = {},
 ): KubeObject {
   const { annotations } = object.metadata;
   const signature = {
     [agentAnnotation]: agent,
     ...(isCreatedContainer ? { [createdAnnotation]: 'true' } : {}),
     ...(deletion === undefined || deletion === 'Background' ? {} : { [deletionAnnotation]: deletion }),
+    ...(content === undefined ? {} : { [contentAnnotation]: content }),
   };
   return { ...object, metadata: { ...object.metadata, annotations: { ...annotations, ...signature } } };
 }
@@ -51,6 +54,8 @@ export interface Signature {
   readonly created: boolean;
   /** Absent: Background. */
   readonly deletion?: PropagationPolicy;
+  /** Of the body that was applied; absent: by an agent that did not say it. */
+  readonly content?: string;
 }
 
 /**
@@ -62,8 +67,14 @@ export function signatureOf({ metadata }: KubeObject): Signature | undefined {
   const { [agentAnnotation]: agent, [sourceAnnotation]: source, [createdAnnotation]: created } = annotations;
   const isApplied = managedFields.some(({ manager, operation }) => manager === fieldManager && operation === 'Apply');
   if (!isApplied || agent === undefined || source === undefined) return undefined;
-  const deletion = annotations[deletionAnnotation];
-  return { agent, source, created: created === 'true', ...(isOtherThanUsual(deletion) ? { deletion } : {}) };
+  const { [deletionAnnotation]: deletion, [contentAnnotation]: content } = annotations;
+  return {
+    agent,
+    source,
+    created: created === 'true',
+    ...(isOtherThanUsual(deletion) ? { deletion } : {}),
+    ...(content === undefined ? {} : { content }),
+  };
 }
 
 function isOtherThanUsual(deletion: string | undefined): deletion is PropagationPolicy {
@@ -110,7 +121,14 @@ export function withoutMark(object: KubeObject): KubeObject {
   return { ...object, metadata: { ...metadata, ...named } };
 }
 
-const markKeys = new Set([managedLabel, sourceAnnotation, agentAnnotation, createdAnnotation, deletionAnnotation]);
+const markKeys = new Set([
+  managedLabel,
+  sourceAnnotation,
+  agentAnnotation,
+  createdAnnotation,
+  deletionAnnotation,
+  contentAnnotation,
+]);
 
 /** Labels and annotations that this manager has applied, but for the mark. */
 function unmarked({ labels, annotations, managedFields = [] }: ObjectMeta): Pick<ObjectMeta, 'labels' | 'annotations'> {

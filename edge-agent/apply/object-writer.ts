@@ -49,7 +49,8 @@ export class ObjectWriter {
       await this.#ports.flushed();
     }
     const { deletion } = deletionOf(wanted, this.#ports.records.get(key));
-    const sent = signed(markedFor(wanted, live), this.#ports.path, created && isContainer(key), deletion);
+    const content = wanted.bodyHash;
+    const sent = signed(markedFor(wanted, live), this.#ports.path, created && isContainer(key), { deletion, content });
     const answer = await this.#ports.cluster.apply(sent);
     this.#accepted({ ...wanted, object: marked(wanted.object, source) }, answer, created);
     return answer;
@@ -67,11 +68,11 @@ export class ObjectWriter {
   /** Makes an object without a look before. False: it is not made, and what somebody else has under its name is as it was. */
   async create(wanted: Wanted & Delivery): Promise<boolean> {
     const { cluster, path, records } = this.#ports;
-    const { key, source } = wanted;
+    const { key, source, deletion, bodyHash: content } = wanted;
     this.#begin(wanted, true);
     await this.#ports.flushed();
     const object = marked(wanted.object, source);
-    const answer = await cluster.create?.(signed(object, path, false, wanted.deletion));
+    const answer = await cluster.create?.(signed(object, path, false, { deletion, content }));
     if (answer) {
       this.#accepted({ ...wanted, object }, answer, true);
       return true;

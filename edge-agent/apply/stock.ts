@@ -28,9 +28,10 @@ export function stockOf(
   /** How many went by earlier looks: a budget can't be used twice. */
   goneBefore = 0,
 ): Stock {
-  const unknown = onceByUid(found, (key) => isWanted(key) || records.get(key) !== undefined).filter(
-    ([key, { uid }]) => records.get(key)?.uid !== uid,
-  );
+  const unknown = onceByUid(found, (key) => isWanted(key) || records.get(key) !== undefined).filter(([key, one]) => {
+    const record = records.get(key);
+    return record?.uid !== one.uid || (isWanted(key) && isOtherContent(one, record));
+  });
   const unwanted = unknown.filter(([key]) => !isWanted(key)).map(([key]) => key);
   const total = new Set(found.map(({ uid }) => uid)).size;
   const verdict = judge({ gone: unwanted.length, lost: 0, held: goneBefore, total }, limits);
@@ -54,10 +55,15 @@ export function heldOf(kept: Stock['kept'], sinceMs: number): Held | undefined {
   return { token, sinceMs, entries: keys.length, sample: keys.slice(0, sampleMax) };
 }
 
-/** Accepted by the cluster is nothing that this store knows of: what is wanted is applied anew. */
-function recordOf({ uid, source, created, deletion }: Applied, before: OwnerRecord | undefined): OwnerRecord {
+/** Another store has applied it since. */
+function isOtherContent({ content }: Applied, { bodyHash }: OwnerRecord): boolean {
+  return content !== undefined && content !== bodyHash;
+}
+
+/** What the cluster made of it this store does not know: it is applied anew, or compared where what somebody has changed is to be left. */
+function recordOf({ uid, source, created, deletion, content }: Applied, before: OwnerRecord | undefined): OwnerRecord {
   const how = deletion === undefined ? {} : { deletion };
-  return { placements: [], ...before, source, uid, created, bodyHash: '', fingerprint: '', ...how };
+  return { placements: [], ...before, source, uid, created, bodyHash: content ?? '', fingerprint: '', ...how };
 }
 
 /** A cluster may serve one object under several groups (`events`, `ingresses`): it is the one by which it is known here. */

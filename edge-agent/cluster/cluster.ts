@@ -102,6 +102,8 @@ export interface AppliedObject {
   readonly created: boolean;
   /** How it is to be removed; absent: Background. */
   readonly deletion?: PropagationPolicy;
+  /** Hash of the body that was applied; absent: it does not say. */
+  readonly content?: string;
 }
 
 /** Everything there that the agent has applied, as far as it could be learned. */

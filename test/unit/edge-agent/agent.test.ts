@@ -33,7 +33,11 @@ describe('applying', () => {
     await bench.receive(bench.object(till, labelled, ['shop-prod']));
     const { labels, annotations } = bench.cluster.objects.get(till)!.metadata;
     expect(labels).toEqual({ app: 'till', 'banyan.io/managed': 'true' });
-    expect(annotations).toEqual({ 'banyan.io/agent': 'eu:paris:store-17', 'banyan.io/source': 'center.retail' });
+    expect(annotations).toEqual({
+      'banyan.io/agent': 'eu:paris:store-17',
+      'banyan.io/source': 'center.retail',
+      'banyan.io/content': expect.stringMatching(/^[0-9a-f]{32}$/),
+    });
   });
 
   it('applies an object again when its content changes, and does nothing when only its placements do', async () => {

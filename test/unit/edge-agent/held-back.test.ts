@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { parseKey } from '../../../core/object/key.ts';
+import { signatureOf } from '../../../edge-agent/apply/mark.ts';
 import type { AppliedObject } from '../../../edge-agent/cluster/cluster.ts';
 import { AgentBench, configMap, namespace } from './support/agent-bench.ts';
 
@@ -113,6 +115,44 @@ describe('an agent that may know less than was applied', () => {
     const { records, kept } = bench.agent.takeStock(found, one);
     expect([records.size, kept.size]).toEqual([0, 2]);
   });
+
+  test.each([
+    ['Ignore', undefined],
+    ['Report', 'Drifted'],
+  ] as const)(
+    'leaves what the site has changed of it by the rule %s, and applies what is wanted anew',
+    async (drift, reason) => {
+      const first = await new AgentBench().start();
+      const prices = '/configmaps/shop/prices';
+      const wanted = (bench: AgentBench, data?: Record<string, string>) => [
+        bench.object('/namespaces//shop', namespace('shop'), ['shop']),
+        bench.object(prices, configMap('prices', data), ['shop']),
+        bench.target(shop, 1, { apply: { drift } }),
+      ];
+      await first.receive(...wanted(first));
+      first.cluster.write(prices, (object) => {
+        object.data = { a: 'ours' };
+      });
+      await first.agent.stop();
+      // Another process, with another store.
+      const second = new AgentBench(first.cluster);
+      second.isHeldBack = true;
+      await second.restart();
+      await second.receive(...wanted(second));
+      const { metadata } = second.cluster.objects.get(prices)!;
+      const { agent: _agent, ...said } = signatureOf({ apiVersion: 'v1', kind: 'ConfigMap', metadata })!;
+      second.agent.takeStock([{ key: parseKey(prices), uid: metadata.uid!, ...said }], limits);
+      second.agent.resume();
+      await second.advance(1_000);
+      expect(second.cluster.objects.get(prices)!.data).toEqual({ a: 'ours' });
+      expect(second.said(`state/center.retail/${prices}`)!.attributes).toMatchObject({
+        applied: true,
+        ...(reason ? { reason } : {}),
+      });
+      await second.receive(...wanted(second, { a: 'new' }));
+      expect(second.cluster.objects.get(prices)!.data).toEqual({ a: 'new' });
+    },
+  );
 
   test('signs a Namespace that came with it, so that another store of it may take it away', async () => {
     const bench = await heldBack();

@@ -16,9 +16,9 @@ describe('the signature of an agent on an object', () => {
     expect(signatureOf(asApplied(sent))).toEqual({ agent: 'eu:shop', source: 'center.retail', created: false });
     const container = signed(marked(object, 'center.retail'), 'eu:shop', true);
     expect(signatureOf(asApplied(container))?.created).toBe(true);
-    const orphaned = signed(marked(object, 'center.retail'), 'eu:shop', false, 'Orphan');
+    const orphaned = signed(marked(object, 'center.retail'), 'eu:shop', false, { deletion: 'Orphan' });
     expect(signatureOf(asApplied(orphaned))?.deletion).toBe('Orphan');
-    const usual = signed(marked(object, 'center.retail'), 'eu:shop', false, 'Background');
+    const usual = signed(marked(object, 'center.retail'), 'eu:shop', false, { deletion: 'Background' });
     expect(usual).toEqual(sent);
   });
 

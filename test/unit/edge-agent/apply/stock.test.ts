@@ -47,6 +47,15 @@ describe('taking stock of what the agent has applied by another store', () => {
     ]);
   });
 
+  test('renews a record of content that another store has applied since, where the object is wanted', () => {
+    const known = new Map([[keyOf('a'), record('uid-a')]]);
+    const take = (content: string, isWanted: boolean) =>
+      stockOf([found('a', { content })], known, () => isWanted, limits).records.get(keyOf('a'));
+    expect(take('newer', true)).toMatchObject({ bodyHash: 'newer', fingerprint: '', deletion: 'Orphan' });
+    expect(take('b', true)).toBeUndefined();
+    expect(take('newer', false)).toBeUndefined();
+  });
+
   test('has it removed one day as its signature says', () => {
     const { records } = stockOf([found('a', { deletion: 'Foreground' }), found('b')], none, () => false, limits);
     expect([records.get(keyOf('a'))?.deletion, records.get(keyOf('b'))?.deletion]).toEqual(['Foreground', undefined]);
