@@ -144,7 +144,12 @@ export class Applier {
   /** How it is to be removed: durably, and before the cluster answers, since what says so goes with the object's row. */
   #note(key: string): void {
     const [winner] = this.#ports.desired.deliveries(key);
-    if (winner) this.#writer.noteDelivery(winner);
+    try {
+      if (winner) this.#writer.noteDelivery(winner);
+    } catch (error) {
+      // The work on the object notes it too, and is done again until there is room.
+      if (!(error instanceof BanyanError) || error.code !== 'StoreFull') throw error;
+    }
   }
 
   /** The object on the cluster is not what was applied: it is put back, at a bounded rate. */

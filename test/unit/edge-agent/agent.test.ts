@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { BanyanError } from '../../../core/runtime/errors.ts';
+import { OwnerRecords } from '../../../edge-agent/apply/owner-records.ts';
 import { AgentBench, board, configMap, definition, deployment, namespace, path } from './support/agent-bench.ts';
 import type { FakeCluster } from './support/fake-cluster.ts';
 
@@ -577,6 +578,23 @@ describe('a full disk', () => {
     full = false;
     await bench.advance(5_000);
     expect(bench.counts(placement)).toMatchObject({ available: 1 });
+  });
+
+  it('that has taken what is wanted, and nothing after that, ends nothing', async () => {
+    const bench = await withShop();
+    const recorded = () => new OwnerRecords(bench.store).get(till)?.placements;
+    await bench.receive(bench.object(till, configMap('till'), ['shop-prod']));
+    const write = bench.store.write.bind(bench.store);
+    let room = 1;
+    bench.store.write = (fn) => {
+      if (room-- <= 0) throw new BanyanError('StoreFull', 'no space left');
+      return write(fn);
+    };
+    await bench.receive(bench.object(till, configMap('till'), ['shop-prod', 'b']));
+    expect(recorded()).toEqual(['center.retail/shop-prod']);
+    room = Number.POSITIVE_INFINITY;
+    await bench.advance(10_000);
+    expect(recorded()).toEqual(['center.retail/shop-prod', 'center.retail/b']);
   });
 });
 
