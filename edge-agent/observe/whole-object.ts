@@ -1,5 +1,5 @@
 /** An object of the cluster as it is told whole: without what only its cluster needs, and the same bytes while nothing has happened to it. */
-import { canonicalBytes } from '../../core/object/canonical.ts';
+import { canonicalBytes, stableStringify } from '../../core/object/canonical.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { quietStatus } from './status-noise.ts';
 
@@ -13,7 +13,9 @@ export interface WholeObject {
 /** The object as told `before`, if nothing has happened since. */
 export function wholeObject(live: KubeObject, before?: WholeObject): WholeObject {
   const { managedFields: _fields, resourceVersion: _version, ...metadata } = live.metadata;
-  const object = { ...live, metadata };
-  const quiet = quietStatus(object);
+  const object: KubeObject = { ...live, metadata };
+  const { status, ...content } = object;
+  // Elsewhere a field of such a name is what somebody has written there.
+  const quiet = `${stableStringify(content)}${quietStatus(status)}`;
   return before?.quiet === quiet ? before : { body: canonicalBytes(object), quiet };
 }
