@@ -51,7 +51,7 @@ export class ObjectWriter {
     const { deletion } = deletionOf(wanted, this.#ports.records.get(key));
     const content = wanted.bodyHash;
     const sent = signed(markedFor(wanted, live), this.#ports.path, created && isContainer(key), { deletion, content });
-    const answer = await this.#ports.cluster.apply(sent);
+    const answer = await this.#ports.cluster.apply(sent, { isNew: live === undefined });
     this.#accepted({ ...wanted, object: marked(wanted.object, source) }, answer, created);
     return answer;
   }

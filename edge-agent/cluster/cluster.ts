@@ -47,10 +47,12 @@ export interface ClusterApplyOptions {
   readonly dryRun?: boolean;
   /** Only to this object as it was then: Conflict otherwise, also where there is none. */
   readonly at?: { readonly uid: string; readonly resourceVersion: string };
+  /** There was none when it was looked for, which may be long ago by the time it is sent: what somebody else has set meanwhile is not taken. Conflict then. */
+  readonly isNew?: boolean;
 }
 
 export interface Cluster extends AsyncDisposable {
-  /** Server-side apply as field manager `banyan`, forced. Throws a BanyanError with the cluster's own words when it is refused. */
+  /** Server-side apply as field manager `banyan`, forced but for what is new. Throws a BanyanError with the cluster's own words when it is refused. */
   apply(object: KubeObject, options?: ClusterApplyOptions): Promise<KubeObject>;
   /**
    * As `apply`, of an object that is to be new, in one step with the look whether it is. Undefined: it is not made, since there is one of that name or it is refused, and

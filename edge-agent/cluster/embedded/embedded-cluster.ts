@@ -71,9 +71,13 @@ export class EmbeddedCluster implements Cluster {
     this.#runner.start();
   }
 
-  async apply(object: KubeObject, { dryRun = false, at }: ClusterApplyOptions = {}): Promise<KubeObject> {
+  async apply(
+    object: KubeObject,
+    { dryRun = false, isNew = false, at }: ClusterApplyOptions = {},
+  ): Promise<KubeObject> {
     const { metadata, ...rest } = object;
-    return this.#space.apply({ ...rest, metadata: { ...metadata, ...at } }, { fieldManager, force: true, dryRun });
+    const options = { fieldManager, force: !isNew, dryRun };
+    return this.#space.apply({ ...rest, metadata: { ...metadata, ...at } }, options);
   }
 
   async get(key: ObjectKey): Promise<KubeObject | undefined> {

@@ -91,11 +91,14 @@ export class KubernetesCluster implements Cluster {
     );
   }
 
-  async apply(object: KubeObject, { dryRun = false, at }: ClusterApplyOptions = {}): Promise<KubeObject> {
+  async apply(
+    object: KubeObject,
+    { dryRun = false, isNew = false, at }: ClusterApplyOptions = {},
+  ): Promise<KubeObject> {
     await this.#identity.check();
     const { metadata, ...rest } = applicable(object);
     const sent = { ...rest, metadata: { ...metadata, ...at } };
-    const { body } = await this.#apply(sent, { force: 'true', ...(dryRun ? { dryRun: 'All' } : {}) });
+    const { body } = await this.#apply(sent, { force: String(!isNew), ...(dryRun ? { dryRun: 'All' } : {}) });
     if (!dryRun) await this.#creation.applied(sent);
     return body as KubeObject;
   }

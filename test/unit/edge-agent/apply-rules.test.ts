@@ -26,6 +26,29 @@ function edit(bench: AgentBench, value: string): void {
   });
 }
 
+test.each([
+  ['by spec.adopt', {}, { reason: 'NotOwned', applied: false }],
+  ['for createOnly', { createOnly: ['shop-prod'] }, { applied: true }],
+])('what somebody makes between the look and the apply keeps its content %s', async (_, more, said) => {
+  const bench = await withRules({});
+  const other = '/configmaps/shop/other';
+  const get = bench.cluster.get.bind(bench.cluster);
+  bench.cluster.get = async (key) => {
+    const found = await get(key);
+    if (key.name === 'other' && !bench.cluster.objects.has(other)) {
+      bench.cluster.write(other, (object) => {
+        object.metadata.managedFields = [{ manager: 'flux', operation: 'Apply' }];
+        object.data = { a: 'theirs' };
+      });
+    }
+    return found;
+  };
+  await bench.receive(bench.object(other, configMap('other'), ['shop-prod'], 'center.retail', more));
+  await bench.advance(10_000);
+  expect(bench.cluster.objects.get(other)!.data).toEqual({ a: 'theirs' });
+  expect(bench.said(`state/center.retail/${other}`)!.attributes).toMatchObject(said);
+});
+
 test('with drift Report an edit is left and named, until somebody takes it back', async () => {
   const bench = await withRules({ drift: 'Report' });
   const before = bench.cluster.objects.get(till)!.data;

@@ -59,8 +59,9 @@ export class FakeCluster implements Cluster {
   readonly #listeners = new Set<Listener>();
   #revision = 0;
 
-  async apply(object: KubeObject, { dryRun = false } = {}): Promise<KubeObject> {
+  async apply(object: KubeObject, { dryRun = false, isNew = false } = {}): Promise<KubeObject> {
     const key = this.#key(object);
+    if (isNew && this.objects.has(key)) throw new BanyanError('Conflict', 'somebody has it with other values');
     const managedFields = [appliedEntry(object)];
     if (dryRun) {
       return structuredClone({ ...this.objects.get(key), ...object, metadata: { ...object.metadata, managedFields } });
