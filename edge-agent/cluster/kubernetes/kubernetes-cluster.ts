@@ -50,6 +50,9 @@ export interface KubernetesClusterOptions {
 const definitions = 'customresourcedefinitions';
 const definitionsResource: GroupResource = { group: 'apiextensions.k8s.io', resource: definitions };
 
+/** A line or two for a person. */
+const namedMax = 5;
+
 interface Version {
   readonly gitVersion?: string;
   readonly platform?: string;
@@ -249,6 +252,9 @@ export class KubernetesCluster implements Cluster {
     const sums = await this.#nodes.described();
     if (this.#nodes.refusal) refused.push(`nodes are not counted: ${this.#nodes.refusal.message}`);
     if (this.#unwatched) refused.push(`kinds that come later are told of late: ${this.#unwatched.message}`);
+    const told = [this.#nodes.refusal?.message, this.#unwatched?.message];
+    const others = this.#watches.refusals().filter((words) => !told.includes(words));
+    if (others.length > 0) refused.push(`what is told of objects that are not watched may be old: ${named(others)}`);
     const trouble = clockTrouble(this.#client.aheadMs, this.#client.server);
     return {
       ...(gitVersion === undefined ? {} : { kubernetesVersion: gitVersion }),
@@ -361,6 +367,11 @@ export class KubernetesCluster implements Cluster {
     this.#version = undefined;
     if (isLost) this.#tellDescription();
   }
+}
+
+function named(words: readonly string[]): string {
+  const more = words.length > namedMax ? [`and ${words.length - namedMax} more`] : [];
+  return [...words.slice(0, namedMax), ...more].join(', ');
 }
 
 function withRemedy(refused: readonly string[]): string {

@@ -96,6 +96,11 @@ export class ResourceWatch {
     return () => this.#listeners.delete(listener);
   }
 
+  /** Why it is not watched now. */
+  get trouble(): BanyanError | undefined {
+    return this.#trouble;
+  }
+
   /** Somebody hears of it. */
   get isUsed(): boolean {
     return this.#listeners.size > 0;

@@ -26,6 +26,14 @@ export class SharedWatches {
     };
   }
 
+  /** The words of the server for what must not be watched, each once, sorted. */
+  refusals(): string[] {
+    const refused = [...this.#watches.values()].flatMap(({ trouble }) =>
+      trouble?.code === 'Forbidden' ? [trouble] : [],
+    );
+    return [...new Set(refused.map(({ message }) => message))].sort();
+  }
+
   stop(): void {
     for (const watch of this.#watches.values()) watch.stop();
     this.#watches.clear();

@@ -175,6 +175,25 @@ describe('an object is gone', () => {
   });
 });
 
+test('resources that it may not list are named in what is told of the cluster, until it may', async () => {
+  answers['/version'] = [200, '{}'];
+  const words = 'configmaps is forbidden: cannot list';
+  const refusal = { kind: 'Status', code: 403, reason: 'Forbidden', message: words };
+  answers['/api/v1/configmaps'] = [403, JSON.stringify(refusal)];
+  await new Promise<void>((refused) => {
+    const events = { on() {}, synced() {}, trouble: () => refused() };
+    for (const marked of [true, false]) cluster.watch({ group: '', resource: 'configmaps' }, events, { marked });
+  });
+  const { incomplete } = await cluster.describe();
+  expect(incomplete).toMatchObject({
+    reason: 'Forbidden',
+    message: expect.stringMatching(/cannot list.*Give the agent/),
+  });
+  expect(incomplete!.message.split(words).length).toBe(2);
+  answers['/api/v1/configmaps'] = [200, '{"metadata":{"resourceVersion":"1"},"items":[]}'];
+  await expect.poll(async () => (await cluster.describe()).incomplete, { timeout: 5_000 }).toBeUndefined();
+});
+
 test('an object of a kind that has the other scope here is not there, and is refused with what is wrong', async () => {
   const key = { group: 'shop.example', resource: 'tills', namespace: '', name: 'one' };
   expect([await cluster.get(key), await cluster.remove(key, 'Background')]).toEqual([undefined, false]);
