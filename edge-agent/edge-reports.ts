@@ -64,6 +64,7 @@ export class EdgeReports {
       },
       counted: (id) => events.touch(partialKey(id)),
       synced: () => this.#known(),
+      failed: (error) => this.#again(error),
     });
     this.#associated = new Associated(
       { cluster, clock, deliveryOf: (key) => desired.deliveries(key)[0] },

@@ -11,9 +11,9 @@ import { parseApiVersion } from '../../core/object/meta.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
+import { Bodies } from '../observe/bodies.ts';
 import { ResourceWatches, resourceName } from '../observe/resource-watches.ts';
 import { TimedHealth } from '../observe/timed-health.ts';
-import { Bodies } from './bodies.ts';
 import { chooseMembers } from './choice.ts';
 import { type Owner, OwnerGraph } from './owner-graph.ts';
 

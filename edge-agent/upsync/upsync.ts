@@ -2,7 +2,7 @@
  * Objects born at the edge that come up: watches the resources that the rules name, and holds what matches, ready to be told. One
  * object is told once for each source whose placements take it, with the names of those.
  *
- * Bound: `upsyncObjectsMax` objects for each placement, the first in order of their keys; what is beyond is counted and reported.
+ * Bound: `upsyncObjectsMax` objects for each placement, the first in order of their keys; what is beyond is counted and reported, and its body is not held.
  */
 
 import { namesResource } from '../../core/match/resource-rules.ts';
@@ -11,8 +11,8 @@ import { formatKey, type GroupResource, parseKey } from '../../core/object/key.t
 import type { Labels } from '../../core/object/selector.ts';
 import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
+import { Bodies } from '../observe/bodies.ts';
 import { ResourceWatches, resourceName } from '../observe/resource-watches.ts';
-import { type WholeObject, wholeObject } from '../observe/whole-object.ts';
 import { type Taking, takingPlacements, type UpsyncRules } from './rules.ts';
 
 /** Some 10 MB of reports for each placement and destination: what a relay of a thousand agents can still hold on its disk. */
@@ -27,6 +27,8 @@ export interface UpsyncEvents {
   counted(id: PlacementId): void;
   /** More is known of what is on the cluster: what was told in an earlier life may hold no more. */
   synced(): void;
+  /** The cluster does not answer. */
+  failed(error: unknown): void;
 }
 
 /** Of an object that is sent down: the placement whose rule takes it, if any. */
@@ -39,7 +41,8 @@ export interface Upsynced {
   readonly body: Uint8Array;
 }
 
-interface Held extends WholeObject {
+interface Held {
+  readonly uid: string;
   readonly labels: Labels;
   readonly namespaced: boolean;
   readonly taking: readonly Taking[];
@@ -51,6 +54,8 @@ export class Upsync {
   readonly #watches: ResourceWatches;
   /** What matches a rule, by key. */
   readonly #held = new Map<string, Held>();
+  /** Of what is within the bound of some placement. */
+  readonly #bodies: Bodies;
   /** Keys by placement, sorted. */
   readonly #keys = new Map<PlacementId, string[]>();
   #rules: UpsyncRules = new Map();
@@ -69,6 +74,14 @@ export class Upsync {
   constructor(cluster: Cluster, events: UpsyncEvents) {
     this.#cluster = cluster;
     this.#events = events;
+    this.#bodies = new Bodies({
+      get: (key) => cluster.get(key),
+      read: (_uid, key) => {
+        events.changed(key, sourcesOf(this.#held.get(key)));
+        events.synced();
+      },
+      failed: (error) => events.failed(error),
+    });
     this.#watches = new ResourceWatches(cluster, {
       on: (event, resource) => this.#on(event, resource),
       synced: (resource, keys) => {
@@ -101,6 +114,7 @@ export class Upsync {
       this.#unknown = unknown ?? new Map();
       this.#watches.set(served.filter((resource) => items.some((item) => namesResource(item, resource))));
       this.#looking = undefined;
+      for (const key of this.#held.keys()) this.#keepBody(key);
       this.#news();
     } catch (error) {
       if (look === this.#look) this.#looking = 'failed';
@@ -116,7 +130,11 @@ export class Upsync {
   /** The objects of its resource have been seen: if it is not held, it is not there. A resource that the cluster keeps back holds up no other. */
   knows(key: string): boolean {
     const resource = parseKey(key);
-    return this.#looking === undefined && !this.#unknown.has(resource.group) && this.#watches.isSeen(resource);
+    if (this.#looking !== undefined || this.#unknown.has(resource.group) || !this.#watches.isSeen(resource))
+      return false;
+    // It is told as soon as its body is there.
+    const held = this.#held.get(key);
+    return !held || !this.#isTold(key, held) || this.#bodies.of(held.uid) !== undefined;
   }
 
   /**
@@ -151,13 +169,19 @@ export class Upsync {
   say(source: string, key: string): Upsynced | undefined {
     const held = this.#held.get(key);
     const taking = held?.taking.filter(({ id }) => splitPlacementId(id).source === source && this.#isWithin(id, key));
-    if (!held || !taking || taking.length === 0) return undefined;
+    const body = held && this.#bodies.of(held.uid);
+    if (!body || !taking || taking.length === 0) return undefined;
     return {
       refs: taking.map(({ id }) => splitPlacementId(id).name),
       namespaced: held.namespaced,
       returnTo: taking.some(({ returnTo }) => returnTo === 'Center') ? 'Center' : 'Parent',
-      body: held.body,
+      body,
     };
+  }
+
+  /** How many objects are held whole. */
+  get bodies(): number {
+    return this.#bodies.size;
   }
 
   /** How many objects the placement's rules match here. */
@@ -169,6 +193,7 @@ export class Upsync {
     this.#stopped = true;
     this.#look++;
     this.#watches.stop();
+    this.#bodies.stop();
     this.#undecided.clear();
     this.#wake();
   }
@@ -195,10 +220,12 @@ export class Upsync {
       if (before) this.#hold(name, undefined);
       return;
     }
-    const labels = object.metadata.labels ?? {};
+    const { labels = {}, uid = '' } = object.metadata;
     // What no rule matches is looked at no further: most objects of a resource may be of no interest.
     if (!before && takingPlacements(this.#rules, key, labels).length === 0) return;
-    this.#hold(name, { ...wholeObject(object, before), labels, namespaced });
+    if (before && before.uid !== uid) this.#bodies.delete(before.uid);
+    this.#bodies.set(uid, object);
+    this.#hold(name, { uid, labels, namespaced });
   }
 
   #forgetAll(of: GroupResource, but: ReadonlySet<string> = new Set()): void {
@@ -212,11 +239,15 @@ export class Upsync {
     const before = this.#held.get(key);
     const taking = object ? takingPlacements(this.#rules, parseKey(key), object.labels) : [];
     if (object && taking.length > 0) this.#held.set(key, { ...object, taking });
-    else this.#held.delete(key);
+    else {
+      this.#held.delete(key);
+      this.#bodies.delete((object ?? before)?.uid ?? '');
+    }
     for (const { id } of before?.taking ?? []) if (!taking.some((now) => now.id === id)) this.#leave(id, key);
     for (const { id } of taking) if (!before?.taking.some((old) => old.id === id)) this.#join(id, key);
-    const sources = [...(before?.taking ?? []), ...taking].map(({ id }) => splitPlacementId(id).source);
-    if (sources.length > 0) this.#events.changed(key, new Set(sources));
+    this.#keepBody(key);
+    const sources = new Set([...sourcesOf(before), ...sourcesOf({ taking })]);
+    if (sources.size > 0) this.#events.changed(key, sources);
     if (before?.taking[0]?.id !== taking[0]?.id) this.#events.taken(key);
   }
 
@@ -239,14 +270,31 @@ export class Upsync {
   /** With `key`, the object at the edge of the bound may be told, or may not any more. */
   #crossed(id: PlacementId, key: string | undefined): void {
     if (key === undefined) return;
+    this.#keepBody(key);
     this.#events.changed(key, [splitPlacementId(id).source]);
     this.#events.counted(id);
+  }
+
+  /** What is told is read where it has no body, and what is not has none. */
+  #keepBody(key: string): void {
+    const held = this.#held.get(key);
+    if (!held) return;
+    if (this.#isTold(key, held)) this.#bodies.want(held.uid, parseKey(key));
+    else this.#bodies.delete(held.uid);
+  }
+
+  #isTold(key: string, { taking }: Held): boolean {
+    return taking.some(({ id }) => this.#isWithin(id, key));
   }
 
   #isWithin(id: PlacementId, key: string): boolean {
     const keys = this.#keys.get(id) ?? [];
     return keys.length <= upsyncObjectsMax || placeOf(keys, key) < upsyncObjectsMax;
   }
+}
+
+function sourcesOf(held: Pick<Held, 'taking'> | undefined): string[] {
+  return (held?.taking ?? []).map(({ id }) => splitPlacementId(id).source);
 }
 
 /** Where the key is in the sorted list, or would be. */

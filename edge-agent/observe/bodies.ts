@@ -1,13 +1,13 @@
 /**
- * Bodies of objects that placed ones own. Of a resource that rules name the agent hears of every object of the cluster that has an owner, and those below placed
- * ones may be few: others have no body here. One that turns out later to be below a placed object is read, unless its watch tells of it before.
+ * Bodies of objects that are told whole. Of a resource that rules name the agent hears of every object of the cluster, and those that are told, since they are below a
+ * placed one or within a bound, may be few: others have no body here. One that turns out later to be told is read, unless its watch tells of it before.
  *
  * Bound: `readsMax` reads at once; one waiting read for each object that is to be told.
  */
 import { formatKey, type ObjectKey } from '../../core/object/key.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
-import { type WholeObject, wholeObject } from '../observe/whole-object.ts';
+import { type WholeObject, wholeObject } from './whole-object.ts';
 
 export interface BodiesPorts {
   get(key: ObjectKey): Promise<KubeObject | undefined>;

@@ -5,7 +5,7 @@ import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { asText } from '../../../../core/store/bytes.ts';
 import { Associated } from '../../../../edge-agent/associated/associated.ts';
-import { Bodies } from '../../../../edge-agent/associated/bodies.ts';
+import { Bodies } from '../../../../edge-agent/observe/bodies.ts';
 import { FakeCluster } from '../support/fake-cluster.ts';
 
 const placement = 'center.retail/all';

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { parseKey } from '../../../../core/object/key.ts';
+import { Upsync, upsyncObjectsMax } from '../../../../edge-agent/upsync/upsync.ts';
+import { FakeCluster } from '../support/fake-cluster.ts';
+
+const placement = 'center.retail/shop';
+const rules = new Map([[placement, [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }]]]);
+const keyOf = (i: number) => `/configmaps/shop/m${String(i).padStart(5, '0')}`;
+
+test('of objects beyond the bound no body is held, and one is read when its object comes within it', async () => {
+  const cluster = new FakeCluster();
+  const changed: string[] = [];
+  const upsync = new Upsync(cluster, {
+    changed: (key) => void changed.push(key),
+    taken() {},
+    counted() {},
+    synced() {},
+    failed() {},
+  });
+  const write = (i: number) =>
+    cluster.write(keyOf(i), (object) => {
+      const { namespace, name } = parseKey(keyOf(i));
+      Object.assign(object.metadata, { namespace, name });
+      object.data = { i: String(i) };
+    });
+  // The last ones first, so that they are within it to begin with.
+  for (let i = upsyncObjectsMax + 4; i >= 0; i--) write(i);
+  await upsync.setRules(rules);
+  expect([upsync.count(placement), upsync.bodies]).toEqual([upsyncObjectsMax + 5, upsyncObjectsMax]);
+  write(upsyncObjectsMax + 1);
+  expect(upsync.bodies).toBe(upsyncObjectsMax);
+  const next = keyOf(upsyncObjectsMax);
+  expect([upsync.say('center.retail', next), upsync.knows(next)]).toEqual([undefined, true]);
+  cluster.erase(keyOf(0));
+  expect([upsync.say('center.retail', next), upsync.knows(next)]).toEqual([undefined, false]);
+  changed.length = 0;
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(changed).toEqual([next]);
+  const { body } = upsync.say('center.retail', next)!;
+  expect(JSON.parse(Buffer.from(body).toString('utf8')).data).toEqual({ i: String(upsyncObjectsMax) });
+  expect(upsync.bodies).toBe(upsyncObjectsMax);
+  upsync.stop();
+});
