@@ -324,7 +324,7 @@ export class Applier {
 
   #remove(key: string): Promise<'done' | 'retry'> {
     this.#progress.forget(key);
-    this.#waiting.needsNoKind(key);
+    this.#waiting.forget(key);
     return this.#remover.remove(key);
   }
 }

@@ -27,9 +27,16 @@ export class Waiting {
     this.#unserved.add(key);
   }
 
-  /** The kind of the object is served, or it is wanted no more. */
+  /** The kind of the object is served. */
   needsNoKind(key: string): void {
     this.#unserved.delete(key);
+  }
+
+  /** The object is wanted no more: what it waits for may never come. */
+  forget(key: string): void {
+    this.#unserved.delete(key);
+    for (const [blocker, waiting] of this.#blocked)
+      if (waiting.delete(key) && waiting.size === 0) this.#blocked.delete(blocker);
   }
 
   /** The object is there. */
