@@ -71,12 +71,13 @@ export function readKubeconfig(file: string, context?: string): ClusterAccess {
     const field = `clusters[${chosen.cluster}].cluster.proxy-url`;
     throw bad(file, `${field} is ${proxy}: the agent reaches its own cluster without a proxy; remove the field`);
   }
+  // Data overrides what is named beside it, and a token file a token, as kubectl has it.
   const source = (data: string | undefined, path: string | undefined): Source | undefined =>
-    path ? { file: resolve(dirname(file), path) } : data ? { content: Buffer.from(data, 'base64') } : undefined;
+    data ? { content: Buffer.from(data, 'base64') } : path ? { file: resolve(dirname(file), path) } : undefined;
   const ca = source(cluster['certificate-authority-data'], cluster['certificate-authority']);
   const cert = source(user['client-certificate-data'], user['client-certificate']);
   const key = source(user['client-key-data'], user['client-key']);
-  const token = user.token ? { content: Buffer.from(user.token) } : source(undefined, user.tokenFile);
+  const token = source(undefined, user.tokenFile) ?? (user.token ? { content: Buffer.from(user.token) } : undefined);
   return {
     server: new URL(server),
     skipsVerification: cluster['insecure-skip-tls-verify'] === true,

@@ -70,6 +70,20 @@ describe('access to a real cluster', () => {
     expect(await asText(file)).toEqual({ server: 'https://10.0.0.1:6443/', ...texts(withHeaders) });
   });
 
+  it('takes what stands in the file before what it names, and a token that is renewed before one that is not', async () => {
+    const cluster = { 'certificate-authority': 'ca.pem', 'certificate-authority-data': base64('CA of the file') };
+    const names = { 'client-certificate': 'cert.pem', 'client-key': 'key.pem' };
+    const data = { 'client-certificate-data': base64('C'), 'client-key-data': base64('K') };
+    writeFileSync(join(directory, 'renewed'), 'renewed');
+    const token = { token: 'old', tokenFile: join(directory, 'renewed') };
+    expect(await asText(configOf(cluster, { ...names, ...data, ...token }))).toMatchObject({
+      ca: 'CA of the file',
+      cert: 'C',
+      key: 'K',
+      headers: { Authorization: 'Bearer renewed' },
+    });
+  });
+
   it('reads a token file whenever it is asked for', async () => {
     const file = configOf({}, { tokenFile: join(directory, 'token') });
     const access = await accessOf({ kubeconfig: file }, noPod);
