@@ -15,6 +15,8 @@ const accept =
 const askAgainMs = 2_000;
 /** Two requests of some hundred kilobytes: nothing beside what a kubectl asks for at each start. */
 const refreshMs = 600_000;
+/** After a boot the servers behind the cluster's own come within minutes, and nobody tells: each description looks, which is one a minute. */
+const unheardMs = 30_000;
 /** What an agent has to do with the objects of a resource; one that allows less is of no use to it. */
 const neededVerbs = ['get', 'list', 'watch', 'patch', 'delete'];
 
@@ -37,10 +39,14 @@ export class Discovery {
   readonly #clock: Clock;
   #served: Promise<Served> | undefined;
   #askedAtMs = Number.NEGATIVE_INFINITY;
+  #refreshedAtMs: number;
+  /** There was a group of which it had heard nothing. */
+  #isPartial = false;
 
   constructor(client: ApiClient, clock: Clock) {
     this.#client = client;
     this.#clock = clock;
+    this.#refreshedAtMs = clock.monotonicMs();
   }
 
   /** The next question is asked of the cluster. */
@@ -48,10 +54,15 @@ export class Discovery {
     this.#served = undefined;
   }
 
-  /** … if what is known is old: of API servers behind the cluster's own, and of definitions that must not be watched, nobody tells. */
+  /**
+   * … if what is known is old, or not all: of API servers behind the cluster's own, and of definitions that must not be watched, nobody tells. True now and then:
+   * whatever else is known of the server is to be asked for anew too.
+   */
   refresh(): boolean {
-    const isOld = this.#clock.monotonicMs() - this.#askedAtMs >= refreshMs;
-    if (isOld) this.changed();
+    const nowMs = this.#clock.monotonicMs();
+    const isOld = nowMs - this.#refreshedAtMs >= refreshMs;
+    if (isOld) this.#refreshedAtMs = nowMs;
+    if (isOld || (this.#isPartial && nowMs - this.#askedAtMs >= unheardMs)) this.changed();
     return isOld;
   }
 
@@ -109,7 +120,9 @@ export class Discovery {
         `${this.#client.server} has no aggregated discovery; Kubernetes 1.27 or later is needed`,
       );
     }
-    return new Served(lists.flatMap(({ items = [] }) => items));
+    const served = new Served(lists.flatMap(({ items = [] }) => items));
+    this.#isPartial = served.unknownGroups.size > 0;
+    return served;
   }
 }
 
