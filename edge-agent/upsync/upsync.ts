@@ -220,7 +220,8 @@ export class Upsync {
       if (before) this.#hold(name, undefined);
       return;
     }
-    const { labels = {}, uid = '' } = object.metadata;
+    // Servers behind the cluster's own may give none.
+    const { labels = {}, uid = name } = object.metadata;
     // What no rule matches is looked at no further: most objects of a resource may be of no interest.
     if (!before && takingPlacements(this.#rules, key, labels).length === 0) return;
     if (before && before.uid !== uid) this.#bodies.delete(before.uid);

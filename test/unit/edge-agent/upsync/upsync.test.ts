@@ -7,16 +7,29 @@ const placement = 'center.retail/shop';
 const rules = new Map([[placement, [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }]]]);
 const keyOf = (i: number) => `/configmaps/shop/m${String(i).padStart(5, '0')}`;
 
+const silent = { changed() {}, taken() {}, counted() {}, synced() {}, failed() {} };
+
+test('objects of a server that gives no uids are told each with its own body', async () => {
+  const cluster = new FakeCluster();
+  const upsync = new Upsync(cluster, silent);
+  for (const i of [1, 2])
+    cluster.write(keyOf(i), (object) => {
+      const { namespace, name } = parseKey(keyOf(i));
+      object.metadata = { namespace, name };
+      object.data = { i: String(i) };
+    });
+  await upsync.setRules(rules);
+  for (const i of [1, 2])
+    expect(Buffer.from(upsync.say('center.retail', keyOf(i))!.body).toString()).toContain(`"i":"${i}"`);
+  cluster.erase(keyOf(1));
+  expect([upsync.bodies, upsync.say('center.retail', keyOf(1))]).toEqual([1, undefined]);
+  upsync.stop();
+});
+
 test('of objects beyond the bound no body is held, and one is read when its object comes within it', async () => {
   const cluster = new FakeCluster();
   const changed: string[] = [];
-  const upsync = new Upsync(cluster, {
-    changed: (key) => void changed.push(key),
-    taken() {},
-    counted() {},
-    synced() {},
-    failed() {},
-  });
+  const upsync = new Upsync(cluster, { ...silent, changed: (key) => void changed.push(key) });
   const write = (i: number) =>
     cluster.write(keyOf(i), (object) => {
       const { namespace, name } = parseKey(keyOf(i));
