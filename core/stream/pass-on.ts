@@ -4,7 +4,7 @@
  */
 import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import { type Duplex, pipeline } from 'node:stream';
 
 export interface Passed {
@@ -115,12 +115,16 @@ export function sendHead(to: ServerResponse | Http2ServerResponse): void {
   if ('flushHeaders' in to) to.flushHeaders();
 }
 
-/** For a request of the event `upgrade` that is answered as any other; the connection ends with it. */
+/**
+ * For a request of the event `upgrade` that is answered as any other; the connection ends with it, at both ends: nobody would read what came after. node:http
+ * has let go of the socket by then, and an error that nobody hears would end the process.
+ */
 export function answerOf(request: IncomingMessage, socket: Duplex): ServerResponse {
+  socket.on('error', () => {});
   const answer = new ServerResponse(request);
   answer.assignSocket(socket as Socket);
   answer.shouldKeepAlive = false;
-  answer.once('finish', () => socket.end());
+  answer.once('finish', () => (socket instanceof Socket ? socket.destroySoon() : socket.end()));
   return answer;
 }
 

@@ -7,13 +7,14 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { apiKind, askOver, httpEndpoint } from '../../../../core/stream/http.ts';
-import { type Ask, passOn, passUpgrade } from '../../../../core/stream/pass-on.ts';
+import { type Ask, answerOf, passOn, passUpgrade } from '../../../../core/stream/pass-on.ts';
 import { StreamRouter } from '../../../../core/stream/router.ts';
 import { StreamCounts } from '../../../../core/stream/stream-counts.ts';
 
@@ -203,4 +204,36 @@ it('what resets the stream before it has begun is the reason that is given', asy
   const { port } = await through(() => {}, 'jo may not');
   const answer = await fetch(`http://127.0.0.1:${port}/`);
   expect(await answer.text()).toMatch(/eu: jo may not \(Forbidden\)/);
+});
+
+describe('an upgrade that is answered as any other request', () => {
+  const asked = 'POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n';
+
+  /** The server's end of a connection on which one was asked for, and the client's. */
+  async function upgrading(act: (answer: ServerResponse) => void): Promise<[near: Duplex, client: Socket]> {
+    const server = createServer();
+    const near = new Promise<Duplex>((resolve) => {
+      server.on('upgrade', (from, socket) => {
+        act(answerOf(from, socket));
+        resolve(socket);
+      });
+    });
+    const client = connect({ port: await listening(server), allowHalfOpen: true });
+    client.on('error', () => {}).write(asked);
+    return [await near, client];
+  }
+
+  it('is over when its connection breaks, and nothing else is', async () => {
+    const [near] = await upgrading(() => {});
+    near.destroy(new Error('read ECONNRESET'));
+    // Not `once`, which hears the error itself.
+    await new Promise<void>((resolve) => near.on('close', resolve));
+  });
+
+  it('is over once it is answered, also where the client leaves its half open', async () => {
+    const [near, client] = await upgrading((answer) => void answer.writeHead(404).end('none'));
+    await once(near, 'close');
+    expect(await text(client)).toMatch(/^HTTP\/1.1 404 .*none/s);
+    client.destroy();
+  });
 });
