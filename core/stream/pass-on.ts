@@ -6,6 +6,7 @@ import { type ClientRequest, type IncomingMessage, type OutgoingHttpHeaders, Ser
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { Socket } from 'node:net';
 import { type Duplex, pipeline } from 'node:stream';
+import { BanyanError } from '../runtime/errors.ts';
 
 export interface Passed {
   readonly method: string;
@@ -56,9 +57,17 @@ export async function passOn(
     if (to.headersSent) to.destroy();
     else failed(error);
   });
+  sent.once('upgrade', (_, far) => {
+    far.destroy();
+    failed(noAnswer('changes the protocol, which nobody asked for'));
+  });
   sent.once('response', (answer) => {
     if (to.destroyed) return void answer.destroy();
-    (to as ServerResponse).writeHead(answer.statusCode ?? 502, passedHeaders(answer.headers));
+    if (!isFinal(answer)) {
+      answer.on('error', () => {}).destroy();
+      return failed(noAnswer(`has the status ${answer.statusCode}`));
+    }
+    (to as ServerResponse).writeHead(answer.statusCode!, passedHeaders(answer.headers));
     sendHead(to);
     answer.once('end', () => {
       isAnswered = true;
@@ -108,6 +117,15 @@ export async function passUpgrade(
     pipeline(answer, socket, () => {});
   });
   sent.end();
+}
+
+/** What servers of node take for the status of an answer; for anything else they throw. Who answers may be anybody's edge cluster. */
+function isFinal({ statusCode = 0 }: IncomingMessage): boolean {
+  return statusCode >= 200 && statusCode <= 599;
+}
+
+function noAnswer(why: string): BanyanError {
+  return new BanyanError('Unavailable', `what came from there is no answer to a request: it ${why}`);
 }
 
 /** What is watched may stay silent for long, and who watches wants to know that it has begun: HTTP/1.1 would send the head with the first of the body. */

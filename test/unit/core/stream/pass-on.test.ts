@@ -7,7 +7,8 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { connect as connectHttp2, createServer as createHttp2Server } from 'node:http2';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { buffer, text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -29,7 +30,7 @@ async function listening(server: Server): Promise<number> {
 
 afterEach(() => {
   for (const server of opened.splice(0)) {
-    server.closeAllConnections();
+    server.closeAllConnections?.();
     server.close();
   }
 });
@@ -205,6 +206,36 @@ it('what resets the stream before it has begun is the reason that is given', asy
   const answer = await fetch(`http://127.0.0.1:${port}/`);
   expect(await answer.text()).toMatch(/eu: jo may not \(Forbidden\)/);
 });
+
+describe.each(['HTTP/1.1', 'HTTP/2'])('over %s', (version) => {
+  it.each([
+    ['has the status 0', '000 X'],
+    ['has the status 600', '600 X'],
+    ['has the status 101', '101 X'],
+    ['changes the protocol', '101 X\r\nConnection: Upgrade\r\nUpgrade: x'],
+  ])('what is no answer, since it %s, is told as a failure', async (why, head) => {
+    const far = createTcpServer((socket) => {
+      socket.on('error', () => {}).once('data', () => void socket.end(`HTTP/1.1 ${head}\r\n\r\n`));
+    });
+    await new Promise<void>((resolve) => far.listen(0, '127.0.0.1', resolve));
+    const { port: farPort } = far.address() as AddressInfo;
+    const ask: Ask = ({ method, target, headers }) => request({ port: farPort, method, path: target, headers });
+    const act = (from: IncomingMessage, to: ServerResponse) =>
+      void passOn(from, to, { target: '/', ask, failed: (error) => void to.writeHead(503).end(String(error)) });
+    const near = version === 'HTTP/2' ? createHttp2Server(act as never) : createServer(act);
+    const port = await listening(near as Server);
+    const said = version === 'HTTP/2' ? await overHttp2(port) : await (await fetch(`http://127.0.0.1:${port}/`)).text();
+    expect(said).toContain(`what came from there is no answer to a request: it ${why}`);
+    far.close();
+  });
+});
+
+async function overHttp2(port: number): Promise<string> {
+  const session = connectHttp2(`http://127.0.0.1:${port}`);
+  const said = await text(session.request({ ':path': '/' }));
+  session.destroy();
+  return said;
+}
 
 describe('an upgrade that is answered as any other request', () => {
   const asked = 'POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n';
