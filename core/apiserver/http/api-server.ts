@@ -196,7 +196,7 @@ export class ApiServer implements AsyncDisposable {
       if (review) return this.#answer(response, review);
       const handled = await handler.handle(api);
       if ('answer' in handled) return this.#answer(response, handled.answer);
-      this.#watch(handled.watch, response);
+      this.#watch(handled.watch, request, response);
     } catch (error) {
       this.#fail(request, response, error);
     }
@@ -283,11 +283,21 @@ export class ApiServer implements AsyncDisposable {
 
   #watch(
     { listing, options }: Extract<Awaited<ReturnType<SpaceHandler['handle']>>, { watch: unknown }>['watch'],
+    request: Http2ServerRequest,
     response: Http2ServerResponse,
   ): void {
     const sink = {
       write: (bytes: Buffer) => response.write(bytes),
       queuedBytes: () => response.writableLength,
+      onTaken: (act: () => void) => {
+        response.once('drain', () => {
+          try {
+            act();
+          } catch (error) {
+            this.#fail(request, response, error);
+          }
+        });
+      },
       end: () => {
         response.end();
       },

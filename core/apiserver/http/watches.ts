@@ -1,4 +1,5 @@
 /** Watches: the events of a storage as a stream, from a revision on, each encoded for the form that its client asked for. */
+import { formatKey, type ObjectKey } from '../../object/key.ts';
 import { formatApiVersion } from '../../object/meta.ts';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -21,11 +22,15 @@ export interface WatchSink {
   write(bytes: Buffer): boolean;
   /** Bytes that the client has not taken yet. */
   queuedBytes(): number;
+  /** Once, when it has taken them: there are some. */
+  onTaken(act: () => void): void;
   end(): void;
 }
 
 /** A client that is this far behind has its watch ended: it resumes from its last revision, and holds nobody's memory meanwhile. */
 export const queuedBytesMax = 8 * 1024 * 1024;
+/** What is there at the beginning is written so far ahead of the client: most of the bound is left for what happens meanwhile. */
+export const aheadBytesMax = 1024 * 1024;
 const bookmarkEveryMs = 60_000;
 
 export class Watch {
@@ -35,6 +40,11 @@ export class Watch {
   readonly #clock: Clock;
   readonly #timers: Timer[] = [];
   #unsubscribe: (() => void) | undefined;
+  /**
+   * What was there at the beginning and is still to be told, by formatKey: of what waits for the client the keys alone are kept, and it is told as it is by
+   * then. So what happens to it meanwhile is not told.
+   */
+  readonly #untold = new Map<string, ObjectKey>();
   #revision = 0;
   #columnsSent = false;
   #ended = false;
@@ -58,8 +68,9 @@ export class Watch {
       return;
     }
     this.#unsubscribe = storage.subscribe((events) => this.#take(events));
-    if (fromNow) this.#sendExisting(sendInitialEvents);
+    if (fromNow) this.#begin();
     this.#take(missed);
+    if (this.#ended) return;
     this.#timers.push(this.#clock.after(timeoutMs, () => this.end()));
     if (this.#options.bookmarks) this.#bookmarkLater();
   }
@@ -72,20 +83,41 @@ export class Watch {
     this.#sink.end();
   }
 
-  #sendExisting(markEnd: boolean): void {
-    const { space, kind, namespace, selection } = this.#listing;
-    const scope = namespace === '' ? {} : { namespace };
-    for (const stored of space.storage.scan(kind, scope)) {
-      if (selection.isEmpty || selection.matches(space.parse(stored))) this.#send('ADDED', stored);
+  #begin(): void {
+    const { space, kind, namespace } = this.#listing;
+    const existing = space.storage.scan(kind, namespace === '' ? {} : { namespace });
+    const told = existing.findIndex((stored) => !this.#sendExisting(stored)) + 1;
+    if (told === 0) return this.#begun();
+    for (const { key } of existing.slice(told)) this.#untold.set(formatKey(key), key);
+    this.#sink.onTaken(() => this.#goOn());
+  }
+
+  #goOn(): void {
+    for (const [id, key] of this.#untold) {
+      if (this.#ended) return;
+      this.#untold.delete(id);
+      const stored = this.#listing.space.storage.get(key);
+      if (stored && !this.#sendExisting(stored)) return this.#sink.onTaken(() => this.#goOn());
     }
-    if (markEnd) this.#bookmark({ 'k8s.io/initial-events-end': 'true' });
+    this.#begun();
+  }
+
+  /** False: the client is to take some of it first. */
+  #sendExisting(stored: StoredObject): boolean {
+    const { space, selection } = this.#listing;
+    if (selection.isEmpty || selection.matches(space.parse(stored))) this.#send('ADDED', stored);
+    return this.#sink.queuedBytes() <= aheadBytesMax;
+  }
+
+  #begun(): void {
+    if (this.#options.sendInitialEvents) this.#bookmark({ 'k8s.io/initial-events-end': 'true' });
   }
 
   #take(events: readonly StorageEvent[]): void {
     for (const event of events) {
       if (this.#ended) return;
       this.#revision = Math.max(this.#revision, event.object.revision);
-      if (this.#concerns(event)) this.#tell(event);
+      if (this.#concerns(event) && !this.#untold.has(formatKey(event.object.key))) this.#tell(event);
     }
   }
 
@@ -161,7 +193,8 @@ export class Watch {
 
   #bookmarkLater(): void {
     const timer = this.#clock.after(bookmarkEveryMs, () => {
-      this.#bookmark();
+      // Nobody has seen all of it before.
+      if (this.#untold.size === 0) this.#bookmark();
       this.#timers.splice(this.#timers.indexOf(timer), 1);
       if (!this.#ended) this.#bookmarkLater();
     });
@@ -175,6 +208,7 @@ export class Watch {
   }
 
   #write(type: string, object: Buffer): void {
+    if (this.#ended) return;
     this.#sink.write(Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, Buffer.from('}\n')]));
     if (this.#sink.queuedBytes() > queuedBytesMax) this.end();
   }

@@ -6,6 +6,7 @@ import { json } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
 import type { ApiTls } from '../../../../../core/apiserver/http/api-server.ts';
+import { queuedBytesMax } from '../../../../../core/apiserver/http/watches.ts';
 import { createAuthority, issueNode } from '../../../../../core/identity/authority.ts';
 import { systemClock } from '../../../../../core/runtime/clock.ts';
 import { systemRandom } from '../../../../../core/runtime/random.ts';
@@ -146,6 +147,28 @@ describe('a watch over the wire', () => {
       expect(await lines.next()).toMatchObject({ value: { type: 'ADDED', object: { metadata: { name } } } });
     }
     stream.close();
+  });
+
+  it('begins with more than may wait for its client, over HTTP/1.1 too', async () => {
+    await using api = await ApiBench.start();
+    const data = { text: 'x'.repeat(1_000_000) };
+    const objects = queuedBytesMax / 1_000_000 + 2;
+    for (let i = 0; i < objects; i++) {
+      api.space.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `c${i}`, namespace: 'shop' }, data });
+    }
+    const url = `${configMaps}?watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan`;
+    const { ca, user } = await tls;
+    const asked = get(`${api.url}${url}`, { ca, key: user.keyPem, cert: user.certPem });
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    for (const stream of [response, api.open('GET', url, {}, true)]) {
+      const types: unknown[] = [];
+      for await (const event of eventsOf(stream)) {
+        types.push((event as { type: string }).type);
+        if (types.at(-1) === 'BOOKMARK') break;
+      }
+      expect(types).toEqual([...Array.from({ length: Math.ceil(objects) }, () => 'ADDED'), 'BOOKMARK']);
+    }
+    asked.on('error', () => {}).destroy();
   });
 
   it('ends with the server, in order', async () => {

@@ -82,11 +82,13 @@ export class HandlerBench {
     return (await this.call('GET', url, accept === undefined ? {} : { headers: { accept } })).json<T>();
   }
 
-  async watch(url: string, accept?: string): Promise<WatchLog> {
+  /** `queued`: what its client has left on the wire from the beginning. */
+  async watch(url: string, accept?: string, queued = 0): Promise<WatchLog> {
     const request = requestOf('GET', url, accept === undefined ? {} : { headers: { accept } });
     const handled = await this.#handler.handle(request);
     if (!('watch' in handled)) throw new Error(`${url} is no watch`);
     const log = new WatchLog();
+    log.queued = queued;
     new Watch(handled.watch.listing, handled.watch.options, log, this.clock).start();
     return log;
   }
@@ -98,6 +100,7 @@ export class WatchLog {
   /** What the client is said to have left on the wire. */
   queued = 0;
   readonly #events: WatchEvent[] = [];
+  #taken: (() => void) | undefined;
 
   write(bytes: Buffer): boolean {
     if (this.ended) throw new Error('a watch wrote behind its end');
@@ -109,6 +112,18 @@ export class WatchLog {
 
   queuedBytes(): number {
     return this.queued;
+  }
+
+  onTaken(act: () => void): void {
+    this.#taken = act;
+  }
+
+  /** The client takes what is there, and leaves so much of what comes then. */
+  drain(queued = 0): void {
+    const taken = this.#taken;
+    this.#taken = undefined;
+    this.queued = queued;
+    taken?.();
   }
 
   end(): void {

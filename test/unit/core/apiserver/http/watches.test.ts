@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { queuedBytesMax } from '../../../../../core/apiserver/http/watches.ts';
+import { aheadBytesMax, queuedBytesMax } from '../../../../../core/apiserver/http/watches.ts';
 import type { KubeObject } from '../../../../../core/object/meta.ts';
 import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
 import { HandlerBench } from './handler-bench.ts';
@@ -207,6 +207,38 @@ describe('sendInitialEvents', () => {
     add('a');
     const watch = await api.watch(`${initial}&labelSelector=tier`);
     expect(watch.told()).toEqual(['BOOKMARK']);
+  });
+
+  it('gives what is there as its client takes it, each as it is by then, and what happens to the rest meanwhile', async () => {
+    for (const name of ['a', 'b', 'c', 'd']) add(name);
+    const watch = await api.watch(`${initial}&resourceVersion=`, undefined, aheadBytesMax + 1);
+    expect(watch.told()).toEqual(['ADDED a']);
+    remove('b');
+    const { metadata } = change('c', { tier: 'web' });
+    change('a', { tier: 'web' });
+    add('ab');
+    expect(watch.told()).toEqual(['MODIFIED a', 'ADDED ab']);
+    watch.drain(aheadBytesMax + 1);
+    expect(watch.take()).toEqual([{ type: 'ADDED', object: expect.objectContaining({ metadata }) }]);
+    watch.drain();
+    expect(watch.told()).toEqual(['ADDED d', 'BOOKMARK']);
+    remove('c');
+    expect(watch.told()).toEqual(['DELETED c']);
+  });
+
+  it('has no other bookmark before all that is there is told, and nothing behind its end', async () => {
+    for (const name of ['a', 'b', 'c']) add(name);
+    const watch = await api.watch(`${initial}&timeoutSeconds=90`, undefined, aheadBytesMax + 1);
+    watch.drain(aheadBytesMax + 1);
+    api.clock.advance(minuteMs);
+    expect(watch.told()).toEqual(['ADDED a', 'ADDED b']);
+    api.clock.advance(minuteMs);
+    watch.drain();
+    expect([watch.ended, watch.told()]).toEqual([true, []]);
+    const full = await api.watch(initial, undefined, queuedBytesMax + 1);
+    expect([full.ended, full.told()]).toEqual([true, ['ADDED a']]);
+    full.drain();
+    expect(full.told()).toEqual([]);
   });
 
   it('begins from what is there, however old the revision', async () => {
