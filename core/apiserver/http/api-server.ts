@@ -12,6 +12,7 @@ import type { TLSSocket } from 'node:tls';
 import { isFromIssuer } from '../../identity/issuer-name.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError } from '../../runtime/errors.ts';
+import { closeWhenIdle } from '../../runtime/idle-session.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { type Ask, answerOf, passOn, passUpgrade, sendHead } from '../../stream/pass-on.ts';
 import type { Space, UserInfo } from '../space.ts';
@@ -59,6 +60,8 @@ export interface TreeUrls {
  * just as a request is written on it fails that request.
  */
 const idleConnectionMs = 90_000;
+/** One of HTTP/2 is closed in order. Clients go first, and who never asks anything goes too. */
+const idleSessionMs = 2 * idleConnectionMs;
 /** How long open requests may take to end before connections are closed on them. */
 const drainMs = 1_000;
 
@@ -104,6 +107,7 @@ export class ApiServer implements AsyncDisposable {
     });
     this.#server.on('session', (session) => {
       this.#sessions.add(session);
+      closeWhenIdle(session, idleSessionMs, options.clock);
       session.once('close', () => this.#sessions.delete(session));
     });
     this.#server.on('sessionError', (error) => options.log.debug({ reason: error.message }, 'a connection broke'));

@@ -4,7 +4,7 @@ import { ApiServer, type ApiTls, type TreeUrls } from '../../../../../core/apise
 import { type ApiRequest, jsonResponse } from '../../../../../core/apiserver/http/requests.ts';
 import type { Space } from '../../../../../core/apiserver/space.ts';
 import { createAuthority, issueNode, issueUser } from '../../../../../core/identity/authority.ts';
-import { systemClock } from '../../../../../core/runtime/clock.ts';
+import { type Clock, systemClock } from '../../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { systemRandom } from '../../../../../core/runtime/random.ts';
 import { userOfCertificate } from '../../../../../relay/users.ts';
@@ -45,6 +45,7 @@ export interface BenchOptions {
   /** Without one the client is nobody. */
   readonly certificate?: boolean;
   readonly port?: number;
+  readonly clock?: Clock;
   notReady?(): string | undefined;
   /** Renewed certificate files, if there are any by now. */
   renewed?(): ApiTls | undefined;
@@ -79,14 +80,21 @@ export class ApiBench implements AsyncDisposable {
     this.#client = client;
   }
 
-  static async start({ certificate = true, port = 0, notReady, renewed, tree }: BenchOptions = {}): Promise<ApiBench> {
+  static async start({
+    certificate = true,
+    port = 0,
+    clock = systemClock,
+    notReady,
+    renewed,
+    tree,
+  }: BenchOptions = {}): Promise<ApiBench> {
     const { ca, server: node, user } = await tls;
     const first = { ca, key: Buffer.from(node.keyPem), cert: Buffer.from(node.certPem) };
     const server = new ApiServer({
       tls: () => renewed?.() ?? first,
       host: '127.0.0.1',
       port,
-      clock: systemClock,
+      clock,
       log: silentLogger,
       authenticate: userOfCertificate,
       notReady: notReady ?? (() => undefined),

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import { connect as connectHttp2 } from 'node:http2';
 import { Agent, get } from 'node:https';
 import { createServer } from 'node:net';
 import { json } from 'node:stream/consumers';
@@ -8,7 +9,7 @@ import { describe, expect, it } from 'vitest';
 import type { ApiTls } from '../../../../../core/apiserver/http/api-server.ts';
 import { queuedBytesMax } from '../../../../../core/apiserver/http/watches.ts';
 import { createAuthority, issueNode } from '../../../../../core/identity/authority.ts';
-import { systemClock } from '../../../../../core/runtime/clock.ts';
+import { systemClock, VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { systemRandom } from '../../../../../core/runtime/random.ts';
 import { ApiBench, answerOf, tls } from './api-bench.ts';
 
@@ -108,6 +109,19 @@ describe('the server', () => {
     await expect(once(get(`${api.url}/healthz`, { agent }), 'response')).rejects.toThrow(
       /hang up|ECONNREFUSED|ECONNRESET/,
     );
+  });
+
+  it('closes a connection of HTTP/2 on which nothing is asked', async () => {
+    const clock = new VirtualClock();
+    const api = await ApiBench.start({ clock });
+    const { ca } = await tls;
+    const anybody = connectHttp2(api.url, { ca });
+    await new Promise<void>((resolve) => anybody.once('remoteSettings', () => resolve()));
+    clock.advance(180_000);
+    await once(anybody, 'close');
+    const ended = api[Symbol.asyncDispose]();
+    clock.advance(1_000);
+    await ended;
   });
 
   it('has the head of a watch there before its first event, over HTTP/1.1 too', async () => {
