@@ -32,7 +32,7 @@ const sendBufferBytes = 256 * 1024;
 /** Control frames are sent whatever is queued; a session that queues this much of them is broken. */
 const sendQueueBytesMax = 64 * 1024 * 1024;
 /** How long the other side may take to end its half of a call. */
-const closeWithinMs = 3_000;
+export const closeWithinMs = 3_000;
 /** How often the arrival of an unfinished frame is looked for: a thirtieth of what a session takes for death. */
 const lookEveryMs = 2_000;
 /**

@@ -25,6 +25,7 @@ import { maxFrameBytes } from '../frames.ts';
 import type { Link, LinkEvents, PeerIdentity } from '../link.ts';
 import { statusOf } from './call-status.ts';
 import { channelOptions } from './channel-options.ts';
+import { endGatewayCalls } from './gateway-calls.ts';
 import { linkKey, streamAddressOf } from './grpc-streams.ts';
 import { openServerWindows } from './server-window.ts';
 import { meshService } from './session-method.ts';
@@ -75,6 +76,7 @@ export class GrpcAcceptor implements Acceptor {
   readonly #connections = new Map<string, Connection>();
   /** By name. */
   readonly #sessions = new Map<string, Session>();
+  readonly #leaveGateways: () => void;
 
   constructor(accepting: Accepting) {
     this.#accepting = accepting;
@@ -82,6 +84,10 @@ export class GrpcAcceptor implements Acceptor {
     this.#clock = accepting.clock;
     this.#random = accepting.random;
     openServerWindows();
+    this.#leaveGateways = endGatewayCalls(
+      accepting.clock,
+      (socket) => this.#connections.get(remoteOf(socket))?.shared === true,
+    );
     this.#grpc.addService(meshService, {
       session: (call: Call) => this.#session(call),
       stream: (call: Call) => this.#stream(call),
@@ -94,6 +100,7 @@ export class GrpcAcceptor implements Acceptor {
   }
 
   end(): void {
+    this.#leaveGateways();
     this.#injector.destroy();
     this.#grpc.forceShutdown();
   }

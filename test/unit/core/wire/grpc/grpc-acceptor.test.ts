@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { expect, it } from 'vitest';
@@ -58,5 +59,32 @@ it('gives each session on the connection of a gateway a turn at the door before 
   await until(() => challenged === atOnce + inTurn - 1);
   expect(counted.slice(51)).toEqual(['no_session']);
   for (const gateway of gateways) gateway.destroy();
+  await listener[Symbol.asyncDispose]();
+});
+
+it('ends what is left of a refused call on the connection of a gateway, and that when it carries nothing', async () => {
+  const credentials = await (await TestTree.create()).credentials('eu', 'relay');
+  const clock = new VirtualClock();
+  const to = { host: '127.0.0.1', port: 0, credentials, accept: () => new LinkLog(), terminatedTls: true, clock };
+  const listener = await listenMesh({ ...to, log: silentLogger });
+  const gateway = connectHttp2(`https://${listener.address}`, { rejectUnauthorized: false });
+  const settled = () => new Promise<void>((resolve) => gateway.ping(() => resolve()));
+  // Its half stays open, and it answers no challenge.
+  const headers = { ':method': 'POST', ':path': sessionMethod, 'content-type': 'application/grpc', te: 'trailers' };
+  const call = gateway.request(headers).resume();
+  await once(call, 'response');
+  clock.advance(10_000);
+  const [{ 'grpc-status': status }] = (await once(call, 'trailers')) as [Record<string, unknown>];
+  expect(Number(status)).toBe(unavailable);
+  clock.advance(2_999);
+  await settled();
+  expect(call.closed).toBe(false);
+  clock.advance(1);
+  await once(call, 'close');
+  await settled();
+  clock.advance(9_999);
+  await settled();
+  clock.advance(1);
+  await once(gateway, 'close');
   await listener[Symbol.asyncDispose]();
 });
