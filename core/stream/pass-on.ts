@@ -135,12 +135,18 @@ export function sendHead(to: ServerResponse | Http2ServerResponse): void {
 
 /**
  * For a request of the event `upgrade` that is answered as any other; the connection ends with it, at both ends: nobody would read what came after. node:http
- * has let go of the socket by then, and an error that nobody hears would end the process.
+ * has let go of the socket by then, and an error that nobody hears would end the process. Undefined: it came before the request in front of it was answered,
+ * and the connection is over; whoever changes the protocol waits for what it has asked before.
  */
-export function answerOf(request: IncomingMessage, socket: Duplex): ServerResponse {
+export function answerOf(request: IncomingMessage, socket: Duplex): ServerResponse | undefined {
   socket.on('error', () => {});
   const answer = new ServerResponse(request);
-  answer.assignSocket(socket as Socket);
+  try {
+    answer.assignSocket(socket as Socket);
+  } catch {
+    socket.destroy();
+    return undefined;
+  }
   answer.shouldKeepAlive = false;
   answer.once('finish', () => (socket instanceof Socket ? socket.destroySoon() : socket.end()));
   return answer;

@@ -220,7 +220,8 @@ export class ApiServer implements AsyncDisposable {
   /** Another protocol is spoken by edge clusters alone; anything else is answered as if it had not been asked for. */
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     const asked = request as unknown as Http2ServerRequest;
-    const answer = answerOf(request, socket) as unknown as Http2ServerResponse;
+    const answer = answerOf(request, socket) as unknown as Http2ServerResponse | undefined;
+    if (!answer) return;
     const { tree } = this.#options;
     try {
       const url = urlOf(request.url ?? '');

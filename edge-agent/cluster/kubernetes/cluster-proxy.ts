@@ -64,12 +64,12 @@ export class ClusterProxy {
     };
   }
 
-  #fail({ url }: IncomingMessage, response: ServerResponse, error: unknown): void {
+  #fail({ url }: IncomingMessage, response: ServerResponse | undefined, error: unknown): void {
     const said = error instanceof BanyanError ? error : unreached(error);
     this.#ports.log.debug({ url, reason: said.message }, 'what was asked from above failed');
     const { http, body } = statusOf(said);
-    response.writeHead(http, { 'content-type': 'application/json' });
-    response.end(`${JSON.stringify(body)}\n`);
+    response?.writeHead(http, { 'content-type': 'application/json' });
+    response?.end(`${JSON.stringify(body)}\n`);
   }
 }
 

@@ -245,7 +245,7 @@ describe('an upgrade that is answered as any other request', () => {
     const server = createServer();
     const near = new Promise<Duplex>((resolve) => {
       server.on('upgrade', (from, socket) => {
-        act(answerOf(from, socket));
+        act(answerOf(from, socket)!);
         resolve(socket);
       });
     });
@@ -259,6 +259,20 @@ describe('an upgrade that is answered as any other request', () => {
     near.destroy(new Error('read ECONNRESET'));
     // Not `once`, which hears the error itself.
     await new Promise<void>((resolve) => near.on('close', resolve));
+  });
+
+  it('ends a connection on which the request before it is not answered yet', async () => {
+    const server = createServer();
+    const near = new Promise<Duplex>((resolve) => {
+      server.on('upgrade', (from, socket) => {
+        expect(answerOf(from, socket)).toBeUndefined();
+        resolve(socket);
+      });
+    });
+    const client = connect(await listening(server)).on('error', () => {});
+    client.write(`GET / HTTP/1.1\r\nHost: x\r\n\r\n${asked}`);
+    expect((await near).destroyed).toBe(true);
+    await once(client.resume(), 'close');
   });
 
   it('is over once it is answered, also where the client leaves its half open', async () => {

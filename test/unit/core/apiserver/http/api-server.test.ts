@@ -124,6 +124,16 @@ describe('the server', () => {
     await ended;
   });
 
+  it('ends the connection of who asks for another protocol before it was answered, and nothing else', async () => {
+    await using api = await ApiBench.start({ certificate: false });
+    const [host, port] = new URL(api.url).host.split(':');
+    const socket = connectTls({ host, port: Number(port), rejectUnauthorized: false }).on('error', () => {});
+    const second = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n';
+    socket.write(`GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n${second}`);
+    await once(socket.resume(), 'close');
+    expect((await api.call('GET', '/healthz')).status).toBe(200);
+  });
+
   it('has the head of a watch there before its first event, over HTTP/1.1 too', async () => {
     await using api = await ApiBench.start();
     const { ca, user } = await tls;
