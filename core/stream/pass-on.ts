@@ -148,7 +148,9 @@ export function answerOf(request: IncomingMessage, socket: Duplex): ServerRespon
     return undefined;
   }
   answer.shouldKeepAlive = false;
-  answer.once('finish', () => (socket instanceof Socket ? socket.destroySoon() : socket.end()));
+  // Where the request has a body, node:http has put something of its own in front of the connection.
+  const { socket: connection } = request;
+  answer.once('finish', () => (connection instanceof Socket ? connection.destroySoon() : socket.end()));
   return answer;
 }
 

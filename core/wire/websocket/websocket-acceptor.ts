@@ -78,7 +78,7 @@ export class WebSocketAcceptor implements Acceptor {
       response.writeHead(404, { 'content-type': 'text/plain' }).end(nobodyHere);
     });
     this.#upgrades.on('headers', (lines, request) => lines.push(...(this.#answers.get(request) ?? [])));
-    this.#http.on('upgrade', (request, socket, head) => this.#upgrade(request, socket as TLSSocket, head));
+    this.#http.on('upgrade', (request, socket, head) => this.#upgrade(request, socket, head));
   }
 
   take(socket: TLSSocket): void {
@@ -113,11 +113,15 @@ export class WebSocketAcceptor implements Acceptor {
     this.#upgrades.close();
   }
 
-  #upgrade(request: IncomingMessage, socket: TLSSocket, head: Buffer): void {
-    const connection = this.#connections.get(socket);
+  /** `given`: the connection, or what node:http has put in front of it while the body of the request comes. */
+  #upgrade(request: IncomingMessage, given: Duplex, head: Buffer): void {
+    given.on('error', () => {});
+    const connection = this.#connections.get(request.socket);
     if (!connection) throw new Error('an upgrade on a connection that was not given in');
     connection.used = true;
+    const { socket } = connection;
     try {
+      if (given !== socket) throw new BanyanError('BadRequest', 'a request for a WebSocket has no body');
       const path = request.url?.split('?')[0];
       if (path === sessionPath) return this.#session(request, connection, head);
       if (path === streamPath) return this.#stream(request, connection, head);

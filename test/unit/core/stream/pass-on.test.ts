@@ -238,10 +238,16 @@ async function overHttp2(port: number): Promise<string> {
 }
 
 describe('an upgrade that is answered as any other request', () => {
-  const asked = 'POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n';
+  const head = 'POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: x\r\n';
+  const asked = `${head}\r\n`;
+  /** As much of a body as comes for now. */
+  const begun = `${head}Content-Length: 1000\r\n\r\nabc`;
 
   /** The server's end of a connection on which one was asked for, and the client's. */
-  async function upgrading(act: (answer: ServerResponse) => void): Promise<[near: Duplex, client: Socket]> {
+  async function upgrading(
+    words: string,
+    act: (answer: ServerResponse) => void,
+  ): Promise<[near: Duplex, client: Socket]> {
     const server = createServer();
     const near = new Promise<Duplex>((resolve) => {
       server.on('upgrade', (from, socket) => {
@@ -250,12 +256,12 @@ describe('an upgrade that is answered as any other request', () => {
       });
     });
     const client = connect({ port: await listening(server), allowHalfOpen: true });
-    client.on('error', () => {}).write(asked);
+    client.on('error', () => {}).write(words);
     return [await near, client];
   }
 
-  it('is over when its connection breaks, and nothing else is', async () => {
-    const [near] = await upgrading(() => {});
+  it.each([asked, begun])('is over when its connection breaks, and nothing else is: %j', async (words) => {
+    const [near] = await upgrading(words, () => {});
     near.destroy(new Error('read ECONNRESET'));
     // Not `once`, which hears the error itself.
     await new Promise<void>((resolve) => near.on('close', resolve));
@@ -275,8 +281,8 @@ describe('an upgrade that is answered as any other request', () => {
     await once(client.resume(), 'close');
   });
 
-  it('is over once it is answered, also where the client leaves its half open', async () => {
-    const [near, client] = await upgrading((answer) => void answer.writeHead(404).end('none'));
+  it.each([asked, begun])('is over once it is answered, also where the client leaves its half open: %j', async (words) => {
+    const [near, client] = await upgrading(words, (answer) => void answer.writeHead(404).end('none'));
     await once(near, 'close');
     expect(await text(client)).toMatch(/^HTTP\/1.1 404 .*none/s);
     client.destroy();

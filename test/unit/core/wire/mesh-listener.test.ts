@@ -234,6 +234,17 @@ describe('a listener for children', () => {
     expect((await log.first()).message).toBe('a child was refused');
   });
 
+  it('refuses who asks for a WebSocket with a body, and goes on', async () => {
+    const goesOn = await bystander();
+    const socket = overTls({ ...strangerOptions(), ALPNProtocols: ['http/1.1'] });
+    socket.write(upgradeRequest.replace('\r\n\r\n', '\r\nContent-Length: 1000\r\n\r\nabc'));
+    const [answered] = (await once(socket, 'data')) as [Buffer];
+    expect(answered.toString()).toMatch(/^HTTP\/1\.1 400 .*a request for a WebSocket has no body/s);
+    clock.advance(2_000);
+    await once(socket, 'close');
+    await goesOn();
+  });
+
   it('refuses who speaks no TLS, and logs why', async () => {
     const goesOn = await bystander();
     const socket = overTcp();
