@@ -119,6 +119,10 @@ function exchange(way: Way, socket: Socket, path: string, body: object | undefin
       read(way, response).then(resolve, reject);
     });
     asked.once('error', reject);
+    // Nothing else comes of an answer that changes the protocol.
+    asked.once('close', () =>
+      reject(new BanyanError('Protocol', `${way.shown} closed the connection without an answer`)),
+    );
     asked.end(text);
   });
 }

@@ -1,6 +1,8 @@
 /** A request for a certificate over a real connection: who is asked, what is said to whom, and what is refused before anything is read. */
 import { X509Certificate } from 'node:crypto';
 import { request as httpsRequest } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newJoinToken } from '../../../../../core/identity/join-token.ts';
 import { hashOfKey } from '../../../../../core/identity/peer-identity.ts';
@@ -198,4 +200,17 @@ describe('a request to renew', () => {
     }
     expect(said).toEqual([]);
   });
+});
+
+it('gives up at once where an answer changes the protocol, and nothing else can come', async () => {
+  const tls = { cert: own.certPem, key: own.keyPem, ca: own.caPem, requestCert: true, ALPNProtocols: ['http/1.1'] };
+  const server = createTlsServer(tls, (socket) => {
+    socket.on('error', () => {});
+    socket.once('data', () => socket.write('HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const refused = renewAtParent(line({ parent: { address, path: 'eu' } }), kid, 'pem');
+  await expect(refused).rejects.toThrow(`${address} closed the connection without an answer`);
+  server.close();
 });
