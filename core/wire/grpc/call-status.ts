@@ -20,7 +20,9 @@ export function statusOf(error: unknown): CallStatus {
 
 /** The error with which a call to `address` ended. */
 export function errorOfCall(address: string, cause: ServiceError): BanyanError {
-  const words = cause.details.replace(/^No connection established\. Last error: (Error: )?/, '');
+  // Absent where grpc-js itself can't read a message, as one that is compressed; its types do not know that.
+  const details: string | undefined = cause.details;
+  const words = details?.replace(/^No connection established\. Last error: (Error: )?/, '');
   return new BanyanError(codeOf(cause), `${address}: ${words || 'the connection broke'}`, {}, { cause });
 }
 

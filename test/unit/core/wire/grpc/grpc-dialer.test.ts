@@ -256,6 +256,16 @@ describe('a dialer', () => {
     expect(await log.closed()).toMatchObject({ code: 'Unauthorized', message: `${address}: not any more` });
   });
 
+  it('ends a link by a message that is compressed, though nobody has asked for it', async () => {
+    const { address, call } = await rudeParent();
+    const log = new LinkLog();
+    await dial(address, {}, log);
+    const compressed = message(encodeFrame(beat(1)));
+    compressed[0] = 1;
+    (await call).write(compressed);
+    expect(await log.closed()).toMatchObject({ code: 'Unavailable', message: `${address}: the connection broke` });
+  });
+
   it('opens its receive window for the stream and for the connection', async () => {
     const { address, call } = await rudeParent();
     await dial(address);
