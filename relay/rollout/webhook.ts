@@ -54,6 +54,8 @@ function post({ url, timeoutSeconds, caBundle }: Webhook, body: string): Promise
     request.on('error', (error) => {
       reject(signal.aborted ? new Error(`no answer within ${timeoutSeconds} s`) : error);
     });
+    // Nothing else comes of an answer that changes the protocol.
+    request.on('close', () => reject(new Error('it closed the connection without an answer')));
     request.end(body);
   });
 }

@@ -46,6 +46,15 @@ describe('a webhook', () => {
     expect(JSON.stringify(result)).toContain('no answer within 0.05 s');
   });
 
+  it('that changes the protocol has not answered', async () => {
+    const url = await answering(200, undefined);
+    server!.on('request', ({ socket }) => {
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+    });
+    const result = await askWebhook({ url, timeoutSeconds: 5 }, {});
+    expect(JSON.stringify(result)).toContain('it closed the connection without an answer');
+  });
+
   it('that nobody serves is waited for', async () => {
     const result = await askWebhook({ url: 'http://127.0.0.1:1/ask', timeoutSeconds: 5 }, {});
     expect(JSON.stringify(result)).toContain('ECONNREFUSED');
