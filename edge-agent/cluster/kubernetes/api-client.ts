@@ -224,6 +224,8 @@ export class ApiClient {
       const sent = server.protocol === 'https:' ? request(options, begun) : plainRequest(options, begun);
       sent.on('timeout', () => sent.destroy(new Error(`no answer within ${idleMs / 1_000} s`)));
       sent.on('error', reject);
+      // Nothing else comes of an answer that changes the protocol.
+      sent.on('close', () => reject(new Error('it closed the connection without an answer')));
       if (isWrite) this.#sendGuarded(sent, body);
       else sent.end(body);
     });

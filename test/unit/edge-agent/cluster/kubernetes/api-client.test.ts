@@ -291,3 +291,11 @@ test('a certificate or key that is none is said, with what may be done about it'
   await expect(client.stream({ path: '/watch' }, 1_000)).rejects.toEqual(refused);
   client.close();
 });
+
+test('an answer that changes the protocol is none, and no request waits for another', async () => {
+  const { client } = await clientOf(({ socket }) => {
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
+  });
+  await expect(client.json({ path: '/one' })).rejects.toThrow('it closed the connection without an answer');
+  client.close();
+});
