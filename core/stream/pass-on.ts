@@ -135,8 +135,8 @@ export function sendHead(to: ServerResponse | Http2ServerResponse): void {
 
 /**
  * For a request of the event `upgrade` that is answered as any other; the connection ends with it, at both ends: nobody would read what came after. node:http
- * has let go of the socket by then, and an error that nobody hears would end the process. Undefined: it came before the request in front of it was answered,
- * and the connection is over; whoever changes the protocol waits for what it has asked before.
+ * has let go of the socket by then: an error that nobody hears would end the process, and no answer would hear that there is room again. Undefined: it came
+ * before the request in front of it was answered, and the connection is over; whoever changes the protocol waits for what it has asked before.
  */
 export function answerOf(request: IncomingMessage, socket: Duplex): ServerResponse | undefined {
   socket.on('error', () => {});
@@ -148,6 +148,7 @@ export function answerOf(request: IncomingMessage, socket: Duplex): ServerRespon
     return undefined;
   }
   answer.shouldKeepAlive = false;
+  socket.on('drain', () => answer.emit('drain'));
   // Where the request has a body, node:http has put something of its own in front of the connection.
   const { socket: connection } = request;
   answer.once('finish', () => (connection instanceof Socket ? connection.destroySoon() : socket.end()));

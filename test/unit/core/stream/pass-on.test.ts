@@ -267,6 +267,17 @@ describe('an upgrade that is answered as any other request', () => {
     await new Promise<void>((resolve) => near.on('close', resolve));
   });
 
+  it('hears when there is room for more of the answer', async () => {
+    let drained: Promise<unknown> | undefined;
+    const [, client] = await upgrading(asked, (answer) => {
+      drained = once(answer, 'drain');
+      expect(answer.write(Buffer.alloc(10_000_000))).toBe(false);
+    });
+    client.resume();
+    await drained;
+    client.destroy();
+  });
+
   it('ends a connection on which the request before it is not answered yet', async () => {
     const server = createServer();
     const near = new Promise<Duplex>((resolve) => {
@@ -281,10 +292,13 @@ describe('an upgrade that is answered as any other request', () => {
     await once(client.resume(), 'close');
   });
 
-  it.each([asked, begun])('is over once it is answered, also where the client leaves its half open: %j', async (words) => {
-    const [near, client] = await upgrading(words, (answer) => void answer.writeHead(404).end('none'));
-    await once(near, 'close');
-    expect(await text(client)).toMatch(/^HTTP\/1.1 404 .*none/s);
-    client.destroy();
-  });
+  it.each([asked, begun])(
+    'is over once it is answered, also where the client leaves its half open: %j',
+    async (words) => {
+      const [near, client] = await upgrading(words, (answer) => void answer.writeHead(404).end('none'));
+      await once(near, 'close');
+      expect(await text(client)).toMatch(/^HTTP\/1.1 404 .*none/s);
+      client.destroy();
+    },
+  );
 });
