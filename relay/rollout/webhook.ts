@@ -54,8 +54,10 @@ function post({ url, timeoutSeconds, caBundle }: Webhook, body: string): Promise
     request.on('error', (error) => {
       reject(signal.aborted ? new Error(`no answer within ${timeoutSeconds} s`) : error);
     });
-    // Nothing else comes of an answer that changes the protocol.
-    request.on('close', () => reject(new Error('it closed the connection without an answer')));
+    request.on('upgrade', (_, changed) => {
+      changed.destroy();
+      reject(new Error('it changes the protocol, which nobody asked for'));
+    });
     request.end(body);
   });
 }

@@ -119,10 +119,10 @@ function exchange(way: Way, socket: Socket, path: string, body: object | undefin
       read(way, response).then(resolve, reject);
     });
     asked.once('error', reject);
-    // Nothing else comes of an answer that changes the protocol.
-    asked.once('close', () =>
-      reject(new BanyanError('Protocol', `${way.shown} closed the connection without an answer`)),
-    );
+    asked.once('upgrade', (_, changed) => {
+      changed.destroy();
+      reject(new BanyanError('Protocol', `${way.shown} changes the protocol, which nobody asked for`));
+    });
     asked.end(text);
   });
 }

@@ -52,7 +52,7 @@ describe('a webhook', () => {
       socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n');
     });
     const result = await askWebhook({ url, timeoutSeconds: 5 }, {});
-    expect(JSON.stringify(result)).toContain('it closed the connection without an answer');
+    expect(JSON.stringify(result)).toContain('it changes the protocol, which nobody asked for');
   });
 
   it('that nobody serves is waited for', async () => {

@@ -211,6 +211,6 @@ it('gives up at once where an answer changes the protocol, and nothing else can 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const refused = renewAtParent(line({ parent: { address, path: 'eu' } }), kid, 'pem');
-  await expect(refused).rejects.toThrow(`${address} closed the connection without an answer`);
+  await expect(refused).rejects.toThrow(`${address} changes the protocol, which nobody asked for`);
   server.close();
 });
