@@ -81,9 +81,9 @@ function without(object: KubeObject): Omit<KubeObject, 'metadata'> & { metadata:
   return { ...object, metadata };
 }
 
-const lefts = configsOf(fc.constantFrom('a', 'b'), { left: true, right: false }).filter(
-  ({ spec }) => Object.keys(spec as object).length > 0,
-);
+/** An empty object is a field by itself, and none where there is something in it. */
+const saysSomething = ({ spec }: KubeObject) => Object.keys(spec as object).length > 0;
+const lefts = configsOf(fc.constantFrom('a', 'b'), { left: true, right: false }).filter(saysSomething);
 const rights = configsOf(fc.constantFrom('c', 'd'), { left: false, right: true });
 
 describe('server-side apply', () => {
@@ -102,7 +102,7 @@ describe('server-side apply', () => {
 
   it('leaves what is applied there, owned by the applier', () => {
     fc.assert(
-      fc.property(configs, configs, (before, config) => {
+      fc.property(configs, configs.filter(saysSomething), (before, config) => {
         const result = apply(apply(undefined, before, 'a'), config, 'x');
         const wanted = fields(config);
         expect(pathsOf(difference(wanted, fields(result)))).toEqual([]);
