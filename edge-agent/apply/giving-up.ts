@@ -1,9 +1,9 @@
 /** An object that was placed and becomes the cluster's own. */
 import { parseKey } from '../../core/object/key.ts';
-import { parseApiVersion } from '../../core/object/meta.ts';
-import type { Cluster } from '../cluster/cluster.ts';
+import { formatApiVersion, type KubeObject, parseApiVersion } from '../../core/object/meta.ts';
+import type { AsItWas, Cluster } from '../cluster/cluster.ts';
 import { signerOf } from './decide.ts';
-import { withoutMark } from './mark.ts';
+import { unmarking, withoutMark } from './mark.ts';
 import { ownedValues } from './owned-values.ts';
 import type { OwnerRecord } from './owner-records.ts';
 import { appliedVersion } from './projection.ts';
@@ -25,10 +25,15 @@ export async function giveUp(
 ): Promise<void> {
   const found = await cluster.get(parseKey(key));
   if (!found || signerOf(found, record, path) !== 'us') return;
-  const version = appliedVersion(found);
-  const isTold = parseApiVersion(found.apiVersion).version === version;
-  const live = isTold ? found : await cluster.get(parseKey(key), version);
-  if (!live) return;
-  const { uid = '', resourceVersion = '' } = live.metadata;
-  await cluster.apply(withoutMark(ownedValues(live)), { at: { uid, resourceVersion } });
+  const { group, version: told } = parseApiVersion(found.apiVersion);
+  const version = appliedVersion(found) ?? told;
+  const isServed = version === told || (await cluster.resourceOf(formatApiVersion(group, version), found.kind));
+  // Nobody tells any more what is at the fields that were applied, which an apply would have to name.
+  if (!isServed && cluster.patch) return cluster.patch(parseKey(key), unmarking(found), asOf(found));
+  const live = version === told ? found : await cluster.get(parseKey(key), version);
+  if (live) await cluster.apply(withoutMark(ownedValues(live)), { at: asOf(live) });
+}
+
+function asOf({ metadata: { uid = '', resourceVersion = '' } }: KubeObject): AsItWas {
+  return { uid, resourceVersion };
 }

@@ -1,5 +1,5 @@
 /** The mark on an object that this agent has applied, and whose an object without it is. */
-import type { KubeObject, ObjectMeta } from '../../core/object/meta.ts';
+import type { KubeObject, ManagedFieldsEntry, ObjectMeta } from '../../core/object/meta.ts';
 import type { PropagationPolicy } from '../../core/wire/entry-attributes.ts';
 
 /** Server-side apply as this manager is what `Cluster.apply` promises. */
@@ -65,8 +65,7 @@ export interface Signature {
 export function signatureOf({ metadata }: KubeObject): Signature | undefined {
   const { annotations = {}, managedFields = [] } = metadata;
   const { [agentAnnotation]: agent, [sourceAnnotation]: source, [createdAnnotation]: created } = annotations;
-  const isApplied = managedFields.some(({ manager, operation }) => manager === fieldManager && operation === 'Apply');
-  if (!isApplied || agent === undefined || source === undefined) return undefined;
+  if (!managedFields.some(isOwnEntry) || agent === undefined || source === undefined) return undefined;
   const { [deletionAnnotation]: deletion, [contentAnnotation]: content } = annotations;
   return {
     agent,
@@ -75,6 +74,10 @@ export function signatureOf({ metadata }: KubeObject): Signature | undefined {
     ...(isOtherThanUsual(deletion) ? { deletion } : {}),
     ...(content === undefined ? {} : { content }),
   };
+}
+
+function isOwnEntry({ manager, operation }: ManagedFieldsEntry): boolean {
+  return manager === fieldManager && operation === 'Apply';
 }
 
 function isOtherThanUsual(deletion: string | undefined): deletion is PropagationPolicy {
@@ -121,6 +124,19 @@ export function withoutMark(object: KubeObject): KubeObject {
   return { ...object, metadata: { ...metadata, ...named } };
 }
 
+/**
+ * A merge patch that takes the mark off, and this manager's fields with it, whatever version they were applied in. Nobody else's fields are touched. An empty list of
+ * `managedFields` would change nothing, and one of an empty entry ends them (https://kubernetes.io/docs/reference/using-api/server-side-apply/#clearing-managedfields).
+ */
+export function unmarking({ metadata }: KubeObject): object {
+  const { labels = {}, annotations = {}, managedFields = [] } = metadata;
+  const ended = (values: Readonly<Record<string, string>>) =>
+    Object.fromEntries(Object.keys(values).flatMap((name) => (markKeys.has(name) ? [[name, null]] : [])));
+  const others = managedFields.filter((entry) => !isOwnEntry(entry));
+  const named = { labels: ended(labels), annotations: ended(annotations) };
+  return { metadata: { ...named, managedFields: others.length === 0 ? [{}] : others } };
+}
+
 const markKeys = new Set([
   managedLabel,
   sourceAnnotation,
@@ -132,7 +148,7 @@ const markKeys = new Set([
 
 /** Labels and annotations that this manager has applied, but for the mark. */
 function unmarked({ labels, annotations, managedFields = [] }: ObjectMeta): Pick<ObjectMeta, 'labels' | 'annotations'> {
-  const applied = managedFields.find(({ manager, operation }) => manager === fieldManager && operation === 'Apply');
+  const applied = managedFields.find(isOwnEntry);
   const fields = applied?.fieldsV1?.['f:metadata'] as Readonly<Record<string, object | undefined>> | undefined;
   const kept = (values: Readonly<Record<string, string>> = {}, of: object = {}) =>
     Object.fromEntries(Object.entries(values).filter(([key]) => !markKeys.has(key) && Object.hasOwn(of, `f:${key}`)));

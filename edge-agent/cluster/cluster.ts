@@ -42,11 +42,17 @@ export interface WatchOptions {
   readonly metadataOnly?: boolean;
 }
 
+/** An object at one time. */
+export interface AsItWas {
+  readonly uid: string;
+  readonly resourceVersion: string;
+}
+
 export interface ClusterApplyOptions {
   /** Nothing is changed, and the answer is what it would be. */
   readonly dryRun?: boolean;
   /** Only to this object as it was then: Conflict otherwise, also where there is none. */
-  readonly at?: { readonly uid: string; readonly resourceVersion: string };
+  readonly at?: AsItWas;
   /** There was none when it was looked for, which may be long ago by the time it is sent: what somebody else has set meanwhile is not taken. Conflict then. */
   readonly isNew?: boolean;
 }
@@ -61,6 +67,8 @@ export interface Cluster extends AsyncDisposable {
   create?(object: KubeObject): Promise<KubeObject | undefined>;
   /** Whether `create` keeps its promise for this kind of object. Said of many, it is found out. Absent: of none. */
   mayCreate?(object: KubeObject): boolean;
+  /** Changes an object by a merge patch, only as it was then: Conflict otherwise. Absent: it tells every object in the version that was applied. */
+  patch?(key: ObjectKey, change: object, at: AsItWas): Promise<void>;
   /** `version`: of those that are served; absent: the one that the cluster prefers. One that converts nothing answers in its own. */
   get(key: ObjectKey, version?: string): Promise<KubeObject | undefined>;
   /** Resolves when the deletion is accepted (not when finalizers are done); false if the object was not there. */

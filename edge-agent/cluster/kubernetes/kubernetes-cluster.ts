@@ -11,6 +11,7 @@ import type { Passed } from '../../../core/stream/pass-on.ts';
 import { fieldManager, markSelector } from '../../apply/mark.ts';
 import type { LimitUse } from '../../limits/limit-use.ts';
 import type {
+  AsItWas,
   Cluster,
   ClusterApplyOptions,
   ClusterDescription,
@@ -134,6 +135,17 @@ export class KubernetesCluster implements Cluster {
       contentType: 'application/apply-patch+yaml',
       body: object,
       once,
+    });
+  }
+
+  async patch(key: ObjectKey, change: { metadata?: object }, at: AsItWas): Promise<void> {
+    const served = await this.#served(key);
+    await this.#client.json({
+      method: 'PATCH',
+      path: pathOf(served, served.versions[0]!, key),
+      query: { fieldManager },
+      contentType: 'application/merge-patch+json',
+      body: { ...change, metadata: { ...change.metadata, ...at } },
     });
   }
 

@@ -1,9 +1,12 @@
 /** An object that becomes the cluster's own: what is in it stays, and the mark goes. On a real API server's rules of server-side apply. */
 import { describe, expect, it } from 'vitest';
+import { formatKey } from '../../../../core/object/key.ts';
 import type { KubeObject } from '../../../../core/object/meta.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { giveUp } from '../../../../edge-agent/apply/giving-up.ts';
 import { isMarked, marked, signatureOf, signed } from '../../../../edge-agent/apply/mark.ts';
 import { ownedValues } from '../../../../edge-agent/apply/owned-values.ts';
+import type { Cluster } from '../../../../edge-agent/cluster/cluster.ts';
 import { variedDeployment } from '../../../support/varied-deployment.ts';
 import { EmbeddedBench } from '../support/embedded-bench.ts';
 
@@ -73,6 +76,52 @@ describe('giving an object up', () => {
     await cluster.remove(key, 'Background');
     await expect(cluster.apply(ownedValues(before), { at })).rejects.toMatchObject({ code: 'Conflict' });
     expect(await cluster.get(key)).toBeUndefined();
+  });
+});
+
+describe('an object in a version that is served no more', () => {
+  const beacon = { group: 'light.example.org', resource: 'beacons', namespace: 'shop', name: 'north' };
+  const theirs = { manager: 'site', operation: 'Update', apiVersion: 'light.example.org/v1', fieldsV1: {} };
+
+  function found(others: readonly object[]): KubeObject {
+    const ours = { manager: 'banyan', operation: 'Apply', apiVersion: 'light.example.org/v1alpha1', fieldsV1: {} };
+    const kind = { apiVersion: 'light.example.org/v1', kind: 'Beacon' };
+    const object = { ...kind, metadata: { name: 'north', namespace: 'shop', labels: { a: '1' } }, spec: { watts: 5 } };
+    const { metadata, ...rest } = signed(marked(object, 'center.retail'), path, false, { content: 'c' });
+    const managedFields = [ours, ...others] as never;
+    return { ...rest, metadata: { ...metadata, uid: 'u1', resourceVersion: '7', managedFields } };
+  }
+
+  /** As an API server, which tells nothing of a version that it does not serve. */
+  async function patched(object: KubeObject): Promise<unknown[]> {
+    const asked: unknown[] = [];
+    const cluster = {
+      get: async (_key: object, version = 'v1') => {
+        if (version !== 'v1') throw new BanyanError('Unavailable', '404 page not found');
+        return object;
+      },
+      resourceOf: async (apiVersion: string) => (apiVersion === 'light.example.org/v1' ? beacon : undefined),
+      patch: async (...how: unknown[]) => void asked.push(...how),
+    } as unknown as Cluster;
+    await giveUp({ path, cluster }, formatKey(beacon), undefined);
+    return asked;
+  }
+
+  it('loses the mark all the same, and nothing else', async () => {
+    const [key, change, at] = await patched(found([theirs]));
+    expect([key, at]).toEqual([beacon, { uid: 'u1', resourceVersion: '7' }]);
+    expect(change).toEqual({
+      metadata: {
+        labels: { 'banyan.io/managed': null },
+        annotations: { 'banyan.io/source': null, 'banyan.io/agent': null, 'banyan.io/content': null },
+        managedFields: [theirs],
+      },
+    });
+  });
+
+  it('is nobody’s where no other manager has written it', async () => {
+    const [, change] = await patched(found([]));
+    expect(change).toMatchObject({ metadata: { managedFields: [{}] } });
   });
 });
 

@@ -217,3 +217,14 @@ test('a cluster that does not answer tells that its description may be another',
   expect(told).toBeGreaterThan(0);
   leave();
 });
+
+test('an object is patched in the version that the cluster prefers, only as it was', async () => {
+  const path = '/apis/shop.example/v1/namespaces/shop/tills/one';
+  answers[path] = [200, '{}'];
+  const key = { group: 'shop.example', resource: 'tills', namespace: 'shop', name: 'one' };
+  const at = { uid: 'u1', resourceVersion: '7' };
+  await cluster.patch(key, { metadata: { labels: { mark: null } } }, at);
+  expect(asked.at(-1)).toBe(`PATCH ${path}`);
+  answers[path] = status(409, 'Conflict');
+  await expect(cluster.patch(key, {}, at)).rejects.toMatchObject({ code: 'Conflict' });
+});
