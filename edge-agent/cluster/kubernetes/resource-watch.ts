@@ -186,7 +186,7 @@ export class ResourceWatch {
       }
       resourceVersion = page.metadata?.resourceVersion ?? '';
     }
-    this.#newest = Number(resourceVersion);
+    this.#newest = numberOf(resourceVersion);
     for (const listener of this.#present) listener.listed(found, this.#newest, served);
     return resourceVersion;
   }
@@ -196,7 +196,7 @@ export class ResourceWatch {
     const path = pathOf(served, served.versions[0]!);
     const query = { ...this.#selected(), limit: '1' };
     const page = (await this.#ports.client.json({ path, query, ...this.#accepting(metadataList) })) as ListPage;
-    return Number(page.metadata?.resourceVersion) < this.#newest;
+    return numberOf(page.metadata?.resourceVersion) < this.#newest;
   }
 
   // --------------------------------------------------------------------------------------------------- the changes
@@ -235,7 +235,7 @@ export class ResourceWatch {
         const { type, object } = line as WatchLine;
         if (type === 'ERROR') throw errorOf(object);
         this.#version = object.metadata.resourceVersion ?? this.#version;
-        this.#newest = Number(this.#version);
+        this.#newest = numberOf(this.#version);
         // What is its metadata alone comes under the name of that.
         if (type !== 'BOOKMARK') this.#tell(type, this.#ports.metadataOnly ? named(object, served) : object);
       }
@@ -267,6 +267,11 @@ export class ResourceWatch {
   get #present(): KnownObjects[] {
     return [...this.#listening].filter((listener) => this.#listeners.has(listener));
   }
+}
+
+/** NaN, which is before and behind nothing: a server behind the cluster's own says none, or says it in other words. */
+function numberOf(resourceVersion = ''): number {
+  return resourceVersion === '' ? Number.NaN : Number(resourceVersion);
 }
 
 function metadataAs(kind: string): string {
