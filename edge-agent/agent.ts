@@ -147,6 +147,7 @@ export class Agent {
       wrote,
       say: (key) => this.#sayings.say(key),
       isFollowed: (key) => this.#sayings.isFollowed(key),
+      outgrew: (key, bytes) => this.#reports.outgrew(key, bytes),
     });
     this.#sayings = new Sayings({
       ...options,

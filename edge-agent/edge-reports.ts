@@ -4,19 +4,27 @@
  */
 
 import { stableStringify } from '../core/object/canonical.ts';
-import { formatKey, parseKey } from '../core/object/key.ts';
+import { displayKey, formatKey, parseKey } from '../core/object/key.ts';
 import type { KubeObject } from '../core/object/meta.ts';
 import type { Clock, Timer } from '../core/runtime/clock.ts';
 import { describeError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import { text } from '../core/store/bytes.ts';
 import type { Failure } from '../core/summary/partial.ts';
-import { associatedKey, type EntryKey, type PlacementId, partialKey, upsyncedKey } from '../core/wire/entries.ts';
+import {
+  associatedKey,
+  type EntryKey,
+  type PlacementId,
+  parseEntryKey,
+  partialKey,
+  splitPlacementId,
+  upsyncedKey,
+} from '../core/wire/entries.ts';
 import type { AssociatedAttributes, UpsyncedAttributes } from '../core/wire/entry-attributes.ts';
 import { Associated } from './associated/associated.ts';
 import type { Cluster } from './cluster/cluster.ts';
 import type { Desired } from './desired/desired.ts';
-import type { Saying } from './outbox/outbox.ts';
+import { type Saying, sayingBytesMax } from './outbox/outbox.ts';
 import { type Taker, Upsync, upsyncObjectsMax } from './upsync/upsync.ts';
 
 export interface EdgeReportsPorts {
@@ -48,6 +56,8 @@ export class EdgeReports {
   readonly #associated: Associated;
   /** Entries that were asked for and of which nothing was known yet. */
   readonly #unsure = new Set<string>();
+  /** Entries of objects that have become larger than one may be, with their bytes. */
+  readonly #outgrown = new Map<string, number>();
   #retry: Timer | undefined;
   #stopped = false;
 
@@ -121,12 +131,16 @@ export class EdgeReports {
     return undefined;
   }
 
+  /** What is to be said of an object is more than an entry may hold; undefined: it is not any more. */
+  outgrew(key: string, bytes: number | undefined): void {
+    if (bytes === undefined) this.#outgrown.delete(key);
+    else this.#outgrown.set(key, bytes);
+    for (const [id] of this.#ports.desired.rules()) this.#events.touch(partialKey(id));
+  }
+
   /** What the author of a placement should know of its rules here. */
   notes(id: PlacementId): Failure[] {
-    const count = this.#upsync.count(id);
-    if (count <= upsyncObjectsMax) return [];
-    const message = `${count} objects match, and ${upsyncObjectsMax} of them come up, the first by key; select fewer in spec.upsync`;
-    return [{ path: this.#ports.path, object: 'spec.upsync', reason: 'UpsyncLimit', message }];
+    return [...this.#countNotes(id), ...this.#sizeNotes(id)];
   }
 
   stop(): void {
@@ -134,6 +148,25 @@ export class EdgeReports {
     this.#retry?.stop();
     this.#upsync.stop();
     this.#associated.stop();
+  }
+
+  #countNotes(id: PlacementId): Failure[] {
+    const count = this.#upsync.count(id);
+    if (count <= upsyncObjectsMax) return [];
+    const message = `${count} objects match, and ${upsyncObjectsMax} of them come up, the first by key; select fewer in spec.upsync`;
+    return [{ path: this.#ports.path, object: 'spec.upsync', reason: 'UpsyncLimit', message }];
+  }
+
+  #sizeNotes(id: PlacementId): Failure[] {
+    const { source, name } = splitPlacementId(id);
+    return [...this.#outgrown].flatMap(([key, bytes]) => {
+      const entry = parseEntryKey(key);
+      if ((entry?.type !== 'upsynced' && entry?.type !== 'associated') || entry.source !== source) return [];
+      const of = entry.type === 'upsynced' ? this.#upsync : this.#associated;
+      if (!of.say(source, formatKey(entry.object))?.refs.includes(name)) return [];
+      const message = `it has ${bytes} bytes, and no more than ${sayingBytesMax} are told: what is told of it is older, or nothing; make it smaller on its cluster`;
+      return [{ path: this.#ports.path, object: displayKey(entry.object), reason: 'TooLarge', message }];
+    });
   }
 
   #sayUpsynced(source: string, path: string, key: string): Saying | undefined | 'unsure' {

@@ -29,6 +29,8 @@ export interface OutboxPorts {
   say(key: string): Saying | undefined | 'unsure';
   /** It is of an object that somebody wants to know exactly. Absent: nobody does. */
   isFollowed?(key: string): boolean;
+  /** More would have to be said under the key than an entry may hold: how many bytes; undefined: it fits again, or there is nothing to be said. */
+  outgrew?(key: string, bytes: number | undefined): void;
   /** Rows have been written; they are not durable yet. */
   wrote(): void;
 }
@@ -44,7 +46,7 @@ const gatherMs = 20;
 /** A full disk does not become free at once, and nothing is lost by waiting. */
 const writeRetryMs = 5_000;
 /** Of an object that a real cluster has, which knows no such bound. With room for the key and what stands around it. */
-const sayingBytesMax = piecedBytesMax - 4_096;
+export const sayingBytesMax = piecedBytesMax - 4_096;
 /**
  * Keeps a transaction to a millisecond, so that the up feed does not hold up the down feed's writes, and to a megabyte of pages: an entry changes four or five,
  * and LMDB keeps the memory of the largest transaction.
@@ -139,32 +141,38 @@ export class Outbox {
     for (const key of keys) {
       const saying = this.#ports.say(key);
       if (saying === 'unsure') this.#touched.delete(key);
-      else sayings.push([key, this.#fitting(key, saying)]);
+      else sayings.push([key, saying]);
     }
     return store.read((reader) =>
-      sayings.filter(([key, saying]) => {
+      sayings.flatMap(([key, whole]) => {
         const row = producer.get(reader, hash128(key));
         const said = row?.content && producer.content(reader, row.content);
+        const saying = this.#fitting(key, whole, said);
         const same = said && saying ? sameSaying(said, saying) : !said && !saying;
         if (same) this.#touched.delete(key);
-        return !same;
+        return same ? [] : [[key, saying] as [string, Saying | undefined]];
       }),
     );
   }
 
-  /** Of what is too large: of the state of an object all but its status, of another object nothing. */
-  #fitting(key: string, saying: Saying | undefined): Saying | undefined {
+  /**
+   * Of what is too large: of the state of an object all but its status. Another object stays as it was said last, if it was: that it is said no more would mean that it
+   * is there no more, and what it was made into above would be deleted.
+   */
+  #fitting(key: string, saying: Saying | undefined, said: Saying | undefined): Saying | undefined {
     const bytes = saying ? saying.attributes.length + saying.body.length : 0;
-    if (bytes <= sayingBytesMax) {
-      this.#tooLarge.delete(key);
+    if (!saying || bytes <= sayingBytesMax) {
+      if (this.#tooLarge.delete(key)) this.#ports.outgrew?.(key, undefined);
       return saying;
     }
     if (!this.#tooLarge.has(key)) {
       this.#tooLarge.add(key);
       const remedy = 'make the object smaller on its cluster';
       this.#ports.logger.warn({ key, bytes, bytesMax: sayingBytesMax, remedy }, 'too large to be reported as a whole');
+      this.#ports.outgrew?.(key, bytes);
     }
-    return saying && key.startsWith('state/') ? { ...saying, body: new Uint8Array(0) } : undefined;
+    if (key.startsWith('state/')) return { ...saying, body: new Uint8Array(0) };
+    return said && { ...saying, body: said.body };
   }
 
   /** Objects before the placements that sum them up. */

@@ -284,6 +284,27 @@ describe('objects born at the edge', () => {
     expect(bench.said(`partial/${placement}`)!.body).toMatchObject({ failures: [] });
   });
 
+  it('stay above as they were told while they are larger than an entry may be, and their placement reads it', async () => {
+    born(bench, till, { data: { a: '1' } });
+    await bench.receive(bench.rules(placement, { upsync: [maps] }), bench.target(placement));
+    await bench.advance(1_000);
+    born(bench, till, { data: { a: 'x'.repeat(5 * 2 ** 20) } });
+    await bench.advance(1_000);
+    await bench.advance(1_000);
+    expect(bench.said(up(till))!.body).toMatchObject({ data: { a: '1' } });
+    const message = expect.stringMatching(/^it has 52\d+ bytes, .* older/);
+    const failures = [{ object: 'configmaps shop/till', reason: 'TooLarge', message }];
+    expect(bench.said(`partial/${placement}`)!.body).toMatchObject({ counts: { failed: 0 }, failures });
+    born(bench, till, { data: { a: '2' } });
+    await bench.advance(1_000);
+    await bench.advance(1_000);
+    expect(bench.said(up(till))!.body).toMatchObject({ data: { a: '2' } });
+    expect(bench.said(`partial/${placement}`)!.body).toMatchObject({ failures: [] });
+    bench.cluster.erase(till);
+    await bench.advance(1_000);
+    expect(bench.said(up(till))).toBeUndefined();
+  });
+
   it('win over what is sent down under their name, and give way when no rule takes them any more', async () => {
     born(bench, till, { data: { mine: '1' } });
     await bench.receive(

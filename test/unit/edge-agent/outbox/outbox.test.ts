@@ -17,6 +17,7 @@ function bench(store = new MemoryStore(), clock = new VirtualClock(), bootNonce 
   const facts = new Map<string, string>();
   /** Bytes of the body of what is said. */
   const large = new Map<string, number>();
+  const outgrown = new Set<string>();
   let wrote = 0;
   const outbox = new Outbox({
     clock,
@@ -28,6 +29,7 @@ function bench(store = new MemoryStore(), clock = new VirtualClock(), bootNonce 
       return fact === undefined ? undefined : { attributes: text(fact), body: new Uint8Array(large.get(key) ?? 0) };
     },
     isFollowed: (key) => key === 'followed',
+    outgrew: (key, bytes) => void (bytes === undefined ? outgrown.delete(key) : outgrown.add(key)),
     wrote: () => wrote++,
   });
   const set = (key: string, fact: string | undefined) => {
@@ -47,7 +49,7 @@ function bench(store = new MemoryStore(), clock = new VirtualClock(), bootNonce 
       return row?.content && producer.content(reader, row.content).body;
     });
   const writes = () => store.read((reader) => producer.head(reader));
-  return { store, clock, producer, outbox, facts, large, body, set, sent, writes, wrote: () => wrote };
+  return { store, clock, producer, outbox, facts, large, outgrown, body, set, sent, writes, wrote: () => wrote };
 }
 
 describe('the outbox', () => {
@@ -62,27 +64,35 @@ describe('the outbox', () => {
     expect(wrote()).toBe(1);
   });
 
-  it('leaves the status out of a state that is too large for an entry, and another object as a whole, and says all when they fit again', () => {
-    const { clock, outbox, large, set, sent, body } = bench();
+  it('leaves the status out of a state that is too large for an entry, keeps another object as it was said, and says all when they fit again', () => {
+    const { clock, outbox, large, outgrown, set, sent, body } = bench();
     outbox.open();
+    large.set('assoc/b', 3);
+    large.set('assoc/new', piecedBytesMax);
     for (const key of ['state/a', 'assoc/b', 'state/c']) set(key, '1');
     clock.advance(20);
     const sizes = () => ['state/a', 'assoc/b', 'state/c'].map((key) => body(key)?.length);
-    expect(sizes()).toEqual([0, 0, 0]);
+    expect(sizes()).toEqual([0, 3, 0]);
     for (const key of ['state/a', 'assoc/b']) {
       large.set(key, piecedBytesMax);
       outbox.touch(key);
     }
     set('state/c', '2');
     clock.advance(20);
-    expect(sizes()).toEqual([0, undefined, 0]);
+    expect([sizes(), [...outgrown]]).toEqual([
+      [0, 3, 0],
+      ['state/a', 'assoc/b'],
+    ]);
     expect(sent()).toContain('state/c');
     for (const key of ['state/a', 'assoc/b']) {
       large.set(key, 100);
       outbox.touch(key);
     }
     clock.advance(20);
-    expect(sizes()).toEqual([100, 100, 0]);
+    expect([sizes(), [...outgrown]]).toEqual([[100, 100, 0], []]);
+    set('assoc/new', '1');
+    clock.advance(20);
+    expect([sent().includes('assoc/new'), [...outgrown]]).toEqual([false, ['assoc/new']]);
   });
 
   it('says nothing before it is opened, and then the latest', () => {
