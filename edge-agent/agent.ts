@@ -272,6 +272,7 @@ export class Agent {
     this.#description.stop();
     this.#limits.stop();
     this.#leaving.stop();
+    this.#stock.stop();
     this.#outbox.close();
     this.#reports.stop();
     this.#observer.stop();

@@ -1,6 +1,7 @@
 /** What taking stock has found: what comes on record, and what is left alone until a person says that it may go (stock.ts decides). */
 import type { DeletionLimits, Held } from '../../core/feed/deletions.ts';
-import type { Clock } from '../../core/runtime/clock.ts';
+import type { Clock, Timer } from '../../core/runtime/clock.ts';
+import { BanyanError } from '../../core/runtime/errors.ts';
 import type { OwnerRecords } from './owner-records.ts';
 import { type Applied, heldOf, type Stock, stockOf } from './stock.ts';
 
@@ -14,11 +15,16 @@ export interface FoundStockPorts {
   heldChanged(): void;
 }
 
+/** A full disk does not become free at once. */
+const againMs = 5_000;
+
 export class FoundStock {
   readonly #ports: FoundStockPorts;
   /** Unwanted ones that came on record without a person's word. */
   #gone = 0;
   #kept: { readonly held: Held; readonly records: Stock['kept'] } | undefined;
+
+  #again: Timer | undefined;
 
   constructor(ports: FoundStockPorts) {
     this.#ports = ports;
@@ -32,23 +38,44 @@ export class FoundStock {
   take(found: readonly Applied[], limits: DeletionLimits): Stock {
     const { records, isWanted } = this.#ports;
     const stock = stockOf(found, records, isWanted, limits, this.#gone);
-    this.#gone += [...stock.records.keys()].filter((key) => !isWanted(key)).length;
-    this.#record(stock.records);
+    this.#record(stock.records, (key) => {
+      if (!isWanted(key)) this.#gone++;
+    });
     this.#keep(stock.kept);
     return stock;
   }
 
-  /** What is left alone may go, if that is still what the token was given for. */
+  /** What is left alone may go, if that is still what the token was given for. On a full disk later: a person says it once. */
   release(token: string): void {
     if (this.#kept?.held.token !== token) return;
-    this.#record(this.#kept.records);
+    try {
+      this.#record(this.#kept.records);
+    } catch (error) {
+      if (!(error instanceof BanyanError) || error.code !== 'StoreFull') throw error;
+      this.#again?.stop();
+      this.#again = this.#ports.clock.after(againMs, () => this.release(token));
+      return;
+    }
     this.#keep(new Map());
   }
 
-  #record(found: Stock['records']): void {
+  stop(): void {
+    this.#again?.stop();
+  }
+
+  /** Also of some of them alone, where the rest finds no room: those would not be found anew by the next look. */
+  #record(found: Stock['records'], noted: (key: string) => void = () => {}): void {
     const { records, recorded } = this.#ports;
-    for (const [key, record] of found) records.set(key, record);
-    recorded([...found.keys()]);
+    const done: string[] = [];
+    try {
+      for (const [key, record] of found) {
+        records.set(key, record);
+        done.push(key);
+        noted(key);
+      }
+    } finally {
+      recorded(done);
+    }
   }
 
   #keep(records: Stock['kept']): void {
