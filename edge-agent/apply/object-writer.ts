@@ -44,16 +44,38 @@ export class ObjectWriter {
   /** The cluster's answer. */
   async apply(wanted: Wanted & Delivery, live: KubeObject | undefined, created: boolean): Promise<KubeObject> {
     const { key, source } = wanted;
-    if (!this.#ports.records.get(key)) {
+    const record = this.#ports.records.get(key);
+    // What would go with it is not to be taken for gone with us, also when the process ends before the answer.
+    if (!record || (isContainer(key) && record.created && !created)) {
       this.#begin(wanted, created);
       await this.#ports.flushed();
     }
     const { deletion } = deletionOf(wanted, this.#ports.records.get(key));
     const content = wanted.bodyHash;
     const sent = signed(markedFor(wanted, live), this.#ports.path, created && isContainer(key), { deletion, content });
-    const answer = await this.#ports.cluster.apply(sent, { isNew: live === undefined });
+    const isNew = live === undefined;
+    const answer = await (isNew && isContainer(key)
+      ? this.#made(key, sent)
+      : this.#ports.cluster.apply(sent, { isNew }));
     this.#accepted({ ...wanted, object: marked(wanted.object, source) }, answer, created);
     return answer;
+  }
+
+  /**
+   * What holds others' objects goes with its placement if it came with it: what somebody has made since it was looked for is not to be marked so, also where it has no
+   * other values.
+   */
+  async #made(key: string, sent: KubeObject): Promise<KubeObject> {
+    const { cluster, records } = this.#ports;
+    const made = await cluster.create?.(sent);
+    if (made) return made;
+    if (cluster.create && (await cluster.get(parseKey(key)))) {
+      records.delete(key);
+      this.#events.recorded(key);
+      throw new BanyanError('Conflict', 'somebody has made it since it was looked for');
+    }
+    // Why it is refused, an apply says.
+    return cluster.apply(sent, { isNew: true });
   }
 
   /**
@@ -86,7 +108,14 @@ export class ObjectWriter {
   #begin(wanted: Delivery, created: boolean): void {
     const { key, source, placements } = wanted;
     const agent = this.#ports.path;
-    this.#record(key, { ...blankRecord, agent, source, placements, created, ...deletionOf(wanted) });
+    this.#record(key, {
+      ...blankRecord,
+      agent,
+      source,
+      placements,
+      created,
+      ...deletionOf(wanted, this.#ports.records.get(key)),
+    });
   }
 
   /** The cluster has answered to the object with its mark. */

@@ -62,10 +62,10 @@ export interface Cluster extends AsyncDisposable {
   apply(object: KubeObject, options?: ClusterApplyOptions): Promise<KubeObject>;
   /**
    * As `apply`, of an object that is to be new, in one step with the look whether it is. Undefined: it is not made, since there is one of that name or it is refused, and
-   * nothing has changed; `get` and `apply` say more. Only where `mayCreate` says so.
+   * nothing has changed; `get` and `apply` say more. Of a Namespace or definition, and of what `mayCreate` says.
    */
   create?(object: KubeObject): Promise<KubeObject | undefined>;
-  /** Whether `create` keeps its promise for this kind of object. Said of many, it is found out. Absent: of none. */
+  /** Whether `create` keeps its promise for other kinds of objects. Said of many, it is found out. Absent: of none. */
   mayCreate?(object: KubeObject): boolean;
   /** Changes an object by a merge patch, only as it was then: Conflict otherwise. Absent: it tells every object in the version that was applied. */
   patch?(key: ObjectKey, change: object, at: AsItWas): Promise<void>;

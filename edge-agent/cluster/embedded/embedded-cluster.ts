@@ -80,6 +80,10 @@ export class EmbeddedCluster implements Cluster {
     return this.#space.apply({ ...rest, metadata: { ...metadata, ...at } }, options);
   }
 
+  async create(object: KubeObject): Promise<KubeObject | undefined> {
+    return this.#space.get(this.#space.keyOf(object)) ? undefined : this.#space.apply(object, { fieldManager });
+  }
+
   async get(key: ObjectKey): Promise<KubeObject | undefined> {
     return this.#space.kinds.byResource(key) && this.#space.get(key);
   }

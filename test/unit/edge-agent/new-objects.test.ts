@@ -16,7 +16,7 @@ async function started(): Promise<Creating> {
   const bench = await new AgentBench(new CreatingCluster()).start();
   await bench.receive(bench.object(shop, namespace('shop'), ['shop']), bench.target(placement));
   await bench.advance(10_000);
-  bench.cluster.looked.length = 0;
+  bench.cluster.looked.length = bench.cluster.tried.length = 0;
   return bench;
 }
 
@@ -55,7 +55,7 @@ describe('objects that are not on record', () => {
     await receive(bench, names(30));
     await bench.advance(10_000);
     expect(bench.cluster.looked).toEqual([shop]);
-    expect(bench.cluster.tried.sort()).toEqual(names(30).sort());
+    expect(bench.cluster.tried.sort()).toEqual([...names(30), 'shop'].sort());
     expect(bench.counts(placement)).toMatchObject({ applied: 1 });
     await receive(bench, ['c3'], { generation: 2 });
     expect(bench.cluster.objects.get(keyOf('c3'))!.metadata.annotations).toMatchObject({
@@ -128,6 +128,74 @@ describe('objects that are not on record', () => {
     bench.cluster.tried.length = 0;
     await receive(bench, names(100, 'new'));
     expect(bench.cluster.tried.length).toBeGreaterThanOrEqual(80);
+  });
+});
+
+describe('a namespace', () => {
+  const created = ({ cluster }: Creating) => cluster.objects.get(shop)?.metadata.annotations?.['banyan.io/created'];
+  const theirs = ({ cluster }: Creating) =>
+    cluster.write(shop, (object) => {
+      object.kind = 'Namespace';
+      object.metadata = { ...object.metadata, name: 'shop' };
+    });
+  const begun = () => new AgentBench(new CreatingCluster()).start();
+  const wanted = (bench: Creating) =>
+    [bench.object(shop, namespace('shop'), ['shop']), bench.target(placement)] as const;
+  const goneWithIt = async (bench: Creating) => {
+    await bench.receive(bench.gone(`o/center.retail/${shop}`), bench.gone(`t/${placement}`));
+    await bench.advance(60_000);
+    return !bench.cluster.objects.has(shop);
+  };
+
+  it('that somebody makes between the look and the apply is no less theirs for having the same values', async () => {
+    const bench = await begun();
+    const create = bench.cluster.create.bind(bench.cluster);
+    bench.cluster.create = (object) => {
+      theirs(bench);
+      bench.cluster.create = create;
+      return create(object);
+    };
+    await bench.receive(...wanted(bench));
+    await bench.advance(60_000);
+    expect(bench.counts(placement)).toMatchObject({ applied: 1 });
+    expect(created(bench)).toBeUndefined();
+    expect(await goneWithIt(bench)).toBe(false);
+  });
+
+  it('that was made without an answer came with the agent, and goes with it', async () => {
+    const bench = await begun();
+    bench.cluster.mute.add(shop);
+    await bench.receive(...wanted(bench));
+    await bench.advance(60_000);
+    expect(created(bench)).toBe('true');
+    expect(await goneWithIt(bench)).toBe(true);
+  });
+
+  it('of somebody else stays theirs when the process ends while it is made, and again while it is taken over', async () => {
+    const bench = await begun();
+    bench.cluster.hangsAt = 'shop';
+    bench.receiveUnheard(...wanted(bench));
+    await bench.crash();
+    theirs(bench);
+    const apply = bench.cluster.apply.bind(bench.cluster);
+    bench.cluster.apply = async (object) => {
+      await apply(object);
+      return new Promise(() => {});
+    };
+    await bench.crash();
+    expect(bench.cluster.objects.get(shop)!.metadata.labels).toMatchObject({ 'banyan.io/managed': 'true' });
+    bench.cluster.apply = apply;
+    await bench.crash();
+    expect(created(bench)).toBeUndefined();
+    expect(await goneWithIt(bench)).toBe(false);
+  });
+
+  it('that is refused says why in the words of the cluster', async () => {
+    const bench = await begun();
+    bench.cluster.refuse.set(shop, 'metadata.name: is reserved');
+    await bench.receive(...wanted(bench));
+    await bench.advance(10_000);
+    expect(bench.said(`state/center.retail/${shop}`)!.attributes.message).toContain('is reserved');
   });
 });
 

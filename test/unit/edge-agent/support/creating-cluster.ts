@@ -4,6 +4,8 @@ import type { KubeObject } from '../../../../core/object/meta.ts';
 import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { FakeCluster } from './fake-cluster.ts';
 
+const resources: Record<string, string> = { ConfigMap: '/configmaps', Namespace: '/namespaces' };
+
 export class CreatingCluster extends FakeCluster {
   /** Keys, in order. */
   readonly looked: string[] = [];
@@ -22,7 +24,7 @@ export class CreatingCluster extends FakeCluster {
     const { name = '', namespace = '' } = object.metadata;
     this.tried.push(name);
     if (name === this.hangsAt) return new Promise(() => {});
-    const key = `${object.kind === 'ConfigMap' ? '/configmaps' : 'apps/deployments'}/${namespace}/${name}`;
+    const key = `${resources[object.kind] ?? 'apps/deployments'}/${namespace}/${name}`;
     if (this.objects.has(key) || this.refuse.has(key)) return undefined;
     const made = await this.apply(object);
     if (this.mute.delete(key)) throw new BanyanError('Unavailable', 'the connection was lost');
