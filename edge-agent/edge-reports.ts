@@ -65,7 +65,7 @@ export class EdgeReports {
     this.#ports = ports;
     this.#events = events;
     const { cluster, clock, desired, path } = ports;
-    this.#upsync = new Upsync(cluster, {
+    this.#upsync = new Upsync(cluster, clock, {
       changed: (key, sources) => {
         for (const source of sources) events.touch(upsyncedKey(source, path, parseKey(key)));
       },
@@ -74,7 +74,7 @@ export class EdgeReports {
       },
       counted: (id) => events.touch(partialKey(id)),
       synced: () => this.#known(),
-      failed: (error) => this.#again(error),
+      unread: (key, error) => this.#unread(key, error),
     });
     this.#associated = new Associated(
       { cluster, clock, deliveryOf: (key) => desired.deliveries(key)[0] },
@@ -82,6 +82,7 @@ export class EdgeReports {
         changed: (source, key) => events.touch(associatedKey(source, parseKey(key))),
         synced: () => this.#known(),
         failed: (error) => this.#again(error),
+        unread: (key, error) => this.#unread(key, error),
       },
     );
   }
@@ -192,6 +193,11 @@ export class EdgeReports {
     const entries = [...this.#unsure];
     this.#unsure.clear();
     for (const entry of entries) this.#events.touch(entry);
+  }
+
+  #unread(object: string, error: unknown): void {
+    const words = 'an object that is to be told can not be read; it is tried again, less and less often';
+    this.#ports.logger.warn({ object, error: describeError(error) }, words);
   }
 
   #again(error: unknown): void {

@@ -33,6 +33,8 @@ export interface AssociatedEvents {
   synced(): void;
   /** The cluster does not answer. */
   failed(error: unknown): void;
+  /** An object that is to be told can't be read; it is tried again. */
+  unread(key: string, error: unknown): void;
 }
 
 interface Held {
@@ -90,9 +92,10 @@ export class Associated {
     this.#events = events;
     this.#health = new TimedHealth(ports.clock, (key) => this.#overdue(key));
     this.#bodies = new Bodies({
+      clock: ports.clock,
       get: (key) => ports.cluster.get(key),
       read: (uid, key) => this.#read(uid, key),
-      failed: (error) => events.failed(error),
+      failed: (key, error) => events.unread(key, error),
     });
     this.#watches = new ResourceWatches(ports.cluster, {
       on: (event, resource) => this.#on(event, resource),

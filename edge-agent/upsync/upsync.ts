@@ -9,6 +9,7 @@ import { namesResource } from '../../core/match/resource-rules.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { formatKey, type GroupResource, parseKey } from '../../core/object/key.ts';
 import type { Labels } from '../../core/object/selector.ts';
+import type { Clock } from '../../core/runtime/clock.ts';
 import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { Cluster, ClusterEvent, ServedResource } from '../cluster/cluster.ts';
 import { Bodies } from '../observe/bodies.ts';
@@ -27,8 +28,8 @@ export interface UpsyncEvents {
   counted(id: PlacementId): void;
   /** More is known of what is on the cluster: what was told in an earlier life may hold no more. */
   synced(): void;
-  /** The cluster does not answer. */
-  failed(error: unknown): void;
+  /** An object that is to be told can't be read; it is tried again. */
+  unread(key: string, error: unknown): void;
 }
 
 /** Of an object that is sent down: the placement whose rule takes it, if any. */
@@ -71,16 +72,17 @@ export class Upsync {
   #waiting: (() => void)[] = [];
   #stopped = false;
 
-  constructor(cluster: Cluster, events: UpsyncEvents) {
+  constructor(cluster: Cluster, clock: Clock, events: UpsyncEvents) {
     this.#cluster = cluster;
     this.#events = events;
     this.#bodies = new Bodies({
+      clock,
       get: (key) => cluster.get(key),
       read: (_uid, key) => {
         events.changed(key, sourcesOf(this.#held.get(key)));
         events.synced();
       },
-      failed: (error) => events.failed(error),
+      failed: (key, error) => events.unread(key, error),
     });
     this.#watches = new ResourceWatches(cluster, {
       on: (event, resource) => this.#on(event, resource),

@@ -26,7 +26,7 @@ describe('bodies of associated objects', () => {
     const changed: string[] = [];
     const of = new Associated(
       { cluster, clock: new VirtualClock(), deliveryOf: () => ({ source: 'center.retail', placements: [placement] }) },
-      { changed: (_source, one) => changed.push(one), synced: () => {}, failed: () => {} },
+      { changed: (_source, one) => changed.push(one), synced: () => {}, failed: () => {}, unread: () => {} },
     );
     const owned = (name: string, owner: string) =>
       cluster.write(key(name), (object) => {
@@ -59,16 +59,19 @@ describe('bodies of associated objects', () => {
     const asked: { name: string; answer: (object: KubeObject | undefined) => void; fail: (error: Error) => void }[] =
       [];
     const log: string[] = [];
+    let clock: VirtualClock;
     let bodies: Bodies;
     const want = (name: string) => bodies.want(name, parseKey(key(name)));
 
     beforeEach(() => {
       asked.length = 0;
       log.length = 0;
+      clock = new VirtualClock();
       bodies = new Bodies({
+        clock,
         get: ({ name }) => new Promise((answer, fail) => asked.push({ name, answer, fail })),
         read: (uid) => log.push(`read ${uid}`),
-        failed: (error) => log.push(`failed ${(error as Error).message}`),
+        failed: (of, error) => log.push(`failed ${of} ${(error as Error).message}`),
       });
     });
 
@@ -100,15 +103,37 @@ describe('bodies of associated objects', () => {
       expect(log).toEqual([]);
     });
 
-    it('may be asked for again when the cluster did not answer; of what must not be read nothing is said', async () => {
+    it('are asked for again when the cluster did not answer; of what must not be read nothing is said', async () => {
       want('a');
       want('b');
       asked[0]!.fail(new Error('away'));
       asked[1]!.fail(new BanyanError('Forbidden', 'no'));
       await turn();
-      expect(log).toEqual(['failed away']);
+      expect(log).toEqual(['failed /pods/shop/a away']);
+      clock.advance(5_000);
+      expect(asked.map(({ name }) => name)).toEqual(['a', 'b', 'a']);
+      asked[2]!.answer(pod('a'));
+      await turn();
+      expect([bodies.size, log.at(-1)]).toEqual([1, 'read a']);
+    });
+
+    it('are asked for less and less often while they fail, each for itself, and said once', async () => {
       want('a');
-      expect(asked).toHaveLength(3);
+      for (let minute = 0; minute < 60; minute++) {
+        for (let second = 0; second < 60; second += 5) {
+          asked.at(-1)!.fail(new BanyanError('TooLarge', 'larger than may be held'));
+          await turn();
+          clock.advance(5_000);
+        }
+      }
+      expect(asked.length).toBeLessThan(70);
+      expect(log).toHaveLength(1);
+      want('b');
+      expect(asked.at(-1)!.name).toBe('b');
+      bodies.stop();
+      const before = asked.length;
+      clock.advance(600_000);
+      expect(asked).toHaveLength(before);
     });
   });
 });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { parseKey } from '../../../../core/object/key.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { Upsync, upsyncObjectsMax } from '../../../../edge-agent/upsync/upsync.ts';
 import { FakeCluster } from '../support/fake-cluster.ts';
 
@@ -7,11 +8,11 @@ const placement = 'center.retail/shop';
 const rules = new Map([[placement, [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }]]]);
 const keyOf = (i: number) => `/configmaps/shop/m${String(i).padStart(5, '0')}`;
 
-const silent = { changed() {}, taken() {}, counted() {}, synced() {}, failed() {} };
+const silent = { changed() {}, taken() {}, counted() {}, synced() {}, unread() {} };
 
 test('objects of a server that gives no uids are told each with its own body', async () => {
   const cluster = new FakeCluster();
-  const upsync = new Upsync(cluster, silent);
+  const upsync = new Upsync(cluster, new VirtualClock(), silent);
   for (const i of [1, 2])
     cluster.write(keyOf(i), (object) => {
       const { namespace, name } = parseKey(keyOf(i));
@@ -29,7 +30,7 @@ test('objects of a server that gives no uids are told each with its own body', a
 test('of objects beyond the bound no body is held, and one is read when its object comes within it', async () => {
   const cluster = new FakeCluster();
   const changed: string[] = [];
-  const upsync = new Upsync(cluster, { ...silent, changed: (key) => void changed.push(key) });
+  const upsync = new Upsync(cluster, new VirtualClock(), { ...silent, changed: (key) => void changed.push(key) });
   const write = (i: number) =>
     cluster.write(keyOf(i), (object) => {
       const { namespace, name } = parseKey(keyOf(i));
@@ -52,5 +53,21 @@ test('of objects beyond the bound no body is held, and one is read when its obje
   const { body } = upsync.say('center.retail', next)!;
   expect(JSON.parse(Buffer.from(body).toString('utf8')).data).toEqual({ i: String(upsyncObjectsMax) });
   expect(upsync.bodies).toBe(upsyncObjectsMax);
+  upsync.stop();
+});
+
+test('one that comes within the bound is read also of a server that gives no uids', async () => {
+  const cluster = new FakeCluster();
+  const upsync = new Upsync(cluster, new VirtualClock(), silent);
+  for (let i = upsyncObjectsMax; i >= 0; i--)
+    cluster.write(keyOf(i), (object) => {
+      const { namespace, name } = parseKey(keyOf(i));
+      object.metadata = { namespace, name };
+    });
+  await upsync.setRules(rules);
+  cluster.erase(keyOf(0));
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(upsync.knows(keyOf(upsyncObjectsMax))).toBe(true);
+  expect(upsync.say('center.retail', keyOf(upsyncObjectsMax))).toBeDefined();
   upsync.stop();
 });
