@@ -22,7 +22,7 @@ import { type AgentConfig, parseAgentConfig } from './config.ts';
 import { identityOf, readBytes, type SecretName } from './identity/credentials.ts';
 import type { IdentityStore } from './identity/identity-store.ts';
 import { bootClock } from './lease/boot-clock.ts';
-import { type LeaseOptions, type NodeOptions, startNode } from './node.ts';
+import { type LeaseOptions, type NodeOptions, type RunningNode, startNode } from './node.ts';
 
 const serviceAccount = '/var/run/secrets/kubernetes.io/serviceaccount';
 /** What is under way to a cluster that does not answer is waited for no longer: none of it is sent any more. */
@@ -51,6 +51,14 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
   const lastWords = join(config.data, 'last-words');
   process.on('uncaughtExceptionMonitor', (error) => leaveLastWords(lastWords, error));
   let ending = false;
+  let starting: Promise<RunningNode> | undefined;
+  // Before anything that may be waited for, such as a parent: the first process of a container is ended by no signal that it does not take.
+  const endBy = (signal: string) => {
+    logger.info({ signal }, 'the agent is ending');
+    end(0);
+  };
+  process.on('SIGTERM', endBy);
+  process.on('SIGINT', endBy);
   const linkCaPem = config.link.ca === undefined ? undefined : readBytes(config.link.ca);
   const environment = proxiesOf(process.env);
   const { credentials, renewal } = await identityOf({
@@ -77,7 +85,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
     end(lostLease);
     setTimeout(() => process.exit(lostLease), lostEndMsMax);
   });
-  const starting = startNode({
+  starting = startNode({
     config,
     version: packageVersion(),
     credentials,
@@ -105,16 +113,12 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
   logger.info({ url: node.url }, 'the agent is running');
   // Not only at an orderly end: an agent that is killed is back sooner. Older versions of node have no such cache.
   module.flushCompileCache?.();
-  const endBy = (signal: string) => {
-    logger.info({ signal }, 'the agent is ending');
-    end(0);
-  };
-  process.on('SIGTERM', endBy);
-  process.on('SIGINT', endBy);
 
   function end(code: number): void {
     if (ending) return;
     ending = true;
+    // Nothing has begun.
+    if (!starting) process.exit(code);
     starting
       .then((node) => node[Symbol.asyncDispose]())
       .then(
