@@ -7,6 +7,7 @@ import type { Logger } from '../../core/runtime/logger.ts';
 import type { Random } from '../../core/runtime/random.ts';
 import type { EnvironmentProxies } from '../../core/wire/dialer/proxy-choice.ts';
 import { type JoinLine, joinParent, renewAtParent } from '../../core/wire/join/join-client.ts';
+import type { JoinRequest } from '../../core/wire/join/join-words.ts';
 import { type NodeCredentials, renewedCredentials } from '../../core/wire/node-credentials.ts';
 import type { AgentConfig } from '../config.ts';
 import { fileStore } from './file-store.ts';
@@ -79,12 +80,13 @@ async function joined(
   const common = { path, store, clock, random, log };
   // The clock's timers keep no process alive, and until it has joined there is nothing else to wait for.
   const waiting = setInterval(() => {}, aliveEveryMs);
-  const identity = await joinedIdentity({
+  const joining = {
     ...common,
     token: () => ({ text: readBytes(joinToken).toString('utf8'), where: joinToken }),
-    parents: lines.map((line) => (pin, asked) => joinParent(line, pin, asked)),
-  }).finally(() => clearInterval(waiting));
-  return new JoinedIdentity(common, identity);
+    parents: lines.map((line) => (pin: string, asked: JoinRequest) => joinParent(line, pin, asked)),
+  };
+  const identity = await joinedIdentity(joining).finally(() => clearInterval(waiting));
+  return new JoinedIdentity(joining, identity);
 }
 
 export function readBytes(file: string): Buffer {

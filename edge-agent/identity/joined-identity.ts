@@ -1,15 +1,15 @@
 /** An identity that was got with a join token. Who shares the store finds there what another one has renewed. */
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import type { Identity } from './identity-store.ts';
-import { type JoiningPorts, whole } from './joining.ts';
+import { type JoiningPorts, joinOnce, whole } from './joining.ts';
 import type { Renewable } from './renewal.ts';
 
 export class JoinedIdentity implements Renewable {
-  readonly #ports: Pick<JoiningPorts, 'path' | 'store' | 'clock'>;
+  readonly #ports: JoiningPorts;
   #identity: Identity;
   #credentials: NodeCredentials;
 
-  constructor(ports: Pick<JoiningPorts, 'path' | 'store' | 'clock'>, identity: Identity) {
+  constructor(ports: JoiningPorts, identity: Identity) {
     this.#ports = ports;
     this.#identity = identity;
     this.#credentials = this.#credentialsOf(identity);
@@ -41,6 +41,10 @@ export class JoinedIdentity implements Renewable {
 
   checkRenewable(): void {
     // It has made the key, and kept a certificate there before.
+  }
+
+  async getAnew(): Promise<void> {
+    this.#use(await joinOnce(this.#ports));
   }
 
   async keep(identity: Identity): Promise<void> {

@@ -28,12 +28,20 @@ const pauseMaxMs = 60_000;
 /** Another time it may be otherwise. Everything else is an answer. */
 const passing: readonly ErrorCode[] = ['Unavailable', 'Timeout', 'TooManyRequests', 'Protocol', 'Internal'];
 
-/** What is kept, as long as it is valid: the token is not asked for then. Throws with the parent's words where it refuses. */
+/**
+ * What is kept, as long as it is valid: the token is not asked for then. One that has ended, where no other is to be had: the agent looks after its cluster all the same, and
+ * asks again while it runs. Throws with the parent's words where it refuses.
+ */
 export async function joinedIdentity(ports: JoiningPorts): Promise<Identity> {
   for (let pauseMs = pauseMinMs; ; pauseMs = Math.min(pauseMaxMs, 2 * pauseMs)) {
     try {
-      return await attempt(ports);
+      return await joinOnce(ports);
     } catch (error) {
+      const ended = await endedIdentity(ports);
+      if (ended) {
+        ports.log.warn({ reason: describeError(error) }, 'the certificate has ended, and another one is not to be had');
+        return ended;
+      }
       if (!isPassing(error)) throw error;
       ports.log.warn({ reason: describeError(error) }, 'not joined yet: it is tried again');
       const asked = (error as BanyanError).details.retryAfterSeconds ?? 0;
@@ -44,7 +52,7 @@ export async function joinedIdentity(ports: JoiningPorts): Promise<Identity> {
 }
 
 /** Of those that share the store, another one may have been answered since the last attempt. */
-async function attempt(ports: JoiningPorts): Promise<Identity> {
+export async function joinOnce(ports: JoiningPorts): Promise<Identity> {
   const { path, store, log, parents } = ports;
   const kept = whole(await store.read(), ports);
   if (kept) return kept;
@@ -62,6 +70,15 @@ async function attempt(ports: JoiningPorts): Promise<Identity> {
   return identity;
 }
 
+async function endedIdentity(ports: JoiningPorts): Promise<Identity | undefined> {
+  try {
+    return ownIdentity(await ports.store.read(), ports);
+  } catch (error) {
+    if (isPassing(error)) return undefined;
+    throw error;
+  }
+}
+
 /** A token is kept by one of several siblings, so the others do not know it; what is to be waited for goes before that. */
 export async function askEach<T>(parents: readonly (() => Promise<T>)[]): Promise<T> {
   let refusal: unknown;
@@ -76,11 +93,18 @@ export async function askEach<T>(parents: readonly (() => Promise<T>)[]): Promis
   throw refusal;
 }
 
+type Kept = Pick<JoiningPorts, 'path' | 'clock'> & { readonly store: Pick<IdentityStore, 'shown'> };
+
 /** Undefined: it has to be got, first or anew. Throws BadRequest for what is another agent's. */
-export function whole(
-  kept: Partial<Identity> | undefined,
-  { path, store, clock }: Pick<JoiningPorts, 'path' | 'clock'> & { readonly store: Pick<IdentityStore, 'shown'> },
-): Identity | undefined {
+export function whole(kept: Partial<Identity> | undefined, ports: Kept): Identity | undefined {
+  const identity = ownIdentity(kept, ports);
+  return identity && ports.clock.wallMs() < Date.parse(new X509Certificate(identity.certPem).validTo)
+    ? identity
+    : undefined;
+}
+
+/** The same, also when it has ended. */
+function ownIdentity(kept: Partial<Identity> | undefined, { path, store }: Kept): Identity | undefined {
   const { caPem, certPem, keyPem } = kept ?? {};
   if (!caPem || !certPem || !keyPem) return undefined;
   const certificate = new X509Certificate(certPem);
@@ -92,8 +116,7 @@ export function whole(
       `${store.shown} has the certificate of the ${role} "${own}", and not of "${path}": ${remedy}`,
     );
   }
-  if (!certificate.checkPrivateKey(createPrivateKey(keyPem))) return undefined;
-  return clock.wallMs() < Date.parse(certificate.validTo) ? { caPem, certPem, keyPem } : undefined;
+  return certificate.checkPrivateKey(createPrivateKey(keyPem)) ? { caPem, certPem, keyPem } : undefined;
 }
 
 export function isPassing(error: unknown): boolean {

@@ -24,6 +24,8 @@ export interface Renewable {
   foundYoung(isYoung: (identity: Identity) => boolean): Promise<boolean>;
   /** Throws where another one could not be asked for, or not be kept: none is asked for then. */
   checkRenewable(): void;
+  /** As at the beginning, when it has ended: with that one nobody is let in to renew it. Absent: nobody can. */
+  getAnew?(): Promise<void>;
   /** On the disk when it returns, and used from now on, or soon. */
   keep(identity: Identity): Promise<void>;
 }
@@ -40,6 +42,8 @@ const lookMaxMs = 2 * lookMinMs;
 /** When it is time, and little is left, the part of it that passes between two looks; the last ones are a second apart. */
 const tryPart = 1 / 10;
 const tryMinMs = 1_000;
+/** One that has ended is asked for by its token about as often as before an agent runs. */
+const againMs = 60_000;
 
 export class Renewal {
   readonly #ports: RenewalPorts;
@@ -62,7 +66,9 @@ export class Renewal {
   /** For as long as the process lasts. */
   start(): void {
     const { clock, random, held } = this.#ports;
-    clock.after(nextLookMs(lifeOfIdentity(held.present()), clock.wallMs(), random.fraction()), () => {
+    const isToBeGot = held.getAnew && hasEnded(held.present(), clock.wallMs());
+    const usualMs = nextLookMs(lifeOfIdentity(held.present()), clock.wallMs(), random.fraction());
+    clock.after(isToBeGot ? againMs * (1 + random.fraction()) : usualMs, () => {
       void this.look().finally(() => this.start());
     });
   }
@@ -74,8 +80,7 @@ export class Renewal {
     if (isYoung(held.present()) || !held.isRenewable()) return this.#say(undefined);
     try {
       if (!(await held.foundYoung(isYoung))) {
-        held.checkRenewable();
-        await held.keep(await this.#renewed());
+        await this.#replace();
       }
       this.#say(undefined);
     } catch (error) {
@@ -85,6 +90,13 @@ export class Renewal {
       const code = error instanceof BanyanError ? error.code : 'Internal';
       this.#say({ reason: code, message: `its certificate ends on ${validTo} and was not renewed: ${reason}` });
     }
+  }
+
+  async #replace(): Promise<void> {
+    const { held, clock } = this.#ports;
+    if (held.getAnew && hasEnded(held.present(), clock.wallMs())) return held.getAnew();
+    held.checkRenewable();
+    await held.keep(await this.#renewed());
   }
 
   async #renewed(): Promise<Identity> {
@@ -105,6 +117,10 @@ export class Renewal {
     this.#trouble = trouble;
     this.#told();
   }
+}
+
+function hasEnded(identity: Identity, nowMs: number): boolean {
+  return nowMs >= lifeOfIdentity(identity).endsAtMs;
 }
 
 function lifeOfIdentity({ certPem }: Identity): Life {

@@ -8,7 +8,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vite
 import { createIssuer, issueAgent, type KeyAndCertificate } from '../../../../core/identity/authority.ts';
 import { leafDays, lifeOf } from '../../../../core/identity/certificate-life.ts';
 import { judgeRequest } from '../../../../core/identity/certificate-request.ts';
-import { newJoinToken, writeJoinToken } from '../../../../core/identity/join-token.ts';
+import { newJoinToken, readJoinToken, writeJoinToken } from '../../../../core/identity/join-token.ts';
 import { type Clock, VirtualClock } from '../../../../core/runtime/clock.ts';
 import { BanyanError, type ErrorCode } from '../../../../core/runtime/errors.ts';
 import { type Logger, silentLogger } from '../../../../core/runtime/logger.ts';
@@ -160,6 +160,30 @@ describe('an agent with a join token', () => {
     const after = await joinedIdentity(ports(answering));
     expect(after.keyPem).toBe(before.keyPem);
     expect(after.certPem).not.toBe(before.certPem);
+  });
+
+  it.each([
+    ['its parent is away', () => ports(refusing('Unavailable'))],
+    ['its token is refused', () => ports(refusing('Unauthorized'))],
+    ['its token is there no more', () => ({ ...ports(), token: () => readJoinToken('', 'token') as never })],
+  ])('looks after its cluster with what has expired while %s, and joins as soon as it can', async (_, hindered) => {
+    const before = await joinedIdentity(ports(answering));
+    clock.advance((leafDays + 1) * dayMs);
+    const found = await joinedIdentity(hindered());
+    expect(found).toEqual(before);
+    let present = hindered();
+    const held = new JoinedIdentity(
+      { ...ports(), token: () => present.token(), parents: [(...a) => present.parents[0]!(...a)] },
+      found,
+    );
+    const renewed = new Renewal({ ...ports(), held, renewals: [] });
+    renewed.start();
+    await renewed.look();
+    expect(renewed.trouble?.message).toContain('was not renewed');
+    present = ports(answering);
+    clock.advance(120_000);
+    while (renewed.trouble) await new Promise((done) => setImmediate(done));
+    expect(currentOf(held.credentials()).certPem.toString()).not.toBe(before.certPem);
   });
 
   it('does not go on as another agent whose data it was given', async () => {
