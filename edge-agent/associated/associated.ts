@@ -188,14 +188,15 @@ export class Associated {
   // ---------------------------------------------------------------------------------------------- what is seen
 
   #on({ type, key, object }: ClusterEvent, resource: ServedResource): void {
-    const { uid = '', ownerReferences: owners = [] } = object.metadata;
+    const name = formatKey(key);
+    // Servers behind the cluster's own may give none.
+    const { uid = name, ownerReferences: owners = [] } = object.metadata;
     if (type === 'DELETED' || owners.length === 0) {
       this.#forget(uid);
       return;
     }
     const before = this.#held.get(uid);
     const named = this.#named.some((one) => resourceName(one) === resourceName(resource));
-    const name = formatKey(key);
     const failing = named && this.#health.of(name, object).state === 'Failed';
     this.#held.set(uid, { key: name, failing, namespaced: resource.namespaced });
     this.#uids.set(name, uid);

@@ -55,6 +55,28 @@ describe('bodies of associated objects', () => {
     expect(of.bodies).toBe(0);
   });
 
+  it('are told each with its own where the server gives no uids', async () => {
+    const cluster = new FakeCluster();
+    const of = new Associated(
+      { cluster, clock: new VirtualClock(), deliveryOf: () => ({ source: 'center.retail', placements: [placement] }) },
+      { changed: () => {}, synced: () => {}, failed: () => {}, unread: () => {} },
+    );
+    const owners = [{ apiVersion: 'v1', kind: 'ConfigMap', name: 'root', uid: 'root' }];
+    for (const name of ['a', 'b'])
+      cluster.write(key(name), (object) => {
+        Object.assign(object, pod(name, { spec: { of: name } }));
+        object.metadata = { name, namespace: 'shop', ownerReferences: owners };
+      });
+    of.place(web, 'root');
+    await of.setRules(new Map([[placement, [{ apiGroup: '', resources: ['pods'], limit: 9 }]]]));
+    of.place(web, 'root');
+    await turn();
+    for (const name of ['a', 'b']) {
+      const told = of.say('center.retail', key(name));
+      expect(told && asText(told.body)).toContain(`"of":"${name}"`);
+    }
+  });
+
   describe('that are to be read', () => {
     const asked: { name: string; answer: (object: KubeObject | undefined) => void; fail: (error: Error) => void }[] =
       [];
