@@ -1,11 +1,16 @@
-/** JSON Patch, RFC 6902, by the library; this file adds the bounds and the errors of the Kubernetes API server. */
+/**
+ * JSON Patch, RFC 6902, by the library; this file adds the bounds and the errors of the Kubernetes API server. A test is not the library's: it looks for the
+ * least difference of two lists, of which the time and the memory go with the product of their lengths, where all that is asked is whether there is one.
+ */
 import { applyPatch, type Operation } from 'rfc6902';
 import { BanyanError } from '../../runtime/errors.ts';
-import { cloneJson, isRecord, ownField } from '../verbs/json-value.ts';
+import { cloneJson, equalJson, isRecord, ownField } from '../verbs/json-value.ts';
 import { badRequest } from '../verbs/status-errors.ts';
 
 /** As in the API server: a longer patch is more likely a mistake than a wish. */
 const operationsMax = 10_000;
+/** Characters of JSON that the copies of a patch add, as in the API server: one that copies into what it copies doubles it each time. */
+const copiedCharactersMax = 3 * 1024 * 1024;
 
 /** Changes neither argument. All operations are done, or none. */
 export function applyJsonPatch(target: unknown, operations: unknown): unknown {
@@ -15,9 +20,18 @@ export function applyJsonPatch(target: unknown, operations: unknown): unknown {
     throw new BanyanError('TooLarge', message);
   }
   const result = cloneJson(target);
+  let copied = 0;
   for (const item of operations as unknown[]) {
     const operation = decode(item);
-    checkPath(result, operation);
+    const value = valueOf(result, operation);
+    if (operation.op === 'test') {
+      if (!equalJson(value, operation.value)) throw rejected(operation, new Error('it is another one'));
+      continue;
+    }
+    if (operation.op === 'copy') {
+      copied += JSON.stringify(value)?.length ?? 0;
+      if (copied > copiedCharactersMax) throw copiesTooMuch(copied);
+    }
     const [error] = applyPatch(result, [operation]);
     if (error) throw rejected(operation, error);
   }
@@ -55,24 +69,32 @@ function checkPointer(pointer: string): void {
   }
 }
 
-/** The library takes any property of an array for an element; RFC 6901 allows an index, and "-" for the end. */
-function checkPath(target: unknown, operation: Operation): void {
-  const pointers = 'from' in operation ? [operation.from, operation.path] : [operation.path];
-  for (const pointer of pointers) {
-    const adds = pointer === operation.path && ['add', 'move', 'copy'].includes(operation.op);
-    const tokens = pointer.split('/').slice(1);
-    let value = target;
-    for (const [at, token] of tokens.entries()) {
-      if (Array.isArray(value)) {
-        const isEnd = token === '-' && adds && at === tokens.length - 1;
-        if (!isEnd && !/^(0|[1-9][0-9]*)$/.test(token)) throw rejected(operation, new Error('invalid array index'));
-        value = value[Number(token)];
-      } else {
-        value = isRecord(value) ? ownField(value, token.replaceAll('~1', '/').replaceAll('~0', '~')) : undefined;
-        if (value === undefined && at < tokens.length - 1) throw rejected(operation, new Error('missing path'));
-      }
+/** What an operation takes or is about. The library takes any property of an array for an element; RFC 6901 allows an index, and "-" for the end. */
+function valueOf(target: unknown, operation: Operation): unknown {
+  const value = valueAt(target, operation.path, operation);
+  return 'from' in operation ? valueAt(target, operation.from, operation) : value;
+}
+
+function valueAt(target: unknown, pointer: string, operation: Operation): unknown {
+  const adds = pointer === operation.path && ['add', 'move', 'copy'].includes(operation.op);
+  const tokens = pointer.split('/').slice(1);
+  let value = target;
+  for (const [at, token] of tokens.entries()) {
+    if (Array.isArray(value)) {
+      const isEnd = token === '-' && adds && at === tokens.length - 1;
+      if (!isEnd && !/^(0|[1-9][0-9]*)$/.test(token)) throw rejected(operation, new Error('invalid array index'));
+      value = value[Number(token)];
+    } else {
+      value = isRecord(value) ? ownField(value, token.replaceAll('~1', '/').replaceAll('~0', '~')) : undefined;
+      if (value === undefined && at < tokens.length - 1) throw rejected(operation, new Error('missing path'));
     }
   }
+  return value;
+}
+
+function copiesTooMuch(characters: number): BanyanError {
+  const message = `Unable to complete the copy, the accumulated size increase of copy is ${characters}, exceeding the limit ${copiedCharactersMax}`;
+  return new BanyanError('TooLarge', message);
 }
 
 function rejected(operation: Operation, error: Error): BanyanError {

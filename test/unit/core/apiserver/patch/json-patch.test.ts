@@ -68,4 +68,19 @@ describe('applyJsonPatch', () => {
       message: 'Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001',
     });
   });
+
+  it('bounds what is copied, which may double with each operation', () => {
+    const operations = Array.from({ length: 40 }, (_, i) => ({ op: 'copy', from: '/a', path: `/a/${i}` }));
+    expect(errorOf(() => applyJsonPatch(target, operations))).toMatchObject({
+      code: 'TooLarge',
+      message: expect.stringMatching(/the accumulated size increase of copy is \d{7}, exceeding the limit 3145728$/),
+    });
+  });
+
+  it('tests long lists item by item', () => {
+    const items = Array.from({ length: 20_000 }, (_, i) => ({ i }));
+    const operation = { op: 'test', path: '/items', value: [...items.slice(1), { i: 0 }] };
+    expect(errorOf(() => applyJsonPatch({ items }, [operation])).message).toMatch(/testing value \/items failed/);
+    expect(applyJsonPatch({ items }, [{ ...operation, value: items }])).toEqual({ items });
+  });
 });
