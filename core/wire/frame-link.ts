@@ -57,6 +57,7 @@ export class FrameLink implements Link {
   #timer: Timer | undefined;
   #readBytes = 0;
   #framedBytes = 0;
+  #hasTaken = false;
 
   constructor({ peer, call, clock, openStream, transport, expiry }: FrameLinkOptions) {
     this.peer = peer;
@@ -114,6 +115,11 @@ export class FrameLink implements Link {
     return this.#state === 'open';
   }
 
+  /** A frame has come that did not end it. */
+  get hasTaken(): boolean {
+    return this.#hasTaken;
+  }
+
   /** Breaks the call off, with the reason for both sides. */
   abort(error: BanyanError): void {
     this.#call.abort(error);
@@ -139,6 +145,7 @@ export class FrameLink implements Link {
       return;
     }
     this.#events?.onFrame(frame);
+    this.#hasTaken ||= this.isOpen;
   }
 
   /** The peer has ended in order. */

@@ -27,6 +27,7 @@ import { statusOf } from './call-status.ts';
 import { channelOptions } from './channel-options.ts';
 import { endGatewayCalls } from './gateway-calls.ts';
 import { linkKey, streamAddressOf } from './grpc-streams.ts';
+import { boundMessages } from './message-bounds.ts';
 import { openServerWindows } from './server-window.ts';
 import { meshService } from './session-method.ts';
 import { StreamCalls } from './stream-calls.ts';
@@ -77,6 +78,7 @@ export class GrpcAcceptor implements Acceptor {
   /** By name. */
   readonly #sessions = new Map<string, Session>();
   readonly #leaveGateways: () => void;
+  readonly #leaveMessages: () => void;
 
   constructor(accepting: Accepting) {
     this.#accepting = accepting;
@@ -88,6 +90,10 @@ export class GrpcAcceptor implements Acceptor {
       accepting.clock,
       (socket) => this.#connections.get(remoteOf(socket))?.shared === true,
     );
+    this.#leaveMessages = boundMessages((socket) => {
+      const connection = this.#connections.get(remoteOf(socket));
+      return connection && { isProven: !connection.shared };
+    });
     this.#grpc.addService(meshService, {
       session: (call: Call) => this.#session(call),
       stream: (call: Call) => this.#stream(call),
@@ -101,6 +107,7 @@ export class GrpcAcceptor implements Acceptor {
 
   end(): void {
     this.#leaveGateways();
+    this.#leaveMessages();
     this.#injector.destroy();
     this.#grpc.forceShutdown();
   }
@@ -309,5 +316,5 @@ function identityOfCall(call: Call, socket: TLSSocket): PeerIdentity {
 /** grpc-js says no more than that the call is over. */
 function whyCancelled(socket: TLSSocket): string {
   if (socket.destroyed) return 'the connection broke';
-  return `the child broke the call off, or sent a frame far over the limit of ${maxFrameBytes} bytes`;
+  return `the child broke the call off, or sent a frame far over the limit of ${maxFrameBytes} bytes, in too many pieces or compressed`;
 }

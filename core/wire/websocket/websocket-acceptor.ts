@@ -22,6 +22,7 @@ import {
 import type { FrameLink } from '../frame-link.ts';
 import { answerJoinRequest, isJoinRequest } from '../join/join-handler.ts';
 import type { Link, LinkEvents, PeerIdentity } from '../link.ts';
+import { UnprovenBudget, unprovenBytesMax, unprovenPiecesMax } from '../proof/unproven-budget.ts';
 import { WebSocketCall } from './websocket-call.ts';
 import {
   codeHeader,
@@ -151,6 +152,20 @@ export class WebSocketAcceptor implements Acceptor {
       for (const stream of session.streams) stream.abort(new BanyanError('Unavailable', 'the session is over'));
     });
     this.#open(request, connection, head, { call, events, headers: [`${linkHeader}: ${name}`] });
+    if (!isProven) this.#boundUnproven(connection, call.link);
+  }
+
+  /** Until its first frame has been taken, and with it who it is; of a link that ends instead, some is read until it has ended. */
+  #boundUnproven({ socket, remote }: Connection, link: FrameLink): void {
+    const budget = new UnprovenBudget();
+    const look = (chunk: Buffer) => {
+      if (link.hasTaken) return void socket.off('data', look);
+      if (budget.take(chunk.length)) return;
+      const most = `${unprovenBytesMax} bytes in ${unprovenPiecesMax} pieces`;
+      this.#refused(remote, new Error(`it sends more than ${most} before it says who it is`));
+      socket.destroy();
+    };
+    socket.on('data', look);
   }
 
   /** The session's name alone would do where TLS is terminated on the way; otherwise it has to be the same child as well. */

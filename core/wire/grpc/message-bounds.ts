@@ -1,0 +1,96 @@
+/**
+ * What grpc-js does not bound of the messages that come over a call. It keeps each piece of an unfinished one by itself, and a byte in a frame of its own costs
+ * 240 of memory. It unpacks what is compressed, as nobody does here: four kilobytes are four megabytes then, for any number of messages at once. And the
+ * first message of who is yet to prove who it is may be as large as any. What breaks a bound ends its call.
+ *
+ * grpc-js keeps its streams to itself; node:http2 tells of each that a server opens. What comes is counted when it arrives and not when it is read, since
+ * nothing of a call is read that waits for its turn.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import type { Socket } from 'node:net';
+import { UnprovenBudget } from '../proof/unproven-budget.ts';
+import { sessionMethod, streamMethod } from './session-method.ts';
+
+/** Of one message, as ws has it for one of a WebSocket. At 256 bytes each they are a frame of 4 MiB, and what is kept of them besides is as much. */
+const piecesMax = 16_384;
+/** Whether it is compressed, and its length: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
+const headerBytes = 5;
+
+/** From now on, until what it returns is called. `whose`: a connection; undefined: it is not of this listener. */
+export function boundMessages(whose: (socket: Socket) => { readonly isProven: boolean } | undefined): () => void {
+  const opened = (message: unknown) => {
+    const { stream, headers } = message as { stream: ServerHttp2Stream; headers: IncomingHttpHeaders };
+    const path = headers[':path'];
+    const connection = stream.session && whose(stream.session.socket as Socket);
+    if (!connection || (path !== sessionMethod && path !== streamMethod)) return;
+    // A stream beside a session belongs to one whose peer is proven.
+    bound(stream, new MessageBounds(connection.isProven || path === streamMethod));
+  };
+  subscribe('http2.server.stream.created', opened);
+  return () => unsubscribe('http2.server.stream.created', opened);
+}
+
+function bound(stream: ServerHttp2Stream, bounds: MessageBounds): void {
+  const push = stream.push;
+  stream.push = (chunk: Buffer | null, ...rest) => {
+    if (chunk === null || stream.closed || bounds.take(chunk, stream.readableLength)) {
+      return push.call(stream, chunk, ...rest);
+    }
+    stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    return true;
+  };
+}
+
+export class MessageBounds {
+  /** Until the first message has been read: whoever reads it ends the call, or knows then who speaks. */
+  #unproven: UnprovenBudget | undefined;
+  #firstEnd: number | undefined;
+  #bytes = 0;
+  /** Of the message under way, with the piece that it begins in. */
+  #pieces = 0;
+  #headerLeft = headerBytes;
+  /** Of its bytes; while its header comes, what that says so far. */
+  #left = 0;
+
+  constructor(isProven: boolean) {
+    this.#unproven = isProven ? undefined : new UnprovenBudget();
+  }
+
+  /** What has come; `unread`: bytes of what came before. False: a bound is broken. */
+  take(chunk: Buffer, unread: number): boolean {
+    if (this.#firstEnd !== undefined && this.#bytes - unread >= this.#firstEnd) this.#unproven = undefined;
+    if (this.#unproven?.take(chunk.length) === false) return false;
+    this.#pieces++;
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#headerLeft > 0) {
+        if (!this.#takeHeader(chunk[at]!)) return false;
+        at++;
+      } else {
+        const taken = Math.min(this.#left, chunk.length - at);
+        this.#left -= taken;
+        at += taken;
+      }
+      if (this.#headerLeft === 0 && this.#left === 0) this.#ended(this.#bytes + at);
+    }
+    this.#bytes += chunk.length;
+    return this.#pieces <= piecesMax;
+  }
+
+  #takeHeader(byte: number): boolean {
+    const isFlag = this.#headerLeft === headerBytes;
+    this.#headerLeft--;
+    if (!isFlag) {
+      this.#left = this.#left * 256 + byte;
+      return true;
+    }
+    this.#pieces = 1;
+    return byte === 0;
+  }
+
+  #ended(at: number): void {
+    this.#firstEnd ??= at;
+    this.#headerLeft = headerBytes;
+  }
+}
