@@ -19,6 +19,7 @@ import { perCredentials, renewedCredentials } from '../core/wire/node-credential
 import { tlsNetwork } from '../core/wire/tls-network.ts';
 import { storedTransport } from '../core/wire/transport-memory.ts';
 import { type NodeConfig, nodeConfigSchema } from './config.ts';
+import { unreadableFiles } from './config-files.ts';
 import { giveMemoryBackWhenIdle } from './idle-memory.ts';
 import { issuerSigner } from './join/signer.ts';
 import { measureNode, processMetrics } from './metrics.ts';
@@ -128,8 +129,10 @@ function readConfig(role: 'center' | 'relay'): NodeConfig {
     const { config: file } = parseArgs({ options: { config: { type: 'string' } } }).values;
     if (file === undefined) throw new Error(usage);
     const result = nodeConfigSchema.safeParse(parse(readFileSync(file, 'utf8')));
-    if (result.success) return Object.freeze(result.data);
-    const wrong = result.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`);
+    const wrong = result.success
+      ? unreadableFiles(result.data)
+      : result.error.issues.map((issue) => `${issue.path.join('.') || 'the file'}: ${issue.message}`);
+    if (result.success && wrong.length === 0) return Object.freeze(result.data);
     throw new Error(`${file}: ${wrong.join('; ')}`);
   } catch (error) {
     process.stderr.write(`${describeError(error)}\n`);
