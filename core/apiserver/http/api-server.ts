@@ -124,9 +124,11 @@ export class ApiServer implements AsyncDisposable {
   }
 
   listen(): Promise<string> {
-    const { host, port } = this.#options;
+    const { host, port, log } = this.#options;
     return new Promise((resolve, reject) => {
-      this.#server.once('error', (error: NodeJS.ErrnoException) => {
+      // Stays: later ones, as for want of descriptors, end nothing, and so not the process either.
+      this.#server.on('error', (error: NodeJS.ErrnoException) => {
+        if (this.#server.listening) return log.error({ reason: error.message }, 'the listener of the API failed');
         reject(
           new BanyanError(
             'Unavailable',

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { Agent, get } from 'node:https';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer, Server } from 'node:net';
 import { json } from 'node:stream/consumers';
 import { connect as connectTls } from 'node:tls';
 import { describe, expect, it } from 'vitest';
@@ -38,6 +38,17 @@ describe('the server', () => {
     await once(shown, 'secureConnect');
     expect(shown.getPeerCertificate().subjectaltname).toContain('spiffe://renewed/node/center');
     shown.destroy();
+    expect((await api.call('GET', '/readyz')).status).toBe(200);
+  });
+
+  it('goes on when connections can not be taken, as for want of descriptors, however often', async () => {
+    await using api = await ApiBench.start();
+    const port = Number(new URL(api.url).port);
+    // What Node tells of them, an event of the server, can't be brought about without taking all descriptors of this process.
+    const open = (process as unknown as { _getActiveHandles(): object[] })._getActiveHandles();
+    const isServer = (handle: object): handle is Server => handle instanceof Server;
+    const server = open.filter(isServer).find((one) => (one.address() as AddressInfo | null)?.port === port);
+    for (let i = 0; i < 3; i++) server!.emit('error', new Error('accept EMFILE'));
     expect((await api.call('GET', '/readyz')).status).toBe(200);
   });
 
