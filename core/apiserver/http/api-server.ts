@@ -1,11 +1,13 @@
 /** The HTTPS side: connections, who is asking, which space, and the answer. */
 import { createServer, type IncomingMessage } from 'node:http';
 import {
+  constants,
   createSecureServer,
   type Http2SecureServer,
   type Http2ServerRequest,
   type Http2ServerResponse,
   type ServerHttp2Session,
+  type ServerHttp2Stream,
 } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
@@ -62,6 +64,10 @@ export interface TreeUrls {
 const idleConnectionMs = 90_000;
 /** One of HTTP/2 is closed in order. Clients go first, and who never asks anything goes too. */
 const idleSessionMs = 2 * idleConnectionMs;
+/** Requests at once on a connection of HTTP/2, as Go's servers have it: clients that want more open another. node:http2 has no bound. */
+const streamsMax = 250;
+/** For the whole body of a request: node:http has this for HTTP/1.1, node:http2 waits for ever. */
+const bodyWithinMs = 300_000;
 /** How long open requests may take to end before connections are closed on them. */
 const drainMs = 1_000;
 
@@ -88,6 +94,7 @@ export class ApiServer implements AsyncDisposable {
       ...this.#tls,
       allowHTTP1: true,
       http1Options: { keepAliveTimeout: idleConnectionMs },
+      settings: { maxConcurrentStreams: streamsMax },
       requestCert: true,
       rejectUnauthorized: false,
     });
@@ -187,7 +194,7 @@ export class ApiServer implements AsyncDisposable {
         query: url.searchParams,
         headers: request.headers,
         user,
-        body: () => readBody(request as AsyncIterable<Buffer>),
+        body: () => this.#body(request),
       };
       const { tree } = this.#options;
       if (tree && url.pathname.startsWith('/tree/')) {
@@ -205,6 +212,21 @@ export class ApiServer implements AsyncDisposable {
       this.#watch(handled.watch, request, response);
     } catch (error) {
       this.#fail(request, response, error);
+    }
+  }
+
+  async #body(request: Http2ServerRequest): Promise<Buffer> {
+    const late = new BanyanError('Timeout', `the body of the request did not come within ${bodyWithinMs} ms`);
+    const timer = this.#options.clock.after(bodyWithinMs, () => {
+      // Its client would keep the stream open behind the answer.
+      const stream = request.stream as ServerHttp2Stream | undefined;
+      stream?.once('finish', () => stream.close(constants.NGHTTP2_NO_ERROR));
+      request.destroy(late);
+    });
+    try {
+      return await readBody(request as AsyncIterable<Buffer>);
+    } finally {
+      timer.stop();
     }
   }
 

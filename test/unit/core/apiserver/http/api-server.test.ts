@@ -52,6 +52,28 @@ describe('the server', () => {
     expect((await api.call('GET', '/readyz')).status).toBe(200);
   });
 
+  it('waits five minutes for the body of a request, of which there are 250 on a connection', async () => {
+    const clock = new VirtualClock();
+    await using api = await ApiBench.start({ clock });
+    const { ca, user } = await tls;
+    const session = connectHttp2(api.url, { ca, key: user.keyPem, cert: user.certPem });
+    await once(session, 'remoteSettings');
+    expect(session.remoteSettings.maxConcurrentStreams).toBe(250);
+    const asked = session.request({ ':method': 'POST', ':path': configMaps }).on('error', () => {});
+    const answer = answerOf(asked);
+    const closed = new Promise<void>((resolve) => asked.once('close', () => resolve()));
+    asked.write('{');
+    const settled = () => new Promise<void>((resolve) => session.ping(() => resolve()));
+    await settled();
+    clock.advance(299_999);
+    await settled();
+    expect(asked.closed).toBe(false);
+    clock.advance(1);
+    expect((await answer).status).toBe(504);
+    await closed;
+    session.destroy();
+  });
+
   it('gives its metrics to those whom it knows', async () => {
     await using api = await ApiBench.start();
     expect(await api.call('GET', '/metrics')).toMatchObject({
