@@ -91,25 +91,26 @@ function retained(original: Fields, patch: Fields): Fields {
   const keys = ownField(patch, retainMark);
   if (keys === undefined) return { ...original };
   if (!Array.isArray(keys)) throw badRequest('invalid patch format of retainKeys');
+  const kept = new Set<unknown>(keys);
   for (const [name, value] of Object.entries(patch)) {
     if (value === null || name.startsWith('$')) continue;
-    if (!keys.includes(name))
-      throw badRequest(`invalid patch format of retainKeys: ${name} is patched and not retained`);
+    if (!kept.has(name)) throw badRequest(`invalid patch format of retainKeys: ${name} is patched and not retained`);
   }
   const result: Fields = {};
-  for (const [name, value] of Object.entries(original)) if (keys.includes(name)) setField(result, name, value);
+  for (const [name, value] of Object.entries(original)) if (kept.has(name)) setField(result, name, value);
   return result;
 }
 
 function takeOut(result: Fields, name: string, values: unknown): void {
   if (!Array.isArray(values)) throw badRequest('invalid patch format of primitive list');
   const before = ownField(result, name);
-  if (Array.isArray(before))
-    setField(
-      result,
-      name,
-      before.filter((item) => !values.includes(item)),
-    );
+  if (!Array.isArray(before)) return;
+  const out = new Set<unknown>(values);
+  setField(
+    result,
+    name,
+    before.filter((item) => !out.has(item)),
+  );
 }
 
 /** Merges the lists for which the patch has an order. Returns their names. */
@@ -182,7 +183,7 @@ function mergeKeyedList(
   strategy: Strategy,
   keyOf: KeyOf,
 ): unknown[] {
-  let items = [...before];
+  const deleted = new Set<unknown>();
   const changes: Fields[] = [];
   let isReplaced = false;
   for (const item of patch) {
@@ -191,11 +192,9 @@ function mergeKeyedList(
       case 'merge':
         changes.push(item);
         break;
-      case 'delete': {
-        const key = keyOf(item);
-        items = items.filter((other) => ownField(other, strategy.mergeKey!) !== key);
+      case 'delete':
+        deleted.add(keyOf(item));
         break;
-      }
       case 'replace':
         isReplaced = true;
         break;
@@ -204,13 +203,24 @@ function mergeKeyedList(
     }
   }
   if (isReplaced) return cleanItems(changes);
+  const items = before.filter((item) => !deleted.has(ownField(item, strategy.mergeKey!)));
+  mergeItems(items, changes, strategy, keyOf);
+  return orderItems(items, changes, before, keyOf);
+}
+
+/** Into the first item of the same key. Both lists may have some hundred thousand items: the places are looked up. */
+function mergeItems(items: Fields[], changes: readonly Fields[], { mergeKey, below }: Strategy, keyOf: KeyOf): void {
+  const places = new Map<unknown, number>();
+  for (const [at, item] of items.entries()) {
+    const key = ownField(item, mergeKey!);
+    if (!places.has(key)) places.set(key, at);
+  }
   for (const change of changes) {
     const key = keyOf(change);
-    const at = items.findIndex((item) => ownField(item, strategy.mergeKey!) === key);
-    if (at < 0) items.push(withoutDirectives(change) as Fields);
-    else items[at] = mergeObject(items[at]!, change, strategy.below);
+    const at = places.get(key);
+    if (at !== undefined) items[at] = mergeObject(items[at]!, change, below);
+    else places.set(key, items.push(withoutDirectives(change) as Fields) - 1);
   }
-  return orderItems(items, changes, before, keyOf);
 }
 
 /** Items of sets are their own key; those of keyed lists must have one. */

@@ -260,6 +260,29 @@ describe('orderItems', () => {
   });
 });
 
+describe('lists as long as a request may have them', () => {
+  const named = (letter: string) => Array.from({ length: 60_000 }, (_, i) => ({ name: `${letter}${i}` }));
+  const [before, others] = [named('a'), named('b')];
+
+  it('are merged, and lose items, by looking keys up: to compare each with each would take minutes', () => {
+    expect(patchedPod({ containers: before }, { containers: others }).containers).toHaveLength(120_000);
+    const gone = [...others, before[7]!].map((item) => ({ ...item, $patch: 'delete' }));
+    expect(patchedPod({ containers: before }, { containers: gone }).containers).toHaveLength(59_999);
+  });
+
+  it('merge changes of one key one into the other', () => {
+    const containers = [{ name: 'a', image: '1' }, { name: 'b' }];
+    const changes = [
+      { name: 'c', image: '2' },
+      { name: 'a', image: '3' },
+      { name: 'c', tty: true },
+    ];
+    expect(patchedPod({ containers }, { containers: changes }).containers).toEqual(
+      expect.arrayContaining([{ name: 'a', image: '3' }, { name: 'b' }, { name: 'c', image: '2', tty: true }]),
+    );
+  });
+});
+
 describe('the reference', () => {
   /** Random Deployments, half of the patches made by its CreateTwoWayMergePatch; nulls and directives left in results are taken out. */
   const file = new URL('./strategic-merge-patch.cases.jsonl', import.meta.url);
