@@ -1,5 +1,5 @@
 /** Request bodies: bounded, and what their content type says. */
-import { parseDocument } from 'yaml';
+import { type Document, isScalar, LineCounter, type Node, parseDocument, visit } from 'yaml';
 import { exactNumbers, mayHaveLongInteger, parseExactJson } from '../../object/exact-integers.ts';
 import { beyondLimits } from '../../object/json-limits.ts';
 import { duplicateFields } from '../../object/json-text.ts';
@@ -89,9 +89,32 @@ function parsed(body: Buffer, media: MediaType, decodeProtobuf: (body: Buffer) =
 
 function parseYaml(text: string): unknown {
   const intAsBigInt = mayHaveLongInteger(text);
-  const document = parseDocument(text, { uniqueKeys: true, intAsBigInt });
-  const [wrong] = document.errors;
-  if (wrong) throw new BanyanError('BadRequest', `error converting YAML to JSON: ${wrong.message}`);
+  const lineCounter = new LineCounter();
+  // The library would compare each key of a mapping with all before it.
+  const document = parseDocument(text, { uniqueKeys: false, intAsBigInt, lineCounter });
+  const wrong = document.errors[0]?.message ?? repeatedKey(document, lineCounter);
+  if (wrong !== undefined) throw new BanyanError('BadRequest', `error converting YAML to JSON: ${wrong}`);
   const value: unknown = document.toJS({ maxAliasCount: aliasesMax });
   return intAsBigInt ? exactNumbers(value) : value;
+}
+
+/** Where a mapping has a key for the second time. */
+function repeatedKey(document: Document.Parsed, lines: LineCounter): string | undefined {
+  let wrong: string | undefined;
+  visit(document, {
+    Map(_, { items }) {
+      const seen = new Set<unknown>();
+      for (const { key } of items) {
+        const name = isScalar(key) ? key.value : key;
+        if (seen.has(name)) {
+          const { line, col } = lines.linePos((key as Node).range?.[0] ?? 0);
+          wrong = `Map keys must be unique at line ${line}, column ${col}`;
+          return visit.BREAK;
+        }
+        seen.add(name);
+      }
+      return undefined;
+    },
+  });
+  return wrong;
 }
