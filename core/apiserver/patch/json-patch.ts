@@ -23,7 +23,7 @@ export function applyJsonPatch(target: unknown, operations: unknown): unknown {
   let copied = 0;
   for (const item of operations as unknown[]) {
     const operation = decode(item);
-    const value = valueOf(result, operation);
+    const value = takenBy(result, operation);
     if (operation.op === 'test') {
       if (!equalJson(value, operation.value)) throw rejected(operation, new Error('it is another one'));
       continue;
@@ -70,7 +70,7 @@ function checkPointer(pointer: string): void {
 }
 
 /** What an operation takes or is about. The library takes any property of an array for an element; RFC 6901 allows an index, and "-" for the end. */
-function valueOf(target: unknown, operation: Operation): unknown {
+function takenBy(target: unknown, operation: Operation): unknown {
   const value = valueAt(target, operation.path, operation);
   return 'from' in operation ? valueAt(target, operation.from, operation) : value;
 }
