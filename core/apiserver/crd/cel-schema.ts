@@ -152,7 +152,7 @@ const unitMs: Readonly<Record<string, number>> = {
 /** A duration as Go writes it: `1h30m`. */
 function durationMs(text: string): number {
   let ms = 0;
-  for (const [, number, unit] of text.matchAll(/(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g))
+  for (const [, number, unit] of text.matchAll(/(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g))
     ms += Number(number) * (unitMs[unit!] ?? 0);
   return text.startsWith('-') ? -ms : ms;
 }
