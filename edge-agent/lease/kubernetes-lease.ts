@@ -31,8 +31,8 @@ const numbers = { bootCounter: 'banyan.io/boot-counter' } as const;
 
 export class KubernetesLease implements LeasePort {
   readonly #options: KubernetesLeaseOptions;
-  /** As it was read last: what others have written into it stays. */
-  #last: LeaseObject | undefined;
+  /** As each was read: what others have written into it stays. Not the last one alone, as an answer that was given up may come behind another. */
+  readonly #objects = new WeakMap<LeaseRecord, LeaseObject>();
 
   constructor(options: KubernetesLeaseOptions) {
     this.#options = options;
@@ -40,8 +40,7 @@ export class KubernetesLease implements LeasePort {
 
   async read(): Promise<LeaseRecord | undefined> {
     try {
-      this.#last = (await this.#options.json({ path: this.#path })) as LeaseObject;
-      return recordOf(this.#last);
+      return this.#recordOf((await this.#options.json({ path: this.#path })) as LeaseObject);
     } catch (error) {
       // The namespace may be missing as well: then it can't be made, and that is said.
       if (error instanceof BanyanError && error.code === 'NotFound') return undefined;
@@ -55,8 +54,7 @@ export class KubernetesLease implements LeasePort {
       const answer = write.over
         ? await this.#options.json({ method: 'PUT', path: this.#path, body })
         : await this.#options.json({ method: 'POST', path: this.#collection, body });
-      this.#last = answer as LeaseObject;
-      return recordOf(this.#last);
+      return this.#recordOf(answer as LeaseObject);
     } catch (error) {
       const codes = write.over ? ['Conflict', 'NotFound'] : ['AlreadyExists', 'Conflict'];
       if (error instanceof BanyanError && codes.includes(error.code)) return 'refused';
@@ -68,7 +66,7 @@ export class KubernetesLease implements LeasePort {
     const { namespace, name, wallMs } = this.#options;
     // Microseconds, as the kind has it.
     const now = new Date(wallMs()).toISOString().replace('Z', '000Z');
-    const before = over && this.#last?.metadata?.resourceVersion === over.version ? this.#last : undefined;
+    const before = over && this.#objects.get(over);
     const isSame = before?.spec?.holderIdentity === holder;
     return {
       apiVersion: 'coordination.k8s.io/v1',
@@ -89,6 +87,12 @@ export class KubernetesLease implements LeasePort {
         leaseTransitions: transitions,
       },
     };
+  }
+
+  #recordOf(object: LeaseObject): LeaseRecord {
+    const record = recordOf(object);
+    this.#objects.set(record, object);
+    return record;
   }
 
   get #collection(): string {

@@ -29,6 +29,8 @@ type ResourceRoute = Route & { type: 'resource' };
 /** A list or a get of a revision that this node has not reached yet waits this long. */
 const revisionWaitMs = 3_000;
 const watchTimeoutMs = 30 * 60_000;
+/** Longer than any client stays, and no more than a timer takes. */
+const watchTimeoutMsMax = 24 * 3_600_000;
 
 export type Handled =
   | { readonly answer: ApiResponse }
@@ -163,7 +165,7 @@ export class SpaceHandler {
       resourceVersion: resourceVersionOf(query),
       sendInitialEvents: query.get('sendInitialEvents') === 'true',
       bookmarks: query.get('allowWatchBookmarks') === 'true',
-      timeoutMs: seconds > 0 ? seconds * 1000 : watchTimeoutMs,
+      timeoutMs: seconds > 0 ? Math.min(seconds * 1000, watchTimeoutMsMax) : watchTimeoutMs,
     };
     return { watch: { listing, options } };
   }

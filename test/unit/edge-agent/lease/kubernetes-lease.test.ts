@@ -70,6 +70,16 @@ describe('a Lease of the cluster', () => {
     expect(spec).toMatchObject({ holderIdentity: 'a_1', acquireTime: '2030-01-01T00:00:00.000000Z' });
   });
 
+  test('keeps what others have put into it also where an older answer comes late', async () => {
+    const there = (resourceVersion: string) => ({ metadata: { resourceVersion, labels: { team: 'ops' } }, spec: {} });
+    const answers = [there('4'), there('3'), there('5')];
+    const { lease, asked } = leaseOf(() => answers.shift());
+    const over = await lease.read();
+    await lease.read();
+    await lease.write({ ...write, over });
+    expect((asked[2]!.body as Stored).metadata).toMatchObject({ resourceVersion: '4', labels: { team: 'ops' } });
+  });
+
   test('that somebody else has written, made or deleted meanwhile is refused; that it can not be made is an error', async () => {
     const over = { version: '4', holder: '', durationMs: 0, transitions: 0, words: {} };
     for (const code of ['Conflict', 'NotFound'] as const) {

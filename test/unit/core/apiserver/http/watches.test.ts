@@ -103,6 +103,14 @@ describe('a watch', () => {
     expect(watch.take()).toEqual([]);
   });
 
+  it('ends after a day when it names more than a timer takes', async () => {
+    const watch = await api.watch(`${watchPath}&timeoutSeconds=99999999999`);
+    api.clock.advance(24 * 60 * minuteMs - 1);
+    expect(watch.ended).toBe(false);
+    api.clock.advance(1);
+    expect(watch.ended).toBe(true);
+  });
+
   it('ends after half an hour when it names no time', async () => {
     const watch = await api.watch(watchPath);
     api.clock.advance(30 * minuteMs - 1);
