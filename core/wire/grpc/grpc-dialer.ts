@@ -8,12 +8,14 @@ import type { Dialer, Link, LinkEvents } from '../link.ts';
 import { errorOfCall } from './call-status.ts';
 import { channelOptions } from './channel-options.ts';
 import { linkKey, StreamDialer } from './grpc-streams.ts';
+import { boundAnswers } from './message-bounds.ts';
 import { asBytes, sessionMethod } from './session-method.ts';
 import { TlsChannel } from './tls-channel.ts';
 
 type Call = ClientDuplexStream<Buffer, Buffer>;
 
 export function grpcDialer(way: Way): Dialer {
+  boundAnswers();
   const { shown: address, clock } = way;
   // What a gateway on the way looks at; the way itself begins at the proxy, if there is one.
   const options = { ...channelOptions, 'grpc.default_authority': way.address };

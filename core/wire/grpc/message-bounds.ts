@@ -3,11 +3,11 @@
  * 240 of memory. It unpacks what is compressed, as nobody does here: four kilobytes are four megabytes then, for any number of messages at once. And the
  * first message of who is yet to prove who it is may be as large as any. What breaks a bound ends its call.
  *
- * grpc-js keeps its streams to itself; node:http2 tells of each that a server opens. What comes is counted when it arrives and not when it is read, since
+ * grpc-js keeps its streams to itself; node:http2 tells of each that a server or a client opens. What comes is counted when it arrives and not when it is read, since
  * nothing of a call is read that waits for its turn.
  */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { UnprovenBudget } from '../proof/unproven-budget.ts';
 import { sessionMethod, streamMethod } from './session-method.ts';
@@ -17,7 +17,20 @@ const piecesMax = 16_384;
 /** Whether it is compressed, and its length: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md */
 const headerBytes = 5;
 
-/** From now on, until what it returns is called. `whose`: a connection; undefined: it is not of this listener. */
+let areAnswersBound = false;
+
+/** At the child's side: of all calls of the mesh in this process from now on. */
+export function boundAnswers(): void {
+  if (areAnswersBound) return;
+  areAnswersBound = true;
+  subscribe('http2.client.stream.created', (message) => {
+    const { stream, headers } = message as { stream: ClientHttp2Stream; headers: IncomingHttpHeaders };
+    const path = headers[':path'];
+    if (path === sessionMethod || path === streamMethod) bound(stream, new MessageBounds(true));
+  });
+}
+
+/** At the parent's side, from now on, until what it returns is called. `whose`: a connection; undefined: it is not of this listener. */
 export function boundMessages(whose: (socket: Socket) => { readonly isProven: boolean } | undefined): () => void {
   const opened = (message: unknown) => {
     const { stream, headers } = message as { stream: ServerHttp2Stream; headers: IncomingHttpHeaders };
@@ -31,7 +44,7 @@ export function boundMessages(whose: (socket: Socket) => { readonly isProven: bo
   return () => unsubscribe('http2.server.stream.created', opened);
 }
 
-function bound(stream: ServerHttp2Stream, bounds: MessageBounds): void {
+function bound(stream: ServerHttp2Stream | ClientHttp2Stream, bounds: MessageBounds): void {
   const push = stream.push;
   stream.push = (chunk: Buffer | null, ...rest) => {
     if (chunk === null || stream.closed || bounds.take(chunk, stream.readableLength)) {

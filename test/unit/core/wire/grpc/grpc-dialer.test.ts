@@ -263,7 +263,19 @@ describe('a dialer', () => {
     const compressed = message(encodeFrame(beat(1)));
     compressed[0] = 1;
     (await call).write(compressed);
-    expect(await log.closed()).toMatchObject({ code: 'Unavailable', message: `${address}: the connection broke` });
+    expect(await log.closed()).toMatchObject({ code: 'TooLarge' });
+  });
+
+  it('ends a link by a frame that comes in too many pieces, of which each would be kept by itself', async () => {
+    const { address, call } = await rudeParent();
+    const log = new LinkLog();
+    await dial(address, {}, log);
+    const stream = await call;
+    stream.write(message(Buffer.alloc(40_000)).subarray(0, 5));
+    const byte = Buffer.alloc(1);
+    // One after the other, or they would be put together.
+    while (!stream.closed) await new Promise<void>((resolve) => stream.write(byte, () => resolve()));
+    expect(await log.closed()).toMatchObject({ code: 'TooLarge' });
   });
 
   it('opens its receive window for the stream and for the connection', async () => {
