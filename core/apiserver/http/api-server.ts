@@ -294,7 +294,9 @@ export class ApiServer implements AsyncDisposable {
   #resolve(prefix: string): SpaceHandler | undefined {
     const space = this.#resolvers.map((resolve) => resolve(prefix)).find((found) => found !== undefined);
     if (!space) return undefined;
-    const handler = this.#resolved.get(space) ?? new SpaceHandler(space, prefix, this.#options.clock);
+    const known = this.#resolved.get(space);
+    if (known) return known;
+    const handler = new SpaceHandler(space, prefix, this.#options.clock);
     this.#resolved.set(space, handler);
     return handler;
   }

@@ -4,7 +4,7 @@
  * that nobody gets in between.
  *
  * Servers behind the cluster's own (https://kubernetes.io/docs/concepts/extend-kubernetes/api-extension/apiserver-aggregation/) may be made otherwise. So it is tried
- * for each kind before it is relied on: on an object that was just applied, as a dry run, where only the right answer changes anything here and no answer does there.
+ * for each kind before it is relied on, but for Namespaces and definitions, which the API server has itself: on an object that was just applied, as a dry run, where only the right answer changes anything here and no answer does there.
  */
 import type { KubeObject } from '../../../core/object/meta.ts';
 import { BanyanError } from '../../../core/runtime/errors.ts';

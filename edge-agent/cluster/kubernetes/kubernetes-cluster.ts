@@ -30,9 +30,11 @@ import { clockTrouble } from './clock-trouble.ts';
 import { ClusterIdentity } from './cluster-identity.ts';
 import { Creation } from './creation.ts';
 import { DefinedKinds } from './defined-kinds.ts';
+import { descriptionOf } from './description-of.ts';
 import { Discovery, misplaced, pathOf, unheardOf } from './discovery.ts';
 import { NodeSums } from './node-sums.ts';
 import { ResourceWatch } from './resource-watch.ts';
+import { ServerVersions } from './server-version.ts';
 import { SharedWatches } from './shared-watches.ts';
 
 export interface KubernetesClusterOptions {
@@ -51,14 +53,6 @@ export interface KubernetesClusterOptions {
 const definitions = 'customresourcedefinitions';
 const definitionsResource: GroupResource = { group: 'apiextensions.k8s.io', resource: definitions };
 
-/** A line or two for a person. */
-const namedMax = 5;
-
-interface Version {
-  readonly gitVersion?: string;
-  readonly platform?: string;
-}
-
 const nodes: GroupResource = { group: '', resource: 'nodes' };
 
 export class KubernetesCluster implements Cluster {
@@ -71,7 +65,7 @@ export class KubernetesCluster implements Cluster {
   readonly #definedKinds: DefinedKinds;
   readonly #watches = new SharedWatches((resource, options) => this.#watchOf(resource, options));
   readonly #describedAnew = new Set<() => void>();
-  #version: Promise<Version> | undefined;
+  readonly #version: ServerVersions;
   /** Why definitions can't be watched. */
   #unwatched: BanyanError | undefined;
 
@@ -79,6 +73,7 @@ export class KubernetesCluster implements Cluster {
     this.#options = options;
     const { access, clock, limits, store, uid, guard } = options;
     this.#client = new ApiClient(access, clock, limits, (isLost) => this.#doubted(isLost), guard);
+    this.#version = new ServerVersions(() => this.#client.json({ path: '/version' }));
     this.#discovery = new Discovery(this.#client, clock);
     this.#identity = new ClusterIdentity({ store, server: this.#client.server, expected: uid, ask: () => this.#uid() });
     this.#creation = new Creation((object, query, once) => this.#apply(object, query, once));
@@ -256,25 +251,16 @@ export class KubernetesCluster implements Cluster {
     await this.#identity.check();
     // Behind a load balancer a server is replaced without a connection that breaks.
     if (this.#discovery.refresh()) {
-      this.#version = undefined;
+      this.#version.forget();
       this.#creation.forget();
     }
-    const refused: string[] = [];
-    const { gitVersion, platform } = await this.#currentVersion(refused);
-    const sums = await this.#nodes.described();
-    if (this.#nodes.refusal) refused.push(`nodes are not counted: ${this.#nodes.refusal.message}`);
-    if (this.#unwatched) refused.push(`kinds that come later are told of late: ${this.#unwatched.message}`);
-    const told = [this.#nodes.refusal?.message, this.#unwatched?.message];
-    const others = this.#watches.refusals().filter((words) => !told.includes(words));
-    if (others.length > 0) refused.push(`what is told of objects that are not watched may be old: ${named(others)}`);
-    const trouble = clockTrouble(this.#client.aheadMs, this.#client.server);
-    return {
-      ...(gitVersion === undefined ? {} : { kubernetesVersion: gitVersion }),
-      ...(platform === undefined ? {} : { platform }),
-      ...sums,
-      ...(trouble ? { trouble } : {}),
-      ...(refused.length > 0 ? { incomplete: { reason: 'Forbidden', message: withRemedy(refused) } } : {}),
-    };
+    return descriptionOf({
+      version: await this.#version.current(),
+      nodes: await this.#nodes.described(),
+      trouble: clockTrouble(this.#client.aheadMs, this.#client.server),
+      refusals: { nodes: this.#nodes.refusal, definitions: this.#unwatched },
+      unwatched: this.#watches.refusals(),
+    });
   }
 
   limitUses(): readonly LimitUse[] {
@@ -288,19 +274,6 @@ export class KubernetesCluster implements Cluster {
 
   #tellDescription(): void {
     for (const listener of this.#describedAnew) listener();
-  }
-
-  async #currentVersion(refused: string[]): Promise<Version> {
-    this.#version ??= this.#client.json({ path: '/version' }) as Promise<Version>;
-    const asking = this.#version;
-    try {
-      return (await asking) ?? {};
-    } catch (error) {
-      if (this.#version === asking) this.#version = undefined;
-      if (!(error instanceof BanyanError) || error.code !== 'Forbidden') throw error;
-      refused.push(`the version is not known: ${error.message}`);
-      return {};
-    }
   }
 
   /** What is served is asked for now and then in any case. */
@@ -376,18 +349,9 @@ export class KubernetesCluster implements Cluster {
     this.#discovery.changed();
     this.#definedKinds.again();
     this.#creation.forget();
-    this.#version = undefined;
+    this.#version.forget();
     if (isLost) this.#tellDescription();
   }
-}
-
-function named(words: readonly string[]): string {
-  const more = words.length > namedMax ? [`and ${words.length - namedMax} more`] : [];
-  return [...words.slice(0, namedMax), ...more].join(', ');
-}
-
-function withRemedy(refused: readonly string[]): string {
-  return `${refused.join('; ')}. Give the agent the right, as the ClusterRole of its chart does`;
 }
 
 function isOf(served: ServedResource, { group, resource }: GroupResource): boolean {

@@ -1,0 +1,51 @@
+/** What is told of a cluster as a whole, put together, with what the agent may not ask for in words for who gives it its rights. */
+import type { BanyanError } from '../../../core/runtime/errors.ts';
+import type { ClusterDescription, ClusterTrouble } from '../cluster.ts';
+import type { DescribedNodes } from '../described-nodes.ts';
+import type { ServerVersion } from './server-version.ts';
+
+export interface Asked {
+  readonly version: ServerVersion;
+  readonly nodes: DescribedNodes;
+  readonly trouble: ClusterTrouble | undefined;
+  /** Why nodes, and definitions, are not watched. */
+  readonly refusals: { readonly nodes: BanyanError | undefined; readonly definitions: BanyanError | undefined };
+  /** Of whatever is not watched, these two included, in the words of the server. */
+  readonly unwatched: readonly string[];
+}
+
+/** A line or two for a person. */
+const namedMax = 5;
+
+export function descriptionOf({ version, nodes, trouble, refusals, unwatched }: Asked): ClusterDescription {
+  const others = unwatched.filter(
+    (words) => words !== refusals.nodes?.message && words !== refusals.definitions?.message,
+  );
+  const incomplete = [
+    ...because('the version is not known', version.refusal?.message),
+    ...because('nodes are not counted', refusals.nodes?.message),
+    ...because('kinds that come later are told of late', refusals.definitions?.message),
+    ...because('what is told of objects that are not watched may be old', named(others)),
+  ];
+  const remedy = 'Give the agent the right, as the ClusterRole of its chart does';
+  const { gitVersion, platform } = version;
+  return {
+    ...(gitVersion === undefined ? {} : { kubernetesVersion: gitVersion }),
+    ...(platform === undefined ? {} : { platform }),
+    ...nodes,
+    ...(trouble ? { trouble } : {}),
+    ...(incomplete.length > 0
+      ? { incomplete: { reason: 'Forbidden', message: `${incomplete.join('; ')}. ${remedy}` } }
+      : {}),
+  };
+}
+
+function because(what: string, why: string | undefined): string[] {
+  return why === undefined ? [] : [`${what}: ${why}`];
+}
+
+function named(words: readonly string[]): string | undefined {
+  if (words.length === 0) return undefined;
+  const more = words.length > namedMax ? [`and ${words.length - namedMax} more`] : [];
+  return [...words.slice(0, namedMax), ...more].join(', ');
+}
