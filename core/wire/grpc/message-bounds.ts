@@ -3,14 +3,13 @@
  * 240 of memory. It unpacks what is compressed, as nobody does here: four kilobytes are four megabytes then, for any number of messages at once. And the
  * first message of who is yet to prove who it is may be as large as any. What breaks a bound ends its call.
  *
- * grpc-js keeps its streams to itself; node:http2 tells of each that a server or a client opens. What comes is counted when it arrives and not when it is read, since
- * nothing of a call is read that waits for its turn.
+ * What comes is counted when it arrives and not when it is read, since nothing of a call is read that waits for its turn.
  */
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { type ClientHttp2Stream, constants, type IncomingHttpHeaders, type ServerHttp2Stream } from 'node:http2';
+import { type ClientHttp2Stream, constants, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import { UnprovenBudget } from '../proof/unproven-budget.ts';
-import { sessionMethod, streamMethod } from './session-method.ts';
+import { onClientStreams, onServerStreams } from './announced-streams.ts';
+import { streamMethod } from './session-method.ts';
 
 /** Of one message, as ws has it for one of a WebSocket. At 256 bytes each they are a frame of 4 MiB, and what is kept of them besides is as much. */
 const piecesMax = 16_384;
@@ -23,25 +22,19 @@ let areAnswersBound = false;
 export function boundAnswers(): void {
   if (areAnswersBound) return;
   areAnswersBound = true;
-  subscribe('http2.client.stream.created', (message) => {
-    const { stream, headers } = message as { stream: ClientHttp2Stream; headers: IncomingHttpHeaders };
-    const path = headers[':path'];
-    if (path === sessionMethod || path === streamMethod) bound(stream, new MessageBounds(true));
+  onClientStreams((stream, method) => {
+    if (method) bound(stream, new MessageBounds(true));
   });
 }
 
 /** At the parent's side, from now on, until what it returns is called. `whose`: a connection; undefined: it is not of this listener. */
 export function boundMessages(whose: (socket: Socket) => { readonly isProven: boolean } | undefined): () => void {
-  const opened = (message: unknown) => {
-    const { stream, headers } = message as { stream: ServerHttp2Stream; headers: IncomingHttpHeaders };
-    const path = headers[':path'];
-    const connection = stream.session && whose(stream.session.socket as Socket);
-    if (!connection || (path !== sessionMethod && path !== streamMethod)) return;
+  return onServerStreams((stream, method) => {
+    const connection = method && stream.session && whose(stream.session.socket as Socket);
+    if (!connection) return;
     // A stream beside a session belongs to one whose peer is proven.
-    bound(stream, new MessageBounds(connection.isProven || path === streamMethod));
-  };
-  subscribe('http2.server.stream.created', opened);
-  return () => unsubscribe('http2.server.stream.created', opened);
+    bound(stream, new MessageBounds(connection.isProven || method === streamMethod));
+  });
 }
 
 function bound(stream: ServerHttp2Stream | ClientHttp2Stream, bounds: MessageBounds): void {
