@@ -23,7 +23,7 @@ export class FoundStock {
   /** Unwanted ones that came on record without a person's word. */
   #gone = 0;
   #kept: { readonly held: Held; readonly records: Stock['kept'] } | undefined;
-
+  /** Until a release is tried again that the disk had no room for. */
   #again: Timer | undefined;
 
   constructor(ports: FoundStockPorts) {
