@@ -45,7 +45,8 @@ export function sessionsBelow(config: NodeConfig, ports: NodePorts, parts: NodeP
     committed: (child, changes) => parts.flows().fromBelowCommitted(child, changes),
     siblings: parts.ground().place,
     watermarks: () => parts.teller().covered,
-    acknowledged: (child) => parts.reports().poke(child),
+    // Not sooner: what is read just before would be shown until the child says something else.
+    acknowledgementStored: (child) => parts.reports().poke(child),
     heardOut: (child) => {
       parts.down().heardOut(child);
       parts.loop().poke();

@@ -15,6 +15,8 @@ const sessionsPerTurn = 512;
 export interface Acknowledged {
   /** Throws a BanyanError before it has written anything, or not at all. */
   write(t: Transaction, cursor: number): void;
+  /** After the transaction in which it did not throw: whoever reads finds it. */
+  written(): void;
   /** It threw, or the store takes nothing: a newer session has taken over, or the store is gone. */
   failed(error: BanyanError): void;
 }
@@ -52,12 +54,14 @@ export class Acknowledgements {
   }
 
   #write(noted: readonly (readonly [Acknowledged, number])[]): void {
+    const written: Acknowledged[] = [];
     const failures: [Acknowledged, BanyanError][] = [];
     try {
       this.#store.write((t) => {
         for (const [session, cursor] of noted) {
           const error = refusal(() => session.write(t, cursor));
           if (error) failures.push([session, error]);
+          else written.push(session);
         }
       });
     } catch (error) {
@@ -65,6 +69,7 @@ export class Acknowledgements {
       for (const [session] of noted) session.failed(error);
       return;
     }
+    for (const session of written) session.written();
     for (const [session, error] of failures) session.failed(error);
   }
 }

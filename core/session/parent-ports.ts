@@ -51,7 +51,10 @@ export interface ParentSessionsPorts {
   readonly siblings?: AttachWatch;
   /** How far this node has come with its sources, for children that are told. */
   watermarks?(): Watermarks;
-  acknowledged(child: string, cursor: number): void;
+  /** The child says so; whoever reads the feed finds it a moment later. */
+  acknowledged?(child: string, cursor: number): void;
+  /** What the child has acknowledged is in the store. */
+  acknowledgementStored?(child: string): void;
   /** All that the child had to say at the beginning of its session is stored. */
   caughtUp?(child: string): void;
   /** The same, or the child is not ready to say all: as much as is to be had is here. */

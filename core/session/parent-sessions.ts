@@ -188,8 +188,9 @@ export class ParentSessions {
         acknowledged: (cursor) => {
           // An agent that has begun to follow has nobody to tell.
           if (link.peer.role === 'agent') this.#waiting.delete(child);
-          this.#ports.acknowledged(child, cursor);
+          this.#ports.acknowledged?.(child, cursor);
         },
+        acknowledgementStored: () => this.#ports.acknowledgementStored?.(child),
         caughtUp: () => this.#ports.caughtUp?.(child),
         heardOut: () => this.#ports.heardOut?.(child),
         slots: this.#slots,

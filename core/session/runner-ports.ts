@@ -37,6 +37,8 @@ export interface RunnerPorts {
   /** After that commit. */
   committed(changes: readonly AppliedChange[]): void;
   acknowledged(cursor: number): void;
+  /** A moment later: the producer's rows tell it. */
+  acknowledgementStored?(): void;
   /** Writes down what was acknowledged, for all sessions of the node. */
   readonly acknowledgements: Acknowledgements;
   caughtUp(): void;

@@ -70,6 +70,7 @@ export class SessionRunner {
         ports.fence(t);
         ports.producer.acknowledge(t, cursor);
       },
+      written: () => ports.acknowledgementStored?.(),
       failed: (error) => this.end(error),
     };
     this.#heardAtMs = ports.clock.monotonicMs();

@@ -39,7 +39,6 @@ export class Crowd {
       ready: () => true,
       applied: () => {},
       committed: () => {},
-      acknowledged: () => {},
       connected: (child) => {
         this.connected.add(child);
         this.begunAtMs.push(this.clock.monotonicMs());

@@ -23,6 +23,8 @@ export class SessionPair {
   readonly said: string[] = [];
   /** Children that came with rows which the parent has not told. */
   readonly otherHistories: string[] = [];
+  /** What the parent's store had of the child's acknowledgements whenever it was said to be there. */
+  readonly stored: number[] = [];
   parentReady = true;
   childReady = true;
   cut = false;
@@ -74,7 +76,7 @@ export class SessionPair {
         this.upCursors.push(feeds.consumer.resume(t).cursor);
       },
       committed: () => {},
-      acknowledged: () => {},
+      acknowledgementStored: () => this.stored.push(store.read((reader) => feeds.producer.acknowledged(reader))),
       connected: () => this.said.push('parent: connected'),
       disconnected: (_child, reason) => this.said.push(`parent: disconnected, ${reason}`),
       rootAgeMs: () => this.rootAgeMs(),

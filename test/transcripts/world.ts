@@ -290,7 +290,6 @@ export class World extends VirtualNodes {
       ready: () => this.#ready.get('parent') ?? true,
       applied: () => {},
       committed: (_child, changes) => this.#stored('parent', changes),
-      acknowledged: () => {},
       connected: () => this.note('parent: kid is connected'),
       disconnected: (_child, reason) => this.note(`parent: kid is disconnected: ${reason}`),
       rootAgeMs: () => 0,
