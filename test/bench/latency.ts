@@ -1,28 +1,24 @@
 /**
  * A write at the center until an agent has it on its disk, over one to four hops: real processes of center and relays in a chain, and one
- * child at each of them, played by this process, so that both ends are read from one clock. Writes come one after the other. Beside them, in the
- * same rounds: a round trip of raw gRPC with as many bytes, and a put of raw lmdb until it is flushed.
+ * child at each of them, a process of its own too, read by one clock. Writes come one after the other. Beside them, in the same rounds: a round trip of
+ * raw gRPC with as many bytes, and a put of raw lmdb until it is flushed.
  */
 import { ApiClient } from '../../center/cli/api-client.ts';
 import { childPath, type Topology } from '../../center/topology/topology.ts';
-import type { AppliedChange } from '../../core/feed/feed.ts';
-import { silentLogger } from '../../core/runtime/logger.ts';
-import { asText } from '../../core/store/bytes.ts';
-import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
-import { parseEntryKey, splitPlacementId } from '../../core/wire/entries.ts';
-import type { TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import { keepShortLivedYoung } from '../../relay/short-lived.ts';
-import { Bulk } from './bulk.ts';
+import type { BulkRequest } from './bulk-client.ts';
 import type { BenchPorts, Figure } from './figure.ts';
+import type { Arrived, EndRequest } from './latency-end.ts';
 import { clusterOf, LocalNodes, relayOf } from './local-nodes.ts';
-import { percentileOfBlocks, timed } from './measure.ts';
-import { attachChild } from './mesh-child.ts';
+import { machineMs, percentileOfBlocks, timed } from './measure.ts';
 import { ownFlush, rawFlush, rawRoundTrip } from './raw-limits.ts';
-import type { Scratch } from './scratch.ts';
+import { ask, endProcess, type Scratch } from './scratch.ts';
 
 const space = 'space/center/retail';
-/** Five blocks, beside a load as well: one that the machine disturbs does not decide the figure. */
+/** Five blocks: one that the machine disturbs does not decide the figure. */
 const rounds = 500;
+/** Beside the load that is judged: a collection of everything in two of a hundred writes decides a block, and comes in some blocks and not in others. */
+const judgedRounds = 1_000;
 const blockRounds = 100;
 const warmUpRounds = 30;
 const bodyBytes = 2_048;
@@ -49,7 +45,7 @@ interface Took {
 }
 
 export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
-  // All ends and the load's clients are here: what this process collects would be in every figure.
+  // What this process collects would be in every figure: it is who writes.
   keepShortLivedYoung();
   say('starting a center and three relays');
   const nodes = scratch.use(await LocalNodes.start(scratch.directory(), topology, ({ role }) => role !== 'agent'));
@@ -82,26 +78,30 @@ export async function bench({ scratch, say }: BenchPorts): Promise<Figure[]> {
   }
   say('the same beside as much as the center takes');
   let round = warmUpRounds + rounds;
-  const beside = async (perSecond: number | undefined): Promise<Loaded> => {
-    const bulk = new Bulk(api, space, perSecond);
-    await bulk.start();
+  const beside = async (count: number, perSecond?: number): Promise<Loaded> => {
+    const clients = scratch.fork(new URL('bulk-client.ts', import.meta.url));
+    const tell = (request: BulkRequest) => ask<number>(clients, request);
+    const pace = perSecond === undefined ? {} : { perSecond };
+    await tell({ type: 'start', kubeconfig: nodes.kubeconfig, space, ...pace });
     const tookMs = ends.map((): number[] => []);
-    const [startMs, before] = [performance.now(), bulk.written];
-    for (let i = 1; i <= rounds; i++) {
-      if (i % 50 === 0) say(`round ${i} of ${rounds}`);
+    const [startMs, before] = [machineMs(), await tell({ type: 'written' })];
+    for (let i = 1; i <= count; i++) {
+      if (i % 50 === 0) say(`round ${i} of ${count}`);
       round++;
       for (const [at, end] of ends.entries()) {
         const { acceptedMs, storedMs } = await writeOnce(api, end, round);
         tookMs[at]!.push(storedMs - acceptedMs);
       }
     }
-    const bulkPerSecond = ((bulk.written - before) * 1_000) / (performance.now() - startMs);
-    await bulk.stop();
+    const written = await tell({ type: 'written' });
+    const bulkPerSecond = ((written - before) * 1_000) / (machineMs() - startMs);
+    await tell({ type: 'stop' });
+    await endProcess(clients, 'SIGTERM');
     return { tookMs, bulkPerSecond };
   };
-  const most = await beside(undefined);
+  const most = await beside(rounds);
   say('the same beside half of that');
-  const half = await beside(most.bulkPerSecond / 2);
+  const half = await beside(judgedRounds, most.bulkPerSecond / 2);
   return [
     ...figuresOf(took, raw),
     ...loadedFigures(took, 'all that it takes', most),
@@ -188,62 +188,37 @@ function figuresOf(took: readonly Took[], raw: Record<'roundTripMs' | 'flushMs' 
 
 interface End {
   readonly child: string;
-  /** When the write of this round was durable here; resolves only when its target has come too, and the line is idle again. */
+  /** When the write of this round was durable there; resolves only when its target has come too, and the line is idle again. */
   stored(round: number): Promise<number>;
-}
-
-/** What has arrived and is durable. */
-interface Arrived {
-  round: number;
-  /** Of the write at the center. */
-  revision: number;
-  atMs: number;
-  /** Of the newest target. */
-  target: number;
 }
 
 /** An agent's place with a store on the disk. */
 async function openEnd(scratch: Scratch, nodes: LocalNodes, { parent, child }: (typeof places)[number]): Promise<End> {
-  const store = scratch.use(LmdbStore.open({ directory: scratch.directory() }, silentLogger));
   const path = childPath(parent, child);
-  const arrived: Arrived = { round: 0, revision: 0, atMs: 0, target: 0 };
-  let look = () => {};
-  const session = await attachChild({
-    store,
+  const request: EndRequest = {
+    directory: scratch.directory(),
     path,
+    child,
     parent: { address: nodes.meshAddress(parent), path: parent },
     credentials: nodes.credentials(path),
-    committed(changes) {
-      void store.flushed().then(() => {
-        for (const change of changes) note(arrived, child, change, performance.now());
-        look();
-      });
-    },
-  });
-  scratch.use({ [Symbol.asyncDispose]: async () => session.close() });
+  };
+  const end = scratch.fork(new URL('latency-end.ts', import.meta.url));
+  await ask(end, request);
   return {
     child,
     stored(round) {
       return new Promise((resolve, reject) => {
         const late = setTimeout(() => reject(new Error(`round ${round} did not arrive at ${path}`)), arrivesWithinMs);
-        look = () => {
+        const look = (arrived: Arrived) => {
           if (arrived.round !== round || arrived.target < arrived.revision) return;
           clearTimeout(late);
+          end.off('message', look);
           resolve(arrived.atMs);
         };
+        end.on('message', look);
       });
     },
   };
-}
-
-function note(arrived: Arrived, child: string, { key, after, originRevision }: AppliedChange, atMs: number): void {
-  const entry = parseEntryKey(key);
-  if (!after) return;
-  if (entry?.type === 'target' && splitPlacementId(entry.id).name === child)
-    arrived.target = (JSON.parse(asText(after.attributes)) as TargetAttributes).target;
-  if (entry?.type !== 'object' || entry.object.resource !== 'configmaps' || entry.object.namespace !== child) return;
-  const { data } = JSON.parse(asText(after.body)) as { data: { round: string } };
-  Object.assign(arrived, { round: Number(data.round), revision: originRevision, atMs });
 }
 
 /** A namespace and a placement for one child alone. */
@@ -266,13 +241,13 @@ async function place(api: ApiClient, child: string): Promise<void> {
 
 async function writeOnce(api: ApiClient, end: End, round: number) {
   const stored = end.stored(round);
-  const sentMs = performance.now();
+  const sentMs = machineMs();
   await api.apply(space, `/api/v1/namespaces/${end.child}/configmaps/bench`, {
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata: { name: 'bench', namespace: end.child },
     data: { round: String(round), filler: 'x'.repeat(bodyBytes) },
   });
-  const acceptedMs = performance.now();
+  const acceptedMs = machineMs();
   return { sentMs, acceptedMs, storedMs: await stored };
 }

@@ -19,6 +19,11 @@ export function percentileOfBlocks(values: readonly number[], fraction: number, 
   return median(blocks.map((some) => percentile(some, fraction)));
 }
 
+/** Of a clock that all processes of a machine read alike. */
+export function machineMs(): number {
+  return Number(process.hrtime.bigint()) / 1e6;
+}
+
 /** Milliseconds. */
 export async function timed(act: () => Promise<unknown>): Promise<number> {
   const startMs = performance.now();

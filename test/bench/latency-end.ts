@@ -1,0 +1,79 @@
+/**
+ * A child with a store on the disk as a process of its own, as each agent is one, forked by a benchmark. It tells when what it waits for is durable, by the clock
+ * that all processes of a machine share. Ends with its parent.
+ */
+import type { AppliedChange } from '../../core/feed/feed.ts';
+import { silentLogger } from '../../core/runtime/logger.ts';
+import { asText } from '../../core/store/bytes.ts';
+import { LmdbStore } from '../../core/store/lmdb/lmdb-store.ts';
+import { parseEntryKey, splitPlacementId } from '../../core/wire/entries.ts';
+import type { TargetAttributes } from '../../core/wire/entry-attributes.ts';
+import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
+import { keepShortLivedYoung } from '../../relay/short-lived.ts';
+import { machineMs } from './measure.ts';
+import { attachChild } from './mesh-child.ts';
+
+export interface EndRequest {
+  /** Of its store. */
+  readonly directory: string;
+  readonly path: string;
+  /** Also of the namespace and the placement that are its own. */
+  readonly child: string;
+  readonly parent: { readonly address: string; readonly path: string };
+  readonly credentials: Pick<NodeCredentials, 'caPem' | 'certPem' | 'keyPem'>;
+}
+
+/** What has arrived and is durable, of the child's own objects. */
+export interface Arrived {
+  readonly round: number;
+  /** Of the write at the center. */
+  readonly revision: number;
+  readonly atMs: number;
+  /** Of the newest target. */
+  readonly target: number;
+}
+
+keepShortLivedYoung();
+process.on('disconnect', () => process.exit(0));
+process.on('message', (request: EndRequest) => {
+  attach(request).then(
+    () => process.send?.('attached'),
+    (error: unknown) => {
+      console.error(error);
+      process.exit(1);
+    },
+  );
+});
+
+async function attach({ directory, path, child, parent, credentials }: EndRequest): Promise<void> {
+  const store = LmdbStore.open({ directory }, silentLogger);
+  let arrived: Arrived = { round: 0, revision: 0, atMs: 0, target: 0 };
+  await attachChild({
+    store,
+    path,
+    parent,
+    credentials,
+    committed(changes) {
+      void store.flushed().then(() => {
+        const atMs = machineMs();
+        const before = arrived;
+        for (const change of changes) arrived = afterChange(arrived, child, change, atMs);
+        if (arrived !== before) process.send?.(arrived);
+      });
+    },
+  });
+}
+
+function afterChange(arrived: Arrived, child: string, change: AppliedChange, atMs: number): Arrived {
+  const { key, after, originRevision } = change;
+  const entry = parseEntryKey(key);
+  if (!after) return arrived;
+  if (entry?.type === 'target' && splitPlacementId(entry.id).name === child) {
+    return { ...arrived, target: (JSON.parse(asText(after.attributes)) as TargetAttributes).target };
+  }
+  if (entry?.type !== 'object' || entry.object.resource !== 'configmaps' || entry.object.namespace !== child) {
+    return arrived;
+  }
+  const { data } = JSON.parse(asText(after.body)) as { data: { round: string } };
+  return { ...arrived, round: Number(data.round), revision: originRevision, atMs };
+}
