@@ -54,6 +54,7 @@ export class WayDown {
         ...lookups,
         hasSiblings: ground.place.hasSiblings,
         hasOtherHistory: (child) => this.#otherHistories.has(child),
+        wrote: (child) => events.mailboxesChanged(new Set([child])),
       }),
     });
     this.arrivals = new Arrivals({
@@ -88,6 +89,7 @@ export class WayDown {
       counts: (child) => ground.counting.counts(child),
       hasHeardParent: () => events.hasHeardParent(),
       isUnheard: () => this.unheard.isPending,
+      wrote: (child) => events.mailboxesChanged(new Set([child])),
       later: (act) => events.later(act),
     });
     this.guard = new WorkGuard({

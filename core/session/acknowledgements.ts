@@ -24,7 +24,7 @@ export interface Acknowledged {
 export class Acknowledgements {
   readonly #store: Store;
   readonly #clock: Clock;
-  /** Cursors of one session only grow: the last one says all. Bound: one for each session. */
+  /** The greatest of each session says all: flushes of the child may be done in another order than they were asked for. Bound: one for each session. */
   #cursors = new Map<Acknowledged, number>();
   #timer: Timer | undefined;
 
@@ -34,7 +34,7 @@ export class Acknowledgements {
   }
 
   note(session: Acknowledged, cursor: number): void {
-    this.#cursors.set(session, cursor);
+    this.#cursors.set(session, Math.max(cursor, this.#cursors.get(session) ?? 0));
     this.#timer ??= this.#clock.after(acknowledgedWithinMs, () => this.#turn());
   }
 

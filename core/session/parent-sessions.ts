@@ -161,8 +161,9 @@ export class ParentSessions {
     const { producer, consumer, record, head, ready } = opened;
     this.#attached.get(child)?.runner.end(new SessionError('TakenOver', 'Conflict', takenOver));
     const tuple = tupleFromWire(hello.down);
-    const { resumes, up, held } = store.read((reader) => ({
+    const { resumes, acknowledged, up, held } = store.read((reader) => ({
       resumes: producer.resumable(reader, tuple),
+      acknowledged: producer.acknowledged(reader),
       up: consumer.resume(reader),
       held: heldPieces(reader, consumer.id),
     }));
@@ -219,6 +220,7 @@ export class ParentSessions {
     );
     attached = { runner, sinceMs: clock.wallMs(), transport: transportOf(hello, link) };
     this.#attached.set(child, attached);
+    if (resumes && tuple.cursor > acknowledged) runner.standsAt(tuple.cursor);
     this.#tellFrom(child, link, resumes);
     log.info({ child, transport: link.transport, resumes }, 'a child is attached');
     this.#ports.connected(child);

@@ -107,6 +107,11 @@ export class SessionRunner {
     });
   }
 
+  /** The peer has said at the beginning, and not by an acknowledgement, how far what it has of this side's feed is durable there: it was lost with the session before. */
+  standsAt(cursor: number): void {
+    this.#ports.acknowledgements.note(this.#acknowledged, cursor);
+  }
+
   /** Before another session takes over, which is to find all that was acknowledged. */
   settle(): void {
     this.#ports.acknowledgements.settle(this.#acknowledged);

@@ -59,6 +59,8 @@ export interface MoverPorts {
   isUnheard?(): boolean;
   /** The agent's part in the move is told here, and not by a sibling of this node. */
   counts?(child: string): boolean;
+  /** After the commit: its mailbox has lost a row, of which no step tells. */
+  wrote(child: string): void;
   /** Writes, and has the scheduler look at it. */
   later(act: (t: Transaction) => void): void;
 }
@@ -319,7 +321,8 @@ export class Mover implements Passage {
     const { book, mailboxOf } = this.#ports;
     const asked = book.row(placement.id, child)?.asked;
     if (asked !== undefined && row?.asked !== asked) {
-      mailboxOf(child)?.remove(t, hash128(withdrawnKey(placement.id)), asked);
+      const isRemoved = mailboxOf(child)?.remove(t, hash128(withdrawnKey(placement.id)), asked);
+      if (isRemoved) t.afterCommit(() => this.#ports.wrote(child));
     }
     book.set(t, placement.id, child, row);
     if (row && placement.move && !row.granted) this.#deadlines.await(placement.move, row);

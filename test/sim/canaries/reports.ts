@@ -1,4 +1,5 @@
-/** Rules of what is told of single objects, taken away: of exact statuses, and of what is born at the edge. */
+/** Rules of what is told of single objects, taken away: of exact statuses, of what is born at the edge, and of mailboxes. */
+import { type Acknowledged, Acknowledgements } from '../../../core/session/acknowledgements.ts';
 import { EdgeReports } from '../../../edge-agent/edge-reports.ts';
 import { ExactStatuses } from '../../../relay/gather/exact-statuses.ts';
 import type { Canaries } from './canary.ts';
@@ -10,6 +11,20 @@ export const reportCanaries: Canaries = {
       const { say } = EdgeReports.prototype;
       EdgeReports.prototype.say = function (entry) {
         return say.call(this, entry) ?? 'unsure';
+      };
+    },
+  },
+  'acknowledged-unread': {
+    break() {
+      // What a child has acknowledged is told before whoever hears of it can read it.
+      const { note } = Acknowledgements.prototype;
+      const told = new WeakMap<Acknowledged, () => void>();
+      Acknowledgements.prototype.note = function (session, cursor) {
+        const tell = told.get(session) ?? session.written.bind(session);
+        told.set(session, tell);
+        session.written = () => {};
+        note.call(this, session, cursor);
+        tell();
       };
     },
   },

@@ -4,6 +4,7 @@ import type { Host } from '../host.ts';
 import { type Expectation, expectation, heldBy, isBelow, type ModelPlacement, titleOfKey } from '../model/expected.ts';
 import type { Releases } from '../model/releases.ts';
 import type { World } from '../world.ts';
+import { mailboxesWrong } from './mailboxes.ts';
 import { prunedWrong } from './pruned.ts';
 import { reportsWrong } from './reported.ts';
 import { Rows } from './rows.ts';
@@ -21,7 +22,8 @@ export function notConverged(
   return (
     prunedWrong(world, model, isCutOff) ??
     objectsWrong(world, model, isCutOff) ??
-    summariesWrong(world, model, isCutOff)
+    summariesWrong(world, model, isCutOff) ??
+    mailboxesWrong(world)
   );
 }
 

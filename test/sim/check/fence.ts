@@ -1,6 +1,6 @@
 /**
  * Invariant 9: a stale session commits nothing. Every commit of what a session carries is looked at: rows and cursor of what the child reports are of the
- * session whose frame is being delivered, and what is written down as acknowledged was said in the session that the store knows.
+ * session whose frame is being delivered, and what is written down as acknowledged was said in the session that the store knows, by its hello at the least.
  */
 import { Feed } from '../../../core/wire/generated/mesh.ts';
 import type { Change } from '../disk.ts';
@@ -39,6 +39,7 @@ export function fence(world: World): Check {
     },
     committed(host, changes, before) {
       if (host.role === 'agent') return;
+      noteHello(host, changes);
       const tables = new Set(changes.filter(isOfSession).map(({ key }) => tableIdOf(key)));
       if (tables.size === 0) return;
       Rows.of(before, (rows) => {
@@ -56,6 +57,16 @@ export function fence(world: World): Check {
       });
     },
   };
+
+  /** A session that is granted knows what its hello has said. */
+  function noteHello(host: Host, changes: readonly Change[]): void {
+    const { connection, frame: { frame } = {} } = world.delivery ?? {};
+    if (frame?.$case !== 'hello' || connection?.parent !== host) return;
+    const granted = changes.find(({ key, value }) => value && isIn(key, 'session'))?.value;
+    if (!granted) return;
+    const { sessionSequence } = JSON.parse(granted.toString()) as { sessionSequence: number };
+    said.set(`${host.title} ${connection.child.id} ${sessionSequence}`, frame.value.down?.cursor ?? 0);
+  }
 
   function look(host: Host, child: Host, newest: number | undefined, changes: readonly Change[]): void {
     const { delivery } = world;

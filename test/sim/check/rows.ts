@@ -89,6 +89,12 @@ export class Rows {
     return found ? Buffer.from(found).readUIntBE(0, 6) : 0;
   }
 
+  /** By the consumer of the feed. */
+  acknowledged(table: number): number {
+    const found = this.#reader.get(Buffer.concat([at('producerState', table), Buffer.from('progress')]));
+    return found ? Buffer.from(found).readUIntBE(0, 6) : 0;
+  }
+
   epoch(table: number): string | undefined {
     const found = this.#reader.get(at('producerState', table));
     return found && (JSON.parse(Buffer.from(found).toString()) as { epoch: string }).epoch;

@@ -1,4 +1,5 @@
 /** Invariant 4: a tombstone is purged only after a durable acknowledgement. */
+import { Feed, type Frame } from '../../../core/wire/generated/mesh.ts';
 import type { Check, World } from '../world.ts';
 import { consumerOf, producerOf } from './ends.ts';
 import { isIn, Rows, tableIdOf } from './rows.ts';
@@ -13,8 +14,9 @@ export function tombstones(world: World): Check {
   return {
     name,
     sent(connection, from, { frame }) {
-      if (frame?.$case !== 'ack') return;
-      const consumer = consumerOf(connection, frame.value.feed);
+      const feed = feedOf(frame);
+      if (feed === undefined) return;
+      const consumer = consumerOf(connection, feed);
       if (consumer.host !== connection.host(from)) return;
       const tuple = Rows.of(consumer.host.disk.durable, (rows) => {
         const table = rows.table(consumer.table);
@@ -24,14 +26,15 @@ export function tombstones(world: World): Check {
     },
     // A liar that says it has all of it has lost it: the next honest session reconciles.
     lied(connection, to, { frame }) {
-      if (frame?.$case !== 'ack') return;
-      const producer = producerOf(connection, frame.value.feed);
+      const feed = feedOf(frame);
+      if (feed === undefined) return;
+      const producer = producerOf(connection, feed);
       if (producer.host !== connection.host(to)) return;
       const epoch = Rows.of(producer.host.rows, (rows) => {
         const table = rows.table(producer.table);
         return table === undefined ? undefined : rows.epoch(table);
       });
-      if (epoch !== undefined) durable.set(epoch, Math.max(durable.get(epoch) ?? 0, frame.value.cursor));
+      if (epoch !== undefined) durable.set(epoch, Math.max(durable.get(epoch) ?? 0, cursorOf(frame)));
     },
     committed(host, changes, before) {
       const removed = changes.filter(({ key, value }) => value === undefined && isIn(key, 'tableRevision'));
@@ -56,4 +59,15 @@ export function tombstones(world: World): Check {
       });
     },
   };
+}
+
+/** Of a frame by which a consumer says how far it has come: a hello does of the feed from the parent. */
+function feedOf(frame: Frame['frame']): Feed | undefined {
+  if (frame?.$case === 'hello') return Feed.FEED_DOWN;
+  return frame?.$case === 'ack' ? frame.value.feed : undefined;
+}
+
+function cursorOf(frame: Frame['frame']): number {
+  if (frame?.$case === 'hello') return frame.value.down?.cursor ?? 0;
+  return frame?.$case === 'ack' ? frame.value.cursor : 0;
 }

@@ -64,6 +64,14 @@ describe('acknowledgements', () => {
     expect(session.stored).toEqual([5, 6]);
   });
 
+  it('are the greatest of those that came, in whatever order', () => {
+    const { clock, acknowledgements } = bench();
+    const session = new Session();
+    for (const cursor of [8, 5]) acknowledgements.note(session, cursor);
+    clock.advance(acknowledgedWithinMs);
+    expect(session.stored).toEqual([8]);
+  });
+
   it('of many sessions are written in one transaction, and of very many in some', () => {
     const { clock, store, acknowledgements } = bench();
     const sessions = Array.from({ length: 1_200 }, () => new Session());

@@ -84,6 +84,27 @@ describe('a child and its parent', () => {
     expect(pair.stored.at(-1)).toBe(3);
   });
 
+  it('count as acknowledged what the child says to have when it comes again: the word for it may have been lost with the connection', async () => {
+    const store = new HeldFlushes();
+    const pair = new SessionPair(new MemoryStore(), store);
+    pair.child.session.start();
+    await pair.run(50);
+    const held: (() => void)[] = [];
+    store.held = held;
+    pair.parent.store.write((t) => pair.parent.producer.put(t, content('a', '1'), 1));
+    pair.parent.sessions.wake('kid');
+    await pair.run(50);
+    expect(pair.held()).toEqual({ a: '1' });
+    pair.cut = true;
+    await pair.run(100_000);
+    store.held = undefined;
+    for (const done of held) done();
+    expect(pair.stored).not.toContain(1);
+    pair.cut = false;
+    await pair.run(100_000);
+    expect(pair.stored.at(-1)).toBe(1);
+  });
+
   it('tell the parent in the transaction that moves its cursor, also when nothing has changed', async () => {
     const pair = new SessionPair();
     pair.child.session.start();

@@ -1,0 +1,52 @@
+/**
+ * After healing: each child that is attached has acknowledged all that its mailbox has, and what a node shows of the mailbox is that: people read there whether
+ * a child has everything. Undefined: all is well.
+ */
+import type { Space } from '../../../core/apiserver/space.ts';
+import type { Host } from '../host.ts';
+import type { World } from '../world.ts';
+import { Rows } from './rows.ts';
+
+interface Shown {
+  readonly head: number;
+  readonly acknowledged: number;
+}
+
+export function mailboxesWrong(world: World): string | undefined {
+  for (const host of world.hosts.values()) {
+    if (host.role === 'agent' || host.isGone) continue;
+    const attached = world.childrenOf(host).filter((child) => isAttached(world, host, child));
+    const wrong = Rows.of(host.rows, (rows) => wrongAt(host, attached, rows));
+    if (wrong) return wrong;
+  }
+  return undefined;
+}
+
+/** On a line that is not dead: one that is has a session until its end is noticed. */
+function isAttached(world: World, parent: Host, child: Host): boolean {
+  if (world.network.line(child, parent).cut) return false;
+  return [...world.network.open].some(
+    (one) => one.child === child && one.parent === parent && one.sessionSequence !== undefined && world.isNewest(one),
+  );
+}
+
+function wrongAt(host: Host, attached: readonly Host[], rows: Rows): string | undefined {
+  const system = host.spaces.get('');
+  if (!system) return `${host.title} does not serve`;
+  for (const child of attached) {
+    const table = rows.table(`mailbox/${child.name}`);
+    if (table === undefined) continue;
+    const [head, acknowledged] = [rows.head(table), rows.acknowledged(table)];
+    if (acknowledged < head) return `${child.title} has acknowledged ${acknowledged} of ${head} to ${host.title}`;
+    const shown = shownOf(system, child);
+    if (shown?.head === head && shown.acknowledged === acknowledged) continue;
+    return `${host.title} shows ${shown?.acknowledged} of ${shown?.head} as acknowledged by ${child.title}, it is ${acknowledged} of ${head}`;
+  }
+  return undefined;
+}
+
+/** The mark of a sibling is another one in the name of an object. */
+function shownOf(system: Space, { name }: Host): Shown | undefined {
+  const key = { group: 'mesh.banyan.io', resource: 'mailboxes', namespace: '', name: name.replace('~', '--') };
+  return (system.get(key) as { status?: Shown } | undefined)?.status;
+}
