@@ -65,22 +65,20 @@ export class Wakes {
 
   #flush(): void {
     const { store } = this.#ports;
-    const children = [...this.#awake].filter((child) => this.#ports.runnerOf(child));
+    const awake = [...this.#awake].flatMap((child) => {
+      const runner = this.#ports.runnerOf(child);
+      return runner ? [{ child, runner }] : [];
+    });
     this.#awake.clear();
-    if (children.length === 0) {
+    if (awake.length === 0) {
       this.#flushing = false;
       return;
     }
-    const heads = store.read((reader) =>
-      children.map((child) => {
-        const runner = this.#ports.runnerOf(child);
-        return runner ? { runner, head: runner.producerHead(reader) } : undefined;
-      }),
-    );
+    const woken = store.read((reader) => awake.map(({ runner }) => ({ runner, head: runner.producerHead(reader) })));
     store.flushed().then(
       () => {
         this.#flushing = false;
-        this.#produced(heads.filter((woken) => woken !== undefined));
+        this.#produced(woken);
         if (this.#awake.size > 0) {
           this.#flushing = true;
           this.#flush();
@@ -92,7 +90,7 @@ export class Wakes {
           { reason: describeError(error) },
           'what was written could not be made durable: nothing of it is sent',
         );
-        this.#again(children);
+        this.#again(awake.map(({ child }) => child));
       },
     );
   }
