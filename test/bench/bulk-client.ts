@@ -1,6 +1,7 @@
 /** The clients of a load as a process of its own, forked by a benchmark: what they spend on TLS and on making objects delays nothing that is measured elsewhere. Ends with its parent. */
 import { ApiClient } from '../../center/cli/api-client.ts';
 import { Bulk } from './bulk.ts';
+import { answerParent } from './forked.ts';
 
 /** Each is answered with the number of writes that were accepted since `start`. */
 export type BulkRequest =
@@ -9,20 +10,11 @@ export type BulkRequest =
   | { readonly type: 'stop' };
 
 let bulk: Bulk | undefined;
-process.on('disconnect', () => process.exit(0));
-process.on('message', (request: BulkRequest) => {
-  carryOut(request).then(
-    () => process.send?.(bulk?.written ?? 0),
-    (error: unknown) => {
-      console.error(error);
-      process.exit(1);
-    },
-  );
-});
-
-async function carryOut(request: BulkRequest): Promise<void> {
+answerParent(async (request: BulkRequest) => {
   if (request.type === 'stop') await bulk?.stop();
-  if (request.type !== 'start') return;
-  bulk = new Bulk(new ApiClient(request.kubeconfig), request.space, request.perSecond);
-  await bulk.start();
-}
+  if (request.type === 'start') {
+    bulk = new Bulk(new ApiClient(request.kubeconfig), request.space, request.perSecond);
+    await bulk.start();
+  }
+  return bulk?.written ?? 0;
+});

@@ -3,6 +3,7 @@ import type { KeyAndCertificate } from '../../core/identity/authority.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import { keepShortLivedYoung } from '../../relay/short-lived.ts';
 import { credentialsOf } from './credentials.ts';
+import { answerParent } from './forked.ts';
 import { answerMesh } from './mesh-answer.ts';
 import { attachChild } from './mesh-child.ts';
 import { answerRaw } from './raw-grpc.ts';
@@ -23,16 +24,10 @@ export interface ChildrenRequest {
 const dialsAtOnce = 50;
 
 keepShortLivedYoung();
-process.on('disconnect', () => process.exit(0));
-process.on('message', (request: ChildrenRequest | 'usage') => {
-  if (request === 'usage') return void process.send?.(process.cpuUsage());
-  connectAll(request).then(
-    () => process.send?.({ connected: request.names.length }),
-    (error: unknown) => {
-      console.error(error);
-      process.exit(1);
-    },
-  );
+answerParent(async (request: ChildrenRequest | 'usage') => {
+  if (request === 'usage') return process.cpuUsage();
+  await connectAll(request);
+  return { connected: request.names.length };
 });
 
 async function connectAll(request: ChildrenRequest): Promise<void> {

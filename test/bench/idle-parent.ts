@@ -3,6 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import { keepShortLivedYoung } from '../../relay/short-lived.ts';
+import { answerParent } from './forked.ts';
 import { MeshParent } from './mesh-parent.ts';
 import { serveRaw } from './raw-grpc.ts';
 
@@ -21,16 +22,7 @@ setFlagsFromString('--expose-gc');
 const collect = runInNewContext('gc') as () => void;
 
 keepShortLivedYoung();
-process.on('disconnect', () => process.exit(0));
-process.on('message', (request: IdleParentRequest | 'memory') => {
-  answer(request).then(
-    (told) => process.send?.(told),
-    (error: unknown) => {
-      console.error(error);
-      process.exit(1);
-    },
-  );
-});
+answerParent(answer);
 
 async function answer(request: IdleParentRequest | 'memory') {
   if (request === 'memory') return { bytes: await heldBytes() };

@@ -10,6 +10,7 @@ import { parseEntryKey, splitPlacementId } from '../../core/wire/entries.ts';
 import type { TargetAttributes } from '../../core/wire/entry-attributes.ts';
 import type { NodeCredentials } from '../../core/wire/node-credentials.ts';
 import { keepShortLivedYoung } from '../../relay/short-lived.ts';
+import { answerParent } from './forked.ts';
 import { machineMs } from './measure.ts';
 import { attachChild } from './mesh-child.ts';
 
@@ -34,18 +35,9 @@ export interface Arrived {
 }
 
 keepShortLivedYoung();
-process.on('disconnect', () => process.exit(0));
-process.on('message', (request: EndRequest) => {
-  attach(request).then(
-    () => process.send?.('attached'),
-    (error: unknown) => {
-      console.error(error);
-      process.exit(1);
-    },
-  );
-});
+answerParent(attach);
 
-async function attach({ directory, path, child, parent, credentials }: EndRequest): Promise<void> {
+async function attach({ directory, path, child, parent, credentials }: EndRequest): Promise<'attached'> {
   const store = LmdbStore.open({ directory }, silentLogger);
   let arrived: Arrived = { round: 0, revision: 0, atMs: 0, target: 0 };
   await attachChild({
@@ -62,6 +54,7 @@ async function attach({ directory, path, child, parent, credentials }: EndReques
       });
     },
   });
+  return 'attached';
 }
 
 function afterChange(arrived: Arrived, child: string, change: AppliedChange, atMs: number): Arrived {
