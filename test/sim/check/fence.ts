@@ -19,7 +19,9 @@ export function fence(world: World): Check {
     sent({ child, parent }, _from, { frame }) {
       if (frame?.$case !== 'welcome') return;
       const key = `${parent.title} ${child.id}`;
-      const { sessionSequence } = frame.value;
+      const { sessionSequence, downResumes } = frame.value;
+      // What it has of another history is no word on this feed.
+      if (!downResumes) said.delete(`${key} ${sessionSequence}`);
       const before = granted.get(key) ?? 0;
       if (sessionSequence <= before) {
         world.violation(name, `${parent.title} grants session ${sessionSequence} to ${child.title} after ${before}`);
@@ -62,9 +64,9 @@ export function fence(world: World): Check {
   function noteHello(host: Host, changes: readonly Change[]): void {
     const { connection, frame: { frame } = {} } = world.delivery ?? {};
     if (frame?.$case !== 'hello' || connection?.parent !== host) return;
-    const granted = changes.find(({ key, value }) => value && isIn(key, 'session'))?.value;
-    if (!granted) return;
-    const { sessionSequence } = JSON.parse(granted.toString()) as { sessionSequence: number };
+    const record = changes.find(({ key, value }) => value && isIn(key, 'session'))?.value;
+    if (!record) return;
+    const { sessionSequence } = JSON.parse(record.toString()) as { sessionSequence: number };
     said.set(`${host.title} ${connection.child.id} ${sessionSequence}`, frame.value.down?.cursor ?? 0);
   }
 

@@ -14,9 +14,9 @@ export function tombstones(world: World): Check {
   return {
     name,
     sent(connection, from, { frame }) {
-      const feed = feedOf(frame);
-      if (feed === undefined) return;
-      const consumer = consumerOf(connection, feed);
+      const said = saidBy(frame);
+      if (!said) return;
+      const consumer = consumerOf(connection, said.feed);
       if (consumer.host !== connection.host(from)) return;
       const tuple = Rows.of(consumer.host.disk.durable, (rows) => {
         const table = rows.table(consumer.table);
@@ -26,15 +26,15 @@ export function tombstones(world: World): Check {
     },
     // A liar that says it has all of it has lost it: the next honest session reconciles.
     lied(connection, to, { frame }) {
-      const feed = feedOf(frame);
-      if (feed === undefined) return;
-      const producer = producerOf(connection, feed);
+      const said = saidBy(frame);
+      if (!said) return;
+      const producer = producerOf(connection, said.feed);
       if (producer.host !== connection.host(to)) return;
       const epoch = Rows.of(producer.host.rows, (rows) => {
         const table = rows.table(producer.table);
         return table === undefined ? undefined : rows.epoch(table);
       });
-      if (epoch !== undefined) durable.set(epoch, Math.max(durable.get(epoch) ?? 0, cursorOf(frame)));
+      if (epoch !== undefined) durable.set(epoch, Math.max(durable.get(epoch) ?? 0, said.cursor));
     },
     committed(host, changes, before) {
       const removed = changes.filter(({ key, value }) => value === undefined && isIn(key, 'tableRevision'));
@@ -61,13 +61,8 @@ export function tombstones(world: World): Check {
   };
 }
 
-/** Of a frame by which a consumer says how far it has come: a hello does of the feed from the parent. */
-function feedOf(frame: Frame['frame']): Feed | undefined {
-  if (frame?.$case === 'hello') return Feed.FEED_DOWN;
-  return frame?.$case === 'ack' ? frame.value.feed : undefined;
-}
-
-function cursorOf(frame: Frame['frame']): number {
-  if (frame?.$case === 'hello') return frame.value.down?.cursor ?? 0;
-  return frame?.$case === 'ack' ? frame.value.cursor : 0;
+/** How far a consumer says to have come: a hello says it of the feed from the parent. */
+function saidBy(frame: Frame['frame']): { readonly feed: Feed; readonly cursor: number } | undefined {
+  if (frame?.$case === 'hello') return { feed: Feed.FEED_DOWN, cursor: frame.value.down?.cursor ?? 0 };
+  return frame?.$case === 'ack' ? frame.value : undefined;
 }

@@ -44,7 +44,7 @@ function isReached({ at, skipped }: Branch, count: (at: number) => number): bool
 }
 
 function line(file: string, reached: number, all: number): string {
-  return `${file.padEnd(40)} ${String(reached).padStart(4)} of ${String(all).padStart(4)}  ${percent(reached, all).padStart(5)} %`;
+  return `${file.padEnd(40)} ${String(reached).padStart(4)} of ${String(all).padStart(4)}  ${percent(reached, all).padStart(6)} %`;
 }
 
 function missedAt(file: string, text: string, { at, what }: Branch): Missed {
@@ -53,6 +53,7 @@ function missedAt(file: string, text: string, { at, what }: Branch): Missed {
   return { line: `${file}:${number} ${what} | ${source.slice(0, textShown)}`, why: whyLeft(file, source) };
 }
 
+/** Never more than there is: what prints as a bound has reached it. */
 function percent(part: number, whole: number): string {
-  return ((100 * part) / Math.max(1, whole)).toFixed(1);
+  return (Math.floor((10_000 * part) / Math.max(1, whole)) / 100).toFixed(2);
 }
