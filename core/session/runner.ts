@@ -107,7 +107,7 @@ export class SessionRunner {
     });
   }
 
-  /** The peer has said at the beginning, and not by an acknowledgement, how far what it has of this side's feed is durable there: it was lost with the session before. */
+  /** What the peer said to have of this side's feed when it came is durable there: the acknowledgement of it may have been lost with the session before. */
   standsAt(cursor: number): void {
     this.#ports.acknowledgements.note(this.#acknowledged, cursor);
   }
