@@ -38,8 +38,6 @@ export interface AgentOptions {
   readonly spoke?: () => void;
   /** The cluster was put back to an earlier time. */
   readonly wentBack?: () => void;
-  /** The outbox has new rows that are not durable yet. */
-  readonly wrote: () => void;
   /** What the agent keeps although its parent lacks it. */
   readonly held?: (reader: Reader) => Held | undefined;
   /** The feed from the parent was found to differ. */

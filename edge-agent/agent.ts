@@ -138,13 +138,11 @@ export class Agent {
       },
       heldChanged: () => this.#outbox.touch(nodeKey(options.path)),
     });
-    const { wrote } = options;
     this.#outbox = new Outbox({
       clock,
       logger,
       store,
       producer: options.outbox,
-      wrote,
       say: (key) => this.#sayings.say(key),
       isFollowed: (key) => this.#sayings.isFollowed(key),
       outgrew: (key, bytes) => this.#reports.outgrew(key, bytes),

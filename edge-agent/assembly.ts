@@ -90,7 +90,7 @@ export interface AssembledAgent extends AsyncDisposable {
 export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> {
   const { path, version, store, dialer, clock, random, logger, schedule, heir } = ports;
   let waiting = heir?.waiting;
-  const { identity, downstream, outbox } = openFeeds(ports);
+  const { identity, downstream, outbox } = openFeeds(ports, () => uplink.wake());
   // What the first hello and the first batch say must have survived before they are said.
   await store.flushed();
   const opened = ports.openCluster({ store, clock, random, logger, schedule });
@@ -105,7 +105,6 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
     memory: ports.memory,
     certificateTrouble: () => ports.renewal?.trouble,
     cluster: opened.cluster,
-    wrote: () => uplink.wake(),
     wentBack: () => ports.wentBack?.(),
     held: (reader) => downstream.held(reader),
     diverged: () => uplink.diverged,
@@ -168,7 +167,7 @@ export async function assembleAgent(ports: AgentPorts): Promise<AssembledAgent> 
   };
 }
 
-function openFeeds({ store, clock, random, limits, heir }: AgentPorts) {
+function openFeeds({ store, clock, random, limits, heir }: AgentPorts, changed: () => void) {
   return store.write((t) => {
     const identity = beginBoot(t, clock, random, heir?.forebear);
     if (heir?.waiting) forgetAttachment(t);
@@ -181,7 +180,7 @@ function openFeeds({ store, clock, random, limits, heir }: AgentPorts) {
         judge: downFeedJudge('agent'),
         isFarAhead: farAheadBy(clock),
       }),
-      outbox: FeedProducer.open(t, { name: 'outbox', bootNonce: identity.bootNonce, random }),
+      outbox: FeedProducer.open(t, { name: 'outbox', bootNonce: identity.bootNonce, random, changed }),
     };
   });
 }

@@ -73,7 +73,7 @@ export class Flows {
   }
 
   fromBelowCommitted(child: string, changes: readonly AppliedChange[]): void {
-    const { up, down, loop, reports, uplink } = this.#parts;
+    const { up, down, loop, reports } = this.#parts;
     for (const { key } of changes) {
       const entry = parseEntryKey(key);
       if (entry?.type === 'labels' || entry?.type === 'counted') loop.poke();
@@ -81,7 +81,6 @@ export class Flows {
     }
     for (const id of up.reported(child, changes)) down.mover.reported(id, child);
     reports().reportedChanged(child, changes);
-    uplink()?.wake();
   }
 
   connectionChanged(child: string): void {

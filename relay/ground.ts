@@ -45,10 +45,10 @@ export interface NodeEvents {
   report(ids: readonly PlacementId[]): void;
   /** What of the work is left alone is something else now. */
   setAsideChanged(): void;
-  /** Children have new rows in their mailboxes. */
-  mailboxesChanged(children: ReadonlySet<string>): void;
-  /** The outbox has new rows. */
-  told(): void;
+  /** A child's mailbox has other rows. */
+  mailboxChanged(child: string): void;
+  /** The outbox has other rows. */
+  outboxChanged(): void;
   failed(error: unknown): void;
   /** The child was taken from the inventory: its mailbox is gone. */
   childLeft(name: string): void;
@@ -109,8 +109,11 @@ export class Ground {
     this.upstream = store.write((t) =>
       FeedConsumer.open(t, { name: 'upstream', guard, judge: downFeedJudge('relay'), isFarAhead }),
     );
-    this.outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
+    this.outbox = store.write((t) =>
+      FeedProducer.open(t, { name: 'outbox', bootNonce, random, changed: () => events.outboxChanged() }),
+    );
     this.mailboxes = new Mailboxes(store, random, bootNonce, path, isFarAhead);
+    this.mailboxes.onChanged((child) => events.mailboxChanged(child));
     this.spaces = new NodeSpaces({ store, clock, random, log, soon, path }, config, {
       inventoryChanged: (t, child) => this.book.widen(t, child),
       changed: (waitMs) => events.pokeIn(waitMs),
@@ -121,14 +124,12 @@ export class Ground {
       tableOf,
       mailboxOf: (child) => this.mailboxes.get(child),
       siblingsOf: (child) => this.mailboxes.siblingsOf(child),
-      wrote: (children) => events.mailboxesChanged(children),
     });
     this.matched = new MatchedLabels({
       store,
       upstream: this.upstream,
       outbox: this.outbox,
       mailboxes: this.mailboxes,
-      wrote: (children) => events.mailboxesChanged(children),
     });
     this.book = new ChildBook({
       toldLabels: (t, attributes) => this.matched.told(t, attributes),
@@ -157,7 +158,6 @@ export class Ground {
     this.groups = new SiblingGroups({
       clock,
       mailboxes: this.mailboxes,
-      wrote: (children) => events.mailboxesChanged(children),
       changed: (children) => events.siblingsChanged(children),
       isConnected: (child) => events.connection(child).connected,
       write: (act) => events.later(act),
@@ -191,7 +191,6 @@ export class Ground {
       children: () => [...this.mailboxes.all()].map(({ child }) => child),
       retell: (children) => events.retell(children),
       end: (child, reason) => events.endSession(child, reason),
-      told: () => events.told(),
     });
   }
 

@@ -63,7 +63,7 @@ export class Node implements AsyncDisposable {
     const rootAgeMs = () => this.#uplink?.rootAgeMs() ?? 0;
     this.#down = new WayDown(ports, this.#ground, events, () => this.#up, rootAgeMs);
     this.#up = new WayUp(config, ports, this.#ground, events, this.#down);
-    this.#loop = nodeLoop(ports, parts, events);
+    this.#loop = nodeLoop(ports, parts);
     this.#flows = new Flows({
       ground: this.#ground,
       down: this.#down,
@@ -197,7 +197,6 @@ export class Node implements AsyncDisposable {
   #later(act: (t: Transaction) => void): void {
     this.#orFatal(() => {
       this.#ports.store.write(act);
-      this.#uplink?.wake();
       this.#loop.poke();
     });
   }
@@ -211,10 +210,7 @@ export class Node implements AsyncDisposable {
   }
 
   #report(ids: readonly PlacementId[]): void {
-    this.#orFatal(() => {
-      this.#up.tell(ids);
-      this.#uplink?.wake();
-    });
+    this.#orFatal(() => this.#up.tell(ids));
   }
 
   // ---------------------------------------------------------------------------------------------------------- API

@@ -30,7 +30,6 @@ export function reportsOf(config: NodeConfig, ports: NodePorts, parts: NodeParts
     waiting: () => parts.uplink()?.waiting,
     waits: (child) => parts.down().arrivals.waits(child),
     rootAgeMs: () => parts.uplink()?.rootAgeMs() ?? 0,
-    told: () => parts.uplink()?.wake(),
     guarded: (reader) => parts.guard().guarded(reader),
     keptFor: (reader, child) => parts.guard().keptFor(reader, child),
   });
@@ -54,7 +53,6 @@ export function guardOf(config: NodeConfig, ports: NodePorts, parts: NodeParts):
       parts.flows().fromAbove(t, changes);
       t.afterCommit(() => parts.flows().fromAboveCommitted(changes));
     },
-    wrote: (child) => parts.sessions().wake(child),
     limits: config.limits?.deletions ?? deletionLimits,
     setAside: () => parts.down().guard.setAside(),
     placementsOf: (child) => placementsOf(parts.ground(), child),

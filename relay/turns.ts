@@ -18,20 +18,19 @@ export function nodeEvents(ports: NodePorts, parts: NodeParts): NodeEvents {
       parts.loop().poke();
     },
     report: (ids) => parts.report(ids),
-    mailboxesChanged: (children) => {
-      for (const child of children) parts.sessions().wake(child);
-      parts.up().views.mailboxesChanged(children);
-      parts.reports().poke(...children);
+    mailboxChanged: (child) => {
+      parts.sessions().wake(child);
+      parts.up().views.mailboxChanged(child);
+      parts.reports().poke(child);
     },
     setAsideChanged: () => parts.reports().poke(),
-    told: () => parts.uplink()?.wake(),
+    outboxChanged: () => parts.uplink()?.wake(),
     failed: (error) => ports.fatal(error),
     childLeft: (child) => parts.sessions().disconnect(child, 'it was removed from the inventory'),
     connection: (child) => parts.sessions().status(child),
     hasHeardParent: () => !parts.uplink() || parts.readiness().hasHeardParent,
     siblingsChanged: (children) => {
       parts.recounts().recount(children);
-      parts.uplink()?.wake();
     },
     retell: (children) => parts.recounts().retell(children),
     endSession: (child, reason) => parts.sessions().disconnect(child, reason),
@@ -42,7 +41,7 @@ export function nodeEvents(ports: NodePorts, parts: NodeParts): NodeEvents {
   };
 }
 
-export function nodeLoop(ports: NodePorts, parts: NodeParts, events: NodeEvents): ScheduleLoop {
+export function nodeLoop(ports: NodePorts, parts: NodeParts): ScheduleLoop {
   const { store, clock, log, soon } = ports;
   return new ScheduleLoop({
     store,
@@ -52,7 +51,7 @@ export function nodeLoop(ports: NodePorts, parts: NodeParts, events: NodeEvents)
     guard: parts.down().guard,
     soon,
     before: () => [...parts.ground().spaces.contributing(), parts.ground().inventory],
-    stepped: ({ touched, changed, changedWith }) => {
+    stepped: ({ changed, changedWith }) => {
       // What could not be made for an agent is part of what the agent adds to summaries.
       const made = parts.down().customization.takeChanged();
       parts.up().childrenChanged(made);
@@ -60,8 +59,6 @@ export function nodeLoop(ports: NodePorts, parts: NodeParts, events: NodeEvents)
       parts.up().placementsChangedWith(changedWith);
       const summed = new Set([...changed, ...changedWith.keys(), ...made.map(({ id }) => id)]);
       for (const id of summed) parts.down().mover.decide(id);
-      parts.uplink()?.wake();
-      events.mailboxesChanged(touched);
     },
     idle: () => {
       // Before it is said that all is here: it is part of that.

@@ -39,7 +39,6 @@ export class WayDown {
     const { lookups } = ground;
     this.#ground = ground;
     this.#events = events;
-    const wrote = (child: string) => events.mailboxesChanged(new Set([child]));
     this.customization = new Customization({
       ...lookups,
       counted: (evaluated) => (evaluated ? customizations.evaluated : customizations.known).inc(),
@@ -55,7 +54,6 @@ export class WayDown {
         ...lookups,
         hasSiblings: ground.place.hasSiblings,
         hasOtherHistory: (child) => this.#otherHistories.has(child),
-        wrote,
       }),
     });
     this.arrivals = new Arrivals({
@@ -90,7 +88,6 @@ export class WayDown {
       counts: (child) => ground.counting.counts(child),
       hasHeardParent: () => events.hasHeardParent(),
       isUnheard: () => this.unheard.isPending,
-      wrote,
       later: (act) => events.later(act),
     });
     this.guard = new WorkGuard({

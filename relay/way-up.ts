@@ -91,7 +91,6 @@ export class WayUp {
     const tellExact = (keys: readonly string[]) => {
       try {
         this.#tellExact(keys);
-        events.told();
       } catch (error) {
         events.failed(error);
       }
@@ -258,7 +257,6 @@ export class WayUp {
       ownSpaces: () => [...spaces.workloads()].map(({ space }) => space),
       shownChanged: (source, key) => this.views.changed(source, key),
       resolved: (id) => this.reporter.mark(id),
-      told: () => events.told(),
       failed: (error) => events.failed(error),
       counting: this.#ground.counting,
     });

@@ -62,6 +62,8 @@ export interface ProducerOptions {
   readonly contents?: SharedContents;
   /** As for consumers: a row that claims what no space can have given keeps nothing out. Absent: all revisions are believed. */
   readonly isFarAhead?: FarAhead;
+  /** After each commit that changed rows: there is something to send. */
+  readonly changed?: () => void;
 }
 
 export class FeedProducer extends TableRows implements Producer {
@@ -70,6 +72,9 @@ export class FeedProducer extends TableRows implements Producer {
   readonly #contents: SharedContents | undefined;
   readonly #recent = new RecentRows();
   readonly #isFarAhead: FarAhead;
+  readonly #changed: (() => void) | undefined;
+  /** Whose commit is told of. */
+  #changedIn: Transaction | undefined;
 
   /** Begins an incarnation; it must be flushed before anything of this feed is sent. */
   static open(t: Transaction, options: ProducerOptions): FeedProducer {
@@ -87,12 +92,13 @@ export class FeedProducer extends TableRows implements Producer {
     return new FeedProducer(id, state.epoch, options);
   }
 
-  private constructor(id: number, epoch: string, { name, bootNonce, contents, isFarAhead }: ProducerOptions) {
+  private constructor(id: number, epoch: string, { name, bootNonce, contents, isFarAhead, changed }: ProducerOptions) {
     super(name, id);
     this.epoch = epoch;
     this.incarnation = bootNonce;
     this.#contents = contents;
     this.#isFarAhead = isFarAhead ?? (() => false);
+    this.#changed = changed;
   }
 
   /** Its table was dropped since it was opened: the consumer has left for good. */
@@ -312,6 +318,18 @@ export class FeedProducer extends TableRows implements Producer {
     writeRowAt(t, at, row);
     this.#recent.put(head, record, before, row);
     t.put(revisionKey(this.id, revision), next.content ? next.keyHash : concat(next.keyHash, tombstoneMark));
+    this.#tellAfter(t);
+  }
+
+  /** Once, however many rows it changes. */
+  #tellAfter(t: Transaction): void {
+    const changed = this.#changed;
+    if (!changed || this.#changedIn === t) return;
+    this.#changedIn = t;
+    t.afterCommit(() => {
+      this.#changedIn = undefined;
+      changed();
+    });
   }
 }
 

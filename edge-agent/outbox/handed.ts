@@ -4,15 +4,12 @@ import { hash128 } from '../../core/object/hash.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import { hasKey, parseEntryKey } from '../../core/wire/entries.ts';
 
-/** True if there is something new to send. */
-export function sayHanded(t: Transaction, outbox: Producer, changes: readonly AppliedChange[]): boolean {
-  let said = false;
+export function sayHanded(t: Transaction, outbox: Producer, changes: readonly AppliedChange[]): void {
   for (const { key, after } of changes) {
     const entry = parseEntryKey(key);
     if (entry?.type !== 'handed') continue;
     const of = hasKey(entry.id);
-    if (after) said = outbox.put(t, { ...after, key: of }, 0) || said;
-    else said = outbox.remove(t, hash128(of), 0) || said;
+    if (after) outbox.put(t, { ...after, key: of }, 0);
+    else outbox.remove(t, hash128(of), 0);
   }
-  return said;
 }

@@ -31,8 +31,6 @@ export interface OutboxPorts {
   isFollowed?(key: string): boolean;
   /** More would have to be said under the key than an entry may hold: how many bytes; undefined: it fits again, or there is nothing to be said. */
   outgrew?(key: string, bytes: number | undefined): void;
-  /** Rows have been written; they are not durable yet. */
-  wrote(): void;
 }
 
 /** Enough that the stages of one change (stored, applied, available) pass without waiting. */
@@ -188,7 +186,6 @@ export class Outbox {
       for (const [key] of due) this.#rest(key, writeRetryMs);
       return;
     }
-    this.#ports.wrote();
   }
 
   #writeOne(t: Transaction, key: string, saying: Saying | undefined): void {

@@ -140,7 +140,7 @@ export class Uplink {
   #applied(t: Transaction, changes: readonly AppliedChange[]): void {
     const { path, downstream, outbox, clock, logger, received, released } = this.#options;
     noteSeen(t, changes, { clock, log: logger });
-    if (sayHanded(t, outbox, changes)) t.afterCommit(() => this.wake());
+    sayHanded(t, outbox, changes);
     for (const { key, after } of changes) {
       if (key !== releaseHeldKey(path) || !after) continue;
       const { token } = attributesOf<ReleaseHeldAttributes>(after);

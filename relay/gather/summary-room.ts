@@ -44,8 +44,6 @@ export interface SummaryRoomPorts {
   shownChanged(source: string, key: ObjectKey): void;
   /** The placement names summarizers that are there, or not: its status says so. */
   resolved(id: PlacementId): void;
-  /** The outbox has something new. */
-  told(): void;
   failed(error: unknown): void;
   /** Absent: nobody has siblings. */
   readonly counting?: Counting;
@@ -157,7 +155,6 @@ export class SummaryRoom {
         return { id: key.slice(0, slash), name: key.slice(slash + 1) };
       });
       for (const { source, key } of this.writer.write(ids)) this.#ports.shownChanged(source, key);
-      this.#ports.told();
     } catch (error) {
       this.#ports.failed(error);
     }

@@ -36,8 +36,6 @@ export interface GuardRoomPorts {
   later(act: (t: Transaction) => void): void;
   /** Rows from above that a release has deleted, in its transaction. */
   released(t: Transaction, changes: readonly AppliedChange[]): void;
-  /** A child's mailbox has a new row. */
-  wrote(child: string): void;
   readonly limits: DeletionLimits;
   /** Work that is left alone, since it ends the process. */
   setAside(): readonly Quarantined[];
@@ -94,7 +92,6 @@ export class GuardRoom {
       releaseFor: (t, child, token) => {
         if (this.#narrowing.release(t, child, token)) ports.labelsReleased(t, child);
       },
-      wrote: (child) => ports.wrote(child),
     });
     upstream.onHeld(() => this.#heldChanged());
     upstream.onQuarantined(() => this.#quarantineChanged());
@@ -126,12 +123,8 @@ export class GuardRoom {
 
   fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
     noteSeen(t, changes, this.#ports);
-    if (this.#lives.fromAbove(t, changes)) t.afterCommit(() => this.#wakeAll());
+    this.#lives.fromAbove(t, changes);
     this.#releases.considerAll(t, changes);
-  }
-
-  #wakeAll(): void {
-    for (const { child } of this.#ports.mailboxes.all()) this.#ports.wrote(child);
   }
 
   /** In the transaction that applies what a child said, before anything reads its labels. */

@@ -61,11 +61,10 @@ export class Lives {
     this.#handOn(t, seenSources(t), [mailbox]);
   }
 
-  /** In the transaction that applies what the parent said. True if the children are told something. */
-  fromAbove(t: Transaction, changes: readonly AppliedChange[]): boolean {
+  /** In the transaction that applies what the parent said. */
+  fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
     const sources = erasIn(changes);
-    this.#handOn(t, sources, sources.length > 0 ? [...this.#ports.mailboxes()] : []);
-    return sources.length > 0;
+    if (sources.length > 0) this.#handOn(t, sources, [...this.#ports.mailboxes()]);
   }
 
   #handOn(t: Transaction, sources: readonly string[], mailboxes: readonly Producer[]): void {

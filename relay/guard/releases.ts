@@ -25,7 +25,6 @@ export interface ReleasesPorts {
   release(t: Transaction, token: string): void;
   /** What this node keeps in the mailbox of a child under the token. */
   releaseFor(t: Transaction, child: string, token: string): void;
-  wrote(child: string): void;
 }
 
 export class Releases {
@@ -37,7 +36,7 @@ export class Releases {
 
   /** Something has changed that may let a word go on, or end its way: the Node object, the row from above, or what the node tells. */
   consider(t: Transaction, path: string): void {
-    const { path: own, mailboxOf, told, release, releaseFor, wrote } = this.#ports;
+    const { path: own, mailboxOf, told, release, releaseFor } = this.#ports;
     const tokens = [this.#asked(path), this.#fromAbove(t, path)].filter((token) => token !== undefined);
     if (path === own) {
       for (const token of tokens) release(t, token);
@@ -52,10 +51,8 @@ export class Releases {
     const open = [node?.held?.token, ...(node?.rolledBack ?? []).map(({ token }) => token)];
     const token = tokens.find((one) => open.includes(one));
     const attributes: ReleaseHeldAttributes | undefined = token === undefined ? undefined : { token };
-    const changed = attributes
-      ? mailbox.put(t, { key, attributes: text(stableStringify(attributes)), body: new Uint8Array(0) }, 0)
-      : mailbox.remove(t, hash128(key), 0);
-    if (changed) t.afterCommit(() => wrote(child));
+    if (attributes) mailbox.put(t, { key, attributes: text(stableStringify(attributes)), body: new Uint8Array(0) }, 0);
+    else mailbox.remove(t, hash128(key), 0);
   }
 
   /** Of what the parent has sent, or a child has told. */

@@ -33,6 +33,7 @@ export class Mailboxes {
   readonly #byChild = new Map<string, Mailbox>();
   readonly #contents = new SharedContents();
   #onQuarantined: (child: string) => void = () => {};
+  #onChanged: (child: string) => void = () => {};
   /** By the name that they share: relays with siblings, and without. */
   readonly #siblings = new Map<string, string[]>();
 
@@ -50,6 +51,11 @@ export class Mailboxes {
   /** Told after a commit that changed which entries of a child are quarantined. */
   onQuarantined(listener: (child: string) => void): void {
     this.#onQuarantined = listener;
+  }
+
+  /** Told after each commit that changed rows of a mailbox, whoever wrote them. */
+  onChanged(listener: (child: string) => void): void {
+    this.#onChanged = listener;
   }
 
   get(child: string): Mailbox | undefined {
@@ -95,6 +101,7 @@ export class Mailboxes {
       random: this.#random,
       contents: this.#contents,
       isFarAhead: this.#isFarAhead,
+      changed: () => this.#onChanged(child),
     });
     const speaker = { path: childPath(this.#path, child), role };
     const judge = (content: Content) => reportedFlaw(speaker, content);

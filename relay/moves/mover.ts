@@ -59,8 +59,6 @@ export interface MoverPorts {
   isUnheard?(): boolean;
   /** The agent's part in the move is told here, and not by a sibling of this node. */
   counts?(child: string): boolean;
-  /** After the commit: its mailbox has lost a row, of which no step tells. */
-  wrote(child: string): void;
   /** Writes, and has the scheduler look at it. */
   later(act: (t: Transaction) => void): void;
 }
@@ -136,30 +134,30 @@ export class Mover implements Passage {
     if (book.rowsOf(id).size > 0 || book.counter(id).base > 0) markDirty(t, 'move', id);
   }
 
-  /** The rows of a placement again, and what is granted; the children whose mailbox has a new row. */
-  work(t: Transaction, id: PlacementId): string[] {
+  /** The rows of a placement again, and what is granted; how many rows it put into mailboxes. */
+  work(t: Transaction, id: PlacementId): number {
     const placement = this.#ports.placements.get(id);
     if (!placement) {
       this.#ports.book.forget(t, id);
       this.#grants.forget(id);
-      return [];
+      return 0;
     }
-    const told: string[] = [];
+    let asked = 0;
     for (const [child, row] of [...this.#ports.book.rowsOf(id)]) {
-      if (this.#review(t, placement, child, row)) told.push(child);
+      if (this.#review(t, placement, child, row)) asked++;
     }
     const sequence = this.#ports.total(t, id)?.move?.sequence;
     const above = this.#grants.above(t, id);
     const decided = this.#grants.takeDecided(id);
-    if (sequence === undefined) return told;
+    if (sequence === undefined) return asked;
     const grant = this.#grants.fromAbove(id, above, sequence);
     if (grant === 'ofLostLife') {
       this.#ports.book.advance(t, id, above! - sequence + 1);
-      return told;
+      return asked;
     }
-    if (sequence !== decided && grant !== 'ours') return told;
+    if (sequence !== decided && grant !== 'ours') return asked;
     this.#grants.granted(id, sequence);
-    return [...told, ...this.#grant(t, placement)];
+    return asked + this.#grant(t, placement);
   }
 
   // ------------------------------------------------------------------------------------------- told by the node
@@ -292,21 +290,22 @@ export class Mover implements Passage {
     return row?.content && table ? attributesOf<GoneAttributes>(table.content(reader, row.content)).asked : undefined;
   }
 
-  #grant(t: Transaction, placement: Placement): string[] {
+  /** How many children were told. */
+  #grant(t: Transaction, placement: Placement): number {
     const { book, contribution, children } = this.#ports;
     const { id, move } = placement;
-    if (!move) return [];
+    if (!move) return 0;
     for (const [child, row] of [...book.rowsOf(id)]) {
       const next = granted(move, row);
       book.set(t, id, child, next.row);
       if (next.ask) markDirty(t, 'match', `${id} ${child}`);
     }
-    const told: string[] = [];
+    let told = 0;
     for (const child of placement.children) {
       const part = children.get(child)?.role === 'relay' ? contribution(id, child)?.move : undefined;
       if (!part || !isMoving(part)) continue;
       const attributes: GrantAttributes = { sequence: part.sequence };
-      if (this.#put(t, child, grantKey(id), part.sequence, attributes)) told.push(child);
+      if (this.#put(t, child, grantKey(id), part.sequence, attributes)) told++;
     }
     return told;
   }
@@ -321,8 +320,7 @@ export class Mover implements Passage {
     const { book, mailboxOf } = this.#ports;
     const asked = book.row(placement.id, child)?.asked;
     if (asked !== undefined && row?.asked !== asked) {
-      const isRemoved = mailboxOf(child)?.remove(t, hash128(withdrawnKey(placement.id)), asked);
-      if (isRemoved) t.afterCommit(() => this.#ports.wrote(child));
+      mailboxOf(child)?.remove(t, hash128(withdrawnKey(placement.id)), asked);
     }
     book.set(t, placement.id, child, row);
     if (row && placement.move && !row.granted) this.#deadlines.await(placement.move, row);

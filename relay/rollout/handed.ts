@@ -21,8 +21,6 @@ export interface HandedPorts {
   reportedOf(child: string): Table | undefined;
   /** This node may have handed it what it does not know of. */
   hasOtherHistory(child: string): boolean;
-  /** After the commit: the child's mailbox has another row. */
-  wrote(child: string): void;
 }
 
 export class HandedReleases {
@@ -42,14 +40,11 @@ export class HandedReleases {
     if (!hasSiblings || children.get(child)?.role !== 'agent') return;
     const attributes: HandedAttributes = { release, handed };
     const content = { key: handedKey(id), attributes: text(stableStringify(attributes)), body: new Uint8Array(0) };
-    if (this.#ports.mailboxOf(child)?.put(t, content, 0)) t.afterCommit(() => this.#ports.wrote(child));
+    this.#ports.mailboxOf(child)?.put(t, content, 0);
   }
 
   forget(t: Transaction, id: PlacementId, child: string): void {
-    if (!this.#ports.hasSiblings) return;
-    if (this.#ports.mailboxOf(child)?.remove(t, hash128(handedKey(id)), 0)) {
-      t.afterCommit(() => this.#ports.wrote(child));
-    }
+    if (this.#ports.hasSiblings) this.#ports.mailboxOf(child)?.remove(t, hash128(handedKey(id)), 0);
   }
 
   /** The agent says something else than it was told here: it has been elsewhere. */

@@ -42,7 +42,7 @@ export class Attachments {
     storeMatched(t, placement.id, child.name);
     this.#ports.placements.attach(placement, child.name);
     for (const keyHash of selectedObjects(t, placement.id)) {
-      if (child.role === 'relay') this.#writer.share(t, child.name, mailbox, placement.source, keyHash);
+      if (child.role === 'relay') this.#writer.share(t, mailbox, placement.source, keyHash);
       else this.#shipAlone(t, child, mailbox, placement.source, keyHash);
     }
   }
@@ -64,10 +64,10 @@ export class Attachments {
   /** A relay needs the placement itself; an agent gets what is final, and what it is to report. */
   announce(t: Transaction, placement: Placement, child: Child, mailbox: Producer, originRevision = 0): void {
     const { id, source } = placement;
-    if (child.role === 'relay') this.#writer.share(t, child.name, mailbox, source, hash128(placementKey(id)));
+    if (child.role === 'relay') this.#writer.share(t, mailbox, source, hash128(placementKey(id)));
     const rules = hash128(rulesKey(id));
-    if (this.#ports.tableOf(source)?.get(t, rules)?.content) this.#writer.share(t, child.name, mailbox, source, rules);
-    else this.#writer.remove(t, child.name, mailbox, rules, originRevision);
+    if (this.#ports.tableOf(source)?.get(t, rules)?.content) this.#writer.share(t, mailbox, source, rules);
+    else this.#writer.remove(t, mailbox, rules, originRevision);
   }
 
   /**
@@ -87,7 +87,7 @@ export class Attachments {
     for (const keyHash of selectedObjects(t, id)) {
       const row = table?.get(t, keyHash);
       const wanted = row?.content && table && this.#writer.wantedBy(source, table.content(t, row.content), child);
-      if (!wanted) this.#writer.remove(t, child, mailbox, keyHash, Math.max(told, row?.originRevision ?? 0));
+      if (!wanted) this.#writer.remove(t, mailbox, keyHash, Math.max(told, row?.originRevision ?? 0));
       // Another placement may still bring the object, but perhaps not the same form of it.
       if (to?.role === 'agent') this.#shipAlone(t, to, mailbox, source, keyHash);
     }
@@ -97,10 +97,10 @@ export class Attachments {
     }
     for (const key of [placementKey(id), rulesKey(id), targetKey(id)].map(hash128)) {
       const ofRow = table?.get(t, key)?.originRevision ?? 0;
-      this.#writer.remove(t, child, mailbox, key, Math.max(told, originRevision, ofRow));
+      this.#writer.remove(t, mailbox, key, Math.max(told, originRevision, ofRow));
     }
     // Its revisions are no space's.
-    this.#writer.remove(t, child, mailbox, hash128(grantKey(id)));
+    this.#writer.remove(t, mailbox, hash128(grantKey(id)));
   }
 
   #toldOf(t: Transaction, source: string): number {

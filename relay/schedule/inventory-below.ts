@@ -20,8 +20,6 @@ export interface InventoryBelowPorts {
   mailboxOf(child: string): Mailbox | undefined;
   /** All that share the child's name and have a mailbox. */
   siblingsOf(child: string): readonly string[];
-  /** After the commit of a change of these children's mailboxes. */
-  wrote(children: ReadonlySet<string>): void;
 }
 
 /** What an inventory space says of one agent. */
@@ -76,17 +74,15 @@ export class InventoryBelow {
 
   /** One bounded piece of work; true if more is left. It comes before placements are scheduled: they are matched with what it brings. */
   step(t: Transaction): boolean {
-    const touched = new Set<string>();
     const work = dirtyWork(t, 'inventory', rowsPerStep);
     for (const item of work) {
       clearDirty(t, 'inventory', item.key);
-      this.#row(t, item, touched);
+      this.#row(t, item);
     }
-    if (touched.size > 0) t.afterCommit(() => this.#ports.wrote(touched));
     return work.length > 0;
   }
 
-  #row(t: Transaction, { key, refs, originRevision }: Work, touched: Set<string>): void {
+  #row(t: Transaction, { key, refs, originRevision }: Work): void {
     const { path: own, tableOf, mailboxOf, siblingsOf } = this.#ports;
     const entry = parseEntryKey(key);
     if (entry?.type !== 'inventory') return;
@@ -104,10 +100,8 @@ export class InventoryBelow {
         if (mailbox?.role !== 'relay') continue;
         const has = row?.content && child === to && path !== childPath(own, child) ? row.content : undefined;
         const known = mailbox.producer.get(t, keyHash);
-        const changed = has
-          ? mailbox.producer.putReference(t, keyHash, has, row!.originRevision)
-          : known?.content && mailbox.producer.remove(t, keyHash, Math.max(originRevision, known.originRevision));
-        if (changed) touched.add(sibling);
+        if (has) mailbox.producer.putReference(t, keyHash, has, row!.originRevision);
+        else if (known?.content) mailbox.producer.remove(t, keyHash, Math.max(originRevision, known.originRevision));
       }
     }
   }

@@ -94,8 +94,7 @@ export class ScheduleLoop {
   /** The rows that these make are the scheduler's work. */
   #step(t: Transaction): Step {
     for (const room of this.#ports.before()) {
-      if (room.step(t))
-        return { more: true, worked: false, touched: new Set(), changed: new Set(), changedWith: new Map() };
+      if (room.step(t)) return { more: true, worked: false, changed: new Set(), changedWith: new Map() };
     }
     return this.#ports.scheduler.step(t);
   }

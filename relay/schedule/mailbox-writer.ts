@@ -1,6 +1,6 @@
 /**
  * Puts rows into the mailboxes of children and takes them out: shared by reference for relays, through the stages for agents. Counts what it
- * changes, so that a step has a bound, and keeps which children have something new.
+ * changes, so that a step has a bound.
  */
 import type { Content, Producer } from '../../core/feed/feed.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
@@ -22,8 +22,6 @@ export class MailboxWriter {
   readonly #ports: MailboxWriterPorts;
   /** Rows changed since `begin`. */
   rows = 0;
-  /** Children with something new since `begin`. */
-  touched = new Set<string>();
 
   constructor(ports: MailboxWriterPorts) {
     this.#ports = ports;
@@ -31,17 +29,6 @@ export class MailboxWriter {
 
   begin(): void {
     this.rows = 0;
-    this.touched = new Set();
-  }
-
-  /** A row of the child's mailbox has changed. */
-  wrote(child: string): void {
-    this.rows++;
-    this.touched.add(child);
-  }
-
-  touch(child: string): void {
-    this.touched.add(child);
   }
 
   wantedBy(source: string, content: Content, child: string): boolean {
@@ -57,7 +44,7 @@ export class MailboxWriter {
     return entry?.type === 'promoted' ? hash128(objectKey(source, entry.object)) : keyHash;
   }
 
-  share(t: Transaction, child: string, mailbox: Producer, source: string, keyHash: Uint8Array): void {
+  share(t: Transaction, mailbox: Producer, source: string, keyHash: Uint8Array): void {
     const row = this.#ports.tableOf(source)?.get(t, keyHash);
     if (!row?.content) return;
     // A tombstone is newer than the row where the row's space was put back, or where it went by labels (`detach`) and comes again. Whether the child has heard
@@ -66,7 +53,7 @@ export class MailboxWriter {
     const originRevision = Math.max(row.originRevision, before?.content ? 0 : (mailbox.newest(before) ?? 0));
     if (!mailbox.putReference(t, keyHash, row.content, originRevision)) return;
     // Only rows that change count: work that begins anew in the next step passes over what it has done.
-    this.wrote(child);
+    this.rows++;
   }
 
   /** To an agent: what the stages make of the object's row, or of there being none for it. False: it is left for the next step. */
@@ -76,7 +63,7 @@ export class MailboxWriter {
     const what = throughStages(this.#ports.stages, t, shipment, offered);
     if (what.type === 'keep') {
       const key = offered.type === 'content' ? offered.content.key : work?.key;
-      if (key !== undefined && keepObject(t, child.name, mailbox, key)) this.wrote(child.name);
+      if (key !== undefined && keepObject(t, child.name, mailbox, key)) this.rows++;
       return true;
     }
     if (what.type === 'later') {
@@ -84,17 +71,16 @@ export class MailboxWriter {
       return false;
     }
     if (what.type === 'content') {
-      this.#put(t, child, mailbox, keyHash, what, offered.originRevision);
+      this.#put(t, mailbox, keyHash, what, offered.originRevision);
       return true;
     }
-    this.remove(t, child.name, mailbox, keyHash, what.originRevision);
-    if (releaseObject(t, child.name, mailbox, keyHash)) this.wrote(child.name);
+    this.remove(t, mailbox, keyHash, what.originRevision);
+    if (releaseObject(t, child.name, mailbox, keyHash)) this.rows++;
     return true;
   }
 
   #put(
     t: Transaction,
-    child: Child,
     mailbox: Producer,
     keyHash: Uint8Array,
     what: Outgoing & { readonly type: 'content' },
@@ -106,7 +92,7 @@ export class MailboxWriter {
     const changed = what.reference
       ? mailbox.putReference(t, keyHash, what.reference, originRevision)
       : mailbox.put(t, what.content, originRevision);
-    if (changed) this.wrote(child.name);
+    if (changed) this.rows++;
   }
 
   aim(t: Transaction, placement: Placement, child: string, mailbox: Producer): void {
@@ -118,21 +104,20 @@ export class MailboxWriter {
     const isAgent = this.#ports.children.get(child)?.role === 'agent';
     const its = target && isAgent ? this.#ports.releases.targetFor(t, placement, child, target) : target;
     if (!content || !its || its === target) {
-      if (its) this.share(t, child, mailbox, placement.source, keyHash);
+      if (its) this.share(t, mailbox, placement.source, keyHash);
       return;
     }
     const attributes = text(stableStringify(its));
     const originRevision = Math.max(row?.originRevision ?? 0, mailbox.newest(mailbox.get(t, keyHash)) ?? 0);
-    if (!mailbox.put(t, { ...content, attributes }, originRevision)) return;
-    this.wrote(child);
+    if (mailbox.put(t, { ...content, attributes }, originRevision)) this.rows++;
   }
 
   /** What leaves a child's scope is a tombstone no older than what the child has, so that it is not taken for a late one. */
-  remove(t: Transaction, child: string, mailbox: Producer, keyHash: Uint8Array, originRevision = 0): void {
+  remove(t: Transaction, mailbox: Producer, keyHash: Uint8Array, originRevision = 0): void {
     const row = mailbox.get(t, keyHash);
     if (!row?.content) return;
     this.rows++;
-    if (mailbox.remove(t, keyHash, Math.max(originRevision, row.originRevision))) this.touched.add(child);
+    mailbox.remove(t, keyHash, Math.max(originRevision, row.originRevision));
   }
 
   #offered(

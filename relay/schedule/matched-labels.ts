@@ -25,8 +25,6 @@ export interface MatchedLabelsPorts {
   readonly upstream: FeedConsumer;
   readonly outbox: Producer;
   readonly mailboxes: Mailboxes;
-  /** After a commit that wrote into their mailboxes. */
-  wrote(children: ReadonlySet<string>): void;
 }
 
 /** The newest summary of this node that was found to be worked off. */
@@ -89,8 +87,7 @@ export class MatchedLabels {
   idle(): void {
     if (this.#owed.size === 0 || !this.#isNew) return;
     this.#isNew = false;
-    const { store, mailboxes, wrote } = this.#ports;
-    const told = new Set<string>();
+    const { store, mailboxes } = this.#ports;
     store.write((t) => {
       for (const child of [...this.#owed]) {
         const mailbox = mailboxes.get(child);
@@ -102,10 +99,9 @@ export class MatchedLabels {
         if (!mailbox || !attributes) continue;
         const word: MatchedAttributes = { labels: hashOf(attributes) };
         const entry = { key: matchedKey, attributes: text(stableStringify(word)), body: new Uint8Array(0) };
-        if (mailbox.producer.put(t, entry, 0)) told.add(child);
+        mailbox.producer.put(t, entry, 0);
       }
     });
-    if (told.size > 0) wrote(told);
   }
 
   /** The word may name a summary that is told again only later: after a start, and when this node lost its store. */

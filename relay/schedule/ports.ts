@@ -60,16 +60,14 @@ export interface Passage {
   /** What is known of a child, or what a placement says, has changed: `work` may be marked dirty. */
   childChanged(t: Transaction, child: string): void;
   placementChanged(t: Transaction, id: PlacementId): void;
-  /** Looks again at what has been kept back of a placement; the children whose mailbox has new rows. */
-  work(t: Transaction, id: PlacementId): readonly string[];
+  /** Looks again at what has been kept back of a placement; how many rows of mailboxes it put. */
+  work(t: Transaction, id: PlacementId): number;
 }
 
 export interface Step {
   readonly more: boolean;
   /** Something was looked at: other rows than those of mailboxes may have changed too. */
   readonly worked: boolean;
-  /** Children whose mailbox has new rows. */
-  readonly touched: ReadonlySet<string>;
   /** Placements of which the children, the target or the existence changed. */
   readonly changed: ReadonlySet<PlacementId>;
   /** Of others, the children with which something changed: who adds up a placement has to look at no other child. */

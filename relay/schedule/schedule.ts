@@ -99,7 +99,7 @@ export class Scheduler {
     const more = !done || this.#present.has('move');
     const changedWith = this.#changedWith;
     for (const id of this.#changed) changedWith.delete(id);
-    return { more, worked: this.#worked, touched: this.#writer.touched, changed: this.#changed, changedWith };
+    return { more, worked: this.#worked, changed: this.#changed, changedWith };
   }
 
   #changedFor(id: PlacementId, child: string): void {
@@ -141,7 +141,6 @@ export class Scheduler {
   /** Only placements that name what changed are looked at, and of these only those whose answer changed are touched. */
   #child(t: Transaction, name: string): boolean {
     const { children } = this.#ports;
-    const known = children.get(name);
     const stays = this.#ports.refreshChild(t, name);
     const child = stays ? children.get(name) : undefined;
     for (const placement of [...this.#concerned.by(name, child)]) {
@@ -156,7 +155,6 @@ export class Scheduler {
     }
     this.#ports.passage.childChanged(t, name);
     this.#concerned.matched(name, child);
-    if (known === undefined && child?.role === 'relay') this.#writer.touch(name);
     return true;
   }
 
@@ -192,9 +190,7 @@ export class Scheduler {
 
   #move(t: Transaction, id: PlacementId): boolean {
     this.#changed.add(id);
-    for (const child of this.#ports.passage.work(t, id)) {
-      this.#writer.wrote(child);
-    }
+    this.#writer.rows += this.#ports.passage.work(t, id);
     return true;
   }
 
@@ -245,7 +241,7 @@ export class Scheduler {
     if (entry?.type !== 'object') return true;
     this.#toChildren(t, entry.source, work, (child, mailbox, keyHash) => {
       if (child.role === 'agent') this.#writer.ship(t, child, mailbox, entry.source, keyHash, work);
-      else this.#writer.share(t, child.name, mailbox, entry.source, keyHash);
+      else this.#writer.share(t, mailbox, entry.source, keyHash);
     });
     return true;
   }
@@ -255,7 +251,7 @@ export class Scheduler {
     const entry = parseEntryKey(work.key);
     if (!isBeside(entry)) return true;
     this.#toChildren(t, entry.source, work, (child, mailbox, keyHash) => {
-      if (child.role === 'relay') this.#writer.share(t, child.name, mailbox, entry.source, keyHash);
+      if (child.role === 'relay') this.#writer.share(t, mailbox, entry.source, keyHash);
     });
     if (entry.type === 'auxiliary' || entry.type === 'promotedCustomizer') {
       this.#ports.auxiliaryChanged(t, entry.source, entry.object);
@@ -308,7 +304,7 @@ export class Scheduler {
       if (!mailbox) continue;
       if (child && content && this.#writer.wantedBy(source, content, name)) send(child, mailbox, keyHash);
       else if (child?.role === 'agent') this.#writer.ship(t, child, mailbox, source, keyHash, work);
-      else this.#writer.remove(t, name, mailbox, keyHash, work.originRevision);
+      else this.#writer.remove(t, mailbox, keyHash, work.originRevision);
     }
   }
 

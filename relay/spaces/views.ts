@@ -84,9 +84,9 @@ export class Views {
     this.#upstream.get(source)?.tell(key);
   }
 
-  /** The mailboxes of these children have other rows now. */
-  mailboxesChanged(children: Iterable<string>): void {
-    for (const child of children) this.#mailboxes.get(child)?.compare();
+  /** The child's mailbox has other rows now. */
+  mailboxChanged(child: string): void {
+    this.#mailboxes.get(child)?.compare();
   }
 
   reportedChanged(child: string, changes: readonly AppliedChange[]): void {

@@ -64,8 +64,6 @@ export interface NodeReportsPorts {
   rootAgeMs(): number;
   /** Absent: nobody has siblings. */
   readonly counting?: Counting;
-  /** The outbox has something new. */
-  told(): void;
   /** What is kept in the mailbox of a relay although it tells of fewer places. */
   keptFor(reader: Reader, child: string): HeldAttributes | undefined;
   /** What this node itself keeps although it may be meant to go. */
@@ -206,7 +204,7 @@ export class NodeReports {
         ...waits,
       };
       const told: NodeAttributes = { role: 'relay', version: software, ...counts, ...kept, ...toldAlarms };
-      if (store.write((t) => outbox.put(t, entryOf(path, told), 0))) this.#ports.told();
+      store.write((t) => outbox.put(t, entryOf(path, told), 0));
     }
     this.#looking ??= clock.after(lookEveryMs, () => {
       this.#looking = undefined;
@@ -290,7 +288,7 @@ export class NodeReports {
     if (path === '') return;
     if (!this.#counting.counts(child.name)) {
       // A sibling of this node tells of it, or the child's own sibling tells of what it had.
-      if (store.write((t) => outbox.remove(t, hash128(nodeKey(at)), 0))) this.#ports.told();
+      store.write((t) => outbox.remove(t, hash128(nodeKey(at)), 0));
       return;
     }
     const above = {
@@ -304,7 +302,7 @@ export class NodeReports {
       session,
       lag: { entries: this.#steadyLag(child.name, lag.entries) },
     };
-    if (store.write((t) => outbox.put(t, entryOf(at, above), 0))) this.#ports.told();
+    store.write((t) => outbox.put(t, entryOf(at, above), 0));
   }
 
   /** The moment, which stays as it is while the age grows: told once. */

@@ -32,8 +32,6 @@ import { type GroupState, type Held, Ownership } from './ownership.ts';
 export interface SiblingGroupsPorts {
   readonly clock: Clock;
   readonly mailboxes: Mailboxes;
-  /** After the commit of new rows in these mailboxes. */
-  wrote(children: ReadonlySet<string>): void;
   /** What these siblings told counts from now on, or does no more, or is to be looked at again. */
   changed(siblings: readonly string[]): void;
   isConnected(child: string): boolean;
@@ -250,10 +248,7 @@ export class SiblingGroups {
     // Last: who has it has all that was decided by then.
     if (state !== before) for (const member of members) this.#tell(t, member, siblingsKey, stateRow(ownership));
     const others = members.filter((member) => counted.includes(member) !== this.counts(member));
-    t.afterCommit(() => {
-      if (changed.length > 0 || state !== before) this.#ports.wrote(new Set(members));
-      this.#settled(group, others.length > 0);
-    });
+    t.afterCommit(() => this.#settled(group, others.length > 0));
   }
 
   #forget(t: Transaction, name: string, child: string, members: readonly string[]): void {

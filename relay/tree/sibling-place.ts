@@ -28,7 +28,6 @@ export interface SiblingPlacePorts {
   retell(children: readonly string[]): boolean;
   /** A session that the child has left without a word. */
   end(child: string, reason: string): void;
-  told(): void;
 }
 
 export class SiblingPlace {
@@ -87,13 +86,11 @@ export class SiblingPlace {
     if (!this.hasSiblings) return;
     const row: AttachAttributes = { sequence, role };
     this.#tell(t, attachKey(child), row);
-    t.afterCommit(() => this.#ports.told());
   }
 
   /** In the transaction in which the child is gone for good. */
   left(t: Transaction, child: string): void {
-    if (!this.hasSiblings || !this.#ports.outbox.remove(t, hash128(attachKey(child)), 0)) return;
-    t.afterCommit(() => this.#ports.told());
+    if (this.hasSiblings) this.#ports.outbox.remove(t, hash128(attachKey(child)), 0);
   }
 
   /** In the transaction that applies what the parent said. */
@@ -127,7 +124,6 @@ export class SiblingPlace {
     if (this.#said === term) return;
     store.write((t) => this.#tell(t, siblingsKey, { term }));
     this.#said = term;
-    this.#ports.told();
   }
 
   /** A child that is granted is granted under the term that was said before. */

@@ -166,7 +166,6 @@ export class GatherNode {
       ownSpaces: () => (this.#own ? [this.#own.space] : []),
       shownChanged: () => undefined,
       resolved: (id) => this.#reporter.mark(id),
-      told: () => undefined,
       failed: (error) => {
         throw error;
       },

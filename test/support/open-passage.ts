@@ -8,5 +8,5 @@ export const openPassage: Passage = {
   keeps: () => false,
   childChanged() {},
   placementChanged() {},
-  work: () => [],
+  work: () => 0,
 };

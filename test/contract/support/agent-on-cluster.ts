@@ -42,7 +42,6 @@ export class AgentOnCluster {
       random: systemRandom,
       logger: silentLogger,
       schedule: setImmediate,
-      wrote: () => {},
     });
     this.#agent.start();
   }

@@ -76,6 +76,21 @@ export const feedCanaries: Canaries = {
       };
     },
   },
+  'change-untold': {
+    break() {
+      // Of every third commit of what a child has to say nobody hears: it lies there until the next one.
+      const { open } = FeedProducer;
+      FeedProducer.open = function (t, options) {
+        const { name, changed } = options;
+        let commits = 0;
+        const told = () => {
+          commits++;
+          if (commits % 3 > 0) changed?.();
+        };
+        return open.call(this, t, name === 'outbox' ? { ...options, changed: told } : options);
+      };
+    },
+  },
 };
 
 function withoutLast(batch: Batch): Batch {

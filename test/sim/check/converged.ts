@@ -4,7 +4,7 @@ import type { Host } from '../host.ts';
 import { type Expectation, expectation, heldBy, isBelow, type ModelPlacement, titleOfKey } from '../model/expected.ts';
 import type { Releases } from '../model/releases.ts';
 import type { World } from '../world.ts';
-import { mailboxesWrong } from './mailboxes.ts';
+import { attachedWrong } from './attached.ts';
 import { prunedWrong } from './pruned.ts';
 import { reportsWrong } from './reported.ts';
 import { Rows } from './rows.ts';
@@ -23,7 +23,7 @@ export function notConverged(
     prunedWrong(world, model, isCutOff) ??
     objectsWrong(world, model, isCutOff) ??
     summariesWrong(world, model, isCutOff) ??
-    mailboxesWrong(world)
+    attachedWrong(world)
   );
 }
 

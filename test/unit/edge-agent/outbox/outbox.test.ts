@@ -13,12 +13,14 @@ import { Outbox } from '../../../../edge-agent/outbox/outbox.ts';
 
 function bench(store = new MemoryStore(), clock = new VirtualClock(), bootNonce = 'boot') {
   const random = new SeededRandom(1);
-  const producer = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce, random }));
+  let wrote = 0;
+  const producer = store.write((t) =>
+    FeedProducer.open(t, { name: 'outbox', bootNonce, random, changed: () => wrote++ }),
+  );
   const facts = new Map<string, string>();
   /** Bytes of the body of what is said. */
   const large = new Map<string, number>();
   const outgrown = new Set<string>();
-  let wrote = 0;
   const outbox = new Outbox({
     clock,
     logger: silentLogger,
@@ -30,7 +32,6 @@ function bench(store = new MemoryStore(), clock = new VirtualClock(), bootNonce 
     },
     isFollowed: (key) => key === 'followed',
     outgrew: (key, bytes) => void (bytes === undefined ? outgrown.delete(key) : outgrown.add(key)),
-    wrote: () => wrote++,
   });
   const set = (key: string, fact: string | undefined) => {
     if (fact === undefined) facts.delete(key);

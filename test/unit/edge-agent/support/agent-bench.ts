@@ -178,7 +178,6 @@ export class AgentBench<C extends FakeCluster = FakeCluster> {
       logger: silentLogger,
       schedule: setImmediate,
       isHeldBack: this.isHeldBack,
-      wrote: () => {},
     });
   }
 }

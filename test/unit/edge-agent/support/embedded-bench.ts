@@ -56,7 +56,6 @@ export class EmbeddedBench {
       clock,
       random,
       logger,
-      wrote: () => {},
     });
   }
 

@@ -39,7 +39,7 @@ class Tree {
       return {
         identity: boot,
         downstream: FeedConsumer.open(t, { name: 'upstream' }),
-        outbox: FeedProducer.open(t, { name: 'outbox', bootNonce, random }),
+        outbox: FeedProducer.open(t, { name: 'outbox', bootNonce, random, changed: () => this.uplink.wake() }),
       };
     });
     const network = { clock, delayMs: 1, isCut: () => this.pair.cut, passes: () => true };
@@ -52,7 +52,6 @@ class Tree {
       version: '1',
       schedule: setImmediate,
       cluster: this.cluster,
-      wrote: () => uplink.wake(),
     });
     const received = (changes: Parameters<Agent['received']>[0]) => agent.received(changes);
     const uplink: Uplink = new Uplink({ ...shared, software: '1', identity, dialer, received });

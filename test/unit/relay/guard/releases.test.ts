@@ -52,7 +52,6 @@ describe('the word that what a node holds may go', () => {
       told: (_reader, _child, path) => told.get(path),
       release: (_t, token) => released.push(token),
       releaseFor: () => {},
-      wrote: () => {},
     });
   });
 

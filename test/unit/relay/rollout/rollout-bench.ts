@@ -81,7 +81,6 @@ class BenchNode {
         mailboxOf: (child) => this.mailboxes.get(child)?.producer,
         reportedOf: (child) => this.#reported.get(child),
         hasOtherHistory: () => false,
-        wrote: () => {},
       }),
       store: this.store,
       clock: this.#clock,

@@ -35,12 +35,12 @@ describe('inventory on its way down', () => {
   function start(path = 'eu'): void {
     mailboxes = new Mailboxes(store, new SeededRandom(1), 'boot', path);
     wrote = [];
+    mailboxes.onChanged((child) => wrote.push(child));
     below = new InventoryBelow({
       path,
       tableOf: (name) => (name === source ? table : undefined),
       mailboxOf: (child) => mailboxes.get(child),
       siblingsOf: (child) => mailboxes.siblingsOf(child),
-      wrote: (children) => wrote.push(...children),
     });
   }
   const rows = {

@@ -38,8 +38,8 @@ describe('labels that the tree above has worked off', () => {
 
   function start(): void {
     wrote = [];
-    const note = (children: ReadonlySet<string>) => void wrote.push(...children);
-    matched = new MatchedLabels({ store, upstream, outbox, mailboxes, wrote: note });
+    mailboxes.onChanged((child) => wrote.push(child));
+    matched = new MatchedLabels({ store, upstream, outbox, mailboxes });
     matched.load();
   }
 

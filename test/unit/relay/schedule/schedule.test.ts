@@ -322,7 +322,6 @@ describe('a scheduler', () => {
     expect(bench.step()).toEqual({
       more: false,
       worked: false,
-      touched: new Set(),
       changed: new Set(),
       changedWith: new Map(),
     });
@@ -341,7 +340,7 @@ describe('a scheduler', () => {
     expect(new Set(names.map((name) => bench.mailbox(name).join()))).toEqual(new Set(['p/p,t/p']));
   });
 
-  it('tells of every child whose mailbox has new rows, also of a piece of work that takes several steps', () => {
+  it('says that it worked in each step that changes a mailbox, also of a piece of work that takes several', () => {
     const children = ['paris', 'rome'];
     for (let i = 0; i < 2500; i++) bench.object(`o${i}`, ['p']);
     bench.placement('p', selecting(...children));
@@ -353,7 +352,6 @@ describe('a scheduler', () => {
       const step = bench.step();
       more = step.more;
       const grown = children.filter((_, i) => heads()[i]! > before[i]!);
-      expect([...step.touched].sort()).toEqual(grown);
       expect(step.worked || grown.length === 0).toBe(true);
     }
     expect(children.map((child) => bench.mailbox(child))).toEqual([[], []]);

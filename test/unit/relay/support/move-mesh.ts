@@ -120,7 +120,6 @@ export class MeshRelay {
       total: (reader, of) => this.#gather.total(reader, of),
       contribution: (of, child) => this.#gather.contribution(of, child),
       hasHeardParent: () => true,
-      wrote: () => {},
       later: (act) => this.#later(act),
     });
     this.#scheduler = new Scheduler({

@@ -30,7 +30,6 @@ class Parent {
     return new SiblingGroups({
       clock: this.clock,
       mailboxes: this.#mailboxes,
-      wrote() {},
       changed: (siblings) => this.changed.push(...siblings),
       isConnected: (sibling) => !this.#away.has(sibling),
       write: (act) => this.#store.write(act),

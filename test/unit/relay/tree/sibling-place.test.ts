@@ -28,7 +28,6 @@ function secondSibling() {
       return true;
     },
     end: () => {},
-    told: () => {},
   });
   let revision = 0;
   /** `more`: so many revisions lie behind the batch. */

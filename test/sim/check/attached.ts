@@ -1,6 +1,7 @@
 /**
- * After healing: each child that is attached has acknowledged all that its mailbox has, and what a node shows of the mailbox is that: people read there whether
- * a child has everything. Undefined: all is well.
+ * After healing: each child that is attached has acknowledged all that its mailbox has, its parent has all that it wrote to be told, and what a node shows of the
+ * mailbox is that: people read there whether a child has everything. What is written and not sent waits for the next change, which may never come. Undefined:
+ * all is well.
  */
 import type { Space } from '../../../core/apiserver/space.ts';
 import type { Host } from '../host.ts';
@@ -12,7 +13,7 @@ interface Shown {
   readonly acknowledged: number;
 }
 
-export function mailboxesWrong(world: World): string | undefined {
+export function attachedWrong(world: World): string | undefined {
   for (const host of world.hosts.values()) {
     if (host.role === 'agent' || host.isGone) continue;
     const attached = world.childrenOf(host).filter((child) => isAttached(world, host, child));
@@ -38,11 +39,23 @@ function wrongAt(host: Host, attached: readonly Host[], rows: Rows): string | un
     if (table === undefined) continue;
     const [head, acknowledged] = [rows.head(table), rows.acknowledged(table)];
     if (acknowledged < head) return `${child.title} has acknowledged ${acknowledged} of ${head} to ${host.title}`;
+    const [said, heard] = [Rows.of(child.rows, outboxHead), heardOf(rows, child)];
+    if (heard < said) return `${host.title} has heard ${heard} of ${said} that ${child.title} has to say`;
     const shown = shownOf(system, child);
     if (shown?.head === head && shown.acknowledged === acknowledged) continue;
     return `${host.title} shows ${shown?.acknowledged} of ${shown?.head} as acknowledged by ${child.title}, it is ${acknowledged} of ${head}`;
   }
   return undefined;
+}
+
+function outboxHead(rows: Rows): number {
+  const table = rows.table('outbox');
+  return table === undefined ? 0 : rows.head(table);
+}
+
+function heardOf(rows: Rows, { name }: Host): number {
+  const table = rows.table(`reported/${name}`);
+  return (table === undefined ? undefined : rows.tuple(table)?.cursor) ?? 0;
 }
 
 /** The mark of a sibling is another one in the name of an object. */

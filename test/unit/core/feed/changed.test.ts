@@ -1,0 +1,79 @@
+/** That a producer tells of its changes, so that nobody who writes rows has to remember to. */
+import { describe, expect, it } from 'vitest';
+import { FeedProducer } from '../../../../core/feed/producer.ts';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import { content } from './feed-support.ts';
+
+function bench() {
+  const store = new MemoryStore();
+  /** The head at each time that it was told. */
+  const heads: number[] = [];
+  const open = (name: string, changed: () => void) =>
+    store.write((t) => FeedProducer.open(t, { name, bootNonce: 'boot', random: new SeededRandom(1), changed }));
+  const head = () => store.read((reader) => feed.head(reader));
+  const feed: FeedProducer = open('mailbox/kid', () => heads.push(head()));
+  const told = () => heads.splice(0);
+  return { store, feed, open, told, heads };
+}
+
+describe('the changes of a feed', () => {
+  it('are told once for a commit, when it has happened', () => {
+    const { store, feed, heads, told } = bench();
+    store.write((t) => {
+      for (const key of ['a', 'b', 'c']) feed.put(t, content(key, '1'), 0);
+      expect(heads).toEqual([]);
+    });
+    expect(told()).toEqual([3]);
+    store.write((t) => feed.remove(t, hash128('a'), 0));
+    expect(told()).toEqual([4]);
+  });
+
+  it('are told of every kind: by content, by reference, and what is removed', () => {
+    const { store, feed, open, told } = bench();
+    const other = open('mailbox/other', () => {});
+    store.write((t) => other.put(t, content('a', '1'), 0));
+    const { content: reference } = store.read((reader) => other.get(reader, hash128('a')))!;
+    store.write((t) => feed.putReference(t, hash128('a'), reference!, 0));
+    expect(told()).toEqual([1]);
+  });
+
+  it('are not told when there are none', () => {
+    const { store, feed, told } = bench();
+    store.write((t) => feed.put(t, content('a', '1'), 5));
+    told();
+    store.write((t) => {
+      feed.put(t, content('a', '1'), 5);
+      feed.put(t, content('a', 'of before'), 4);
+      feed.remove(t, hash128('b'), 0);
+      feed.acknowledge(t, 1);
+    });
+    expect(told()).toEqual([]);
+  });
+
+  it('are not told when the transaction fails, and are after the next one', () => {
+    const { store, feed, told } = bench();
+    const fails = () =>
+      store.write((t) => {
+        feed.put(t, content('a', '1'), 0);
+        throw new Error('no');
+      });
+    expect(fails).toThrow('no');
+    expect(told()).toEqual([]);
+    store.write((t) => feed.put(t, content('a', '2'), 0));
+    expect(told()).toEqual([1]);
+  });
+
+  it('may be what another change follows from, which is told as well', () => {
+    const { store, open } = bench();
+    const heads: number[] = [];
+    const feed: FeedProducer = open('outbox', () => {
+      const head = store.read((reader) => feed.head(reader));
+      heads.push(head);
+      if (head < 3) store.write((t) => feed.put(t, content(`k${head}`, ''), 0));
+    });
+    store.write((t) => feed.put(t, content('k0', ''), 0));
+    expect(heads).toEqual([1, 2, 3]);
+  });
+});
