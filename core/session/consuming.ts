@@ -11,6 +11,11 @@ import { Received } from './received.ts';
 import type { RunnerPorts } from './runner-ports.ts';
 import { ackFrame, creditFrame, type Direction, requestFrame } from './wire-frames.ts';
 
+type ConsumingPorts = Pick<
+  RunnerPorts,
+  'store' | 'consumer' | 'fence' | 'applied' | 'committed' | 'prefixes' | 'random' | 'produces'
+>;
+
 /** Of the session that it is a side of. */
 export interface ConsumingSide {
   send(frame: Frame): void;
@@ -20,7 +25,7 @@ export interface ConsumingSide {
 }
 
 export class Consuming {
-  readonly #ports: RunnerPorts;
+  readonly #ports: ConsumingPorts;
   readonly #side: ConsumingSide;
   #reconciliation: Reconciliation | undefined;
   /** False: none are in the store. Most feeds never have any, and each batch would look for them. */
@@ -29,7 +34,7 @@ export class Consuming {
   readonly #received = new Received(windowMaxBytes);
   #entries = 0;
 
-  constructor(ports: RunnerPorts, side: ConsumingSide) {
+  constructor(ports: ConsumingPorts, side: ConsumingSide) {
     this.#ports = ports;
     this.#side = side;
   }
@@ -124,13 +129,20 @@ export class Consuming {
 
   #commit(work: (t: Transaction) => AppliedChange[]): void {
     const { store, fence, applied, committed } = this.#ports;
-    const changes = store.write((t) => {
-      fence(t);
-      const done = work(t);
-      applied(t, done);
-      return done;
-    });
-    if (changes.length > 0) committed(changes);
+    let changes: AppliedChange[] = [];
+    try {
+      store.write((t) => {
+        fence(t);
+        const done = work(t);
+        t.afterCommit(() => {
+          changes = done;
+        });
+        applied(t, done);
+      });
+    } finally {
+      // They stand, also when what is done after the commit fails, on a disk that has just become full: whoever did not hear of them now would not before a restart.
+      if (changes.length > 0) committed(changes);
+    }
   }
 
   get #consumes(): Direction {

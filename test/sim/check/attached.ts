@@ -1,7 +1,7 @@
 /**
- * After healing: each child that is attached has acknowledged all that its mailbox has, its parent has all that it wrote to be told, and what a node shows of the
- * mailbox is that: people read there whether a child has everything. What is written and not sent waits for the next change, which may never come. Undefined:
- * all is well.
+ * After healing: each child that is attached has acknowledged all that its mailbox has, and its parent has all that it wrote to be told; what a node shows of any
+ * mailbox is what it is: people read there whether a child has everything. What is written and not sent waits for the next change, which may never come.
+ * Undefined: all is well.
  */
 import type { Space } from '../../../core/apiserver/space.ts';
 import type { Host } from '../host.ts';
@@ -16,8 +16,9 @@ interface Shown {
 export function attachedWrong(world: World): string | undefined {
   for (const host of world.hosts.values()) {
     if (host.role === 'agent' || host.isGone) continue;
-    const attached = world.childrenOf(host).filter((child) => isAttached(world, host, child));
-    const wrong = Rows.of(host.rows, (rows) => wrongAt(host, attached, rows));
+    const children = world.childrenOf(host);
+    const attached = new Set(children.filter((child) => isAttached(world, host, child)));
+    const wrong = Rows.of(host.rows, (rows) => wrongAt(host, children, attached, rows));
     if (wrong) return wrong;
   }
   return undefined;
@@ -31,16 +32,18 @@ function isAttached(world: World, parent: Host, child: Host): boolean {
   );
 }
 
-function wrongAt(host: Host, attached: readonly Host[], rows: Rows): string | undefined {
+function wrongAt(host: Host, children: readonly Host[], attached: ReadonlySet<Host>, rows: Rows): string | undefined {
   const system = host.spaces.get('');
   if (!system) return `${host.title} does not serve`;
-  for (const child of attached) {
+  for (const child of children) {
     const table = rows.table(`mailbox/${child.name}`);
     if (table === undefined) continue;
     const [head, acknowledged] = [rows.head(table), rows.acknowledged(table)];
-    if (acknowledged < head) return `${child.title} has acknowledged ${acknowledged} of ${head} to ${host.title}`;
-    const [said, heard] = [Rows.of(child.rows, outboxHead), heardOf(rows, child)];
-    if (heard < said) return `${host.title} has heard ${heard} of ${said} that ${child.title} has to say`;
+    if (attached.has(child)) {
+      if (acknowledged < head) return `${child.title} has acknowledged ${acknowledged} of ${head} to ${host.title}`;
+      const [said, heard] = [Rows.of(child.rows, outboxHead), heardOf(rows, child)];
+      if (heard < said) return `${host.title} has heard ${heard} of ${said} that ${child.title} has to say`;
+    }
     const shown = shownOf(system, child);
     if (shown?.head === head && shown.acknowledged === acknowledged) continue;
     return `${host.title} shows ${shown?.acknowledged} of ${shown?.head} as acknowledged by ${child.title}, it is ${acknowledged} of ${head}`;
