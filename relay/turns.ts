@@ -26,7 +26,10 @@ export function nodeEvents(ports: NodePorts, parts: NodeParts): NodeEvents {
     setAsideChanged: () => parts.reports().poke(),
     outboxChanged: () => parts.uplink()?.wake(),
     failed: (error) => ports.fatal(error),
-    childLeft: (child) => parts.sessions().disconnect(child, 'it was removed from the inventory'),
+    childLeft: (child) => {
+      parts.sessions().disconnect(child, 'it was removed from the inventory');
+      parts.up().views.mailboxChanged(child);
+    },
     connection: (child) => parts.sessions().status(child),
     hasHeardParent: () => !parts.uplink() || parts.readiness().hasHeardParent,
     siblingsChanged: (children) => {

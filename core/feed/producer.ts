@@ -259,6 +259,11 @@ export class FeedProducer extends TableRows implements Producer {
     return row && !this.#isFarAhead(row.originRevision) ? row.originRevision : undefined;
   }
 
+  /** Rows written behind this revision, oldest first, with tombstones that are not acknowledged yet. */
+  *since(reader: Reader, revision: number): Generator<Row> {
+    yield* this.#rowsBehind(reader, revision, this.head(reader));
+  }
+
   /** The entry of one key as it is now, for a reconciliation. */
   entry(reader: Reader, keyHash: Uint8Array): WireEntry | undefined {
     const row = this.get(reader, keyHash);
@@ -272,7 +277,7 @@ export class FeedProducer extends TableRows implements Producer {
     };
   }
 
-  *#rowsBehind(reader: Reader, after: number, to: number, limit: number): Generator<Row> {
+  *#rowsBehind(reader: Reader, after: number, to: number, limit?: number): Generator<Row> {
     for (const [, value] of this.#revisions(reader, after, to, limit)) {
       const row = this.get(reader, keyHashOf(value));
       if (!row) throw new Error(`the feed ${this.name} has a revision without a row`);

@@ -17,6 +17,7 @@ import {
 } from '../../core/wire/entries.ts';
 import type { StateAttributes } from '../../core/wire/entry-attributes.ts';
 import { shownBody } from './bodies.ts';
+import { MailboxChanges } from './mailbox-changes.ts';
 import type { Mailbox } from './mailboxes.ts';
 import type { ReportedKinds } from './view-kinds.ts';
 
@@ -34,12 +35,14 @@ export class MailboxContents {
   readonly #kinds: ReportedKinds;
   /** Every source that was ever seen here: as many as there are spaces on the way from the center. */
   readonly #sources = new Set<string>();
+  #changes: MailboxChanges | undefined;
 
   constructor(store: Store, mailbox: () => Mailbox | undefined, path: string, kinds: ReportedKinds) {
     this.#store = store;
     this.#mailbox = mailbox;
     this.#path = path;
     this.#kinds = kinds;
+    this.changed();
   }
 
   /** What was born at the edge before what is sent down, which it wins over; what placed objects own last. */
@@ -98,6 +101,20 @@ export class MailboxContents {
         const associated = rowOf(reader, reported, associatedKey(source, key));
         if (associated) return this.#learned(key, associated);
       }
+      return undefined;
+    });
+  }
+
+  /** Objects of which a row was written since this was asked last, after each commit that did so; undefined: any may be another one. */
+  changed(): readonly ObjectKey[] | undefined {
+    const producer = this.#mailbox()?.producer;
+    return this.#store.read((reader) => {
+      if (producer && this.#changes?.isOf(producer)) {
+        const changed = this.#changes.take(reader);
+        for (const { source } of changed) this.note(source);
+        return changed.map(({ key }) => key);
+      }
+      this.#changes = producer && new MailboxChanges(reader, producer);
       return undefined;
     });
   }

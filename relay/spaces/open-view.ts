@@ -1,8 +1,14 @@
-/** A view that somebody looks at: what it showed, by key, so that watches see what changes. */
+/**
+ * A view that somebody looks at: what it showed, by key, so that watches see what changes. One that nobody watches or has asked for in a while is closed when the
+ * next change would cost work; who asks again has a new one, and who would go on with a watch of before is told to list again.
+ */
 import type { Space } from '../../core/apiserver/space.ts';
 import type { ViewSource, ViewStorage } from '../../core/apiserver/storage/view.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../core/object/key.ts';
 import { equalBytes } from '../../core/store/bytes.ts';
+
+/** As long as a watch that broke off may be gone and go on where it was: what an API server keeps its history for. */
+const idleMs = 5 * 60_000;
 
 export class OpenView<Contents extends ViewSource = ViewSource> {
   readonly space: Space;
@@ -11,6 +17,7 @@ export class OpenView<Contents extends ViewSource = ViewSource> {
   /** Of the space itself; more than these are watches. */
   readonly #ownListeners: number;
   #shown: Map<string, Uint8Array>;
+  #askedAtMs = 0;
 
   constructor(space: Space, storage: ViewStorage, contents: Contents) {
     this.space = space;
@@ -18,6 +25,14 @@ export class OpenView<Contents extends ViewSource = ViewSource> {
     this.#storage = storage;
     this.#ownListeners = storage.listeners();
     this.#shown = this.#listed();
+  }
+
+  asked(nowMs: number): void {
+    this.#askedAtMs = nowMs;
+  }
+
+  isIdle(nowMs: number): boolean {
+    return !this.isWatched() && nowMs - this.#askedAtMs > idleMs;
   }
 
   isEmpty(): boolean {

@@ -67,7 +67,9 @@ export class Views {
   }
 
   upstreamChanged(changes: readonly AppliedChange[]): void {
-    for (const view of this.#upstream.values()) {
+    for (const source of [...this.#upstream.keys()]) {
+      const view = this.#inUse(this.#upstream, source);
+      if (!view) continue;
       for (const { key } of changes) {
         const object = view.contents.keyOf(key);
         if (object) view.tell(object);
@@ -76,25 +78,28 @@ export class Views {
   }
 
   placementChanged({ source, name }: { source: string; name: string }): void {
-    this.#upstream.get(source)?.tell({ ...placementResource, namespace: '', name });
+    this.#inUse(this.#upstream, source)?.tell({ ...placementResource, namespace: '', name });
   }
 
   /** An object of a source above that this node makes itself. */
   changed(source: string, key: ObjectKey): void {
-    this.#upstream.get(source)?.tell(key);
+    this.#inUse(this.#upstream, source)?.tell(key);
   }
 
   /** The child's mailbox has other rows now. */
   mailboxChanged(child: string): void {
-    this.#mailboxes.get(child)?.compare();
+    const view = this.#inUse(this.#mailboxes, child);
+    const changed = view?.contents.changed();
+    if (changed) for (const key of changed) view?.tell(key);
+    else view?.compare();
   }
 
   reportedChanged(child: string, changes: readonly AppliedChange[]): void {
-    const mailbox = this.#mailboxes.get(child);
+    const mailbox = this.#inUse(this.#mailboxes, child);
     for (const { key } of changes) {
       const entry = parseEntryKey(key);
       if (entry?.type === 'upsynced') {
-        const view = this.#reported.get(entry.path);
+        const view = this.#inUse(this.#reported, entry.path);
         view?.contents.note(entry.source);
         view?.tell(entry.object);
       }
@@ -107,7 +112,7 @@ export class Views {
 
   /** The objects of a source have other exact statuses now, or none any more. */
   exactChanged(source: string, objects: readonly ObjectKey[]): void {
-    const view = this.#upstream.get(source);
+    const view = this.#inUse(this.#upstream, source);
     if (view) for (const object of objects) view.tell(object);
   }
 
@@ -146,9 +151,20 @@ export class Views {
 
   #view<C extends ViewSource>(views: Map<string, OpenView<C>>, name: string, open: () => OpenView<C>): OpenView<C> {
     const view = views.get(name) ?? open();
-    this.#empty.asked(view, () => views.delete(name));
+    this.#empty.asked(view, () => {
+      if (views.get(name) === view) views.delete(name);
+    });
+    view.asked(this.#ports.clock.monotonicMs());
     views.set(name, view);
     return view;
+  }
+
+  /** What a change is told to. One that is idle goes instead. */
+  #inUse<C extends ViewSource>(views: Map<string, OpenView<C>>, name: string): OpenView<C> | undefined {
+    const view = views.get(name);
+    if (!view?.isIdle(this.#ports.clock.monotonicMs())) return view;
+    views.delete(name);
+    return undefined;
   }
 
   #open<C extends ViewSource>(name: string, contents: C, reported = new ReportedKinds()): OpenView<C> {

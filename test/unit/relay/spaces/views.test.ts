@@ -1,10 +1,12 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StorageEvent } from '../../../../core/apiserver/storage.ts';
+import { formatKey, type ObjectKey, parseKey } from '../../../../core/object/key.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { MailboxContents } from '../../../../relay/mailbox/mailbox-view.ts';
 import { Views } from '../../../../relay/spaces/views.ts';
-import { ReportedBench, report, upsynced } from '../support/reported-bench.ts';
+import { ReportedBench, report, source, upsynced } from '../support/reported-bench.ts';
 
 const nothing = { shown: () => [], shownOne: () => undefined };
 
@@ -35,6 +37,11 @@ describe('the views of a node', () => {
       slices: nothing,
       path: 'eu',
     });
+    bench.mailboxes.onChanged((child) => views.mailboxChanged(child));
+  });
+
+  afterEach(() => {
+    vi.restoreAllMocks();
   });
 
   it('are one space for all who ask for it', () => {
@@ -82,6 +89,78 @@ describe('the views of a node', () => {
     expect(views.resolve('/reported/eu:paris:bar')).toBe(full);
     say(upsynced('eu:paris:shop', report));
     expect(events).toMatchObject([{ type: 'ADDED', object: { key: report } }]);
+  });
+
+  describe('of a mailbox', () => {
+    const pod = (name: string): ObjectKey => parseKey(`/pods/shop/${name}`);
+    let events: string[];
+    const watch = () => {
+      events = [];
+      const { storage } = views.resolve('/mailboxes/paris')!;
+      return storage.subscribe((some) => {
+        events.push(...some.map(({ type, object }) => `${type} ${formatKey(object.key)}`));
+      });
+    };
+
+    it('tell whoever watches of each change, without looking at what has not changed', () => {
+      for (let i = 0; i < 50; i++) bench.send('paris', source, pod(`web-${i}`));
+      watch();
+      const list = vi.spyOn(MailboxContents.prototype, 'list');
+      bench.send('paris', source, pod('web-3'), { spec: { nodeName: 'a' } });
+      bench.send('paris', source, pod('web-3'), { spec: { nodeName: 'b' } });
+      bench.send('paris', source, pod('new'));
+      bench.withdraw('paris', source, pod('web-7'));
+      bench.withdraw('paris', source, pod('new'));
+      expect(events).toEqual([
+        'MODIFIED /pods/shop/web-3',
+        'MODIFIED /pods/shop/web-3',
+        'ADDED /pods/shop/new',
+        'DELETED /pods/shop/web-7',
+        'DELETED /pods/shop/new',
+      ]);
+      expect(list).not.toHaveBeenCalled();
+    });
+
+    it('show of two sources what the other one still sends, also one that nobody had heard of', () => {
+      bench.send('paris', source, pod('web'));
+      watch();
+      bench.send('paris', source, pod('other'));
+      bench.send('paris', 'center.new', pod('web'), { spec: { nodeName: 'b' } });
+      bench.withdraw('paris', source, pod('web'));
+      expect(events).toEqual(['ADDED /pods/shop/other', 'MODIFIED /pods/shop/web']);
+      bench.withdraw('paris', 'center.new', pod('web'));
+      expect(events.at(-1)).toBe('DELETED /pods/shop/web');
+    });
+
+    it('end with the child, and are of its new mailbox when it comes again', () => {
+      bench.send('paris', source, pod('web'));
+      watch();
+      bench.send('paris', source, pod('web'), { spec: { nodeName: 'a' } });
+      bench.leave('paris');
+      views.mailboxChanged('paris');
+      expect(events).toEqual(['MODIFIED /pods/shop/web', 'DELETED /pods/shop/web']);
+      bench.child('paris', 'relay');
+      bench.send('paris', source, pod('web'));
+      bench.withdraw('paris', source, pod('web'));
+      expect(events.slice(2)).toEqual(['ADDED /pods/shop/web', 'DELETED /pods/shop/web']);
+    });
+
+    it('are closed by the next change when nobody has looked for five minutes, and not while somebody watches', () => {
+      bench.send('paris', source, pod('web'));
+      const view = views.resolve('/mailboxes/paris');
+      const end = watch();
+      clock.advance(600_000);
+      bench.send('paris', source, pod('web'), { spec: { nodeName: 'a' } });
+      expect(events).toEqual(['MODIFIED /pods/shop/web']);
+      end();
+      expect(views.resolve('/mailboxes/paris')).toBe(view);
+      clock.advance(299_000);
+      bench.send('paris', source, pod('web'), { spec: { nodeName: 'b' } });
+      expect(views.resolve('/mailboxes/paris')).toBe(view);
+      clock.advance(301_000);
+      bench.send('paris', source, pod('web'), { spec: { nodeName: 'c' } });
+      expect(views.resolve('/mailboxes/paris')).not.toBe(view);
+    });
   });
 
   it('that show something are opened however many show nothing', () => {

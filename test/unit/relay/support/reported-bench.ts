@@ -110,6 +110,13 @@ export class ReportedBench {
     );
   }
 
+  /** And not any more; the child may have acknowledged all at once, so that nothing of it is left. */
+  withdraw(child: string, of: string, key: ObjectKey): void {
+    const { producer } = this.mailboxes.get(child)!;
+    this.store.write((t) => producer.remove(t, hash128(objectKey(of, key)), ++this.#revision));
+    this.store.write((t) => producer.acknowledge(t, producer.head(t)));
+  }
+
   /** Keys that go on to the parent, sorted. */
   passed(): string[] {
     return this.store.read((reader) =>

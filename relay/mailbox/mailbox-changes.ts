@@ -1,0 +1,57 @@
+/** Which objects of a mailbox have changed since somebody looked: work by rows that changed, and none by those that are there. */
+import type { Content, Row } from '../../core/feed/feed.ts';
+import type { FeedProducer } from '../../core/feed/producer.ts';
+import type { ObjectKey } from '../../core/object/key.ts';
+import { hex } from '../../core/store/bytes.ts';
+import type { Reader } from '../../core/store/store.ts';
+import { parseEntryKey } from '../../core/wire/entries.ts';
+
+export interface ChangedObject {
+  readonly source: string;
+  readonly key: ObjectKey;
+}
+
+export class MailboxChanges {
+  readonly #producer: FeedProducer;
+  #head = 0;
+  /** By the hash of the row's key in hex: a tombstone has nothing else. */
+  readonly #objects = new Map<string, ChangedObject>();
+
+  /** Of what is written from now on. */
+  constructor(reader: Reader, producer: FeedProducer) {
+    this.#producer = producer;
+    this.take(reader);
+  }
+
+  isOf(producer: FeedProducer): boolean {
+    return this.#producer === producer;
+  }
+
+  /** Since this was asked last. To be asked after each commit: a tombstone that is acknowledged is not there any more. */
+  take(reader: Reader): ChangedObject[] {
+    const changed: ChangedObject[] = [];
+    for (const row of this.#producer.since(reader, this.#head)) {
+      const object = this.#objectOf(reader, row);
+      if (object) changed.push(object);
+    }
+    this.#head = this.#producer.head(reader);
+    return changed;
+  }
+
+  #objectOf(reader: Reader, row: Row): ChangedObject | undefined {
+    const at = hex(row.keyHash);
+    const known = this.#objects.get(at);
+    if (!row.content) {
+      this.#objects.delete(at);
+      return known;
+    }
+    const object = known ?? objectIn(this.#producer.content(reader, row.content));
+    if (object) this.#objects.set(at, object);
+    return object;
+  }
+}
+
+function objectIn({ key }: Content): ChangedObject | undefined {
+  const entry = parseEntryKey(key);
+  return entry?.type === 'object' ? { source: entry.source, key: entry.object } : undefined;
+}
