@@ -26,6 +26,7 @@ import type { Child } from '../schedule/children.ts';
 import { type Counting, withoutSiblings } from './counting.ts';
 import { Descendants } from './descendants.ts';
 import { InventoryStatuses, type ShownInventory } from './inventory-statuses.ts';
+import { LocationCounts } from './location-counts.ts';
 import {
   childPath,
   guarded,
@@ -36,7 +37,7 @@ import {
   siblingPath,
   untakenEntries,
 } from './node-objects.ts';
-import { showLocations, showSyncTarget } from './sync-target-status.ts';
+import { showSyncTarget } from './sync-target-status.ts';
 
 export interface NodeReportsPorts {
   readonly space: Space;
@@ -88,6 +89,7 @@ export class NodeReports {
   readonly #descendants: Descendants;
   readonly #counting: Counting;
   readonly #inventories: InventoryStatuses;
+  readonly #locations: LocationCounts;
   readonly #dirty = new Set<string>();
   readonly #toldLag = new Map<string, { entries: number; atMs: number }>();
   #timer: Timer | undefined;
@@ -115,6 +117,11 @@ export class NodeReports {
       saidOf: (child) => ports.store.read((reader) => this.toldOf(reader, child, childPath(path, child))),
       changed: () => this.poke(),
     });
+    this.#locations = new LocationCounts({
+      space,
+      children: ports.children,
+      isConnected: (child) => ports.connection(child).connected,
+    });
   }
 
   start(): void {
@@ -122,6 +129,7 @@ export class NodeReports {
     for (const child of this.#ports.children.keys()) this.#dirty.add(child);
     this.#ports.store.read((reader) => this.#descendants.load(reader));
     this.#inventories.start();
+    this.#locations.start();
     // The node serves first: nothing in the mesh waits for these objects.
     this.#timer = this.#ports.clock.after(0, () => this.#tick());
   }
@@ -181,6 +189,7 @@ export class NodeReports {
       this.#dirty.delete(name);
       this.#showChild(name);
       this.#inventories.childChanged(name);
+      this.#locations.childChanged(name);
     }
     const counts = this.#counts();
     const attached = this.#ports.attached();
@@ -210,8 +219,9 @@ export class NodeReports {
       this.#looking = undefined;
       this.poke();
     });
-    const hasMore = this.#inventories.show(clock.wallMs());
-    if (this.#dirty.size > 0 || hasMore) this.poke();
+    const hasMoreInventory = this.#inventories.show(clock.wallMs());
+    const hasMoreLocations = this.#locations.show();
+    if (this.#dirty.size > 0 || hasMoreInventory || hasMoreLocations) this.poke();
   }
 
   #showChild(name: string): void {
@@ -279,7 +289,6 @@ export class NodeReports {
       const capacity = said?.capacity ? { capacity: said.capacity } : {};
       showNode(space, at, 'Agent', { version, session, lag, agents: 1, ...capacity, ...kept }, wallMs, alarms);
       showSyncTarget(space, child.name, path, said, connected, wallMs);
-      showLocations(space, child, this.#ports.children, (name) => connection(name).connected);
       return;
     }
     const { children = 0, relays = 0 } = said ?? {};

@@ -1,10 +1,9 @@
-/** The status of a SyncTarget: what its agent says of the cluster, and whether it is connected here; and of a Location: how many it has. */
+/** The status of a SyncTarget: what its agent says of the cluster, and whether it is connected here. */
 import type { Space } from '../../core/apiserver/space.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import type { NodeAttributes } from '../../core/wire/entry-attributes.ts';
 import { parseServed } from '../../core/wire/served-words.ts';
-import type { Child } from '../schedule/children.ts';
-import { locationResource, syncTargetResource } from '../schedule/inventory.ts';
+import { syncTargetResource } from '../schedule/inventory.ts';
 import { toldCondition } from './alarm-conditions.ts';
 import { show } from './node-objects.ts';
 
@@ -66,29 +65,4 @@ function described(said: Partial<NodeAttributes>): object {
     syncedResources: served?.flatMap((word) => parseServed(word) ?? []),
   };
   return Object.fromEntries(Object.entries(status).filter(([, value]) => value !== undefined));
-}
-
-/** Of the Locations that select an agent's SyncTarget, when its connection or its spec has changed. */
-export function showLocations(
-  space: Space,
-  agent: Child,
-  children: ReadonlyMap<string, Child>,
-  isConnected: (child: string) => boolean,
-): void {
-  for (const { location, origin } of agent.destinations) {
-    if (origin !== undefined) continue;
-    const object = space.get({ ...locationResource, namespace: '', name: location });
-    if (!object || object.metadata.deletionTimestamp !== undefined) continue;
-    const instances = [...children.values()].filter(({ destinations }) =>
-      destinations.some((destination) => destination.origin === undefined && destination.location === location),
-    );
-    const available = instances.filter(({ name }) => isConnected(name) && isSchedulable(space, name));
-    const counts = { instances: instances.length, availableInstances: available.length };
-    show(space, { ...object, status: { ...(object.status as object | undefined), ...counts } });
-  }
-}
-
-function isSchedulable(space: Space, syncTarget: string): boolean {
-  const spec = space.get({ ...syncTargetResource, namespace: '', name: syncTarget })?.spec;
-  return (spec as { unschedulable?: boolean } | undefined)?.unschedulable !== true;
 }
