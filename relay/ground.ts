@@ -55,6 +55,8 @@ export interface NodeEvents {
   connection(child: string): { connected: boolean; silentMs: number };
   /** All that the parent had was heard in this run of the process. */
   hasHeardParent(): boolean;
+  /** The parent is one of several. */
+  parentHasSiblings(): boolean;
   /** What these siblings told counts from now on, or does no more. */
   siblingsChanged(children: readonly string[]): void;
   /** The same of children of this node, one of several siblings; false: not all of it could be told anew yet. */

@@ -71,9 +71,10 @@ export function sessionAbove(config: NodeConfig, ports: NodePorts, parts: NodePa
     applied: (t, changes) => parts.flows().fromAbove(t, changes),
     passed: (t) => parts.ground().place.fromAbove(t, []),
     committed: (changes) => parts.flows().fromAboveCommitted(changes),
+    attaching: (t) => parts.guard().attaching(t),
     connected: () => {
       parts.reports().poke();
-      parts.guard().attached();
+      parts.loop().poke();
     },
     disconnected: () => parts.reports().poke(),
     unreachedChanged: () => parts.reports().poke(),

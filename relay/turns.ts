@@ -32,6 +32,7 @@ export function nodeEvents(ports: NodePorts, parts: NodeParts): NodeEvents {
     },
     connection: (child) => parts.sessions().status(child),
     hasHeardParent: () => !parts.uplink() || parts.readiness().hasHeardParent,
+    parentHasSiblings: () => parts.uplink()?.parentHasSiblings ?? false,
     siblingsChanged: (children) => {
       parts.recounts().recount(children);
     },

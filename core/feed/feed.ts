@@ -135,7 +135,7 @@ export interface Producer extends Table {
   batch(reader: Reader, after: number, durableHead: number, limits: BatchLimits): Batch | undefined;
   /** The consumer has flushed everything up to `cursor`: tombstones up to there go, and the purge floor rises. */
   acknowledge(t: Transaction, cursor: number): void;
-  /** Bytes and entries not acknowledged yet, counted up to a bound of 1,000 rows. */
+  /** Entries not acknowledged yet, 1,000 at most, and their bytes: of more than 64 entries reckoned from some of them. */
   backlog(reader: Reader): { entries: number; bytes: number; oldestRevision?: number };
 }
 

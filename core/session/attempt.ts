@@ -25,7 +25,7 @@ const welcomeWithinMs = 15_000;
 
 export interface AttemptEvents {
   waits(waiting: Waiting | undefined): void;
-  began(runner: SessionRunner): void;
+  began(runner: SessionRunner, parentHasSiblings: boolean): void;
   differs(what: string): void;
   /** Before `ended`, where none had. */
   refused(refusal: Refusal): void;
@@ -155,7 +155,10 @@ export class Attempt {
       link.send({ frame: { $case: 'goodbye', value: { reason: expired.words, returnAfterMs: 0 } } });
       return this.#hangUp(link, 'expired', expired.words);
     }
-    store.write((t) => markAttached(t));
+    store.write((t) => {
+      markAttached(t);
+      this.#ports.attaching?.(t);
+    });
     const up = tupleFromWire(welcome.up);
     if (store.read((reader) => producer.isOtherHistory(reader, up) && up.incarnation !== '')) this.#ports.putBack?.();
     const { resumes, acknowledged, newest, cursor } = store.read((reader) => ({
@@ -239,7 +242,7 @@ export class Attempt {
         peerReady: welcome.ready && gate.isOpen(),
       },
     );
-    if (!this.#over) this.#told.began(this.#runner);
+    if (!this.#over) this.#told.began(this.#runner, welcome.hasSiblings);
     // What was written and is not durable yet is part of what it has to say: it is ready with a head that covers that.
     if (isReady && newest > head) this.#runner.ready(true);
   }

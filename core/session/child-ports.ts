@@ -29,6 +29,8 @@ export interface ChildSessionPorts {
   /** In such a transaction that changes nothing: the cursor may have come further. */
   passed?(t: Transaction): void;
   committed(changes: readonly AppliedChange[]): void;
+  /** A parent has welcomed this node, in the transaction that notes it: what is written into the up feed is part of what it has to say to that parent. */
+  attaching?(t: Transaction): void;
   connected(): void;
   disconnected(reason: string): void;
   /** All that a ready parent had when it was asked is stored here. */

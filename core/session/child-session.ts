@@ -37,6 +37,7 @@ export class ChildSession {
   readonly alarm: FeedAlarm;
   readonly #startedAtMs: number;
   #waiting: Waiting | undefined;
+  #parentHasSiblings = false;
   #flushing = false;
   #awake = false;
 
@@ -53,6 +54,11 @@ export class ChildSession {
 
   get connected(): boolean {
     return this.#runner !== undefined;
+  }
+
+  /** The parent of the newest session is one of several. */
+  get parentHasSiblings(): boolean {
+    return this.#parentHasSiblings;
   }
 
   /** Of the present session. */
@@ -98,7 +104,7 @@ export class ChildSession {
     const attempt = new Attempt(
       this.#ports,
       {
-        began: (runner) => this.#began(runner),
+        began: (runner, parentHasSiblings) => this.#began(runner, parentHasSiblings),
         differs: (what) => {
           this.alarm.raise(what);
           this.#ports.alarmChanged?.();
@@ -132,8 +138,9 @@ export class ChildSession {
     }
   }
 
-  #began(runner: SessionRunner): void {
+  #began(runner: SessionRunner, parentHasSiblings: boolean): void {
     this.#runner = runner;
+    this.#parentHasSiblings = parentHasSiblings;
     this.#unreached = undefined;
     this.#ports.log.info({}, 'attached to the parent');
     this.#timer = this.#ports.clock.after(healthyMs, () => {

@@ -15,7 +15,7 @@ import type { SessionStreams } from '../../core/stream/streams.ts';
 import { attributesOf, releaseHeldKey } from '../../core/wire/entries.ts';
 import type { ReleaseHeldAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Dialer, Link } from '../../core/wire/link.ts';
-import { noteSeen } from '../../core/wire/seen.ts';
+import { noteSeen, tellSeen } from '../../core/wire/seen.ts';
 import { sayHanded } from '../outbox/handed.ts';
 
 export interface UplinkOptions {
@@ -68,6 +68,7 @@ export class Uplink {
       consumer: options.downstream,
       applied: (t, changes) => this.#applied(t, changes),
       committed: (changes) => options.received(changes),
+      attaching: (t) => void tellSeen(t, options.outbox),
       connected: () => {
         this.#joined = true;
         this.#options.attached?.();

@@ -116,9 +116,9 @@ export class GuardRoom {
     this.#lives.tell(t, mailbox);
   }
 
-  /** There is a session with the parent: it is told what has been seen of the spaces above. */
-  attached(): void {
-    this.#ports.later((t) => tellSeen(t, this.#ports.outbox));
+  /** A session with the parent begins: it is told what has been seen of the spaces above. */
+  attaching(t: Transaction): void {
+    tellSeen(t, this.#ports.outbox);
   }
 
   fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {

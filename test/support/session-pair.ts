@@ -9,6 +9,7 @@ import { ChildSession } from '../../core/session/child-session.ts';
 import { beginBoot } from '../../core/session/node-identity.ts';
 import { ParentSessions } from '../../core/session/parent-sessions.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
+import type { Transaction } from '../../core/store/store.ts';
 import type { Frame } from '../../core/wire/generated/mesh.ts';
 import type { Expiry } from '../../core/wire/link.ts';
 import { memoryDialer } from '../../core/wire/memory/memory-link.ts';
@@ -32,6 +33,10 @@ export class SessionPair {
   attachedWith = 0;
   /** The highest version that the child says. */
   versionMax: number | undefined;
+  /** What the child writes when it is welcomed. */
+  attaching: (t: Transaction) => void = () => {};
+  /** Keys that the parent had been told of when it was told that this was all. */
+  upWhenCaughtUp: string[] | undefined;
   /** Of the parent. */
   rootAgeMs = () => 0;
   /** Of links from now on. */
@@ -77,6 +82,9 @@ export class SessionPair {
       },
       committed: () => {},
       acknowledgementStored: () => this.stored.push(store.read((reader) => feeds.producer.acknowledged(reader))),
+      caughtUp: () => {
+        this.upWhenCaughtUp ??= this.up.map(({ key }) => key);
+      },
       connected: () => this.said.push('parent: connected'),
       disconnected: (_child, reason) => this.said.push(`parent: disconnected, ${reason}`),
       rootAgeMs: () => this.rootAgeMs(),
@@ -124,6 +132,7 @@ export class SessionPair {
       consumer,
       applied: (_t, changes) => this.down.push(...changes),
       committed: () => {},
+      attaching: (t) => this.attaching(t),
       connected: () => this.said.push('child: connected'),
       disconnected: (reason) => this.said.push(`child: disconnected, ${reason}`),
       caughtUp: () => this.said.push('child: caught up'),

@@ -99,8 +99,8 @@ const mailboxDefinition = definition({
     entries: count('Entries in it.'),
     head: count('Revision of the newest entry.'),
     acknowledged: count('Revision up to which the child has stored everything.'),
-    backlogEntries: count('Entries that the child has not acknowledged.'),
-    backlogBytes: count('Their bytes.'),
+    backlogEntries: count('Entries that the child has not acknowledged; 1,000 stands for as many or more.'),
+    backlogBytes: count('Their bytes; of more than 64 entries reckoned from some of them.'),
     held: object('What is kept in it although the child tells of fewer places since it lost its store.', heldFields),
     quarantinedEntries: count('Entries that the child could not take.'),
     quarantined: list(

@@ -1,4 +1,5 @@
 /** Rules of children that go from one sibling to another, taken away. */
+import { ChildSession } from '../../../core/session/child-session.ts';
 import { WatermarkGate } from '../../../core/session/watermark-gate.ts';
 import { HandedReleases } from '../../../relay/rollout/handed.ts';
 import { Ownership } from '../../../relay/tree/ownership.ts';
@@ -20,6 +21,12 @@ export const siblingCanaries: Canaries = {
   'watermark-gate-open': {
     break() {
       WatermarkGate.prototype.isOpen = () => true;
+    },
+  },
+  'seen-below-forgotten': {
+    break() {
+      // What the children of a node that has lost its store have seen above is nobody's business.
+      Object.defineProperty(ChildSession.prototype, 'parentHasSiblings', { get: () => false });
     },
   },
   'handed-unheard': {

@@ -11,6 +11,7 @@ import { cutOffOf } from './cut-off.ts';
 import { endingsOf } from './endings.ts';
 import { faultsOf, lostOriginOf } from './faults.ts';
 import { liesOf } from './lies.ts';
+import { lostBelowOf } from './lost-below.ts';
 import { madeOf } from './made.ts';
 import { movesOf } from './moves.ts';
 import { olderOf } from './older.ts';
@@ -68,6 +69,7 @@ export function planOf(seed: number, mode: Mode): Plan {
   steps.push(...pingsOf(new Chance(seedOf(seed, 'pings')), nodes));
   steps.push(...cutOffOf(new Chance(seedOf(seed, 'cut off')), planned));
   steps.push(...olderOf(new Chance(seedOf(seed, 'older')), planned));
+  steps.push(...lostBelowOf(new Chance(seedOf(seed, 'lost below')), planned, sources));
   const losses = lossesOf(seed, planned);
   steps.push(...losses.steps);
   steps.push(...madeOf(new Chance(seedOf(seed, 'made')), settled));

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { Batch, WireEntry } from '../../../../core/feed/feed.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { ConsumerEnd, content, held, ProducerEnd, shown, sync, tombstonesOf } from './feed-support.ts';
@@ -103,6 +103,22 @@ describe('a producer', () => {
     expect(backlog.bytes).toBeGreaterThan(200);
     producer.acknowledge(3);
     expect(producer.store.read((reader) => producer.feed.backlog(reader))).toEqual({ entries: 0, bytes: 0 });
+  });
+
+  it('reckons the bytes of a long backlog from some of its contents, and counts no further than a thousand', () => {
+    const producer = new ProducerEnd();
+    const backlog = () => producer.store.read((reader) => producer.feed.backlog(reader));
+    producer.put('k0', 'x'.repeat(100));
+    const one = backlog().bytes;
+    for (let i = 1; i < 64; i++) producer.put(`k${i}`, 'x'.repeat(100));
+    const few = backlog();
+    for (let i = 0; i < 1_500; i++) producer.put(`more-${i}`, 'x'.repeat(100));
+    const contentOf = vi.spyOn(producer.feed, 'contentOf');
+    const many = backlog();
+    expect([few.entries, many.entries]).toEqual([64, 1_000]);
+    expect(Math.abs(few.bytes - 64 * one) / few.bytes).toBeLessThan(0.1);
+    expect(Math.abs(many.bytes - 1_000 * one) / many.bytes).toBeLessThan(0.1);
+    expect(contentOf.mock.calls.length).toBeLessThanOrEqual(64);
   });
 });
 

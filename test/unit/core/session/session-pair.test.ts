@@ -122,6 +122,14 @@ describe('a child and its parent', () => {
     expect(pair.upCursors).toEqual([1, 3]);
   });
 
+  it('have what the child writes as it attaches among what it has to say, before its parent takes it for all', async () => {
+    const pair = new SessionPair();
+    pair.attaching = (t) => void pair.child.producer.put(t, content('seen/center.retail', '7'), 0);
+    pair.child.session.start();
+    await pair.run(50);
+    expect(pair.upWhenCaughtUp).toEqual(['seen/center.retail']);
+  });
+
   it('tell why there is no session, once for each reason, until there is one', async () => {
     const pair = new SessionPair();
     pair.cut = true;

@@ -1,0 +1,27 @@
+/**
+ * Whether a child has seen more of the spaces above than has come to this node. It may, where the parent is one of several: this node had it from another one of
+ * them, and lost its store. Told anything before that has come here too, the child would take deleted objects for new ones.
+ *
+ * What is here is what the parent says is here, as for a node that goes from one sibling to another (core/session/watermark-gate.ts); this node itself has
+ * nothing left to compare.
+ */
+import type { Table } from '../../core/feed/feed.ts';
+import { hash128 } from '../../core/object/hash.ts';
+import { believed, readWatermarks } from '../../core/session/watermark.ts';
+import type { Reader } from '../../core/store/store.ts';
+import { attributesOf, seenKey } from '../../core/wire/entries.ts';
+import type { SeenAttributes } from '../../core/wire/entry-attributes.ts';
+
+/** In words; undefined: it has not, of any source of which the parent says how far it is. */
+export function unseen(reader: Reader, reported: Table | undefined, wallMs: number): string | undefined {
+  const { told } = readWatermarks(reader);
+  const all = Object.keys(told).map((source) => [source, seenOf(reader, reported, source)] as const);
+  const seen = believed(Object.fromEntries(all), wallMs);
+  const source = Object.keys(seen).find((name) => seen[name]! > told[name]!);
+  return source && `${source} is at revision ${told[source]} here, and the child has seen ${seen[source]}`;
+}
+
+function seenOf(reader: Reader, reported: Table | undefined, source: string): number {
+  const row = reported?.get(reader, hash128(seenKey(source)));
+  return row?.content && reported ? attributesOf<SeenAttributes>(reported.content(reader, row.content)).revision : 0;
+}

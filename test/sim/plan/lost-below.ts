@@ -1,0 +1,39 @@
+/**
+ * A relay that loses its store and turns to another sibling above than it had, which has not heard of what was deleted meanwhile. Its children have: by them alone
+ * it is known.
+ */
+import { withReplica } from '../../../core/identity/replica.ts';
+import type { PlannedObject, Step } from './action.ts';
+import type { Chance } from './chance.ts';
+import { isAtOrBelow, isChildOf, nodeOfSource, type PlannedNode, parentOf } from './tree.ts';
+
+export function lostBelowOf(chance: Chance, nodes: readonly PlannedNode[], sources: readonly string[]): Step[] {
+  const several = new Map(nodes.flatMap(({ path, replicas }) => (replicas === undefined ? [] : [[path, replicas]])));
+  const losable = nodes.filter(({ path, role, spaces }) => {
+    const hasChildren = nodes.some((other) => isChildOf(other, path));
+    return role === 'relay' && spaces.length === 0 && hasChildren && several.has(parentOf(path));
+  });
+  if (losable.length === 0 || !chance.is(0.6)) return [];
+  const { path: node } = chance.of(losable);
+  const parent = parentOf(node);
+  const above = sources.filter((source) => nodeOfSource(source) === '' || isAtOrBelow(parent, nodeOfSource(source)));
+  const source = chance.of(above);
+  const namespace = `w-${source.replaceAll('.', '-')}-late`;
+  const object: PlannedObject = { kind: 'ConfigMap', namespace, name: 'late', value: 'v1', labels: {} };
+  const placement = { name: 'late', selectors: [{}], namespaces: [namespace], resources: ['configmaps'] };
+  const way = chance.below(several.get(parent)!);
+  const late = withReplica(parent, way);
+  const atMs = 14_000 + chance.below(20_000);
+  const slow = { do: 'slow', delayMaxMs: 2_000 + chance.below(3_000), bufferBytes: 256 } as const;
+  return [
+    { atMs: atMs - 12_000, action: { do: 'place', source, placement } },
+    { atMs: atMs - 12_000, action: { do: 'put', source, object } },
+    // So that it is at another one when the deletion comes.
+    { atMs: atMs - 8_000, action: { do: 'cut', node, way } },
+    { atMs: atMs - 50, action: { ...slow, node: late } },
+    { atMs, action: { do: 'delete', source, object } },
+    { atMs: atMs + 300, action: { do: 'mend', node, way } },
+    { atMs: atMs + 400 + chance.below(600), action: { do: 'empty', node } },
+    { atMs: atMs + 8_000, action: { do: 'mend', node: late } },
+  ];
+}
