@@ -22,6 +22,9 @@ export interface SlicesPorts extends SliceSources {
 
 /** Labels that change one after the other are one writing. */
 const intervalMs = 1_000;
+/** Children of the placements that are looked at before others have their turn: some 10 ms. */
+const childrenPerRun = 1_000;
+const betweenRunsMs = 10;
 
 export class Slices {
   readonly #ports: SlicesPorts;
@@ -37,10 +40,7 @@ export class Slices {
   mark(id: PlacementId): void {
     if (this.#stopped) return;
     this.#dirty.add(id);
-    this.#timer ??= this.#ports.clock.after(intervalMs, () => {
-      this.#timer = undefined;
-      this.#run();
-    });
+    this.#runIn(intervalMs);
   }
 
   stop(): void {
@@ -48,14 +48,24 @@ export class Slices {
     this.#timer?.stop();
   }
 
+  #runIn(ms: number): void {
+    this.#timer ??= this.#ports.clock.after(ms, () => {
+      this.#timer = undefined;
+      this.#run();
+    });
+  }
+
   #run(): void {
+    let left = childrenPerRun;
     for (const id of this.#dirty) {
+      if (left <= 0) return this.#runIn(betweenRunsMs);
       const placement = this.#ports.placements.get(id);
       const space = placement && this.#ports.ownSpace(placement.source);
       if (space) this.#write(space, placement);
       else this.#ports.elsewhere(id);
+      this.#dirty.delete(id);
+      left -= 1 + (placement?.children.size ?? 0);
     }
-    this.#dirty.clear();
   }
 
   #write(space: Space, placement: Placement): void {

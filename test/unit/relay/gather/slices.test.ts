@@ -145,4 +145,29 @@ describe('SinglePlacementSlices', () => {
     expect(timeOf(after, 'eu:paris')).toBe(timeOf(before, 'eu:paris'));
     expect(timeOf(after, 'eu:rome')).not.toBe(timeOf(before, 'eu:rome'));
   });
+
+  it('are written for some placements at a time, where many change at once', () => {
+    const clock = new VirtualClock();
+    const placements = new Placements();
+    const written: string[] = [];
+    const slices = new Slices({
+      path: 'eu',
+      clock,
+      placements,
+      children: new Map(),
+      ownSpace: () => undefined,
+      expected: () => 0,
+      elsewhere: (one) => written.push(one),
+    });
+    for (const name of ['a', 'b', 'c', 'd', 'e']) {
+      const children = new Set(Array.from({ length: 400 }, (_, i) => `shop-${i}`));
+      const of = { id: `center.retail/${name}` as const, source: 'center.retail', name };
+      placements.set({ ...of, locationSelectors: [{}], children });
+      slices.mark(of.id);
+    }
+    clock.advance(1_000);
+    expect(written).toHaveLength(3);
+    clock.advance(10);
+    expect(written).toHaveLength(5);
+  });
 });
