@@ -27,6 +27,14 @@ describe('a reporter', () => {
     expect(told).toEqual([['s/a', 's/b']]);
   });
 
+  it('tells a thousand that change at once some at a time, each of them once', () => {
+    const ids = Array.from({ length: 1_000 }, (_, i) => `s/${i}`);
+    for (const id of ids) reporter.mark(id);
+    turns.settle();
+    expect(told.flat()).toEqual(ids);
+    expect(Math.max(...told.map(({ length }) => length))).toBeLessThan(100);
+  });
+
   it('tells a placement that changes all the time at most once a second after a burst, and the last change of all', () => {
     for (let i = 0; i < 100; i++) change('s/a');
     const burst = told.length;
