@@ -103,6 +103,7 @@ export class WayDown {
   #behind(reader: Reader, child: string): string | undefined {
     const ground = this.#ground;
     if (ground.place.hasSiblings) return this.exposures.behind(reader, child) ?? unmatched(ground, reader, child);
+    if (!this.#events.hasHeardParent()) return 'the parent was not heard yet';
     // What came from one sibling above may not have come to the one that this node turned to when it had lost its store.
     if (!this.#events.parentHasSiblings()) return undefined;
     return unseen(reader, ground.lookups.reportedOf(child), this.#wallMs());

@@ -11,14 +11,15 @@ import { believed, readWatermarks } from '../../core/session/watermark.ts';
 import type { Reader } from '../../core/store/store.ts';
 import { attributesOf, seenKey } from '../../core/wire/entries.ts';
 import type { SeenAttributes } from '../../core/wire/entry-attributes.ts';
+import { seenSources } from '../../core/wire/seen.ts';
 
-/** In words; undefined: it has not, of any source of which the parent says how far it is. */
+/** In words; undefined: it has not, of any source that this node knows to be above. What the parent has not said anything of yet has not come. */
 export function unseen(reader: Reader, reported: Table | undefined, wallMs: number): string | undefined {
   const { told } = readWatermarks(reader);
-  const all = Object.keys(told).map((source) => [source, seenOf(reader, reported, source)] as const);
+  const all = seenSources(reader).map((source) => [source, seenOf(reader, reported, source)] as const);
   const seen = believed(Object.fromEntries(all), wallMs);
-  const source = Object.keys(seen).find((name) => seen[name]! > told[name]!);
-  return source && `${source} is at revision ${told[source]} here, and the child has seen ${seen[source]}`;
+  const source = Object.keys(seen).find((name) => seen[name]! > (told[name] ?? 0));
+  return source && `${source} is at revision ${told[source] ?? 0} here, and the child has seen ${seen[source]}`;
 }
 
 function seenOf(reader: Reader, reported: Table | undefined, source: string): number {

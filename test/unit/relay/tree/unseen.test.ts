@@ -1,6 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { hash128 } from '../../../../core/object/hash.ts';
+import { parseKey } from '../../../../core/object/key.ts';
+import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { raiseWatermarks } from '../../../../core/session/watermark.ts';
-import { seenKey } from '../../../../core/wire/entries.ts';
+import { objectKey, seenKey } from '../../../../core/wire/entries.ts';
+import { noteSeen } from '../../../../core/wire/seen.ts';
 import { unseen } from '../../../../relay/tree/unseen.ts';
 import { ReportedBench, source } from '../support/reported-bench.ts';
 
@@ -15,6 +20,13 @@ describe('what a child has seen of the spaces above', () => {
   beforeEach(() => {
     bench = new ReportedBench('eu');
     bench.child('paris', 'agent');
+    bench.store.write((t) => {
+      const key = objectKey(source, parseKey('/configmaps/shop/a'));
+      noteSeen(t, [{ key, keyHash: hash128(key), originRevision: 3 }], {
+        clock: new VirtualClock(wallMs),
+        log: silentLogger,
+      });
+    });
   });
 
   it('is waited for until the parent says that it has come here', () => {
@@ -25,7 +37,12 @@ describe('what a child has seen of the spaces above', () => {
     expect(why()).toBeUndefined();
   });
 
-  it('is not waited for where the child has seen nothing, or where nobody says how far a source is', () => {
+  it('is waited for while the parent has not said how far the source is', () => {
+    sees(source, 7);
+    expect(why()).toBe('center.retail is at revision 0 here, and the child has seen 7');
+  });
+
+  it('is not waited for where the child has seen nothing, or where the source is not above', () => {
     told({ [source]: 6 });
     expect(why()).toBeUndefined();
     sees('center.gone', 9);
