@@ -3,6 +3,7 @@
 import { hash128 } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { equalBytes } from '../store/bytes.ts';
+import { OncePerCommit } from '../store/once-per-commit.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { ConsumerState, neverAttached, readDigest, readResume } from './consumer-state.ts';
 import { recordOf, releaseContent, storeContent } from './content.ts';
@@ -64,8 +65,8 @@ export class FeedConsumer extends TableRows implements Consumer {
   readonly sound: Table;
   #onHeld: (() => void) | undefined;
   #onQuarantined: (() => void) | undefined;
-  readonly #telling = new WeakSet<Transaction>();
-  readonly #tellingQuarantined = new WeakSet<Transaction>();
+  readonly #heldChanged = new OncePerCommit(() => this.#onHeld?.());
+  readonly #quarantineChanged = new OncePerCommit(() => this.#onQuarantined?.());
 
   static open(t: Transaction, options: ConsumerOptions): FeedConsumer {
     return new FeedConsumer(openTable(t, options.name), options);
@@ -260,7 +261,7 @@ export class FeedConsumer extends TableRows implements Consumer {
       rows.push({ keyHash, key: content.key });
     }
     noteHeldRows(t, this.id, rows, wallMs);
-    this.#tellHeld(t);
+    this.#heldChanged.ask(t);
   }
 
   setResume(t: Transaction, tuple: ResumeTuple): void {
@@ -290,14 +291,7 @@ export class FeedConsumer extends TableRows implements Consumer {
     forgetHeldRow(t, this.id, row.keyHash, this.contentOf(t, row)?.key ?? '');
     writeRow(t, this.id, row);
     state.moved(undefined, row.content?.hash);
-    this.#tellHeld(t);
-  }
-
-  /** Once for a transaction. */
-  #tellHeld(t: Transaction): void {
-    if (this.#telling.has(t)) return;
-    this.#telling.add(t);
-    t.afterCommit(() => this.#onHeld?.());
+    this.#heldChanged.ask(t);
   }
 
   #applyEntry(t: Transaction, entry: WireEntry, state: ConsumerState): AppliedChange | undefined {
@@ -366,20 +360,13 @@ export class FeedConsumer extends TableRows implements Consumer {
     good: GoodForm | undefined,
   ): void {
     putQuarantined(t, this.id, keyHash, { ...entry, ...flaw }, good);
-    this.#tellQuarantined(t);
+    this.#quarantineChanged.ask(t);
   }
 
   #endQuarantine(t: Transaction, row: Row | undefined): boolean {
     if (!row?.poisoned) return false;
     removeQuarantined(t, this.id, row.keyHash);
-    this.#tellQuarantined(t);
+    this.#quarantineChanged.ask(t);
     return true;
-  }
-
-  /** Once for a transaction. */
-  #tellQuarantined(t: Transaction): void {
-    if (this.#tellingQuarantined.has(t)) return;
-    this.#tellingQuarantined.add(t);
-    t.afterCommit(() => this.#onQuarantined?.());
   }
 }

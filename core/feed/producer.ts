@@ -3,11 +3,11 @@
 import { hash128, hashBytes } from '../object/hash.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import type { Random } from '../runtime/random.ts';
-import { asText, concat, equalBytes, hex, readU48, text, u32, u48, u48Bytes } from '../store/bytes.ts';
-import { prefixOf } from '../store/keyspace.ts';
+import { concat, equalBytes, hex, readU48, u48, u48Bytes } from '../store/bytes.ts';
+import { OncePerCommit } from '../store/once-per-commit.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { readContent, recordOf, releaseContent } from './content.ts';
-import { type Digest, decodeDigest, digestBytes, moveDigest } from './digest.ts';
+import { type Digest, decodeDigest, moveDigest } from './digest.ts';
 import type { FarAhead } from './far-ahead.ts';
 import {
   type Batch,
@@ -15,13 +15,23 @@ import {
   type Content,
   type ContentReference,
   entryBytes,
-  type Incarnation,
   type Producer,
   type ResumeTuple,
   type Row,
   type WireEntry,
 } from './feed.ts';
 import { piecedBytesMax } from './pieces.ts';
+import {
+  headBytes,
+  headKey,
+  progressIn,
+  progressKey,
+  readHead,
+  readProgress,
+  readState,
+  tombstoneAt,
+  writeState,
+} from './producer-state.ts';
 import { RecentRows } from './recent-rows.ts';
 import type { SharedContents } from './shared-contents.ts';
 import {
@@ -35,18 +45,6 @@ import {
   tableKey,
   writeRowAt,
 } from './table.ts';
-
-interface ProducerState {
-  readonly epoch: string;
-  /** Oldest first; at most `incarnationsMax`. */
-  readonly incarnations: readonly Incarnation[];
-}
-
-/** Apart from the rest, since every acknowledgement writes it: `u48 acknowledged, u48 purgeRevision`. */
-interface Progress {
-  readonly acknowledged: number;
-  readonly purgeRevision: number;
-}
 
 /** A consumer that last heard of an older incarnation reconciles: forgetting one is safe, only dearer. */
 const incarnationsMax = 64;
@@ -74,9 +72,7 @@ export class FeedProducer extends TableRows implements Producer {
   readonly #contents: SharedContents | undefined;
   readonly #recent = new RecentRows();
   readonly #isFarAhead: FarAhead;
-  readonly #changed: (() => void) | undefined;
-  /** Whose commit is told of. */
-  #changedIn: Transaction | undefined;
+  readonly #changed: OncePerCommit | undefined;
 
   /** Begins an incarnation; it must be flushed before anything of this feed is sent. */
   static open(t: Transaction, options: ProducerOptions): FeedProducer {
@@ -100,7 +96,7 @@ export class FeedProducer extends TableRows implements Producer {
     this.incarnation = bootNonce;
     this.#contents = contents;
     this.#isFarAhead = isFarAhead ?? (() => false);
-    this.#changed = changed;
+    this.#changed = changed && new OncePerCommit(changed);
   }
 
   /** Its table was dropped since it was opened: the consumer has left for good. */
@@ -330,18 +326,7 @@ export class FeedProducer extends TableRows implements Producer {
     writeRowAt(t, at, row);
     this.#recent.put(head, record, before, row);
     t.put(revisionKey(this.id, revision), next.content ? next.keyHash : concat(next.keyHash, tombstoneMark));
-    this.#tellAfter(t);
-  }
-
-  /** Once, however many rows it changes. */
-  #tellAfter(t: Transaction): void {
-    const changed = this.#changed;
-    if (!changed || this.#changedIn === t) return;
-    this.#changedIn = t;
-    t.afterCommit(() => {
-      this.#changedIn = undefined;
-      changed();
-    });
+    this.#changed?.ask(t);
   }
 }
 
@@ -358,47 +343,6 @@ function keyHashOf(indexed: Uint8Array): Uint8Array {
 
 function revisionKey(id: number, revision: number): Uint8Array {
   return tableKey('tableRevision', id, u48(revision));
-}
-
-const headName = text('head');
-/** `u48 head`, the digest, `u48 revision of the last tombstone`, by which an acknowledgement knows that there is nothing to purge. */
-const tombstoneAt = u48Bytes + digestBytes;
-const headBytes = tombstoneAt + u48Bytes;
-const progressName = text('progress');
-
-function headKey(id: number): Uint8Array {
-  return tableKey('producerState', id, headName);
-}
-
-function readHead(reader: Reader, id: number): number {
-  const bytes = reader.get(headKey(id));
-  return bytes ? readU48(bytes) : 0;
-}
-
-function progressKey(id: number): Uint8Array {
-  return tableKey('producerState', id, progressName);
-}
-
-function readProgress(reader: Reader, id: number): Progress {
-  return progressIn(reader.get(progressKey(id)));
-}
-
-function progressIn(bytes: Uint8Array | undefined): Progress {
-  if (!bytes) return { acknowledged: 0, purgeRevision: 0 };
-  return { acknowledged: readU48(bytes), purgeRevision: readU48(bytes, u48Bytes) };
-}
-
-function stateKey(id: number): Uint8Array {
-  return concat(prefixOf('producerState'), u32(id));
-}
-
-function readState(reader: Reader, id: number): ProducerState | undefined {
-  const bytes = reader.get(stateKey(id));
-  return bytes && (JSON.parse(asText(bytes)) as ProducerState);
-}
-
-function writeState(t: Transaction, id: number, state: ProducerState): void {
-  t.put(stateKey(id), text(JSON.stringify(state)));
 }
 
 /** Sent, it would end each session, and all behind it would wait for good: whoever makes entries that large leaves out what makes them so. */

@@ -1,0 +1,60 @@
+/** What a producer keeps beside its rows: who it is, its head with the digest, and how far its consumer has come. */
+import { asText, concat, readU48, text, u32, u48Bytes } from '../store/bytes.ts';
+import { prefixOf } from '../store/keyspace.ts';
+import type { Reader, Transaction } from '../store/store.ts';
+import { digestBytes } from './digest.ts';
+import type { Incarnation } from './feed.ts';
+import { tableKey } from './table.ts';
+
+export interface ProducerState {
+  readonly epoch: string;
+  /** Oldest first; a bounded number of them (producer.ts). */
+  readonly incarnations: readonly Incarnation[];
+}
+
+/** Apart from the rest, since every acknowledgement writes it: `u48 acknowledged, u48 purgeRevision`. */
+export interface Progress {
+  readonly acknowledged: number;
+  readonly purgeRevision: number;
+}
+
+const headName = text('head');
+/** `u48 head`, the digest, `u48 revision of the last tombstone`, by which an acknowledgement knows that there is nothing to purge. */
+export const tombstoneAt = u48Bytes + digestBytes;
+export const headBytes = tombstoneAt + u48Bytes;
+const progressName = text('progress');
+
+export function headKey(id: number): Uint8Array {
+  return tableKey('producerState', id, headName);
+}
+
+export function readHead(reader: Reader, id: number): number {
+  const bytes = reader.get(headKey(id));
+  return bytes ? readU48(bytes) : 0;
+}
+
+export function progressKey(id: number): Uint8Array {
+  return tableKey('producerState', id, progressName);
+}
+
+export function readProgress(reader: Reader, id: number): Progress {
+  return progressIn(reader.get(progressKey(id)));
+}
+
+export function progressIn(bytes: Uint8Array | undefined): Progress {
+  if (!bytes) return { acknowledged: 0, purgeRevision: 0 };
+  return { acknowledged: readU48(bytes), purgeRevision: readU48(bytes, u48Bytes) };
+}
+
+function stateKey(id: number): Uint8Array {
+  return concat(prefixOf('producerState'), u32(id));
+}
+
+export function readState(reader: Reader, id: number): ProducerState | undefined {
+  const bytes = reader.get(stateKey(id));
+  return bytes && (JSON.parse(asText(bytes)) as ProducerState);
+}
+
+export function writeState(t: Transaction, id: number, state: ProducerState): void {
+  t.put(stateKey(id), text(JSON.stringify(state)));
+}
