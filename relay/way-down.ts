@@ -17,7 +17,7 @@ import { OtherHistories } from './rollout/other-histories.ts';
 import { Scheduler } from './schedule/schedule.ts';
 import { WorkGuard } from './schedule/work-guard.ts';
 import { Arrivals } from './tree/arrivals.ts';
-import { unseen } from './tree/unseen.ts';
+import { seenBelow } from './tree/seen-below.ts';
 import type { WayUp } from './way-up.ts';
 
 export class WayDown {
@@ -33,7 +33,6 @@ export class WayDown {
   readonly scheduler: Scheduler;
   readonly #ground: Ground;
   readonly #events: NodeEvents;
-  readonly #wallMs: () => number;
 
   /** `up` and `rootAgeMs` are asked only once both ways are there, and the node. */
   constructor(ports: NodePorts, ground: Ground, events: NodeEvents, up: () => WayUp, rootAgeMs: () => number) {
@@ -41,7 +40,6 @@ export class WayDown {
     const { lookups } = ground;
     this.#ground = ground;
     this.#events = events;
-    this.#wallMs = () => clock.wallMs();
     this.customization = new Customization({
       ...lookups,
       counted: (evaluated) => (evaluated ? customizations.evaluated : customizations.known).inc(),
@@ -62,7 +60,7 @@ export class WayDown {
     this.arrivals = new Arrivals({
       clock,
       hasSiblings: ground.place.hasSiblings,
-      behind: (child) => store.read((reader) => this.#behind(reader, child)),
+      behind: (child) => store.read((reader) => this.#behind(reader, child, clock.wallMs())),
       changed: (children) => events.mayFollow(children),
     });
     this.moves = new MoveBook(clock);
@@ -100,13 +98,13 @@ export class WayDown {
   }
 
   /** In words, what this node has to hear before it tells the child anything. */
-  #behind(reader: Reader, child: string): string | undefined {
+  #behind(reader: Reader, child: string, wallMs: number): string | undefined {
     const ground = this.#ground;
     if (ground.place.hasSiblings) return this.exposures.behind(reader, child) ?? unmatched(ground, reader, child);
     if (!this.#events.hasHeardParent()) return 'the parent was not heard yet';
     // What came from one sibling above may not have come to the one that this node turned to when it had lost its store.
     if (!this.#events.parentHasSiblings()) return undefined;
-    return unseen(reader, ground.lookups.reportedOf(child), this.#wallMs());
+    return seenBelow(reader, ground.lookups.reportedOf(child), wallMs);
   }
 
   load(reader: Reader): void {

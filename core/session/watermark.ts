@@ -20,9 +20,14 @@ interface Stored {
   readonly told: Watermarks;
 }
 
+/** The first source of which there is more than has come so far. */
+export function lacking(come: Watermarks, more: Watermarks): string | undefined {
+  return Object.keys(more).find((name) => (come[name] ?? 0) < more[name]!);
+}
+
 /** In words, the first source with which a parent is behind. */
 export function behind(parent: Watermarks, own: Watermarks): string | undefined {
-  const source = Object.keys(own).find((name) => (parent[name] ?? 0) < own[name]!);
+  const source = lacking(parent, own);
   return source && `${source} is at revision ${parent[source] ?? 0} there, and at ${own[source]} here`;
 }
 

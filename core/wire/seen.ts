@@ -102,11 +102,9 @@ export function readSeen(reader: Reader, source: string): number {
   return bytes ? readU48(bytes) : 0;
 }
 
-/** Tells the parent, at each attachment: only a parent that was away can have lost something. True if it was news. */
-export function tellSeen(t: Transaction, outbox: Producer): boolean {
-  let told = false;
-  for (const source of seenSources(t)) told = putSeen(t, outbox, source, readSeen(t, source)) || told;
-  return told;
+/** Tells the parent, at each attachment: only a parent that was away can have lost something. */
+export function tellSeen(t: Transaction, outbox: Producer): void {
+  for (const source of seenSources(t)) putSeen(t, outbox, source, readSeen(t, source));
 }
 
 export function seenSources(reader: Reader): string[] {
@@ -115,10 +113,14 @@ export function seenSources(reader: Reader): string[] {
 }
 
 /** The greatest of all that was told. */
-export function putSeen(t: Transaction, outbox: Producer, source: string, revision: number): boolean {
-  const row = outbox.get(t, hash128(seenKey(source)));
-  const known = row?.content ? attributesOf<SeenAttributes>(outbox.content(t, row.content)).revision : 0;
-  return revision > known && outbox.put(t, seenEntry(source, revision), 0);
+export function putSeen(t: Transaction, outbox: Producer, source: string, revision: number): void {
+  if (revision > toldSeen(t, outbox, source)) outbox.put(t, seenEntry(source, revision), 0);
+}
+
+/** What the feed says to have been seen of the source; 0: nothing. */
+export function toldSeen(reader: Reader, table: Table, source: string): number {
+  const row = table.get(reader, hash128(seenKey(source)));
+  return row?.content ? attributesOf<SeenAttributes>(table.content(reader, row.content)).revision : 0;
 }
 
 function seenEntry(source: string, revision: number): Content {

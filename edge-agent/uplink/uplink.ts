@@ -68,7 +68,7 @@ export class Uplink {
       consumer: options.downstream,
       applied: (t, changes) => this.#applied(t, changes),
       committed: (changes) => options.received(changes),
-      attaching: (t) => void tellSeen(t, options.outbox),
+      attaching: (t) => tellSeen(t, options.outbox),
       connected: () => {
         this.#joined = true;
         this.#options.attached?.();

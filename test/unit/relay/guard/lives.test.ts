@@ -78,6 +78,13 @@ describe('the lives of the spaces of a node', () => {
   const hear = (seen: number, of = source) =>
     store.write((t) => lives.heard(t, [change(seenKey(of), 0, { revision: seen })]));
   const alarms = () => store.read((reader) => lives.alarms(reader));
+  /** True if it tells anything new. */
+  const tells = () => {
+    const head = () => store.read((reader) => outbox.head(reader));
+    const before = head();
+    store.write((t) => tellSeen(t, outbox));
+    return head() > before;
+  };
   const row = (table: FeedProducer, key: string) =>
     store.read((reader) => {
       const found = table.get(reader, hash128(key));
@@ -115,7 +122,7 @@ describe('the lives of the spaces of a node', () => {
     });
     expect(row(other, eraKey(above))).toEqual({ gaps: [[0, 9]] });
     expect(store.read((reader) => readSeen(reader, above))).toBe(0);
-    expect(store.write((t) => tellSeen(t, outbox))).toBe(false);
+    expect(tells()).toBe(false);
     const head = store.read((reader) => mailbox.head(reader));
     store.write((t) => lives.fromAbove(t, [change(`o/${above}//configmaps/n/a`, 3)]));
     expect(store.read((reader) => mailbox.head(reader))).toBe(head);
@@ -199,8 +206,8 @@ describe('the lives of the spaces of a node', () => {
       noteSeen(t, [change(`o/${source}//configmaps/n/b`, 3)], seenPorts);
     });
     expect(store.read((reader) => readSeen(reader, source))).toBe(9);
-    expect(store.write((t) => tellSeen(t, outbox))).toBe(true);
-    expect(store.write((t) => tellSeen(t, outbox))).toBe(false);
+    expect(tells()).toBe(true);
+    expect(tells()).toBe(false);
     expect(row(outbox, seenKey(source))).toEqual({ revision: 9 });
   });
 });

@@ -6,23 +6,16 @@
  * nothing left to compare.
  */
 import type { Table } from '../../core/feed/feed.ts';
-import { hash128 } from '../../core/object/hash.ts';
-import { believed, readWatermarks } from '../../core/session/watermark.ts';
+import { believed, lacking, readWatermarks } from '../../core/session/watermark.ts';
 import type { Reader } from '../../core/store/store.ts';
-import { attributesOf, seenKey } from '../../core/wire/entries.ts';
-import type { SeenAttributes } from '../../core/wire/entry-attributes.ts';
-import { seenSources } from '../../core/wire/seen.ts';
+import { seenSources, toldSeen } from '../../core/wire/seen.ts';
 
 /** In words; undefined: it has not, of any source that this node knows to be above. What the parent has not said anything of yet has not come. */
-export function unseen(reader: Reader, reported: Table | undefined, wallMs: number): string | undefined {
+export function seenBelow(reader: Reader, reported: Table | undefined, wallMs: number): string | undefined {
+  if (!reported) return undefined;
   const { told } = readWatermarks(reader);
-  const all = seenSources(reader).map((source) => [source, seenOf(reader, reported, source)] as const);
+  const all = seenSources(reader).map((source) => [source, toldSeen(reader, reported, source)] as const);
   const seen = believed(Object.fromEntries(all), wallMs);
-  const source = Object.keys(seen).find((name) => seen[name]! > (told[name] ?? 0));
+  const source = lacking(told, seen);
   return source && `${source} is at revision ${told[source] ?? 0} here, and the child has seen ${seen[source]}`;
-}
-
-function seenOf(reader: Reader, reported: Table | undefined, source: string): number {
-  const row = reported?.get(reader, hash128(seenKey(source)));
-  return row?.content && reported ? attributesOf<SeenAttributes>(reported.content(reader, row.content)).revision : 0;
 }
