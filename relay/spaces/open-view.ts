@@ -27,6 +27,10 @@ export class OpenView<Contents extends ViewSource = ViewSource> {
     this.#shown = this.#listed();
   }
 
+  get askedAtMs(): number {
+    return this.#askedAtMs;
+  }
+
   asked(nowMs: number): void {
     this.#askedAtMs = nowMs;
   }

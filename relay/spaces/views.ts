@@ -154,7 +154,6 @@ export class Views {
     this.#empty.asked(view, () => {
       if (views.get(name) === view) views.delete(name);
     });
-    view.asked(this.#ports.clock.monotonicMs());
     views.set(name, view);
     return view;
   }

@@ -4,12 +4,12 @@ import type { Host } from '../host.ts';
 import { type Expectation, expectation, heldBy, isBelow, type ModelPlacement, titleOfKey } from '../model/expected.ts';
 import type { Releases } from '../model/releases.ts';
 import type { World } from '../world.ts';
-import { attachedWrong } from './attached.ts';
 import { prunedWrong } from './pruned.ts';
 import { reportsWrong } from './reported.ts';
 import { Rows } from './rows.ts';
 import { standing, standingAmong } from './standing.ts';
 import { summaryWrong as foldWrong, readSummary, summarizersOf } from './summaries.ts';
+import { unsentWrong } from './unsent.ts';
 
 /** Agents that are cut off for good are none of it: what they hold is what they held. */
 export function notConverged(
@@ -23,7 +23,7 @@ export function notConverged(
     prunedWrong(world, model, isCutOff) ??
     objectsWrong(world, model, isCutOff) ??
     summariesWrong(world, model, isCutOff) ??
-    attachedWrong(world)
+    unsentWrong(world)
   );
 }
 

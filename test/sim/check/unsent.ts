@@ -13,7 +13,7 @@ interface Shown {
   readonly acknowledged: number;
 }
 
-export function attachedWrong(world: World): string | undefined {
+export function unsentWrong(world: World): string | undefined {
   for (const host of world.hosts.values()) {
     if (host.role === 'agent' || host.isGone) continue;
     const children = world.childrenOf(host);
