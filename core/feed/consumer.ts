@@ -60,7 +60,7 @@ export class FeedConsumer extends TableRows implements Consumer {
   readonly #guard: DeletionGuard | undefined;
   readonly #judge: Judge | undefined;
   readonly #ofNoSpace: boolean;
-  readonly #isFarAhead: FarAhead;
+  readonly #isFarAhead: FarAhead | undefined;
   /** What the rooms read. */
   readonly sound: Table;
   #onHeld: (() => void) | undefined;
@@ -78,7 +78,7 @@ export class FeedConsumer extends TableRows implements Consumer {
     this.#guard = guard;
     this.#judge = judge;
     this.#ofNoSpace = ofNoSpace ?? false;
-    this.#isFarAhead = isFarAhead ?? (() => false);
+    this.#isFarAhead = isFarAhead;
     this.sound = new SoundRows(id, this);
   }
 
@@ -181,7 +181,7 @@ export class FeedConsumer extends TableRows implements Consumer {
   /** A newer value does not give way to an older one, unless its producer has lost it, or it can't be as new as it says. */
   takes(reader: Reader, row: Row, originRevision: number): boolean {
     if (this.#ofNoSpace || row.originRevision <= originRevision || row.revision === keptRevision) return true;
-    return this.#isFarAhead(row.originRevision, () => this.contentOf(reader, row)?.key);
+    return this.#isFarAhead?.(row.originRevision, () => this.contentOf(reader, row)?.key) === true;
   }
 
   /** A reconciliation need not fetch what the producer lists: it is what the row has, or older. */

@@ -71,7 +71,7 @@ export class FeedProducer extends TableRows implements Producer {
   readonly incarnation: string;
   readonly #contents: SharedContents | undefined;
   readonly #recent = new RecentRows();
-  readonly #isFarAhead: FarAhead;
+  readonly #isFarAhead: FarAhead | undefined;
   readonly #changed: OncePerCommit | undefined;
 
   /** Begins an incarnation; it must be flushed before anything of this feed is sent. */
@@ -95,7 +95,7 @@ export class FeedProducer extends TableRows implements Producer {
     this.epoch = epoch;
     this.incarnation = bootNonce;
     this.#contents = contents;
-    this.#isFarAhead = isFarAhead ?? (() => false);
+    this.#isFarAhead = isFarAhead;
     this.#changed = changed && new OncePerCommit(changed);
   }
 
@@ -259,7 +259,7 @@ export class FeedProducer extends TableRows implements Producer {
   }
 
   newest(row: Row | undefined): number | undefined {
-    return row && !this.#isFarAhead(row.originRevision) ? row.originRevision : undefined;
+    return row && !this.#isFarAhead?.(row.originRevision) ? row.originRevision : undefined;
   }
 
   /** Rows written behind this revision, oldest first, with tombstones that are not acknowledged yet. */
@@ -308,7 +308,7 @@ export class FeedProducer extends TableRows implements Producer {
   }
 
   #isNewer(row: Row, originRevision: number, key: () => string): boolean {
-    return row.originRevision > originRevision && !this.#isFarAhead(row.originRevision, key);
+    return row.originRevision > originRevision && !this.#isFarAhead?.(row.originRevision, key);
   }
 
   #replace(t: Transaction, at: Uint8Array, before: Row | undefined, next: Omit<Row, 'revision'>): void {

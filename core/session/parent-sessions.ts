@@ -251,8 +251,8 @@ export class ParentSessions {
   }
 
   #tellWatermarks(child: string): void {
-    const marks = this.#ports.watermarks?.() ?? {};
-    if (Object.keys(marks).length > 0) this.#attached.get(child)?.runner.watermarks(marks);
+    const marks = this.#ports.watermarks?.();
+    if (marks && Object.keys(marks).length > 0) this.#attached.get(child)?.runner.watermarks(marks);
   }
 
   #welcome(opened: Opened, up: ResumeTuple, downResumes: boolean): Omit<Welcome, 'held'> {
@@ -267,7 +267,7 @@ export class ParentSessions {
       software: this.#ports.software,
       downEpoch: Buffer.from(opened.producer.epoch, 'hex'),
       downIncarnation: Buffer.from(opened.producer.incarnation, 'hex'),
-      hasSiblings: this.#ports.siblings?.hasSiblings ?? false,
+      hasSiblings: this.#ports.siblings?.hasSiblings === true,
     };
   }
 

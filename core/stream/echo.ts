@@ -15,7 +15,6 @@ const chunkBytes = 64 * 1024;
 
 export const echoEndpoint: Endpoint = (offer) => {
   const stream: ByteStream = offer.accept({
-    onAccepted() {},
     onData: (bytes) => stream.write(bytes),
     onWritten: (bytes) => stream.consumed(bytes),
     onEnd: () => stream.end(),

@@ -20,7 +20,6 @@ const lineBytesMax = 64 * 1024;
 export function healthEndpoint(health: () => Health): Endpoint {
   return (offer) => {
     const stream = offer.accept({
-      onAccepted() {},
       // Whoever asks has nothing to say.
       onData: (bytes) => stream.consumed(bytes.length),
       onWritten() {},

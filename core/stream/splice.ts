@@ -11,7 +11,7 @@ export function splice(
   let gone = false;
   const next: ByteStream = openNext({
     onAccepted: () => {
-      near = offer.accept({ onAccepted() {}, ...onward(() => next) });
+      near = offer.accept(onward(() => next));
     },
     ...onward(() => near!),
     onClosed: (reset) => {
@@ -27,7 +27,7 @@ export function splice(
 }
 
 /** What comes goes to the other end, and what has left there is taken here. */
-function onward(other: () => ByteStream): Omit<StreamHandler, 'onAccepted'> {
+function onward(other: () => ByteStream): StreamHandler {
   return {
     onData: (bytes) => other().write(bytes),
     onWritten: (bytes) => other().consumed(bytes),

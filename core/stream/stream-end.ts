@@ -207,7 +207,7 @@ export class StreamEnd implements ByteStream, LinkEvents {
         return this.#send({ frame: { $case: 'fin', value: { stream } } });
       case 'accepted':
         this.#timer?.stop();
-        return this.#handler!.onAccepted();
+        return this.#handler!.onAccepted?.();
       case 'deliver':
         return this.#handler!.onData(this.#delivered);
       case 'ended':

@@ -71,8 +71,8 @@ export interface ByteStream {
 
 /** The holder of an end. Called one at a time; may call the end from inside. */
 export interface StreamHandler {
-  /** An endpoint has taken the stream. To the end that asked, first. */
-  onAccepted(): void;
+  /** An endpoint has taken the stream. To the end that asked, first; never to the one that takes. */
+  onAccepted?(): void;
   onData(bytes: Uint8Array): void;
   onWritten(bytes: number): void;
   /** The other side writes no more. */

@@ -54,7 +54,7 @@ export class GuardRoom {
   readonly #lives: Lives;
   readonly #releases: Releases;
   readonly #narrowing: Narrowing;
-  #unsubscribe = () => {};
+  #unsubscribe: (() => void) | undefined;
 
   constructor(ports: GuardRoomPorts) {
     this.#ports = ports;
@@ -108,7 +108,7 @@ export class GuardRoom {
   }
 
   stop(): void {
-    this.#unsubscribe();
+    this.#unsubscribe?.();
   }
 
   /** For a child that says hello. */

@@ -57,11 +57,7 @@ export class Ownership {
   #lead: number;
 
   /** `nowMs`: wall time. */
-  constructor(
-    state: GroupState = newGroup,
-    children: ReadonlyMap<string, Held> = new Map(),
-    nowMs: () => number = () => 0,
-  ) {
+  constructor(nowMs: () => number, state: GroupState = newGroup, children: ReadonlyMap<string, Held> = new Map()) {
     this.children = new Map(children);
     this.#nowMs = nowMs;
     this.#term = state.term;

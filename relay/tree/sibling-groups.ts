@@ -258,7 +258,7 @@ export class SiblingGroups {
 
   #ownership(...held: readonly [] | readonly [GroupState, ReadonlyMap<string, Held>]): Ownership {
     const [state, children] = held;
-    return new Ownership(state, children, () => this.#ports.clock.wallMs());
+    return new Ownership(() => this.#ports.clock.wallMs(), state, children);
   }
 
   #groupOf(name: string): Group {

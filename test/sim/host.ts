@@ -72,6 +72,7 @@ export class Host {
   #node: Node | undefined;
   #store: SimStore | undefined;
   #clock: Clock | undefined;
+  #resolver: ((prefix: string) => Space | undefined) | undefined;
   #isEnding = false;
   #boots = 0;
   #survives: number | undefined;
@@ -204,6 +205,7 @@ export class Host {
     this.#streamCounts = undefined;
     this.#node = undefined;
     this.#store = undefined;
+    this.#resolver = undefined;
     this.#isEnding = false;
     this.world.ended(this);
     this.disk.crash(this.#survives ?? this.world.chance());
@@ -286,6 +288,11 @@ export class Host {
     this.world.talks.serve(this, streams);
   }
 
+  /** A space that is made when somebody asks for it. */
+  resolve(prefix: string): Space | undefined {
+    return this.#resolver?.(prefix);
+  }
+
   /** Ends of streams, also of those that go on to another node. */
   get streamsOpen(): number {
     return this.#streamCounts?.open ?? 0;
@@ -294,7 +301,9 @@ export class Host {
   #api(): NodeApi {
     return {
       mount: (prefix, space) => void this.spaces.set(prefix.replace('/spaces/', ''), space),
-      resolveWith: () => {},
+      resolveWith: (resolver) => {
+        this.#resolver = resolver;
+      },
       take: () => {},
       listen: async () => '',
       [Symbol.asyncDispose]: async () => {

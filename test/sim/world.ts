@@ -15,6 +15,7 @@ import type { PlannedNode } from './plan/tree.ts';
 import { seedOf } from './seeds.ts';
 import { type Connection, type Side, SimNetwork } from './sim-network.ts';
 import { Talks } from './talk/talks.ts';
+import { Watches } from './watches.ts';
 
 /** Looks on and says what must not be; what it knows, it knows from rows and frames. */
 export interface Check {
@@ -52,6 +53,7 @@ export class World {
   readonly hosts = new Map<string, Host>();
   readonly clones = new Map<string, Host>();
   readonly talks = new Talks(this);
+  readonly watches = new Watches(this);
   readonly violations: Violation[] = [];
   readonly checks: Check[] = [];
   /** The newest events, for people. */

@@ -2,6 +2,7 @@
 import { type Acknowledged, Acknowledgements } from '../../../core/session/acknowledgements.ts';
 import { EdgeReports } from '../../../edge-agent/edge-reports.ts';
 import { ExactStatuses } from '../../../relay/gather/exact-statuses.ts';
+import { MailboxContents } from '../../../relay/mailbox/mailbox-view.ts';
 import type { Canaries } from './canary.ts';
 
 export const reportCanaries: Canaries = {
@@ -25,6 +26,15 @@ export const reportCanaries: Canaries = {
         session.written = () => {};
         note.call(this, session, cursor);
         tell();
+      };
+    },
+  },
+  'change-unwatched': {
+    break() {
+      // Of what a commit changes in a mailbox, who watches it hears all but the last.
+      const { changed } = MailboxContents.prototype;
+      MailboxContents.prototype.changed = function () {
+        return changed.call(this)?.slice(0, -1);
       };
     },
   },

@@ -23,7 +23,8 @@ export function notConverged(
     prunedWrong(world, model, isCutOff) ??
     objectsWrong(world, model, isCutOff) ??
     summariesWrong(world, model, isCutOff) ??
-    unsentWrong(world)
+    unsentWrong(world) ??
+    world.watches.wrong()
   );
 }
 

@@ -39,6 +39,7 @@ const works: Readonly<Record<Work['do'], true>> = {
   leave: true,
   join: true,
   talk: true,
+  watch: true,
   unlist: true,
   list: true,
   move: true,
@@ -112,6 +113,8 @@ export class People {
         return this.#join(this.#host(action.node));
       case 'talk':
         return this.#world.talks.ask(this.#host(action.node), action.to, action.talk);
+      case 'watch':
+        return this.#watch(this.#host(action.node), action.child);
       case 'unlist':
         return this.#unlist(this.#host(action.node));
       case 'list':
@@ -141,6 +144,13 @@ export class People {
   #atCluster(agent: Host, act: (cluster: Space) => void): void {
     const cluster = agent.role === 'agent' ? agent.spaces.get('') : undefined;
     if (cluster) this.#asked(agent, () => act(cluster));
+  }
+
+  #watch(host: Host, child: string): void {
+    this.#asked(host, () => {
+      const mailbox = host.resolve(`/mailboxes/${child}`);
+      if (mailbox) this.#world.watches.begin(host, child, mailbox);
+    });
   }
 
   /** What a person asks for may be refused; that is an answer. */

@@ -69,6 +69,8 @@ export type Work =
   | { readonly do: 'release'; readonly node: string; readonly at: string }
   | { readonly do: 'leave' | 'join'; readonly node: string }
   | { readonly do: 'talk'; readonly node: string; readonly to: string; readonly talk: PlannedTalk }
+  /** The mailbox of a child, by its name below the node. */
+  | { readonly do: 'watch'; readonly node: string; readonly child: string }
   /** From the inventory, while it runs; and into it again. */
   | { readonly do: 'unlist' | 'list'; readonly node: string }
   /** An agent becomes another node below another parent, with the disk that it has. */

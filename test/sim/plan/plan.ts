@@ -23,6 +23,7 @@ import { siblingFaultsOf, withSiblings } from './siblings.ts';
 import { takeoverOf, unlistingOf } from './takeovers.ts';
 import { pingsOf, talksOf } from './talk.ts';
 import { type PlannedNode, sourceOf, treeOf } from './tree.ts';
+import { watchesOf } from './watches.ts';
 import { objectOf, trafficOf, workOf } from './work.ts';
 
 export type Mode = 'safety' | 'liveness';
@@ -70,6 +71,7 @@ export function planOf(seed: number, mode: Mode): Plan {
   steps.push(...cutOffOf(new Chance(seedOf(seed, 'cut off')), planned));
   steps.push(...olderOf(new Chance(seedOf(seed, 'older')), planned));
   steps.push(...lostBelowOf(new Chance(seedOf(seed, 'lost below')), planned, sources));
+  steps.push(...watchesOf(new Chance(seedOf(seed, 'watches')), planned));
   const losses = lossesOf(seed, planned);
   steps.push(...losses.steps);
   steps.push(...madeOf(new Chance(seedOf(seed, 'made')), settled));

@@ -52,7 +52,7 @@ export function talksOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
 /** `banyan ping`, and now and then more streams than a session takes. */
 export function pingsOf(chance: Chance, nodes: readonly PlannedNode[]): Step[] {
   const steps: Step[] = [];
-  if (chance.is(0.02)) {
+  if (chance.is(0.1)) {
     const { there, ...ping } = talkOf(chance, firstPing);
     const bytes = chance.is(0.3) ? 0 : chance.below(pingBytesMax);
     const talk: PlannedTalk = { ...ping, kind: 'ping', there: { ...there, bytes } };

@@ -45,7 +45,7 @@ export class SiblingWorld extends VirtualNodes {
   readonly #siblings = new Map<string, Sibling>();
   readonly #children = new Map<string, Child>();
   readonly #lines = new Map<string, Line>();
-  readonly #above = new Ownership();
+  readonly #above = new Ownership(() => 0);
 
   start(name: string): void {
     if (siblings.includes(name)) this.#startSibling(name);

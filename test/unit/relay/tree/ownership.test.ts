@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { type GroupState, type Held, Ownership } from '../../../../relay/tree/ownership.ts';
 
 function settled(...connected: number[]): Ownership {
-  const ownership = new Ownership();
+  const ownership = new Ownership(() => 0);
   for (const replica of connected) ownership.connection(replica, true);
   return ownership;
 }
@@ -152,7 +152,7 @@ describe('ownership of the children of siblings', () => {
 
   it('leaves out a sibling that has heard of other decisions, until it says one that was made since', () => {
     let nowMs = 0;
-    const ownership = new Ownership(undefined, undefined, () => nowMs);
+    const ownership = new Ownership(() => nowMs);
     for (const replica of [0, 1]) ownership.connection(replica, true);
     ownership.attached(1, 'till', 5, 'agent');
     ownership.said(0, 1);
@@ -169,11 +169,11 @@ describe('ownership of the children of siblings', () => {
     const said = settled(0, 1);
     said.attached(1, 'till', 5, 'agent');
     said.said(0, 1);
-    expect(new Ownership(said.state, said.children).saidBy(0)).toBe(1);
+    expect(new Ownership(() => 0, said.state, said.children).saidBy(0)).toBe(1);
 
     const ownership = settled(0, 1);
     ownership.attached(1, 'till', 5, 'agent');
-    const again = new Ownership(ownership.state, ownership.children);
+    const again = new Ownership(() => 0, ownership.state, ownership.children);
     for (const replica of [0, 1]) again.connection(replica, true);
     again.said(0, 1);
     expect(again.children.get('till')).toMatchObject({ owner: 1, granted: true });
@@ -334,7 +334,7 @@ interface Reported {
 
 class Mesh {
   #nowMs = 0;
-  parent = new Ownership(undefined, undefined, () => this.#nowMs);
+  parent = new Ownership(() => this.#nowMs);
   #published = 0;
   readonly #siblings = replicas.map((own) => new Sibling(own));
   readonly #reported = replicas.map((): Reported => ({ counted: new Set(), term: 0 }));
@@ -410,7 +410,7 @@ class Mesh {
   }
 
   #started({ state, children }: Copy): Ownership {
-    return new Ownership(state, children, () => this.#nowMs);
+    return new Ownership(() => this.#nowMs, state, children);
   }
 
   #putBack(copy: Copy): void {

@@ -160,4 +160,4 @@ describe('a request for a node of the tree', () => {
   });
 });
 
-const silent = { onAccepted() {}, onData() {}, onWritten() {}, onEnd() {}, onClosed() {} };
+const silent = { onData() {}, onWritten() {}, onEnd() {}, onClosed() {} };

@@ -86,6 +86,14 @@ const saysSomething = ({ spec }: KubeObject) => Object.keys(spec as object).leng
 const lefts = configsOf(fc.constantFrom('a', 'b'), { left: true, right: false }).filter(saysSomething);
 const rights = configsOf(fc.constantFrom('c', 'd'), { left: false, right: true });
 
+/** Another applier takes the last item out of a list that an updater has made. */
+const emptiedList: [isApply: boolean, manager: string, config: KubeObject][] = [
+  [false, 'a', deployment({ tags: ['a'] })],
+  [true, 'b', deployment({ tags: ['c'] })],
+  [false, 'a', deployment({ tags: ['c'] })],
+  [true, 'b', deployment({})],
+];
+
 describe('server-side apply', () => {
   it('changes nothing when the same is applied again', () => {
     fc.assert(
@@ -166,13 +174,20 @@ describe('server-side apply', () => {
           expect(pathsOf(entry.fieldsV1 as FieldSet).filter((path) => !there.has(path))).toEqual([]);
         }
       }),
+      { examples: [[emptiedList]] },
     );
   });
 });
 
-/** Each place of the object, with those on the way to others: who applied an empty map owns it also when another has put something into it. */
+/**
+ * Each place of the object, with those on the way to others: who applied an empty map owns it also when another has put something into it. And
+ * the lists that have become empty, which no applier owns by what it says: their maker does.
+ */
 function everyPlace(object: KubeObject | undefined): Set<string> {
-  return new Set(object ? pathsOf(withContainers(fields(object))) : []);
+  if (!object) return new Set();
+  const made = structuredClone(without(object)) as KubeObject;
+  fieldManager.update(undefined, made, deployments, 'v1', 'maker', now);
+  return new Set(pathsOf(withContainers(union(fields(object), owned(made, 'maker')))));
 }
 
 function withContainers(set: FieldSet): FieldSet {

@@ -1,0 +1,71 @@
+/**
+ * People who watch mailboxes, as by `kubectl get --watch`: what each of them has is a list and the events after it. An event fits what it has; and when all is
+ * healed it has what a list shows then. A watch ends with the process that it is at.
+ */
+import type { Space } from '../../core/apiserver/space.ts';
+import type { SpaceStorage, StorageEvent, StoredObject } from '../../core/apiserver/storage.ts';
+import { formatKey } from '../../core/object/key.ts';
+import type { Host } from './host.ts';
+import type { Life } from './life.ts';
+import type { World } from './world.ts';
+
+interface Watch {
+  readonly title: string;
+  readonly life: Life;
+  readonly storage: SpaceStorage;
+  /** Hex of bodies, by key. */
+  readonly has: Map<string, string>;
+}
+
+export class Watches {
+  readonly #world: World;
+  readonly #watches = new Set<Watch>();
+  readonly name = 'a watch of a mailbox tells each change once';
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  /** `child`: its name below the host. */
+  begin(host: Host, child: string, { storage }: Space): void {
+    const title = `the watch of ${child} at ${host.title}`;
+    const watch: Watch = { title, life: host.life, storage, has: listed(storage) };
+    this.#watches.add(watch);
+    storage.subscribe((events) => {
+      for (const event of events) this.#heard(watch, event);
+    });
+  }
+
+  /** In words what a watch has and a list has not, or the other way round. */
+  wrong(): string | undefined {
+    for (const watch of this.#watches) {
+      if (!watch.life.alive) {
+        this.#watches.delete(watch);
+        continue;
+      }
+      const { title, storage, has } = watch;
+      const shown = listed(storage);
+      for (const key of new Set([...has.keys(), ...shown.keys()])) {
+        if (has.get(key) !== shown.get(key)) return `${title} has another ${key} than is shown`;
+      }
+    }
+    return undefined;
+  }
+
+  #heard({ title, life, has }: Watch, { type, object }: StorageEvent): void {
+    if (!life.alive) return;
+    const key = formatKey(object.key);
+    if (has.has(key) === (type === 'ADDED')) this.#world.violation(this.name, `${title} hears ${type} of ${key}`);
+    if (type === 'DELETED') has.delete(key);
+    else has.set(key, bodyOf(object));
+  }
+}
+
+function listed(storage: SpaceStorage): Map<string, string> {
+  const objects = storage.resources().flatMap((resource) => storage.scan(resource));
+  return new Map(objects.map((object) => [formatKey(object.key), bodyOf(object)]));
+}
+
+function bodyOf({ body }: StoredObject): string {
+  return Buffer.from(body).toString('hex');
+}
