@@ -102,9 +102,9 @@ export class WayDown {
     const ground = this.#ground;
     if (ground.place.hasSiblings) return this.exposures.behind(reader, child) ?? unmatched(ground, reader, child);
     if (!this.#events.hasHeardParent()) return 'the parent was not heard yet';
-    // What came from one sibling above may not have come to the one that this node turned to when it had lost its store.
+    // What came from one sibling above may not have come to the one that this node turned to when it had lost its store, or not to this node by way of it.
     if (!this.#events.parentHasSiblings()) return undefined;
-    return seenBelow(reader, ground.lookups.reportedOf(child), wallMs);
+    return seenBelow(reader, ground.lookups.reportedOf(child), wallMs) ?? unmatched(ground, reader, child);
   }
 
   load(reader: Reader): void {

@@ -234,7 +234,8 @@ export class Attempt {
       {
         head,
         sentFrom: resumes ? up.cursor : undefined,
-        ready: isReady && newest <= head,
+        // What was written and is not durable yet is part of what it has to say: it is ready with a head that covers that.
+        ready: isReady && newest > head ? undefined : isReady,
         creditBytes: welcome.upCreditBytes,
         held: heldFromWire(welcome.held),
         cursor,
@@ -243,7 +244,6 @@ export class Attempt {
       },
     );
     if (!this.#over) this.#told.began(this.#runner, welcome.hasSiblings);
-    // What was written and is not durable yet is part of what it has to say: it is ready with a head that covers that.
     if (isReady && newest > head) this.#runner.ready(true);
   }
 

@@ -79,7 +79,7 @@ export class ChildSession {
   }
 
   readyChanged(): void {
-    this.#runner?.ready(this.#ports.ready());
+    this.#runner?.ready(this.#ports.ready() === true);
   }
 
   close(): void {

@@ -277,7 +277,7 @@ export class SessionRunner {
       // Nothing newer was written when it was made.
       if (done.type === 'sent' && done.all && this.#beats.isCompareDue) {
         const { outgoing, ready } = this.#state;
-        this.#run({ state: this.#state, effects: [{ type: 'sendBeat', head: outgoing.head, ready }] });
+        this.#run({ state: this.#state, effects: [{ type: 'sendBeat', head: outgoing.head, ready: ready === true }] });
       }
     };
     if (head === undefined) go();

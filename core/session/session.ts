@@ -76,7 +76,8 @@ export interface SessionState {
   readonly outgoing: Outgoing;
   readonly flow: Flow;
   readonly questions: Questions;
-  readonly ready: boolean;
+  /** Undefined: it is not known yet, and nothing was said of it. */
+  readonly ready: boolean | undefined;
   // Consuming.
   readonly cursor: number;
   readonly mode: 'resumed' | 'waitsForReady' | 'reconciling';
@@ -95,7 +96,8 @@ export interface Start {
   readonly head: number;
   /** Where the other side's consumer stands; undefined: it must reconcile. */
   readonly sentFrom: number | undefined;
-  readonly ready: boolean;
+  /** Undefined: it will be known soon, without a word of the peer. The first beat waits for that, no longer than beats do. */
+  readonly ready: boolean | undefined;
   /** What the peer lets this side have in flight. */
   readonly creditBytes: number;
   /** Contents, by hash in hex, of which the peer has so many bytes from an earlier session. */
@@ -109,11 +111,13 @@ export interface Start {
 export type Stepped = { readonly state: SessionState; readonly effects: readonly Effect[] };
 
 export function begin(start: Start): Stepped {
+  const outgoing = openOutgoing(start.head, start.sentFrom, start.held);
+  const { ready } = start;
   const state: SessionState = {
-    outgoing: onBeatSent(openOutgoing(start.head, start.sentFrom, start.held)),
+    outgoing: ready === undefined ? outgoing : onBeatSent(outgoing),
     flow: openFlow(start.creditBytes, start.nowMs),
     questions: noQuestions,
-    ready: start.ready,
+    ready,
     cursor: start.cursor,
     mode: start.resumes ? 'resumed' : 'waitsForReady',
     peerHead: undefined,
@@ -123,10 +127,10 @@ export function begin(start: Start): Stepped {
     heardAtMs: start.nowMs,
     beatAtMs: start.nowMs,
   };
-  // The first beat tells the head, by which the other side knows when it has caught up.
-  const beat: Effect = { type: 'sendBeat', head: start.head, ready: state.ready };
+  // The first beat tells the head, by which the other side knows when it has caught up. Of a side that is not ready nothing more is to be expected.
+  const beats: Effect[] = ready === undefined ? [] : [{ type: 'sendBeat', head: start.head, ready }];
   return chain(
-    { state, effects: [beat] },
+    { state, effects: beats },
     (s) => reconcileIfReady(s),
     (s) => send(s),
   );
@@ -243,8 +247,8 @@ function onTick(state: SessionState, nowMs: number): Stepped {
 
 function sendBeat(state: SessionState, nowMs: number): Stepped {
   const { outgoing, ready } = state;
-  const next = { ...state, beatAtMs: nowMs, outgoing: onBeatSent(outgoing) };
-  return withEffects(next, { type: 'sendBeat', head: outgoing.head, ready });
+  const next = { ...state, ready: ready === true, beatAtMs: nowMs, outgoing: onBeatSent(outgoing) };
+  return withEffects(next, { type: 'sendBeat', head: outgoing.head, ready: next.ready });
 }
 
 function send(state: SessionState): Stepped {

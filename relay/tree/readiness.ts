@@ -29,6 +29,8 @@ export class Readiness {
   /** Children that came with rows of another history before this node had caught up in this run. */
   readonly #strangers = new Set<string>();
   #everQuiet = false;
+  /** Everything above and all that is known of the children has been worked off: it was looked who has not spoken. */
+  #hasLookedBelow = false;
   #heardAll = false;
 
   constructor(ports: ReadinessPorts, caughtUp: boolean) {
@@ -41,9 +43,9 @@ export class Readiness {
     return this.#readyChildren.has(child) && !this.#strangers.has(child);
   }
 
-  /** For the feed to the parent. */
-  get up(): boolean {
-    return this.#heardAll;
+  /** For the feed to the parent. Undefined: it will be known when what is left to do is done, and that waits for nobody. */
+  get up(): boolean | undefined {
+    return this.#heardAll || (this.#caughtUp && !this.#hasLookedBelow ? undefined : false);
   }
 
   /** Everything that a ready parent had is here. */
@@ -116,8 +118,10 @@ export class Readiness {
       this.#strangers.clear();
     }
     if (now.length > 0) downChanged(now);
-    if (this.#heardAll || !relays.every((name) => this.#readyChildren.has(name) || isElsewhere(name))) return;
-    this.#heardAll = true;
-    upChanged();
+    if (this.#heardAll) return;
+    const isFirstLook = !this.#hasLookedBelow;
+    this.#hasLookedBelow = true;
+    this.#heardAll = relays.every((name) => this.#readyChildren.has(name) || isElsewhere(name));
+    if (this.#heardAll || isFirstLook) upChanged();
   }
 }

@@ -22,6 +22,7 @@ import { rolloutsOf } from './rollouts.ts';
 import { siblingFaultsOf, withSiblings } from './siblings.ts';
 import { takeoverOf, unlistingOf } from './takeovers.ts';
 import { pingsOf, talksOf } from './talk.ts';
+import { toldElsewhereOf } from './told-elsewhere.ts';
 import { type PlannedNode, sourceOf, treeOf } from './tree.ts';
 import { watchesOf } from './watches.ts';
 import { objectOf, trafficOf, workOf } from './work.ts';
@@ -72,6 +73,8 @@ export function planOf(seed: number, mode: Mode): Plan {
   steps.push(...olderOf(new Chance(seedOf(seed, 'older')), planned));
   steps.push(...lostBelowOf(new Chance(seedOf(seed, 'lost below')), planned, sources));
   steps.push(...watchesOf(new Chance(seedOf(seed, 'watches')), planned));
+  const told = toldElsewhereOf(new Chance(seedOf(seed, 'told elsewhere')), planned, sources);
+  steps.push(...told.steps);
   const losses = lossesOf(seed, planned);
   steps.push(...losses.steps);
   steps.push(...madeOf(new Chance(seedOf(seed, 'made')), settled));
@@ -83,6 +86,7 @@ export function planOf(seed: number, mode: Mode): Plan {
   steps.push(...orderedOf(ordered, planned, mode === 'safety' && staysWhole));
   const quiet = !losses.holds && forgets.length === 0 && chance.is(0.35) ? faultsOf(chance, nodes, 'quiet') : [];
   if (quiet.length > 0) quiet.push(...siblingFaultsOf(siblings, planned));
+  if (mode === 'safety' && !isLossy && !losses.holds) quiet.push(...told.quiet);
   const children = nodes.slice(1).map(({ path }) => path);
   const dead = mode === 'liveness' && chance.is(0.7) ? children.filter(() => chance.is(1.2 / children.length)) : [];
   return {

@@ -115,10 +115,21 @@ describe('readiness', () => {
     const { made, relay, told } = readiness({ relays: ['berlin', 'paris'] });
     relay('berlin', true);
     made.idle();
-    expect([made.up, told]).toEqual([false, ['down berlin']]);
+    expect([made.up, told]).toEqual([false, ['down berlin', 'up']]);
     relay('paris', true);
     made.idle();
-    expect([made.up, told]).toEqual([true, ['down berlin', 'down paris', 'up']]);
+    expect([made.up, told]).toEqual([true, ['down berlin', 'up', 'down paris', 'up']]);
+  });
+
+  it('is not known before what is left of the last run is worked off, and it is known to be none before the parent was heard', () => {
+    const { made } = readiness({ caughtUp: true });
+    expect(made.up).toBe(undefined);
+    made.putBackBelow();
+    expect(made.up).toBe(false);
+    made.caughtUp();
+    expect(made.up).toBe(undefined);
+    made.idle();
+    expect(made.up).toBe(true);
   });
 
   it('waits while something is left to schedule', () => {

@@ -1,0 +1,63 @@
+/**
+ * A relay below siblings that tells one of them of other labels than another one has heard, and goes over to that when nobody does anything: what the new labels
+ * match has to stay. It may be killed just then, so that it is not ready yet when it comes, or
+ * lose its store.
+ */
+import { withReplica } from '../../../core/identity/replica.ts';
+import { type PlannedObject, type PlannedPlacement, type Step, spanMs } from './action.ts';
+import type { Chance } from './chance.ts';
+import { isAtOrBelow, isChildOf, nodeOfSource, type PlannedNode, parentOf } from './tree.ts';
+
+export interface ToldElsewhere {
+  readonly steps: readonly Step[];
+  /** For the time in which nobody does anything. */
+  readonly quiet: readonly Step[];
+}
+
+const nothing: ToldElsewhere = { steps: [], quiet: [] };
+
+export function toldElsewhereOf(
+  chance: Chance,
+  nodes: readonly PlannedNode[],
+  sources: readonly string[],
+): ToldElsewhere {
+  const several = new Map(nodes.flatMap(({ path, replicas }) => (replicas === undefined ? [] : [[path, replicas]])));
+  const agentsOf = (relay: string) => nodes.filter((node) => node.role === 'agent' && isChildOf(node, relay));
+  const relays = nodes.filter(({ path, role, isVacant }) => {
+    return role === 'relay' && !isVacant && several.has(parentOf(path)) && agentsOf(path).length > 0;
+  });
+  if (relays.length === 0 || !chance.is(0.6)) return nothing;
+  const { path: node } = chance.of(relays);
+  const { path: agent } = chance.of(agentsOf(node));
+  const parent = parentOf(node);
+  const above = sources.filter((source) => nodeOfSource(source) === '' || isAtOrBelow(parent, nodeOfSource(source)));
+  const source = chance.of(above);
+  const namespace = `w-${source.replaceAll('.', '-')}-told`;
+  const object: PlannedObject = { kind: 'ConfigMap', namespace, name: 'told', value: 'v1', labels: {} };
+  const placement: PlannedPlacement = {
+    name: 'told',
+    selectors: [{ matchLabels: { told: 'elsewhere' } }],
+    namespaces: [namespace],
+    resources: ['configmaps'],
+  };
+  const ways = several.get(parent)!;
+  const late = chance.below(ways);
+  const others = Array.from({ length: ways }, (_, way) => way).filter((way) => way !== late);
+  const goesMs = 1_000 + chance.below(10_000);
+  const quiet: Step[] = others.flatMap((way): Step[] => [
+    { atMs: goesMs, action: { do: 'cut', node, way } },
+    { atMs: goesMs + 20_000, action: { do: 'mend', node, way } },
+  ]);
+  const at = chance.fraction();
+  if (at < 0.4) quiet.push({ atMs: goesMs, action: { do: 'crash', node, afterEffects: 1 } });
+  else if (at < 0.6) quiet.push({ atMs: goesMs + 100, action: { do: 'empty', node } });
+  return {
+    steps: [
+      { atMs: 3_000, action: { do: 'place', source, placement } },
+      { atMs: 3_000, action: { do: 'put', source, object } },
+      { atMs: spanMs - 12_000, action: { do: 'stop', node: withReplica(parent, late) } },
+      { atMs: spanMs - 1_000, action: { do: 'relabel', node: agent, labels: { told: 'elsewhere' } } },
+    ],
+    quiet,
+  };
+}
