@@ -1,7 +1,9 @@
 /** One connection of a child to its parent, from hello to its end. */
+import type { ResumeTuple } from '../feed/feed.ts';
 import { heldPieces } from '../feed/pieces.ts';
 import type { Timer } from '../runtime/clock.ts';
 import { BanyanError, describeError } from '../runtime/errors.ts';
+import type { Reader } from '../store/store.ts';
 import { maxFrameBytes } from '../wire/frames.ts';
 import { checkFromAbove, checkMarks } from '../wire/from-above.ts';
 import { Feed, type Frame, type Welcome } from '../wire/generated/mesh.ts';
@@ -14,7 +16,7 @@ import { windowMaxBytes } from './flow.ts';
 import { flawOfWelcome } from './greeting.ts';
 import { piecesVersion, prefixesVersion, versionMax, versionMin } from './handshake.ts';
 import type { Mismatch } from './mismatch.ts';
-import { markAttached, passBootCounter, readNodeIdentity } from './node-identity.ts';
+import { isFormerEpoch, markAttached, noteFormerEpoch, passBootCounter, readNodeIdentity } from './node-identity.ts';
 import { SessionRunner } from './runner.ts';
 import { type Refusal, refusalOf } from './session-ends.ts';
 import { type Waiting, WatermarkGate } from './watermark-gate.ts';
@@ -160,7 +162,7 @@ export class Attempt {
       this.#ports.attaching?.(t);
     });
     const up = tupleFromWire(welcome.up);
-    if (store.read((reader) => producer.isOtherHistory(reader, up) && up.incarnation !== '')) this.#ports.putBack?.();
+    if (store.read((reader) => this.#lacksHistory(reader, up))) this.#ports.putBack?.();
     const { resumes, acknowledged, newest, cursor } = store.read((reader) => ({
       resumes: producer.resumable(reader, up),
       acknowledged: producer.acknowledged(reader),
@@ -215,6 +217,7 @@ export class Attempt {
         acknowledged: () => {},
         acknowledgements: new Acknowledgements(store, clock),
         caughtUp: () => {
+          if (up.epoch !== '' && up.epoch !== epoch) store.write((t) => noteFormerEpoch(t, up.epoch));
           this.#ports.caughtUp();
           gate.progressed();
         },
@@ -245,6 +248,11 @@ export class Attempt {
     );
     if (!this.#over) this.#told.began(this.#runner, welcome.hasSiblings);
     if (isReady && newest > head) this.#runner.ready(true);
+  }
+
+  /** The parent knows of the up feed what this store may have lost. */
+  #lacksHistory(reader: Reader, up: ResumeTuple): boolean {
+    return up.incarnation !== '' && this.#ports.producer.isOtherHistory(reader, up) && !isFormerEpoch(reader, up.epoch);
   }
 
   #away(returnAfterMs: number): void {

@@ -18,7 +18,15 @@ export interface NodeIdentity {
   readonly caughtUp: boolean;
   /** The boot nonce under which a parent welcomed this store last; a copy of an older state of the store has an older one. */
   readonly attachedNonce?: string;
+  /**
+   * Epochs of the up feed in former lives of the store, oldest first: a parent that knew the node by one of them was ready, and this life has caught up with it.
+   * A sibling of that parent that still knows the node by such a life shows nothing that this one lacks.
+   */
+  readonly formerEpochs?: readonly string[];
 }
+
+/** A store that is lost more often than this, and whose parent has a sibling that saw none of it since, waits once more. */
+const formerMax = 16;
 
 /** What the last process with this identity, which had another store, was to the parent; its lawful successor is to be taken for it. */
 export interface Forebear {
@@ -36,6 +44,7 @@ export function beginBoot(t: Transaction, clock: Clock, random: Random, forebear
     bootNonce: hex(random.bytes(16)),
     caughtUp: before?.caughtUp ?? false,
     ...(attachedNonce === undefined ? {} : { attachedNonce }),
+    ...(before?.formerEpochs ? { formerEpochs: before.formerEpochs } : {}),
   };
   t.put(prefixOf('node'), text(JSON.stringify(identity)));
   return identity;
@@ -69,4 +78,16 @@ export function markAttached(t: Transaction): void {
 export function markCaughtUp(t: Transaction): void {
   const identity = readNodeIdentity(t);
   if (identity && !identity.caughtUp) t.put(prefixOf('node'), text(JSON.stringify({ ...identity, caughtUp: true })));
+}
+
+/** All that a ready parent had is here, and by this epoch it knew the node before. */
+export function noteFormerEpoch(t: Transaction, epoch: string): void {
+  const identity = readNodeIdentity(t);
+  if (!identity || isFormerEpoch(t, epoch)) return;
+  const formerEpochs = [...(identity.formerEpochs ?? []), epoch].slice(-formerMax);
+  t.put(prefixOf('node'), text(JSON.stringify({ ...identity, formerEpochs })));
+}
+
+export function isFormerEpoch(reader: Reader, epoch: string): boolean {
+  return readNodeIdentity(reader)?.formerEpochs?.includes(epoch) === true;
 }

@@ -35,6 +35,8 @@ export class SessionPair {
   versionMax: number | undefined;
   /** What the child writes when it is welcomed. */
   attaching: (t: Transaction) => void = () => {};
+  /** How often the child was shown what its store may have lost. */
+  putBacks = 0;
   /** Keys that the parent had been told of when it was told that this was all. */
   upWhenCaughtUp: string[] | undefined;
   /** Of the parent. */
@@ -135,6 +137,9 @@ export class SessionPair {
       attaching: (t) => this.attaching(t),
       connected: () => this.said.push('child: connected'),
       disconnected: (reason) => this.said.push(`child: disconnected, ${reason}`),
+      putBack: () => {
+        this.putBacks++;
+      },
       caughtUp: () => this.said.push('child: caught up'),
       ready: () => this.childReady,
       unreachedChanged: () => this.said.push(`child: unreached, ${session.unreached}`),

@@ -406,6 +406,38 @@ describe('a child and its parent', () => {
     expect(said()).toBe(0);
   });
 
+  it('show a child that has lost its store once what it was before, also when a sibling of the parent knows it by that', async () => {
+    const pair = new SessionPair();
+    pair.put('a', '1');
+    const say = () => pair.child.store.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
+    say();
+    pair.child.session.start();
+    await pair.run(2000);
+    pair.child.session.close();
+    const former = pair.child.store.copy();
+    const sibling = pair.parent.store.copy();
+    const come = async (store: MemoryStore) => {
+      pair.child = pair.startChild(store);
+      say();
+      pair.child.session.start();
+      await pair.run(5_000);
+      expect(pair.held()).toEqual({ a: '1' });
+      pair.child.session.close();
+    };
+    const lost = new MemoryStore();
+    await come(lost);
+    expect(pair.putBacks).toBe(1);
+    const parent = pair.parent.store;
+    pair.parent = pair.startParent(sibling);
+    await come(lost);
+    expect(pair.putBacks).toBe(1);
+    // A copy of the former life knows nothing of the later one.
+    pair.parent = pair.startParent(parent);
+    pair.attachedWith = 0;
+    await come(former);
+    expect(pair.putBacks).toBe(2);
+  });
+
   it('keep what a child has while an emptied parent is not ready, and reconcile when it is', async () => {
     const pair = new SessionPair();
     for (let i = 0; i < 300; i++) pair.put(`k${i}`, 'x');
