@@ -102,7 +102,8 @@ export class WayDown {
     const ground = this.#ground;
     if (ground.place.hasSiblings) return this.exposures.behind(reader, child) ?? unmatched(ground, reader, child);
     if (!this.#events.hasHeardParent()) return 'the parent was not heard yet';
-    // What came from one sibling above may not have come to the one that this node turned to when it had lost its store, or not to this node by way of it.
+    // What came from one sibling above may not have come to the one that this node turned to when it had lost its store; or that one knows older labels of the
+    // places here, and has not sent what only the newer ones match.
     if (!this.#events.parentHasSiblings()) return undefined;
     return seenBelow(reader, ground.lookups.reportedOf(child), wallMs) ?? unmatched(ground, reader, child);
   }

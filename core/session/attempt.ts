@@ -171,6 +171,8 @@ export class Attempt {
     }));
     const head = Math.max(acknowledged, resumes ? up.cursor : 0);
     const isReady = this.#ports.ready(welcome.hasSiblings);
+    // What was written and is not durable yet is part of what it has to say: it is ready with a head that covers that.
+    const waitsForFlush = isReady === true && newest > head;
     const { epoch, incarnation } = producer;
     link.send({
       frame: {
@@ -237,8 +239,7 @@ export class Attempt {
       {
         head,
         sentFrom: resumes ? up.cursor : undefined,
-        // What was written and is not durable yet is part of what it has to say: it is ready with a head that covers that.
-        ready: isReady && newest > head ? undefined : isReady,
+        ready: waitsForFlush ? undefined : isReady,
         creditBytes: welcome.upCreditBytes,
         held: heldFromWire(welcome.held),
         cursor,
@@ -247,7 +248,7 @@ export class Attempt {
       },
     );
     if (!this.#over) this.#told.began(this.#runner, welcome.hasSiblings);
-    if (isReady && newest > head) this.#runner.ready(true);
+    if (waitsForFlush) this.#runner.ready(true);
   }
 
   /** The parent knows of the up feed what this store may have lost. */

@@ -5,10 +5,10 @@
 import { withReplica } from '../../../core/identity/replica.ts';
 import type { PlannedObject, Step } from './action.ts';
 import type { Chance } from './chance.ts';
-import { isAtOrBelow, isChildOf, nodeOfSource, type PlannedNode, parentOf } from './tree.ts';
+import { isChildOf, type PlannedNode, parentOf, severalOf, sourcesAbove } from './tree.ts';
 
 export function lostBelowOf(chance: Chance, nodes: readonly PlannedNode[], sources: readonly string[]): Step[] {
-  const several = new Map(nodes.flatMap(({ path, replicas }) => (replicas === undefined ? [] : [[path, replicas]])));
+  const several = severalOf(nodes);
   const losable = nodes.filter(({ path, role, spaces }) => {
     const hasChildren = nodes.some((other) => isChildOf(other, path));
     return role === 'relay' && spaces.length === 0 && hasChildren && several.has(parentOf(path));
@@ -16,8 +16,7 @@ export function lostBelowOf(chance: Chance, nodes: readonly PlannedNode[], sourc
   if (losable.length === 0 || !chance.is(0.6)) return [];
   const { path: node } = chance.of(losable);
   const parent = parentOf(node);
-  const above = sources.filter((source) => nodeOfSource(source) === '' || isAtOrBelow(parent, nodeOfSource(source)));
-  const source = chance.of(above);
+  const source = chance.of(sourcesAbove(sources, parent));
   const namespace = `w-${source.replaceAll('.', '-')}-late`;
   const object: PlannedObject = { kind: 'ConfigMap', namespace, name: 'late', value: 'v1', labels: {} };
   const placement = { name: 'late', selectors: [{}], namespaces: [namespace], resources: ['configmaps'] };

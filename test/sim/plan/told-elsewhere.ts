@@ -6,7 +6,7 @@
 import { withReplica } from '../../../core/identity/replica.ts';
 import { type PlannedObject, type PlannedPlacement, type Step, spanMs } from './action.ts';
 import type { Chance } from './chance.ts';
-import { isAtOrBelow, isChildOf, nodeOfSource, type PlannedNode, parentOf } from './tree.ts';
+import { isChildOf, type PlannedNode, parentOf, severalOf, sourcesAbove } from './tree.ts';
 
 export interface ToldElsewhere {
   readonly steps: readonly Step[];
@@ -21,7 +21,7 @@ export function toldElsewhereOf(
   nodes: readonly PlannedNode[],
   sources: readonly string[],
 ): ToldElsewhere {
-  const several = new Map(nodes.flatMap(({ path, replicas }) => (replicas === undefined ? [] : [[path, replicas]])));
+  const several = severalOf(nodes);
   const agentsOf = (relay: string) => nodes.filter((node) => node.role === 'agent' && isChildOf(node, relay));
   const relays = nodes.filter(({ path, role, isVacant }) => {
     return role === 'relay' && !isVacant && several.has(parentOf(path)) && agentsOf(path).length > 0;
@@ -30,8 +30,7 @@ export function toldElsewhereOf(
   const { path: node } = chance.of(relays);
   const { path: agent } = chance.of(agentsOf(node));
   const parent = parentOf(node);
-  const above = sources.filter((source) => nodeOfSource(source) === '' || isAtOrBelow(parent, nodeOfSource(source)));
-  const source = chance.of(above);
+  const source = chance.of(sourcesAbove(sources, parent));
   const namespace = `w-${source.replaceAll('.', '-')}-told`;
   const object: PlannedObject = { kind: 'ConfigMap', namespace, name: 'told', value: 'v1', labels: {} };
   const placement: PlannedPlacement = {

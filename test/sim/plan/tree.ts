@@ -80,3 +80,13 @@ export function labelsOf(chance: Chance, ...keys: readonly string[]): Labels {
   const given = keys.filter(() => chance.is(0.85));
   return Object.fromEntries(given.map((key) => [key, chance.of(values[key]!)]));
 }
+
+/** By the path of a place with siblings: how many there are. */
+export function severalOf(nodes: readonly PlannedNode[]): ReadonlyMap<string, number> {
+  return new Map(nodes.flatMap(({ path, replicas }) => (replicas === undefined ? [] : [[path, replicas]])));
+}
+
+/** Of the sources, those whose objects come to the place from above. */
+export function sourcesAbove(sources: readonly string[], path: string): string[] {
+  return sources.filter((source) => nodeOfSource(source) === '' || isAtOrBelow(path, nodeOfSource(source)));
+}
