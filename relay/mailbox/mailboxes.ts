@@ -26,7 +26,7 @@ export interface Mailbox {
 
 export class Mailboxes {
   readonly #random: Random;
-  readonly #isFarAhead: FarAhead;
+  readonly #isFarAhead: FarAhead | undefined;
   readonly #bootNonce: string;
   /** Of this node. */
   readonly #path: string;
@@ -38,7 +38,7 @@ export class Mailboxes {
   readonly #siblings = new Map<string, string[]>();
 
   /** Opens the mailboxes of all known children; nothing of their rows is read. Without `isFarAhead`, all origin revisions are believed. */
-  constructor(store: Store, random: Random, bootNonce: string, path: string, isFarAhead: FarAhead = () => false) {
+  constructor(store: Store, random: Random, bootNonce: string, path: string, isFarAhead?: FarAhead) {
     this.#isFarAhead = isFarAhead;
     this.#random = random;
     this.#bootNonce = bootNonce;
@@ -100,7 +100,7 @@ export class Mailboxes {
       bootNonce: this.#bootNonce,
       random: this.#random,
       contents: this.#contents,
-      isFarAhead: this.#isFarAhead,
+      ...(this.#isFarAhead && { isFarAhead: this.#isFarAhead }),
       changed: () => this.#onChanged(child),
     });
     const speaker = { path: childPath(this.#path, child), role };

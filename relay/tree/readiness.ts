@@ -85,6 +85,7 @@ export class Readiness {
     if (this.#caughtUpNow) return;
     this.putBack();
     this.#heardAll = false;
+    this.#hasLookedBelow = false;
   }
 
   /**

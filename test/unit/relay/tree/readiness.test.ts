@@ -55,6 +55,8 @@ describe('readiness', () => {
     made.idle();
     expect([made.down('till'), made.up]).toEqual([false, false]);
     made.caughtUp();
+    // Not false: what came has to be worked off first.
+    expect(made.up).toBe(undefined);
     made.idle();
     expect([made.down('till'), made.up]).toEqual([true, true]);
     // In the next session the parent may show it still: what it has was heard meanwhile.
