@@ -31,8 +31,8 @@ export function exposure(world: World, releases: Releases): Check {
   const handOut = (host: Host, id: string, child: string, release: number) => {
     const agent = world.hosts.get(pathBelow(host, child));
     const carries = `${id} ${nameBeforeMoves(child)} ${release}`;
-    // A sibling of another one that has handed it to the agent takes over what the agent says.
-    const isAdopted = (host.planned.replicas ?? 1) > 1 && carried.has(carries);
+    // A sibling of another one that has handed it to the agent takes over what the agent says; so does one that is behind, where its release has long been promoted.
+    const isAdopted = (host.planned.replicas ?? 1) > 1 && (carried.has(carries) || releases.isForAll(id, release));
     const why =
       agent && !isAdopted ? whyNot(world, releases, { host, agent, id, release }, { heard, places }) : undefined;
     if (why) world.violation(name, `${host.title} hands release ${release} of ${id} to ${child}: ${why}`);

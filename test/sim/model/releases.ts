@@ -87,6 +87,11 @@ export class Releases {
     return this.#everPromoted.has(`${key} ${version}`);
   }
 
+  /** The release was promoted once: whoever says that it has it may be right. */
+  isForAll(id: string, release: number): boolean {
+    return this.words(id).some((word) => word.release === release && word.held === 0);
+  }
+
   isOf(id: string, release: number, key: string, version: string): boolean {
     return this.#candidates.has(`${id} ${release} ${key} ${version}`);
   }

@@ -32,16 +32,16 @@ const word = (release: number, more: object = {}) => ({
 });
 
 /** `one` is everybody's; `two` is the candidate of release 1. */
-function released(more: object = {}): WrittenWorld {
+function released(more: object = {}, tree = nodes): WrittenWorld {
   const releases = new Releases();
-  const written = new WrittenWorld(nodes, (world) => exposure(world, releases));
+  const written = new WrittenWorld(tree, (world) => exposure(world, releases));
   written.put('', source, object('one'), word(0, { held: 0, wave: -1 }));
   written.put('', source, object('two'), word(1, more));
   return written;
 }
 
-function handOut(written: WrittenWorld, release = 1): void {
-  written.note('', 'exposure', `${id}\u0000a1`, { release });
+function handOut(written: WrittenWorld, release = 1, path = ''): void {
+  written.note(path, 'exposure', `${id}\u0000a1`, { release });
 }
 
 describe('the check of exposure', () => {
@@ -80,5 +80,35 @@ describe('the check of exposure', () => {
     await written.world.run(13_000);
     handOut(written);
     expect(written.messages).toEqual([expect.stringContaining('the last word came 13000 ms ago')]);
+  });
+
+  describe('of a sibling that is behind, and takes over what an agent says that it has', () => {
+    const tree: PlannedNode[] = [
+      nodes[0]!,
+      { path: 'r', role: 'relay', labels: {}, spaces: [], replicas: 2 },
+      { path: 'r:a1', role: 'agent', labels: {}, spaces: [] },
+    ];
+    const candidate = () => {
+      const written = released({}, tree);
+      for (const path of ['r', 'r~1']) written.put(path, 'upstream', object('two'), word(1));
+      return written;
+    };
+    const takeOver = async (written: WrittenWorld) => {
+      await written.world.run(13_000);
+      handOut(written, 1, 'r~1');
+      return written.messages;
+    };
+
+    it('lets pass what another one has handed out, and what was promoted', async () => {
+      const handed = candidate();
+      handOut(handed, 1, 'r');
+      const promoted = candidate();
+      promoted.put('', source, word(1, { held: 0, wave: -1 }));
+      expect([await takeOver(handed), await takeOver(promoted)]).toEqual([[], []]);
+    });
+
+    it('bites when it was neither', async () => {
+      expect(await takeOver(candidate())).toEqual([expect.stringContaining('the last word came 13000 ms ago')]);
+    });
   });
 });
