@@ -27,7 +27,7 @@ export function toldElsewhereOf(
     return role === 'relay' && !isVacant && several.has(parentOf(path)) && agentsOf(path).length > 0;
   });
   if (relays.length === 0 || !chance.is(0.6)) return nothing;
-  const { path: node } = chance.of(relays);
+  const { path: node, spaces } = chance.of(relays);
   const { path: agent } = chance.of(agentsOf(node));
   const parent = parentOf(node);
   const source = chance.of(sourcesAbove(sources, parent));
@@ -49,7 +49,8 @@ export function toldElsewhereOf(
   ]);
   const at = chance.fraction();
   if (at < 0.4) quiet.push({ atMs: goesMs, action: { do: 'crash', node, afterEffects: 1 } });
-  else if (at < 0.6) quiet.push({ atMs: goesMs + 100, action: { do: 'empty', node } });
+  // What an origin loses is lost; that is for `lostOriginOf`.
+  else if (at < 0.6 && spaces.length === 0) quiet.push({ atMs: goesMs + 100, action: { do: 'empty', node } });
   return {
     steps: [
       { atMs: 3_000, action: { do: 'place', source, placement } },
