@@ -16,7 +16,7 @@ import { windowMaxBytes } from './flow.ts';
 import { flawOfWelcome } from './greeting.ts';
 import { piecesVersion, prefixesVersion, versionMax, versionMin } from './handshake.ts';
 import type { Mismatch } from './mismatch.ts';
-import { isFormerEpoch, markAttached, noteFormerEpoch, passBootCounter, readNodeIdentity } from './node-identity.ts';
+import { isFormerLife, markAttached, passBootCounter, readNodeIdentity } from './node-identity.ts';
 import { SessionRunner } from './runner.ts';
 import { type Refusal, refusalOf } from './session-ends.ts';
 import { type Waiting, WatermarkGate } from './watermark-gate.ts';
@@ -219,7 +219,6 @@ export class Attempt {
         acknowledged: () => {},
         acknowledgements: new Acknowledgements(store, clock),
         caughtUp: () => {
-          if (up.epoch !== '' && up.epoch !== epoch) store.write((t) => noteFormerEpoch(t, up.epoch));
           this.#ports.caughtUp();
           gate.progressed();
         },
@@ -253,7 +252,8 @@ export class Attempt {
 
   /** The parent knows of the up feed what this store may have lost. */
   #lacksHistory(reader: Reader, up: ResumeTuple): boolean {
-    return up.incarnation !== '' && this.#ports.producer.isOtherHistory(reader, up) && !isFormerEpoch(reader, up.epoch);
+    if (up.incarnation === '' || !this.#ports.producer.isOtherHistory(reader, up)) return false;
+    return !isFormerLife(reader, up.incarnation);
   }
 
   #away(returnAfterMs: number): void {

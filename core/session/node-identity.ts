@@ -2,7 +2,7 @@
 
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import { asText, hex, text } from '../store/bytes.ts';
+import { asText, text } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 
@@ -12,21 +12,15 @@ export interface NodeIdentity {
    * for a copy of itself.
    */
   readonly bootCounter: number;
-  /** 16 random bytes, hex, of this start. */
+  /** 16 bytes, hex, of this start: its boot counter as it was then, and 8 random bytes. */
   readonly bootNonce: string;
   /** The node has once caught up with its parent: what is missing in its feeds is meant to be missing. */
   readonly caughtUp: boolean;
   /** The boot nonce under which a parent welcomed this store last; a copy of an older state of the store has an older one. */
   readonly attachedNonce?: string;
-  /**
-   * Epochs of the up feed in former lives of the store, oldest first: a parent that knew the node by one of them was ready, and this life has caught up with it.
-   * A sibling of that parent that still knows the node by such a life shows nothing that this one lacks.
-   */
-  readonly formerEpochs?: readonly string[];
+  /** The boot counter of the first start with this store. Absent: an older version made it. */
+  readonly firstBoot?: number;
 }
-
-/** A store that is lost more often than this, and whose parent has a sibling that saw none of it since, waits once more. */
-const formerMax = 16;
 
 /** What the last process with this identity, which had another store, was to the parent; its lawful successor is to be taken for it. */
 export interface Forebear {
@@ -39,12 +33,14 @@ export function beginBoot(t: Transaction, clock: Clock, random: Random, forebear
   const own = before?.bootCounter ?? 0;
   const theirs = forebear && forebear.bootCounter < bootCounterMax ? forebear.bootCounter : 0;
   const attachedNonce = theirs > own ? (forebear?.attachedNonce ?? before?.attachedNonce) : before?.attachedNonce;
+  const bootCounter = Math.max(own + 1, theirs + 1, Math.floor(clock.wallMs() / 1000));
+  const firstBoot = before ? before.firstBoot : bootCounter;
   const identity: NodeIdentity = {
-    bootCounter: Math.max(own + 1, theirs + 1, Math.floor(clock.wallMs() / 1000)),
-    bootNonce: hex(random.bytes(16)),
+    bootCounter,
+    bootNonce: nonceOf(bootCounter, random),
     caughtUp: before?.caughtUp ?? false,
     ...(attachedNonce === undefined ? {} : { attachedNonce }),
-    ...(before?.formerEpochs ? { formerEpochs: before.formerEpochs } : {}),
+    ...(firstBoot === undefined ? {} : { firstBoot }),
   };
   t.put(prefixOf('node'), text(JSON.stringify(identity)));
   return identity;
@@ -80,14 +76,27 @@ export function markCaughtUp(t: Transaction): void {
   if (identity && !identity.caughtUp) t.put(prefixOf('node'), text(JSON.stringify({ ...identity, caughtUp: true })));
 }
 
-/** All that a ready parent had is here, and by this epoch it knew the node before. */
-export function noteFormerEpoch(t: Transaction, epoch: string): void {
-  const identity = readNodeIdentity(t);
-  if (!identity || isFormerEpoch(t, epoch)) return;
-  const formerEpochs = [...(identity.formerEpochs ?? []), epoch].slice(-formerMax);
-  t.put(prefixOf('node'), text(JSON.stringify({ ...identity, formerEpochs })));
+/**
+ * A start with this nonce was one of a former life of the store, and this life has caught up with a parent since: a sibling of that parent, which still knows
+ * the node by that start, shows nothing that this store lacks. A store that was put back to a copy of a former life finds the starts of later ones newer.
+ */
+export function isFormerLife(reader: Reader, bootNonce: string): boolean {
+  const { caughtUp = false, firstBoot } = readNodeIdentity(reader) ?? {};
+  const boot = bootOf(bootNonce);
+  return caughtUp && firstBoot !== undefined && boot !== undefined && boot < firstBoot;
 }
 
-export function isFormerEpoch(reader: Reader, epoch: string): boolean {
-  return readNodeIdentity(reader)?.formerEpochs?.includes(epoch) === true;
+const counterBytes = 8;
+
+function nonceOf(bootCounter: number, random: Random): string {
+  const nonce = Buffer.from(random.bytes(16));
+  nonce.writeBigUInt64BE(BigInt(bootCounter));
+  return nonce.toString('hex');
+}
+
+/** Undefined: all 16 bytes are random, as those of older versions are; one of 2^31 of these would be taken for a counter. */
+function bootOf(bootNonce: string): number | undefined {
+  const bytes = Buffer.from(bootNonce, 'hex');
+  const counter = bytes.length < counterBytes ? undefined : bytes.readBigUInt64BE();
+  return counter === undefined || counter >= bootCounterMax ? undefined : Number(counter);
 }

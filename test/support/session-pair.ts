@@ -6,7 +6,7 @@ import { VirtualClock } from '../../core/runtime/clock.ts';
 import { silentLogger } from '../../core/runtime/logger.ts';
 import { SeededRandom } from '../../core/runtime/random.ts';
 import { ChildSession } from '../../core/session/child-session.ts';
-import { beginBoot } from '../../core/session/node-identity.ts';
+import { beginBoot, markCaughtUp } from '../../core/session/node-identity.ts';
 import { ParentSessions } from '../../core/session/parent-sessions.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../core/store/store.ts';
@@ -140,7 +140,10 @@ export class SessionPair {
       putBack: () => {
         this.putBacks++;
       },
-      caughtUp: () => this.said.push('child: caught up'),
+      caughtUp: () => {
+        store.write((t) => markCaughtUp(t));
+        this.said.push('child: caught up');
+      },
       ready: () => this.childReady,
       unreachedChanged: () => this.said.push(`child: unreached, ${session.unreached}`),
     });

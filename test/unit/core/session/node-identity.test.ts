@@ -4,7 +4,9 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import {
   beginBoot,
   type Forebear,
+  isFormerLife,
   markAttached,
+  markCaughtUp,
   passBootCounter,
   readNodeIdentity,
 } from '../../../../core/session/node-identity.ts';
@@ -49,5 +51,34 @@ describe('the boot counter that a parent knows', () => {
   it('changes nothing when it is below, or beyond what any clock says', () => {
     expect(passed((own) => own - 1)).toBe(0);
     expect(passed(() => 2 ** 47)).toBe(0);
+  });
+});
+
+describe('a start that a parent knows', () => {
+  const clock = new VirtualClock();
+  const boot = (store: MemoryStore) => {
+    clock.advance(5_000);
+    return store.write((t) => beginBoot(t, clock, new SeededRandom(1)).bootNonce);
+  };
+  const isFormer = (store: MemoryStore, nonce: string) => store.read((reader) => isFormerLife(reader, nonce));
+
+  it('is of a former life when it was before the first of this store, once that has caught up', () => {
+    const [former, store] = [new MemoryStore(), new MemoryStore()];
+    const then = boot(former);
+    const own = [boot(store), boot(store)];
+    expect(isFormer(store, then)).toBe(false);
+    store.write((t) => markCaughtUp(t));
+    expect(isFormer(store, then)).toBe(true);
+    expect(own.some((nonce) => isFormer(store, nonce))).toBe(false);
+    // What was put back to a copy of the former life finds them newer.
+    former.write((t) => markCaughtUp(t));
+    expect(own.some((nonce) => isFormer(former, nonce))).toBe(false);
+  });
+
+  it('is not when it says no counter, as those of older versions', () => {
+    const store = new MemoryStore();
+    boot(store);
+    store.write((t) => markCaughtUp(t));
+    for (const nonce of ['f'.repeat(32), 'boot', '']) expect(isFormer(store, nonce)).toBe(false);
   });
 });

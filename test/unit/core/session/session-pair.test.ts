@@ -438,6 +438,26 @@ describe('a child and its parent', () => {
     expect(pair.putBacks).toBe(2);
   });
 
+  it('show nothing new to a child that has lost its store and caught up with a sibling of the parent, which had never met it', async () => {
+    const pair = new SessionPair();
+    const known = pair.parent.store;
+    pair.child.store.write((t) => pair.child.producer.put(t, content('labels', '{}'), 0));
+    pair.child.session.start();
+    await pair.run(2000);
+    pair.child.session.close();
+    const lost = new MemoryStore();
+    pair.parent = pair.startParent(new MemoryStore());
+    pair.attachedWith = 0;
+    for (const parent of [pair.parent.store, known]) {
+      pair.parent = pair.startParent(parent);
+      pair.child = pair.startChild(lost);
+      pair.child.session.start();
+      await pair.run(2000);
+      pair.child.session.close();
+    }
+    expect([pair.putBacks, pair.said.filter((one) => one === 'child: caught up').length]).toEqual([0, 3]);
+  });
+
   it('keep what a child has while an emptied parent is not ready, and reconcile when it is', async () => {
     const pair = new SessionPair();
     for (let i = 0; i < 300; i++) pair.put(`k${i}`, 'x');
