@@ -1,6 +1,7 @@
 /** The rooms of the way down: what each child gets, and when. */
 import type { AppliedChange } from '../core/feed/feed.ts';
 import { wordAgeMs } from '../core/rollout/authority.ts';
+import { readWatermarks } from '../core/session/watermark.ts';
 import type { Reader, Transaction } from '../core/store/store.ts';
 import { parseEntryKey } from '../core/wire/entries.ts';
 import { Customization } from './customize/customization.ts';
@@ -61,6 +62,7 @@ export class WayDown {
       clock,
       hasSiblings: ground.place.hasSiblings,
       behind: (child) => store.read((reader) => this.#behind(reader, child, clock.wallMs())),
+      decided: (children) => store.write((t) => this.#decided(t, children)),
       changed: (children) => events.mayFollow(children),
     });
     this.moves = new MoveBook(clock);
@@ -106,6 +108,11 @@ export class WayDown {
     // places here, and has not sent what only the newer ones match.
     if (!this.#events.parentHasSiblings()) return undefined;
     return seenBelow(reader, ground.lookups.reportedOf(child), wallMs) ?? unmatched(ground, reader, child);
+  }
+
+  #decided(t: Transaction, children: readonly string[]): void {
+    const { told } = readWatermarks(t);
+    for (const child of children) this.customization.standAsOf(t, child, told);
   }
 
   load(reader: Reader): void {

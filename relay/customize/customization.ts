@@ -15,11 +15,12 @@ import {
 import { render } from '../../core/customize/render.ts';
 import { RenderCache, type Rendering } from '../../core/customize/render-cache.ts';
 import { contentHash, referenceCount } from '../../core/feed/content.ts';
-import type { Content, Table } from '../../core/feed/feed.ts';
+import type { Content, Producer, Table } from '../../core/feed/feed.ts';
 import { parseBody, stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
 import { checkDnsSubdomain } from '../../core/object/names.ts';
+import type { Watermarks } from '../../core/session/watermark.ts';
 import { asBuffer, equalBytes, text } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { Failure } from '../../core/summary/partial.ts';
@@ -36,7 +37,7 @@ export interface CustomizationPorts {
   tableOf(source: string): Table | undefined;
   readonly children: ReadonlyMap<string, Child>;
   readonly placements: Placements;
-  mailboxOf(child: string): Table | undefined;
+  mailboxOf(child: string): Producer | undefined;
   pathOf(child: string): string;
   /** An object was evaluated; otherwise it was known. */
   counted(evaluated: boolean): void;
@@ -120,6 +121,22 @@ export class Customization implements OutgoingStage {
       const entry = parseEntryKey(key);
       if (entry?.type === 'object')
         markDirty(t, 'shipment', shipmentKey({ child: name, source: entry.source, keyHash }));
+    }
+  }
+
+  /**
+   * The child may have some of what is made here as the decision of a later write: of a former life of this node, or of a sibling, where a placement left it and
+   * came again (relay/schedule/attachments.ts). What is made depends on more than writes of the source, so that can be another form for good. All up to `told` is
+   * here, by source, and worked off. To be called when the child is about to reconcile: contents are compared then, and what is the same is not sent.
+   */
+  standAsOf(t: Transaction, name: string, told: Watermarks): void {
+    const mailbox = this.#ports.mailboxOf(name);
+    if (!mailbox) return;
+    for (const { keyHash, key } of this.#renderings.ofChild(name)) {
+      const entry = parseEntryKey(key);
+      const row = mailbox.get(t, keyHash);
+      if (entry?.type !== 'object' || !row?.content) continue;
+      mailbox.putReference(t, keyHash, row.content, Math.max(row.originRevision, told[entry.source] ?? 0));
     }
   }
 

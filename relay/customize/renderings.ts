@@ -86,6 +86,10 @@ export class Renderings {
     for (const at of [...(this.#byChild.get(child)?.keys() ?? [])]) this.forget(t, child, Buffer.from(at, 'hex'));
   }
 
+  *ofChild(child: string): Generator<{ readonly keyHash: Uint8Array; readonly key: string }> {
+    for (const [at, { row }] of this.#byChild.get(child) ?? []) yield { keyHash: Buffer.from(at, 'hex'), key: row.key };
+  }
+
   /** Key hashes and keys of the child's objects that read something which is not so any more, or of which it is not known. */
   *concerned(
     child: string,

@@ -14,6 +14,8 @@ export interface ArrivalsPorts {
   readonly clock: Clock;
   /** In words, what this node still has to hear before it can tell the child anything. */
   behind(child: string): string | undefined;
+  /** These came with rows of another history than this node's, and are about to reconcile: what stands in their mailboxes is what they are to have. */
+  decided(children: readonly string[]): void;
   /** These may follow their mailbox now. */
   changed(children: readonly string[]): void;
 }
@@ -22,6 +24,8 @@ export class Arrivals {
   readonly #ports: ArrivalsPorts;
   /** Since when, by wall time, all that they had to say is here; undefined: it is not. */
   readonly #waiting = new Map<string, number | undefined>();
+  /** Of these, those that came with rows of another history. */
+  readonly #others = new Set<string>();
 
   constructor(ports: ArrivalsPorts) {
     this.#ports = ports;
@@ -29,11 +33,13 @@ export class Arrivals {
 
   /** A session begins. */
   begin(child: string): void {
+    this.#others.delete(child);
     if (this.#ports.hasSiblings) this.#waiting.set(child, undefined);
   }
 
   /** And what it has of its feed is of another history than this node's. */
   beginWithOther(child: string): void {
+    this.#others.add(child);
     this.#waiting.set(child, undefined);
   }
 
@@ -59,6 +65,8 @@ export class Arrivals {
       sinceMs !== undefined && this.#ports.behind(child) === undefined ? [child] : [],
     );
     for (const child of now) this.#waiting.delete(child);
+    const others = now.filter((child) => this.#others.delete(child));
+    if (others.length > 0) this.#ports.decided(others);
     if (now.length > 0) this.#ports.changed(now);
   }
 }

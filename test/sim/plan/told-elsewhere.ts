@@ -1,7 +1,7 @@
 /**
  * A relay below siblings that tells one of them of other labels than another one has heard, and goes over to that when nobody does anything: what the new labels
- * match has to stay. It may be killed just then, so that it is not ready yet when it comes, or
- * lose its store.
+ * match has to stay. It may be killed just then, so that it is not ready yet when it comes, or lose its store. Or it has lost it before it told them: then the other
+ * one knows it by a former life.
  */
 import { withReplica } from '../../../core/identity/replica.ts';
 import { type PlannedObject, type PlannedPlacement, type Step, spanMs } from './action.ts';
@@ -50,9 +50,12 @@ export function toldElsewhereOf(
   const at = chance.fraction();
   if (at < 0.4) quiet.push({ atMs: goesMs, action: { do: 'crash', node, afterEffects: 1 } });
   // What an origin loses is lost; that is for `lostOriginOf`.
-  else if (at < 0.6 && spaces.length === 0) quiet.push({ atMs: goesMs + 100, action: { do: 'empty', node } });
+  const isLosable = spaces.length === 0;
+  if (at >= 0.4 && at < 0.6 && isLosable) quiet.push({ atMs: goesMs + 100, action: { do: 'empty', node } });
+  const before: Step[] = isLosable && chance.is(0.4) ? [{ atMs: spanMs - 8_000, action: { do: 'empty', node } }] : [];
   return {
     steps: [
+      ...before,
       { atMs: 3_000, action: { do: 'place', source, placement } },
       { atMs: 3_000, action: { do: 'put', source, object } },
       { atMs: spanMs - 12_000, action: { do: 'stop', node: withReplica(parent, late) } },

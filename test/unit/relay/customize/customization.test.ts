@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { factsOf } from '../support/facts.ts';
-import { idOf, selecting, source } from '../support/schedule-bench.ts';
+import { idOf, mapKey, selecting, source } from '../support/schedule-bench.ts';
 import { CustomizeBench } from './customize-bench.ts';
 
 const welcome = 'Welcome to ${{ location.metadata.annotations["store-name"] }}';
@@ -285,6 +285,22 @@ describe('customization at the last hop', () => {
       bench.settle();
       expect(bench.failures('one')).toHaveLength(10);
     });
+  });
+
+  it('stands as of all that is here, for an agent that may have another form of what is made as of a later write', () => {
+    bench.object('plain', ['p'], '{}');
+    bench.settle();
+    const revisions = () => ['greeting', 'plain'].map((name) => bench.originRevision('one', mapKey(name)));
+    const [made, shared] = revisions();
+    const texts = bench.texts('one');
+    const stand = (told: number) =>
+      bench.store.write((t) => bench.customization.standAsOf(t, 'one', { [source]: told }));
+    stand(1_000);
+    expect([revisions(), bench.texts('one')]).toEqual([[1_000, shared], texts]);
+    // Never less, and nothing for who is not there.
+    stand(made!);
+    bench.store.write((t) => bench.customization.standAsOf(t, 'nobody', { [source]: 2_000 }));
+    expect(revisions()).toEqual([1_000, shared]);
   });
 
   it('leaves what costs too much for one step to the next, and comes to an end', () => {

@@ -5,13 +5,15 @@ import { Arrivals } from '../../../../relay/tree/arrivals.ts';
 function arrivals(hasSiblings = true) {
   const behind = new Map<string, string>();
   const changed: string[] = [];
+  const decided: string[] = [];
   const room = new Arrivals({
     hasSiblings,
     clock: new VirtualClock(5_000),
     behind: (child) => behind.get(child),
+    decided: (children) => void decided.push(...children, `before ${changed.length}`),
     changed: (children) => void changed.push(...children),
   });
-  return { room, behind, changed };
+  return { room, behind, changed, decided };
 }
 
 describe('a child that comes to one of several siblings', () => {
@@ -39,6 +41,24 @@ describe('a child that comes to one of several siblings', () => {
     behind.clear();
     room.idle();
     expect([room.mayFollow('a'), room.waits('a')]).toEqual([true, undefined]);
+  });
+
+  it('has its mailbox decided just before, if it came with rows of another history', () => {
+    const { room, changed, decided } = arrivals();
+    room.begin('a');
+    room.begin('b');
+    room.beginWithOther('b');
+    room.heard('a');
+    room.heard('b');
+    room.idle();
+    expect([decided, changed]).toEqual([
+      ['b', 'before 0'],
+      ['a', 'b'],
+    ]);
+    room.begin('b');
+    room.heard('b');
+    room.idle();
+    expect([decided.length, changed.length]).toEqual([2, 3]);
   });
 
   it('is waited for anew in each session', () => {
