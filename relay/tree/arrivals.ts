@@ -64,9 +64,13 @@ export class Arrivals {
     const now = [...this.#waiting].flatMap(([child, sinceMs]) =>
       sinceMs !== undefined && this.#ports.behind(child) === undefined ? [child] : [],
     );
-    for (const child of now) this.#waiting.delete(child);
-    const others = now.filter((child) => this.#others.delete(child));
+    // Before they are let go: it may fail.
+    const others = now.filter((child) => this.#others.has(child));
     if (others.length > 0) this.#ports.decided(others);
+    for (const child of now) {
+      this.#waiting.delete(child);
+      this.#others.delete(child);
+    }
     if (now.length > 0) this.#ports.changed(now);
   }
 }
