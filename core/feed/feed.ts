@@ -51,7 +51,7 @@ export interface Table {
 // ---------------------------------------------------------------------------------------------------- producer
 
 export interface Incarnation {
-  /** 16 random bytes, hex, made at each start of the process. */
+  /** The boot nonce of this start of the process: 16 bytes, hex (core/session/node-identity.ts). */
   readonly bootNonce: string;
   readonly startRevision: number;
 }

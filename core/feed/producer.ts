@@ -55,7 +55,7 @@ const backlogContentsMax = 64;
 
 export interface ProducerOptions {
   readonly name: string;
-  /** Of this start of the process: 16 random bytes, hex. */
+  /** Of this start of the process: 16 bytes, hex. */
   readonly bootNonce: string;
   readonly random: Random;
   /** Of producers that have many contents in common. */

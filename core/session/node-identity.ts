@@ -2,7 +2,7 @@
 
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
-import { asText, text } from '../store/bytes.ts';
+import { asText, hex, text } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 
@@ -91,7 +91,7 @@ const counterBytes = 8;
 function nonceOf(bootCounter: number, random: Random): string {
   const nonce = Buffer.from(random.bytes(16));
   nonce.writeBigUInt64BE(BigInt(bootCounter));
-  return nonce.toString('hex');
+  return hex(nonce);
 }
 
 /** Undefined: all 16 bytes are random, as those of older versions are; one of 2^31 of these would be taken for a counter. */

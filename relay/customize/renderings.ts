@@ -86,6 +86,7 @@ export class Renderings {
     for (const at of [...(this.#byChild.get(child)?.keys() ?? [])]) this.forget(t, child, Buffer.from(at, 'hex'));
   }
 
+  /** What is made for the child: customized, or to be made and not yet possible. */
   *ofChild(child: string): Generator<{ readonly keyHash: Uint8Array; readonly key: string }> {
     for (const [at, { row }] of this.#byChild.get(child) ?? []) yield { keyHash: Buffer.from(at, 'hex'), key: row.key };
   }

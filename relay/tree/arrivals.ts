@@ -1,7 +1,8 @@
 /**
  * Children that come to one of several siblings, and agents that come with what this node's store does not know of, since it was lost or put back: they take
  * nothing from this one before it has heard what they have to say, and has made its mailbox fit that; with siblings, before it has all that the labels there
- * match as well, and below siblings before as much of the spaces above has come here as they have seen, and all that the labels there match. What another sibling, or this one before, handed to them would be taken away by the first reconciliation otherwise.
+ * match as well, and below siblings before as much of the spaces above has come here as they have seen, and all that the labels there match. What another
+ * sibling, or this one before, handed to them would be taken away by the first reconciliation otherwise.
  *
  * Bound: one name for each child that has come and not been heard out.
  */

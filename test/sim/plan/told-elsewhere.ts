@@ -47,15 +47,15 @@ export function toldElsewhereOf(
     { atMs: goesMs, action: { do: 'cut', node, way } },
     { atMs: goesMs + 20_000, action: { do: 'mend', node, way } },
   ]);
-  const at = chance.fraction();
-  if (at < 0.4) quiet.push({ atMs: goesMs, action: { do: 'crash', node, afterEffects: 1 } });
   // What an origin loses is lost; that is for `lostOriginOf`.
   const isLosable = spaces.length === 0;
-  if (at >= 0.4 && at < 0.6 && isLosable) quiet.push({ atMs: goesMs + 100, action: { do: 'empty', node } });
-  const before: Step[] = isLosable && chance.is(0.4) ? [{ atMs: spanMs - 8_000, action: { do: 'empty', node } }] : [];
+  const at = chance.fraction();
+  if (at < 0.4) quiet.push({ atMs: goesMs, action: { do: 'crash', node, afterEffects: 1 } });
+  else if (at < 0.6 && isLosable) quiet.push({ atMs: goesMs + 100, action: { do: 'empty', node } });
+  const lost: Step[] = isLosable && chance.is(0.4) ? [{ atMs: spanMs - 8_000, action: { do: 'empty', node } }] : [];
   return {
     steps: [
-      ...before,
+      ...lost,
       { atMs: 3_000, action: { do: 'place', source, placement } },
       { atMs: 3_000, action: { do: 'put', source, object } },
       { atMs: spanMs - 12_000, action: { do: 'stop', node: withReplica(parent, late) } },
