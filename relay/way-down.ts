@@ -21,6 +21,9 @@ import { Arrivals } from './tree/arrivals.ts';
 import { seenBelow } from './tree/seen-below.ts';
 import type { WayUp } from './way-up.ts';
 
+/** After so many rows others get their turn; more by those of one agent, which reconciles them in one piece anyway. */
+const decidedRowsPerTurn = 500;
+
 export class WayDown {
   readonly customization: Customization;
   readonly exposures: Exposures;
@@ -110,9 +113,17 @@ export class WayDown {
     return seenBelow(reader, ground.lookups.reportedOf(child), wallMs) ?? unmatched(ground, reader, child);
   }
 
-  #decided(t: Transaction, children: readonly string[]): void {
+  #decided(t: Transaction, children: readonly string[]): number {
     const { told } = readWatermarks(t);
-    for (const child of children) this.customization.standAsOf(t, child, told);
+    let rows = 0;
+    const rest = children.findIndex((child) => {
+      if (rows >= decidedRowsPerTurn) return true;
+      rows += this.customization.standAsOf(t, child, told);
+      return false;
+    });
+    if (rest < 0) return children.length;
+    t.afterCommit(() => this.#events.poke());
+    return rest;
   }
 
   load(reader: Reader): void {

@@ -128,16 +128,20 @@ export class Customization implements OutgoingStage {
    * The child may have some of what is made here as the decision of a later write: of a former life of this node, or of a sibling, where a placement left it and
    * came again (relay/schedule/attachments.ts). What is made depends on more than writes of the source, so that can be another form for good. All up to `told` is
    * here, by source, and worked off. To be called when the child is about to reconcile: contents are compared then, and what is the same is not sent.
+   * Returns the number of rows that were written.
    */
-  standAsOf(t: Transaction, name: string, told: Watermarks): void {
+  standAsOf(t: Transaction, name: string, told: Watermarks): number {
     const mailbox = this.#ports.mailboxOf(name);
-    if (!mailbox) return;
+    if (!mailbox) return 0;
+    let written = 0;
     for (const { keyHash, key } of this.#renderings.ofChild(name)) {
       const entry = parseEntryKey(key);
       const row = mailbox.get(t, keyHash);
       if (entry?.type !== 'object' || !row?.content) continue;
-      mailbox.putReference(t, keyHash, row.content, Math.max(row.originRevision, told[entry.source] ?? 0));
+      const originRevision = Math.max(row.originRevision, told[entry.source] ?? 0);
+      if (mailbox.putReference(t, keyHash, row.content, originRevision)) written++;
     }
+    return written;
   }
 
   /** Which of several Locations an object is customized for depends on the placements. */

@@ -15,8 +15,11 @@ export interface ArrivalsPorts {
   readonly clock: Clock;
   /** In words, what this node still has to hear before it can tell the child anything. */
   behind(child: string): string | undefined;
-  /** These came with rows of another history than this node's, and are about to reconcile: what stands in their mailboxes is what they are to have. */
-  decided(children: readonly string[]): void;
+  /**
+   * These came with rows of another history than this node's, and are about to reconcile: what stands in their mailboxes is what they are to have. Returns with
+   * how many of them it is done, from the first on: one at least. There will be another idle moment for the others.
+   */
+  decided(children: readonly string[]): number;
   /** These may follow their mailbox now. */
   changed(children: readonly string[]): void;
 }
@@ -62,12 +65,13 @@ export class Arrivals {
 
   /** What was heard is worked off. */
   idle(): void {
-    const now = [...this.#waiting].flatMap(([child, sinceMs]) =>
+    const heard = [...this.#waiting].flatMap(([child, sinceMs]) =>
       sinceMs !== undefined && this.#ports.behind(child) === undefined ? [child] : [],
     );
     // Before they are let go: it may fail.
-    const others = now.filter((child) => this.#others.has(child));
-    if (others.length > 0) this.#ports.decided(others);
+    const others = heard.filter((child) => this.#others.has(child));
+    const left = new Set(others.length > 0 ? others.slice(this.#ports.decided(others)) : []);
+    const now = heard.filter((child) => !left.has(child));
     for (const child of now) {
       this.#waiting.delete(child);
       this.#others.delete(child);

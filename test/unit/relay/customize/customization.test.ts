@@ -295,11 +295,11 @@ describe('customization at the last hop', () => {
     const texts = bench.texts('one');
     const stand = (told: number) =>
       bench.store.write((t) => bench.customization.standAsOf(t, 'one', { [source]: told }));
-    stand(1_000);
+    expect(stand(1_000)).toBe(1);
     expect([revisions(), bench.texts('one')]).toEqual([[1_000, shared], texts]);
     // Never less, and nothing for who is not there.
-    stand(made!);
-    bench.store.write((t) => bench.customization.standAsOf(t, 'nobody', { [source]: 2_000 }));
+    expect(stand(made!)).toBe(0);
+    expect(bench.store.write((t) => bench.customization.standAsOf(t, 'nobody', { [source]: 2_000 }))).toBe(0);
     expect(revisions()).toEqual([1_000, shared]);
   });
 

@@ -10,7 +10,10 @@ function arrivals(hasSiblings = true) {
     hasSiblings,
     clock: new VirtualClock(5_000),
     behind: (child) => behind.get(child),
-    decided: (children) => void decided.push(...children, `before ${changed.length}`),
+    decided: (children) => {
+      decided.push(...children, `before ${changed.length}`);
+      return Math.min(children.length, 2);
+    },
     changed: (children) => void changed.push(...children),
   });
   return { room, behind, changed, decided };
@@ -59,6 +62,21 @@ describe('a child that comes to one of several siblings', () => {
     room.heard('b');
     room.idle();
     expect([decided.length, changed.length]).toEqual([2, 3]);
+  });
+
+  it('waits for another moment, if the mailboxes of many are to be decided', () => {
+    const { room, changed, decided } = arrivals(false);
+    for (const child of ['a', 'b', 'c']) {
+      room.beginWithOther(child);
+      room.heard(child);
+    }
+    room.idle();
+    expect([room.mayFollow('b'), room.mayFollow('c'), changed]).toEqual([true, false, ['a', 'b']]);
+    room.idle();
+    expect([decided, changed]).toEqual([
+      ['a', 'b', 'c', 'before 0', 'c', 'before 2'],
+      ['a', 'b', 'c'],
+    ]);
   });
 
   it('is waited for anew in each session', () => {
