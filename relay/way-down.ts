@@ -1,6 +1,7 @@
 /** The rooms of the way down: what each child gets, and when. */
 import type { AppliedChange } from '../core/feed/feed.ts';
 import { wordAgeMs } from '../core/rollout/authority.ts';
+import type { Clock } from '../core/runtime/clock.ts';
 import { readWatermarks } from '../core/session/watermark.ts';
 import type { Reader, Transaction } from '../core/store/store.ts';
 import { parseEntryKey } from '../core/wire/entries.ts';
@@ -18,6 +19,7 @@ import { OtherHistories } from './rollout/other-histories.ts';
 import { Scheduler } from './schedule/schedule.ts';
 import { WorkGuard } from './schedule/work-guard.ts';
 import { Arrivals } from './tree/arrivals.ts';
+import { behind } from './tree/behind.ts';
 import { seenBelow } from './tree/seen-below.ts';
 import type { WayUp } from './way-up.ts';
 
@@ -37,6 +39,7 @@ export class WayDown {
   readonly scheduler: Scheduler;
   readonly #ground: Ground;
   readonly #events: NodeEvents;
+  readonly #clock: Clock;
 
   /** `up` and `rootAgeMs` are asked only once both ways are there, and the node. */
   constructor(ports: NodePorts, ground: Ground, events: NodeEvents, up: () => WayUp, rootAgeMs: () => number) {
@@ -44,6 +47,7 @@ export class WayDown {
     const { lookups } = ground;
     this.#ground = ground;
     this.#events = events;
+    this.#clock = clock;
     this.customization = new Customization({
       ...lookups,
       counted: (evaluated) => (evaluated ? customizations.evaluated : customizations.known).inc(),
@@ -64,7 +68,7 @@ export class WayDown {
     this.arrivals = new Arrivals({
       clock,
       hasSiblings: ground.place.hasSiblings,
-      behind: (child) => store.read((reader) => this.#behind(reader, child, clock.wallMs())),
+      behind: (child) => store.read((reader) => this.#behind(reader, child)),
       decided: (children) => store.write((t) => this.#decided(t, children)),
       changed: (children) => events.mayFollow(children),
     });
@@ -102,15 +106,17 @@ export class WayDown {
     this.scheduler = this.#makeScheduler(ground, events, up);
   }
 
-  /** In words, what this node has to hear before it tells the child anything. */
-  #behind(reader: Reader, child: string, wallMs: number): string | undefined {
-    const ground = this.#ground;
-    if (ground.place.hasSiblings) return this.exposures.behind(reader, child) ?? unmatched(ground, reader, child);
-    if (!this.#events.hasHeardParent()) return 'the parent was not heard yet';
-    // What came from one sibling above may not have come to the one that this node turned to when it had lost its store; or that one knows older labels of the
-    // places here, and has not sent what only the newer ones match.
-    if (!this.#events.parentHasSiblings()) return undefined;
-    return seenBelow(reader, ground.lookups.reportedOf(child), wallMs) ?? unmatched(ground, reader, child);
+  #behind(reader: Reader, child: string): string | undefined {
+    const { place, lookups, matched, book } = this.#ground;
+    const ports = {
+      hasSiblings: place.hasSiblings,
+      hasHeardParent: () => this.#events.hasHeardParent(),
+      parentHasSiblings: () => this.#events.parentHasSiblings(),
+      releases: (name: string) => this.exposures.behind(reader, name),
+      seenBelow: (name: string) => seenBelow(reader, lookups.reportedOf(name), this.#clock.wallMs()),
+      isMatched: (name: string) => matched.covers(reader, book.labelsOf(reader, name)),
+    };
+    return behind(ports, child);
   }
 
   #decided(t: Transaction, children: readonly string[]): number {
@@ -224,10 +230,4 @@ export class WayDown {
       guard: this.guard,
     });
   }
-}
-
-/** In words, that the tree above has not yet worked off what this node told of the places at a child. */
-function unmatched({ matched, book }: Ground, reader: Reader, child: string): string | undefined {
-  if (matched.covers(reader, book.labelsOf(reader, child))) return undefined;
-  return 'the labels there were told to the parent, which has not yet sent all that they match';
 }
