@@ -6,7 +6,8 @@ import { FeedProducer } from '../core/feed/producer.ts';
 import { hash128 } from '../core/object/hash.ts';
 import type { Labels } from '../core/object/selector.ts';
 import { beginBoot, type NodeIdentity } from '../core/session/node-identity.ts';
-import type { Transaction } from '../core/store/store.ts';
+import { readWatermarks, type Watermarks } from '../core/session/watermark.ts';
+import type { Reader, Transaction } from '../core/store/store.ts';
 import { deletionGuard } from '../core/wire/deletion-guard.ts';
 import { attributesOf, type PlacementId, treeKey } from '../core/wire/entries.ts';
 import type { TreeAttributes } from '../core/wire/entry-attributes.ts';
@@ -77,6 +78,8 @@ export interface Lookups {
   reportedOf(child: string): Table | undefined;
   ownSpace(source: string): Space | undefined;
   pathOf(child: string): string;
+  /** Of each source, up to which revision all is here: of what is above as the parent has said, of the own spaces what they are at. */
+  covered(reader: Reader): Watermarks;
 }
 
 export class Ground {
@@ -180,6 +183,7 @@ export class Ground {
       reportedOf: (child) => this.mailboxes.get(child)?.reported,
       ownSpace: (source) => this.spaces.own(source),
       pathOf: (child) => childPath(path, child),
+      covered: (reader) => ({ ...readWatermarks(reader).told, ...this.spaces.revisions() }),
     };
   }
 

@@ -5,7 +5,6 @@
 import type { ChildSession } from '../core/session/child-session.ts';
 import type { ParentSessions } from '../core/session/parent-sessions.ts';
 import type { MeasuredSessions } from '../core/session/session-metrics.ts';
-import { readWatermarks } from '../core/session/watermark.ts';
 import type { Transaction } from '../core/store/store.ts';
 import { apiKind, httpEndpoint } from '../core/stream/http.ts';
 import type { StreamRouter } from '../core/stream/router.ts';
@@ -102,10 +101,7 @@ export class Node implements AsyncDisposable {
     this.#admissions = admissionsOf(config, ports, this.#ground.spaces.system);
     this.#teller = new WatermarkTeller({
       clock: ports.clock,
-      present: () => ({
-        ...ports.store.read((reader) => readWatermarks(reader)).told,
-        ...this.#ground.spaces.revisions(),
-      }),
+      present: () => ports.store.read((reader) => this.#ground.lookups.covered(reader)),
       tell: () => this.#sessions.watermarksChanged(),
     });
     this.#api = this.#makeApi();

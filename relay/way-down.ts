@@ -2,7 +2,6 @@
 import type { AppliedChange } from '../core/feed/feed.ts';
 import { wordAgeMs } from '../core/rollout/authority.ts';
 import type { Clock } from '../core/runtime/clock.ts';
-import { readWatermarks } from '../core/session/watermark.ts';
 import type { Reader, Transaction } from '../core/store/store.ts';
 import { parseEntryKey } from '../core/wire/entries.ts';
 import { Customization } from './customize/customization.ts';
@@ -120,11 +119,11 @@ export class WayDown {
   }
 
   #decided(t: Transaction, children: readonly string[]): number {
-    const { told } = readWatermarks(t);
+    const covered = this.#ground.lookups.covered(t);
     let rows = 0;
     const rest = children.findIndex((child) => {
       if (rows >= decidedRowsPerTurn) return true;
-      rows += this.customization.standAsOf(t, child, told);
+      rows += this.customization.standAsOf(t, child, covered);
       return false;
     });
     if (rest < 0) return children.length;

@@ -4,7 +4,7 @@
  */
 import type { Producer } from '../../core/feed/feed.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import { readWatermarks, type Watermarks } from '../../core/session/watermark.ts';
+import type { Watermarks } from '../../core/session/watermark.ts';
 import type { Transaction } from '../../core/store/store.ts';
 import {
   grantKey,
@@ -23,8 +23,8 @@ import type { SchedulePorts } from './ports.ts';
 export class Attachments {
   readonly #ports: SchedulePorts;
   readonly #writer: MailboxWriter;
-  /** Of each source, up to where all is here; read at most once in a step, in which none is told. */
-  #told: Watermarks | undefined;
+  /** Read at most once in a step, in which none is told. */
+  #covered: Watermarks | undefined;
 
   constructor(ports: SchedulePorts, writer: MailboxWriter) {
     this.#ports = ports;
@@ -33,7 +33,7 @@ export class Attachments {
 
   /** A step begins. */
   begin(): void {
-    this.#told = undefined;
+    this.#covered = undefined;
   }
 
   attach(t: Transaction, placement: Placement, child: Child, mailbox: Producer): void {
@@ -73,7 +73,7 @@ export class Attachments {
   /**
    * `originRevision`: of the write for which it goes, if there is one. The child may have newer rows than this mailbox ever had, of a parent that it came
    * from: a deletion that says what is told of it is newer than those too. Where it goes by labels, what the source has now is the newest; the row here may be
-   * older than that of a child that has the same from elsewhere (reconciliations compare contents), but whatever was written up to the watermark was looked at.
+   * older than that of a child that has the same from elsewhere (reconciliations compare contents), but whatever was written up to where all is here was looked at.
    */
   detach(t: Transaction, id: PlacementId, child: string, current: Set<string>, originRevision = 0): void {
     this.#ports.placements.detach(id, current, child);
@@ -83,11 +83,11 @@ export class Attachments {
     const { source } = splitPlacementId(id);
     const table = this.#ports.tableOf(source);
     const to = this.#ports.children.get(child);
-    const told = originRevision === 0 ? this.#toldOf(t, source) : 0;
+    const covered = originRevision === 0 ? this.#coveredOf(t, source) : 0;
     for (const keyHash of selectedObjects(t, id)) {
       const row = table?.get(t, keyHash);
       const wanted = row?.content && table && this.#writer.wantedBy(source, table.content(t, row.content), child);
-      if (!wanted) this.#writer.remove(t, mailbox, keyHash, Math.max(told, row?.originRevision ?? 0));
+      if (!wanted) this.#writer.remove(t, mailbox, keyHash, Math.max(covered, row?.originRevision ?? 0));
       // Another placement may still bring the object, but perhaps not the same form of it.
       if (to?.role === 'agent') this.#shipAlone(t, to, mailbox, source, keyHash);
     }
@@ -97,14 +97,14 @@ export class Attachments {
     }
     for (const key of [placementKey(id), rulesKey(id), targetKey(id)].map(hash128)) {
       const ofRow = table?.get(t, key)?.originRevision ?? 0;
-      this.#writer.remove(t, mailbox, key, Math.max(told, originRevision, ofRow));
+      this.#writer.remove(t, mailbox, key, Math.max(covered, originRevision, ofRow));
     }
     // Its revisions are no space's.
     this.#writer.remove(t, mailbox, hash128(grantKey(id)));
   }
 
-  #toldOf(t: Transaction, source: string): number {
-    this.#told ??= readWatermarks(t).told;
-    return this.#told[source] ?? 0;
+  #coveredOf(t: Transaction, source: string): number {
+    this.#covered ??= this.#ports.covered(t);
+    return this.#covered[source] ?? 0;
   }
 }

@@ -1,6 +1,7 @@
 /** What the scheduler stands on: the tables, the children, and those who have a say in what goes where. */
 import type { Producer, Table } from '../../core/feed/feed.ts';
 import type { ObjectKey } from '../../core/object/key.ts';
+import type { Watermarks } from '../../core/session/watermark.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import type { EntryKey, PlacementId } from '../../core/wire/entries.ts';
 import type { TargetAttributes } from '../../core/wire/entry-attributes.ts';
@@ -13,6 +14,8 @@ export interface SchedulePorts {
   /** The table that holds a source's rows: one of the node's own spaces, or what comes from above. */
   tableOf(source: string): Table | undefined;
   mailboxOf(child: string): Producer | undefined;
+  /** Of each source, up to which revision all is here. */
+  covered(reader: Reader): Watermarks;
   readonly children: ReadonlyMap<string, Child>;
   readonly placements: Placements;
   readonly passage: Passage;

@@ -149,6 +149,7 @@ class Bench {
       children: this.#children,
       placements: this.#placements,
       passage: openPassage,
+      covered: () => ({}),
       guard: noGuard,
       releases: noReleases,
       stages: [this.#customization],

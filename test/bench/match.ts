@@ -181,6 +181,7 @@ function openNode(store: LmdbStore) {
     releases: noReleases,
     stages: [],
     passage: openPassage,
+    covered: () => ({}),
     guard: noGuard,
   });
   let revision = 0;

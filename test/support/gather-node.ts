@@ -108,6 +108,7 @@ export class GatherNode {
       releases: noReleases,
       stages: [{ outgoing: (...shipped) => this.summaries.stage.outgoing(...shipped) }],
       passage: openPassage,
+      covered: () => ({}),
       guard: noGuard,
     });
     const connection = () => ({ connected: true, silentMs: 0 });

@@ -121,6 +121,7 @@ class BenchNode {
       releases: this.exposures,
       stages: [this.exposures, this.customization],
       passage: openPassage,
+      covered: () => ({}),
       guard: noGuard,
     });
     this.gather = new Gather({

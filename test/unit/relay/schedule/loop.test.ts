@@ -38,6 +38,7 @@ describe('the loop of a scheduler', () => {
       releases: noReleases,
       stages: [],
       passage: openPassage,
+      covered: () => ({}),
       guard: noGuard,
     });
     loop = new ScheduleLoop({

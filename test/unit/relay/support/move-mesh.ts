@@ -134,6 +134,7 @@ export class MeshRelay {
       releases: noReleases,
       stages: [],
       passage: this.#mover,
+      covered: () => ({}),
       guard: noGuard,
     });
     store.read((reader) => {

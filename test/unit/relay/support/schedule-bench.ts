@@ -7,6 +7,7 @@ import { hash128 } from '../../../../core/object/hash.ts';
 import { formatKey, type ObjectKey } from '../../../../core/object/key.ts';
 import type { LabelSelector, Labels } from '../../../../core/object/selector.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
+import { readWatermarks } from '../../../../core/session/watermark.ts';
 import { asText, text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import type { Transaction } from '../../../../core/store/store.ts';
@@ -74,6 +75,7 @@ export class ScheduleBench {
     this.#scheduler = new Scheduler({
       tableOf: (name) => (name === source ? this.table : undefined),
       mailboxOf: (child) => this.#mailboxes.get(child)?.producer,
+      covered: (reader) => readWatermarks(reader).told,
       children: this.children,
       placements: this.placements,
       refreshChild: (t, name) => {
