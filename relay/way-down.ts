@@ -18,12 +18,9 @@ import { OtherHistories } from './rollout/other-histories.ts';
 import { Scheduler } from './schedule/schedule.ts';
 import { WorkGuard } from './schedule/work-guard.ts';
 import { Arrivals } from './tree/arrivals.ts';
-import { behind } from './tree/behind.ts';
+import { type BehindPorts, behind } from './tree/behind.ts';
 import { seenBelow } from './tree/seen-below.ts';
 import type { WayUp } from './way-up.ts';
-
-/** After so many rows others get their turn; more by those of one agent, which reconciles them in one piece anyway. */
-const decidedRowsPerTurn = 500;
 
 export class WayDown {
   readonly customization: Customization;
@@ -107,28 +104,21 @@ export class WayDown {
 
   #behind(reader: Reader, child: string): string | undefined {
     const { place, lookups, matched, book } = this.#ground;
-    const ports = {
+    const ports: BehindPorts = {
       hasSiblings: place.hasSiblings,
       hasHeardParent: () => this.#events.hasHeardParent(),
       parentHasSiblings: () => this.#events.parentHasSiblings(),
-      releases: (name: string) => this.exposures.behind(reader, name),
-      seenBelow: (name: string) => seenBelow(reader, lookups.reportedOf(name), this.#clock.wallMs()),
-      isMatched: (name: string) => matched.covers(reader, book.labelsOf(reader, name)),
+      releases: (name) => this.exposures.behind(reader, name),
+      seenBelow: (name) => seenBelow(reader, lookups.reportedOf(name), this.#clock.wallMs()),
+      isMatched: (name) => matched.covers(reader, book.labelsOf(reader, name)),
     };
     return behind(ports, child);
   }
 
   #decided(t: Transaction, children: readonly string[]): number {
-    const covered = this.#ground.lookups.covered(t);
-    let rows = 0;
-    const rest = children.findIndex((child) => {
-      if (rows >= decidedRowsPerTurn) return true;
-      rows += this.customization.standAsOf(t, child, covered);
-      return false;
-    });
-    if (rest < 0) return children.length;
-    t.afterCommit(() => this.#events.poke());
-    return rest;
+    const done = this.customization.standAsOf(t, children, this.#ground.lookups.covered(t));
+    if (done < children.length) t.afterCommit(() => this.#events.poke());
+    return done;
   }
 
   load(reader: Reader): void {

@@ -47,6 +47,8 @@ export interface CustomizationPorts {
 const stepsPerTurn = 2_000_000;
 /** What an evaluation costs before its first step: parsing, copying and writing out a small object, some 0.2 ms. */
 const stepsPerEvaluation = 4_000;
+/** After so many rows others get their turn; more by those of one agent, which reconciles them in one piece anyway. */
+const raisedRowsPerTurn = 500;
 /** A sentence for a person; ten of them are in the status of a placement. */
 const messageCharactersMax = 400;
 
@@ -125,20 +127,32 @@ export class Customization implements OutgoingStage {
   }
 
   /**
-   * The child may have some of what is made here as the decision of a later write: of a former life of this node, or of a sibling, where a placement left it and
-   * came again (relay/schedule/attachments.ts). What is made depends on more than writes of the source, so that can be another form for good. All up to `told` is
-   * here, by source, and worked off. To be called when the child is about to reconcile: contents are compared then, and what is the same is not sent.
-   * Returns the number of rows that were written.
+   * Each of the children may have some of what is made here as the decision of a later write: of a former life of this node, or of a sibling, where a placement left it and
+   * came again (relay/schedule/attachments.ts). What is made depends on more than writes of the source, so that can be another form for good. All up to `covered`
+   * is here, by source, and worked off. To be called when they are about to reconcile: contents are compared then, and what is the same is not sent.
+   * Returns with how many of them it is done, from the first on: one at least. The others are for the next turn.
    */
-  standAsOf(t: Transaction, name: string, told: Watermarks): number {
-    const mailbox = this.#ports.mailboxOf(name);
+  standAsOf(t: Transaction, children: readonly string[], covered: Watermarks): number {
+    let rows = 0;
+    let done = 0;
+    for (const child of children) {
+      if (rows >= raisedRowsPerTurn) break;
+      rows += this.#raise(t, child, covered);
+      done++;
+    }
+    return done;
+  }
+
+  /** Returns the number of rows that were written. */
+  #raise(t: Transaction, child: string, covered: Watermarks): number {
+    const mailbox = this.#ports.mailboxOf(child);
     if (!mailbox) return 0;
     let written = 0;
-    for (const { keyHash, key } of this.#renderings.ofChild(name)) {
+    for (const { keyHash, key } of this.#renderings.ofChild(child)) {
       const entry = parseEntryKey(key);
       const row = mailbox.get(t, keyHash);
       if (entry?.type !== 'object' || !row?.content) continue;
-      const originRevision = Math.max(row.originRevision, told[entry.source] ?? 0);
+      const originRevision = Math.max(row.originRevision, covered[entry.source] ?? 0);
       if (mailbox.putReference(t, keyHash, row.content, originRevision)) written++;
     }
     return written;

@@ -23,7 +23,7 @@ import type { SchedulePorts } from './ports.ts';
 export class Attachments {
   readonly #ports: SchedulePorts;
   readonly #writer: MailboxWriter;
-  /** Read at most once in a step, in which none is told. */
+  /** Read at most once in a step: nothing comes here during one. */
   #covered: Watermarks | undefined;
 
   constructor(ports: SchedulePorts, writer: MailboxWriter) {

@@ -5,7 +5,7 @@
 export interface BehindPorts {
   /** Of this node. */
   readonly hasSiblings: boolean;
-  /** All that it had to say when it came is here; always where there is none. */
+  /** All that the parent had was heard in this run of the process; so it is where there is no parent. */
   hasHeardParent(): boolean;
   parentHasSiblings(): boolean;
   /** What the child was handed of releases that this node does not know yet. */

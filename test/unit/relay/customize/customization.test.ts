@@ -293,14 +293,32 @@ describe('customization at the last hop', () => {
     const revisions = () => ['greeting', 'plain'].map((name) => bench.originRevision('one', mapKey(name)));
     const [made, shared] = revisions();
     const texts = bench.texts('one');
-    const stand = (told: number) =>
-      bench.store.write((t) => bench.customization.standAsOf(t, 'one', { [source]: told }));
-    expect(stand(1_000)).toBe(1);
+    const stand = (covered: number, ...children: string[]) =>
+      bench.store.write((t) => bench.customization.standAsOf(t, children, { [source]: covered }));
+    expect(stand(1_000, 'one')).toBe(1);
     expect([revisions(), bench.texts('one')]).toEqual([[1_000, shared], texts]);
     // Never less, and nothing for who is not there.
-    expect(stand(made!)).toBe(0);
-    expect(bench.store.write((t) => bench.customization.standAsOf(t, 'nobody', { [source]: 2_000 }))).toBe(0);
+    expect(stand(made!, 'one')).toBe(1);
+    expect(stand(2_000, 'nobody')).toBe(1);
     expect(revisions()).toEqual([1_000, shared]);
+  });
+
+  it('does that for as many agents as have some hundred rows in one turn, and for one with more alone', () => {
+    for (let i = 0; i < 300; i++) bench.greeting('x', undefined, `map-${i}`);
+    bench.shop('three', 'x');
+    bench.settle();
+    const all = ['one', 'two', 'three'];
+    const stand = (covered: number, children: string[]) =>
+      bench.store.write((t) => bench.customization.standAsOf(t, children, { [source]: covered }));
+    const of = (child: string) => bench.originRevision(child, mapKey('map-7'));
+    expect(stand(5_000, all)).toBe(2);
+    expect([of('one'), of('two')]).toEqual([5_000, 5_000]);
+    expect(of('three')).toBeLessThan(5_000);
+    expect(stand(5_000, all)).toBe(3);
+    expect(of('three')).toBe(5_000);
+    for (let i = 300; i < 600; i++) bench.greeting('x', undefined, `map-${i}`);
+    bench.settle();
+    expect(stand(9_000, all)).toBe(1);
   });
 
   it('leaves what costs too much for one step to the next, and comes to an end', () => {
