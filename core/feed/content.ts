@@ -2,21 +2,24 @@
  * Contents: key, attributes and body of entries, once per store under their hash, with the number of rows that name each. A record is
  * `u16 key length, key, u32 attributes length, attributes, body`; the lengths make the hash of a record that of its parts.
  */
-import { Buffer } from 'node:buffer';
+import { Buffer, isUtf8 } from 'node:buffer';
 import { hash128 } from '../object/hash.ts';
-import { asBuffer, asText, hex, readU32 } from '../store/bytes.ts';
+import { BanyanError } from '../runtime/errors.ts';
+import { asBuffer, asText, hex, readU32, u32Bytes } from '../store/bytes.ts';
 import { type Keyspace, prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
-import type { Content, ContentReference } from './feed.ts';
+import { type Content, type ContentReference, keyBytesMax } from './feed.ts';
+
+const keyLengthBytes = 2;
 
 /** Of every entry that comes and goes: a single allocation. */
 export function encodeContent({ key, attributes, body }: Content): Uint8Array {
   const keyLength = Buffer.byteLength(key);
-  const attributesAt = 2 + keyLength + 4;
+  const attributesAt = keyLengthBytes + keyLength + u32Bytes;
   const record = Buffer.allocUnsafe(attributesAt + attributes.length + body.length);
   record.writeUInt16BE(keyLength, 0);
-  record.write(key, 2);
-  record.writeUInt32BE(attributes.length, 2 + keyLength);
+  record.write(key, keyLengthBytes);
+  record.writeUInt32BE(attributes.length, keyLengthBytes + keyLength);
   record.set(attributes, attributesAt);
   record.set(body, attributesAt + attributes.length);
   return record;
@@ -24,13 +27,35 @@ export function encodeContent({ key, attributes, body }: Content): Uint8Array {
 
 export function decodeContent(record: Uint8Array): Content {
   const keyLength = asBuffer(record).readUInt16BE(0);
-  const attributesAt = 2 + keyLength + 4;
-  const bodyAt = attributesAt + readU32(record, 2 + keyLength);
+  const attributesAt = keyLengthBytes + keyLength + u32Bytes;
+  const bodyAt = attributesAt + readU32(record, keyLengthBytes + keyLength);
   return {
-    key: asText(record.subarray(2, 2 + keyLength)),
+    key: asText(record.subarray(keyLengthBytes, keyLengthBytes + keyLength)),
     attributes: record.subarray(attributesAt, bodyAt),
     body: record.subarray(bodyAt),
   };
+}
+
+/** Of bytes that a peer has chosen. Throws Protocol if no content has this record, or its key is none that an entry may have. */
+export function contentOfPeer(record: Uint8Array): Content {
+  const flaw = flawOf(record);
+  if (flaw) throw new BanyanError('Protocol', `a content of ${record.length} bytes ${flaw}`);
+  return decodeContent(record);
+}
+
+/** The lengths come first: what they say is read only where it is there. */
+function flawOf(record: Uint8Array): string | undefined {
+  if (record.length < keyLengthBytes + u32Bytes) return 'that is shorter than its two lengths';
+  const keyLength = asBuffer(record).readUInt16BE(0);
+  if (keyLength > keyBytesMax) return `with a key of ${keyLength} bytes; at most ${keyBytesMax}`;
+  const attributesAt = keyLengthBytes + keyLength + u32Bytes;
+  if (attributesAt > record.length) return `that ends within its key of ${keyLength} bytes`;
+  const attributesLength = readU32(record, keyLengthBytes + keyLength);
+  if (attributesAt + attributesLength > record.length) return `that ends within its ${attributesLength} of attributes`;
+  // Decoded and encoded anew it would be another record, under another hash.
+  return isUtf8(record.subarray(keyLengthBytes, keyLengthBytes + keyLength))
+    ? undefined
+    : 'with a key that is no UTF-8';
 }
 
 export function contentHash(content: Content): Uint8Array {

@@ -8,6 +8,9 @@
  */
 import type { Reader, Transaction } from '../store/store.ts';
 
+/** Of a key: a namespace, a name, a group and a resource are at most some 800 bytes; the store takes keys of less than 2 KiB. */
+export const keyBytesMax = 1_500;
+
 /** What an entry carries. The feed never looks into either part. */
 export interface Content {
   readonly key: string;

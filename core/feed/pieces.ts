@@ -18,7 +18,7 @@ import {
 } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Range, Reader, Transaction } from '../store/store.ts';
-import { decodeContent } from './content.ts';
+import { contentOfPeer } from './content.ts';
 import type { WireEntry } from './feed.ts';
 
 export interface Piece {
@@ -86,7 +86,7 @@ export function heldPieces(reader: Reader, table: number): HeldPieces[] {
   return lastRows(reader, table).map(({ contentHash, bytes }) => ({ contentHash, bytes }));
 }
 
-/** The entries with the contents that they name by pieces, which are not kept any longer. Throws Protocol if one is not whole. */
+/** The entries with the contents that they name by pieces, which are not kept any longer. Throws Protocol if one is not whole, or is none. */
 export function withPieces(t: Transaction, table: number, entries: readonly WireEntry[]): readonly WireEntry[] {
   if (entries.every(({ pieces }) => pieces === undefined)) return entries;
   return entries.map((entry) => {
@@ -99,7 +99,7 @@ export function withPieces(t: Transaction, table: number, entries: readonly Wire
     }
     const last = lastOf(t, contentRange(table, pieces));
     if (last) forget(t, table, last);
-    return { ...rest, content: decodeContent(record) };
+    return { ...rest, content: contentOfPeer(record) };
   });
 }
 

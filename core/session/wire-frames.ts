@@ -1,15 +1,16 @@
 /** Between the feeds' types and the frames of the wire. */
 import { Buffer } from 'node:buffer';
 import { neverAttached } from '../feed/consumer-state.ts';
-import type {
-  Batch,
-  Content,
-  RangeAnswer,
-  RangeSummary,
-  ReconcileReply,
-  ReconcileRequest,
-  ResumeTuple,
-  WireEntry,
+import {
+  type Batch,
+  type Content,
+  keyBytesMax,
+  type RangeAnswer,
+  type RangeSummary,
+  type ReconcileReply,
+  type ReconcileRequest,
+  type ResumeTuple,
+  type WireEntry,
 } from '../feed/feed.ts';
 import { type HeldPieces, heldMax, type Piece } from '../feed/pieces.ts';
 import { wantedPerRequest } from '../feed/reconcile.ts';
@@ -35,8 +36,6 @@ export type Direction = 'down' | 'up';
 export const revisionMax = 2 ** 48 - 1;
 /** Epochs, incarnations, boot nonces. */
 export const nonceBytes = 16;
-/** A namespace, a name, a group and a resource are at most some 800 bytes; the store takes keys of less than 2 KiB. */
-export const keyBytesMax = 1_500;
 
 const feedOf = { down: Feed.FEED_DOWN, up: Feed.FEED_UP } as const;
 

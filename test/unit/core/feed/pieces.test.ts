@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { encodeContent } from '../../../../core/feed/content.ts';
 import {
   dropPieces,
   heldMax,
@@ -7,6 +8,7 @@ import {
   pieceBytesMin,
   piecedBytesMax,
   storePiece,
+  withPieces,
 } from '../../../../core/feed/pieces.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
@@ -23,6 +25,14 @@ const piece = (name: string, part: Partial<Piece> = {}): Piece => ({
 });
 const take = (store: MemoryStore, one: Piece) => store.write((t) => storePiece(t, table, one));
 const held = (store: MemoryStore) => store.read((reader) => heldPieces(reader, table));
+
+/** A record as a peer may make it: its lengths are what it says. */
+function recordOf(keyLength: number, key: string | Buffer, attributesLength = 0): Buffer {
+  const lengths = Buffer.alloc(6);
+  lengths.writeUInt16BE(keyLength, 0);
+  lengths.writeUInt32BE(attributesLength, 2);
+  return Buffer.concat([lengths.subarray(0, 2), Buffer.from(key), lengths.subarray(2)]);
+}
 
 /** Counts the values that are read through it. */
 function counting<R extends Reader>(reader: R): { reader: R; read: { values: number; bytes: number } } {
@@ -69,6 +79,35 @@ describe('pieces of contents', () => {
     const of = { contentHash: hash128(record), total: record.length };
     expect(take(store, piece('', { ...of, data: record.subarray(0, pieceBytesMin) }))).toBe(true);
     expect(take(store, piece('', { ...of, offset: pieceBytesMin, data: Buffer.from('y') }))).toBe(false);
+    expect(held(store)).toEqual([]);
+  });
+
+  it.each<[string, Buffer, string]>([
+    ['is empty', bytes(0), 'a content of 0 bytes that is shorter than its two lengths'],
+    ['is shorter than its lengths', bytes(5), 'a content of 5 bytes that is shorter than its two lengths'],
+    ['ends within its key', recordOf(9, 'key'), 'a content of 9 bytes that ends within its key of 9 bytes'],
+    ['ends within its attributes', recordOf(3, 'key', 1), 'a content of 9 bytes that ends within its 1 of attributes'],
+    ['has too long a key', recordOf(1_501, 'k'.repeat(1_501)), 'with a key of 1501 bytes; at most 1500'],
+    ['has a key that is no text', recordOf(2, Buffer.of(0xc3, 0x28)), 'with a key that is no UTF-8'],
+  ])('are no content where what an entry names %s, and what was there stays', (_what, record, words) => {
+    const store = new MemoryStore();
+    const contentHash = hash128(record);
+    if (record.length > 0) take(store, { contentHash, offset: 0, total: record.length, data: record });
+    const before = held(store);
+    const named = { keyHash: hash128('key'), revision: 1, originRevision: 1, pieces: contentHash };
+    expect(() => store.write((t) => withPieces(t, table, [named]))).toThrow(words);
+    expect(held(store)).toEqual(before);
+  });
+
+  it('are a content with the longest key that an entry may have', () => {
+    const store = new MemoryStore();
+    const key = 'é'.repeat(750);
+    const record = encodeContent({ key, attributes: bytes(2), body: bytes(3) });
+    const contentHash = hash128(record);
+    take(store, { contentHash, offset: 0, total: record.length, data: Buffer.from(record) });
+    const named = { keyHash: hash128(key), revision: 1, originRevision: 1, pieces: contentHash };
+    const [entry] = store.write((t) => withPieces(t, table, [named]));
+    expect(entry?.content?.key).toBe(key);
     expect(held(store)).toEqual([]);
   });
 

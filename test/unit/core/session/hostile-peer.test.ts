@@ -16,6 +16,15 @@ const bytes = fc.oneof(
   fc.constantFrom('a', 'b', 'k7').map((key) => Buffer.from(hash128(key))),
   fc.uint8Array({ maxLength: 20 }).map((value) => Buffer.from(value)),
 );
+/** Contents that are none, and one whose key is longer than it was once it is decoded. */
+const records = [
+  Buffer.alloc(0),
+  Buffer.from('x'),
+  Buffer.from([0, 1, 0x61, 0, 0, 0, 9]),
+  Buffer.from([0xff, 0xff, 0, 0, 0, 0]),
+  Buffer.concat([Buffer.from([0xc3, 0x50]), Buffer.alloc(50_000, 0xff), Buffer.alloc(4)]),
+].map((record) => ({ record, hash: Buffer.from(hash128(record)) }));
+const someRecord = fc.constantFrom(...records);
 const feed = fc.constantFrom(Feed.FEED_DOWN, Feed.FEED_DOWN, Feed.FEED_UP, Feed.FEED_UP, Feed.FEED_UNSPECIFIED);
 const text = fc.constantFrom(
   '',
@@ -39,7 +48,11 @@ const anyEntry = fc.record({
   key: text,
   attributes: bytes,
   body: bytes,
-  pieces: fc.oneof(fc.constant(Buffer.alloc(0)), bytes),
+  pieces: fc.oneof(
+    fc.constant(Buffer.alloc(0)),
+    bytes,
+    someRecord.map(({ hash }) => hash),
+  ),
 });
 /** Right but for its numbers, and what is in it. */
 const ownEntry = fc.record({ key: text, revision: number, originRevision: number, attributes: bytes }).map((some) => ({
@@ -108,7 +121,12 @@ const frames: { readonly [kind: string]: fc.Arbitrary<object> } = {
     incarnation: bytes,
     ahead: fc.boolean(),
   }),
-  piece: fc.record({ feed, contentHash: bytes, offset: number, total: number, data: bytes }),
+  piece: fc.oneof(
+    fc.record({ feed, contentHash: bytes, offset: number, total: number, data: bytes }),
+    fc.record({ feed, of: someRecord }).map(({ feed: of, of: { record, hash: contentHash } }) => ({
+      ...{ feed: of, contentHash, offset: 0, total: record.length, data: record },
+    })),
+  ),
   ack: fc.record({ feed, cursor: number, epoch: bytes }),
   credit: fc.record({ stream: fc.constantFrom(0, 0, 1), feed, bytes: number }),
   beat: fc.record({
