@@ -68,10 +68,16 @@ export function openFlow(announcedBytes: number, nowMs: number): Flow {
 
 export function windowBytes(flow: Flow): number {
   const { rate, roundTrip } = flow;
-  const leastMs = Math.min(roundTrip.nowMs, roundTrip.beforeMs);
-  if (rate === undefined || leastMs === Number.POSITIVE_INFINITY) return windowMinBytes;
-  const spanMs = Math.min(waitMaxMs, Math.max(2 * leastMs, leastMs + queueMs));
+  const spanMs = windowSpanMs(roundTrip);
+  if (rate === undefined || spanMs === undefined) return windowMinBytes;
   return Math.min(windowMaxBytes, Math.max(windowMinBytes, Math.round(rate * spanMs)));
+}
+
+/** What a window is the work of: the line is kept busy over a round trip, and nothing waits long behind it. Undefined until there was a round trip. */
+function windowSpanMs({ nowMs, beforeMs }: Flow['roundTrip']): number | undefined {
+  const leastMs = Math.min(nowMs, beforeMs);
+  if (leastMs === Number.POSITIVE_INFINITY) return undefined;
+  return Math.min(waitMaxMs, Math.max(2 * leastMs, leastMs + queueMs));
 }
 
 /** Bytes that may be sent now; at least something whenever nothing is in flight, however little the peer allows. */
@@ -145,25 +151,31 @@ function delivered(flow: Flow, isDone: (sent: Sent) => boolean, nowMs: number): 
   }
   if (!newest) return flow;
   const deliveredBytes = flow.deliveredBytes + bytes;
+  const measuredBytes = deliveredBytes - newest.deliveredBytes;
   // What is acknowledged within the ms in which it was sent took some part of one.
   const tookMs = Math.max(0.1, nowMs - newest.deliveredAtMs);
-  const sample = (deliveredBytes - newest.deliveredBytes) / tookMs;
+  const roundTrip = nextRoundTrip(flow.roundTrip, Math.max(0.1, nowMs - newest.atMs), nowMs);
   return {
     ...flow,
     inFlight: left.length === 0 ? nothing : left,
     inFlightBytes: flow.inFlightBytes - bytes,
     deliveredBytes,
     deliveredAtMs: nowMs,
-    rate: nextRate(flow.rate, sample, newest.full),
-    roundTrip: nextRoundTrip(flow.roundTrip, Math.max(0.1, nowMs - newest.atMs), nowMs),
+    // An answer without entries, or a batch of what is superseded, measures the round trip alone.
+    rate: measuredBytes === 0 ? flow.rate : nextRate({ ...flow, roundTrip }, measuredBytes / tookMs, newest.full),
+    roundTrip,
   };
 }
 
-/** Doubled at most, since acknowledgements that were held up and come together look like a fast line; down by halves, and never by what had little to send. */
-function nextRate(rate: number | undefined, sample: number, full: boolean): number {
+/**
+ * The window is doubled at most, since acknowledgements that were held up and come together look like a fast line: so how little was sent before takes
+ * nothing of that. It falls by halves, and never by what had little to send.
+ */
+function nextRate({ rate, roundTrip }: Flow, sample: number, full: boolean): number {
   if (rate === undefined) return sample;
-  if (sample >= rate) return Math.min(sample, 2 * rate);
-  return full ? (rate + sample) / 2 : rate;
+  if (sample < rate) return full ? (rate + sample) / 2 : rate;
+  const leastRate = windowMinBytes / (windowSpanMs(roundTrip) ?? waitMaxMs);
+  return Math.min(sample, 2 * Math.max(rate, leastRate));
 }
 
 function nextRoundTrip(known: Flow['roundTrip'], sampleMs: number, nowMs: number): Flow['roundTrip'] {

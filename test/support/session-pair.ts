@@ -43,11 +43,14 @@ export class SessionPair {
   rootAgeMs = () => 0;
   /** Of links from now on. */
   expiry: Expiry | undefined;
+  readonly #delayMs: number;
   #seed = 1;
   parent!: ReturnType<SessionPair['startParent']>;
   child!: ReturnType<SessionPair['startChild']>;
 
-  constructor(parentStore = new MemoryStore(), childStore = new MemoryStore()) {
+  /** `delayMs`: each way, of all links. */
+  constructor(parentStore = new MemoryStore(), childStore = new MemoryStore(), delayMs = 1) {
+    this.#delayMs = delayMs;
     this.parent = this.startParent(parentStore);
     this.child = this.startChild(childStore);
   }
@@ -107,7 +110,7 @@ export class SessionPair {
     });
     const network = {
       clock: this.clock,
-      delayMs: 1,
+      delayMs: this.#delayMs,
       isCut: () => this.cut,
       expiry: () => this.expiry,
       passes: (frame: Frame, from: 'child' | 'parent') => {

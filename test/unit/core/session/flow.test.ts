@@ -5,6 +5,7 @@ import {
   inFlightMax,
   messageBytes,
   onAcknowledged,
+  onAnswerTaken,
   onCredit,
   onSent,
   openFlow,
@@ -78,6 +79,35 @@ describe('what may be in flight', () => {
       flow = onSent(flow, i, 100, 11_000 + 100 * i);
       flow = onAcknowledged(flow, i, 11_050 + 100 * i);
     }
+    expect(windowBytes(flow)).toBe(before);
+  });
+
+  it.each([
+    ['was an answer without entries', 0],
+    ['was one removal', 64],
+  ])('grows as fast where what was acknowledged first %s', (_what, firstBytes) => {
+    const grown = (flow: Flow) => {
+      let turns = 0;
+      for (let nowMs = 1_000; windowBytes(flow) < windowMaxBytes && turns < 100; turns++) {
+        flow = onSent(flow, 'answer', windowBytes(flow), nowMs);
+        nowMs += 200;
+        flow = onAnswerTaken(flow, nowMs);
+      }
+      return turns;
+    };
+    const begun = openFlow(windowMaxBytes, 0);
+    const first = onAnswerTaken(onSent(begun, 'answer', firstBytes, 0), 200);
+    // 16 KiB doubled eight times are 4 MiB.
+    expect(grown(begun)).toBeLessThanOrEqual(8);
+    expect(grown(first)).toBeLessThanOrEqual(8);
+  });
+
+  it('does not fall because something without bytes is acknowledged while it is used up', () => {
+    let { flow } = run({ bytesPerMs: 1_250, roundTripMs: 50 }, 10_000);
+    flow = onAcknowledged(flow, Number.MAX_SAFE_INTEGER, 10_000);
+    flow = onSent(flow, 'credit', windowBytes(flow), 10_000);
+    const before = windowBytes(flow);
+    for (let i = 0; i < 10; i++) flow = onAcknowledged(onSent(flow, i, 0, 10_000), i, 10_050);
     expect(windowBytes(flow)).toBe(before);
   });
 
