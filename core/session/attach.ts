@@ -18,8 +18,16 @@ export interface Attachment {
 
 /** What to say to this parent: no less than the milliseconds since 1970, which is beyond all that a store has said that was emptied or put back. */
 export function attachTo(before: Attachment | undefined, parent: string, wallMs: number): Attachment {
-  if (before?.parent === parent) return before;
-  return { sequence: Math.max((before?.sequence ?? 0) + 1, Math.floor(wallMs)), parent };
+  if (before?.parent === parent && before.sequence < attachSequenceMax) return before;
+  return { sequence: Math.max(lawful(before?.sequence) + 1, lawful(Math.floor(wallMs))), parent };
+}
+
+/** The milliseconds since 1970 in the year 2248: whoever says such a sequence, or more, has a clock that is wrong, or lies, and is not believed. */
+export const attachSequenceMax = 2 ** 43;
+
+/** What this store, or the clock, says. Beyond the bound it is passed over: no parent would take it. */
+function lawful(sequence = 0): number {
+  return sequence < attachSequenceMax ? sequence : 0;
 }
 
 /**
@@ -33,16 +41,13 @@ export function beginAttach(t: Transaction, peer: PeerIdentity, clock: Clock): {
   return { sequence: now.sequence, moved: before !== undefined && now !== before };
 }
 
-/** The milliseconds since 1970 in the year 2248: no honest sequence is beyond it, and one that a liar has raised so far has room for more attachments. */
-const sequenceMax = 2 ** 43;
-
 /**
  * The parent knows a higher sequence of an attachment to itself that has been over for long: of a copy, or of this store before it was put back while the clock was
  * behind. From there on this attachment is the later one.
  */
 export function passAttachSequence(t: Transaction, known: number): void {
   const before = readAttachment(t);
-  if (!before || known < before.sequence || known >= sequenceMax) return;
+  if (!before || known < before.sequence || known + 1 >= attachSequenceMax) return;
   t.put(prefixOf('attachment'), text(JSON.stringify({ ...before, sequence: known + 1 })));
 }
 

@@ -1,6 +1,8 @@
 /** What a Hello and a Welcome have to be for anything of them to be believed: looked at field by field, before what they say is compared with what is known. */
 import { hashBytes } from '../object/hash.ts';
 import type { HeldPieces, Hello, ResumeTuple, Welcome } from '../wire/generated/mesh.ts';
+import { attachSequenceMax } from './attach.ts';
+import { bootCounterMax } from './node-identity.ts';
 import { nonceBytes, revisionMax } from './wire-frames.ts';
 
 /** A name and a version. */
@@ -11,9 +13,9 @@ export function flawOfHello(hello: Hello, certifiedRole: string): string | undef
   const { role, bootCounter, bootNonce, attachSequence, attachedNonce, software, down, held } = hello;
   return (
     (role === certifiedRole ? undefined : `role is ${quoted(role)}, by the certificate it is ${certifiedRole}`) ??
-    number('boot_counter', bootCounter) ??
+    number('boot_counter', bootCounter, bootCounterMax - 1) ??
     bytes('boot_nonce', bootNonce, nonceBytes) ??
-    number('attach_sequence', attachSequence) ??
+    number('attach_sequence', attachSequence, attachSequenceMax - 1) ??
     tuple('down', down) ??
     optional('attached_nonce', attachedNonce) ??
     pieces(held) ??
@@ -51,8 +53,8 @@ function pieces(held: readonly HeldPieces[]): string | undefined {
   return undefined;
 }
 
-function number(name: string, value: number): string | undefined {
-  return value <= revisionMax ? undefined : `${name} is ${value}: it must be at most ${revisionMax}`;
+function number(name: string, value: number, most = revisionMax): string | undefined {
+  return value <= most ? undefined : `${name} is ${value}: it must be at most ${most}`;
 }
 
 function bytes(name: string, value: Uint8Array, length: number): string | undefined {

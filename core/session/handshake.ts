@@ -89,6 +89,15 @@ export function writeSession(t: Transaction, path: string, record: SessionRecord
   t.put(concat(prefixOf('session'), text(path)), encodeSession(record));
 }
 
+/**
+ * The child has left for good: whoever comes by its name is compared with no start of a former one. Session sequences go on, so that what is left of a former
+ * session commits nothing.
+ */
+export function forgetStarts(t: Transaction, path: string): void {
+  const known = readSession(t, path);
+  if (known) writeSession(t, path, { ...known, bootCounter: 0, bootNonce: '', attachSequence: 0 });
+}
+
 /** For every commit of a session: throws once another one has taken its place. Bytes against bytes, since it is asked so often. */
 export function fenceOf(path: string, record: SessionRecord): (t: Transaction) => void {
   const key = concat(prefixOf('session'), text(path));

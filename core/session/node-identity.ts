@@ -30,10 +30,10 @@ export interface Forebear {
 
 export function beginBoot(t: Transaction, clock: Clock, random: Random, forebear?: Forebear): NodeIdentity {
   const before = readNodeIdentity(t);
-  const own = before?.bootCounter ?? 0;
-  const theirs = forebear && forebear.bootCounter < bootCounterMax ? forebear.bootCounter : 0;
+  const own = lawful(before?.bootCounter);
+  const theirs = lawful(forebear?.bootCounter);
   const attachedNonce = theirs > own ? (forebear?.attachedNonce ?? before?.attachedNonce) : before?.attachedNonce;
-  const bootCounter = Math.max(own + 1, theirs + 1, Math.floor(clock.wallMs() / 1000));
+  const bootCounter = Math.max(own + 1, theirs + 1, lawful(Math.floor(clock.wallMs() / 1000)));
   const firstBoot = before ? before.firstBoot : bootCounter;
   const identity: NodeIdentity = {
     bootCounter,
@@ -51,8 +51,13 @@ export function readNodeIdentity(reader: Reader): NodeIdentity | undefined {
   return bytes && (JSON.parse(asText(bytes)) as NodeIdentity);
 }
 
-/** The seconds since 1970 in the year 2242: no honest counter is beyond it, and one that a liar has raised so far has room for more starts. */
-const bootCounterMax = 2 ** 33;
+/** The seconds since 1970 in the year 2242: whoever says such a counter, or more, has a clock that is wrong, or lies, and is not believed. */
+export const bootCounterMax = 2 ** 33;
+
+/** What this store, or the clock, says. Beyond the bound it is passed over: no parent would take it. */
+function lawful(bootCounter = 0): number {
+  return bootCounter < bootCounterMax ? bootCounter : 0;
+}
 
 /**
  * The parent knows a higher boot counter of this node, and nobody has its place: the store was put back while the clock was behind, or the clock has
@@ -60,7 +65,7 @@ const bootCounterMax = 2 ** 33;
  */
 export function passBootCounter(t: Transaction, known: number): void {
   const identity = readNodeIdentity(t);
-  if (!identity || known < identity.bootCounter || known >= bootCounterMax) return;
+  if (!identity || known < identity.bootCounter || known + 1 >= bootCounterMax) return;
   t.put(prefixOf('node'), text(JSON.stringify({ ...identity, bootCounter: known + 1 })));
 }
 

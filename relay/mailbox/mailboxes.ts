@@ -7,11 +7,12 @@ import { SharedContents } from '../../core/feed/shared-contents.ts';
 import { dropTable } from '../../core/feed/table.ts';
 import { splitReplica } from '../../core/identity/replica.ts';
 import type { Random } from '../../core/runtime/random.ts';
+import { forgetStarts } from '../../core/session/handshake.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import { forgetHeldLabels } from '../guard/narrowing.ts';
 import { type ChildRole, forgetChild, storeChild, storedChildren } from '../schedule/children.ts';
 import { forgetKept } from '../schedule/kept-objects.ts';
-import { childPath } from '../tree/node-objects.ts';
+import { childPath, siblingPath } from '../tree/node-objects.ts';
 import { reportedFlaw } from './reported-check.ts';
 
 export interface Mailbox {
@@ -90,6 +91,7 @@ export class Mailboxes {
     forgetChild(t, child);
     forgetKept(t, child);
     forgetHeldLabels(t, child);
+    forgetStarts(t, siblingPath(this.#path, child));
     dropTable(t, mailboxTable(child));
     dropTable(t, reportedTable(child));
   }

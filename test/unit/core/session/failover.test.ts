@@ -66,6 +66,12 @@ describe('an attach sequence', () => {
     expect(store.write((t) => beginAttach(t, { path: 'eu', role: 'relay' }, clock)).sequence).toBe(sequence + 8);
   });
 
+  it('is of no clock that is far ahead of any, and is right again when the clock is', () => {
+    const far = 2 ** 43;
+    expect(attachTo(undefined, 'eu', far)).toEqual({ sequence: 1, parent: 'eu' });
+    expect(attachTo({ sequence: far, parent: 'eu' }, 'eu', 1_700)).toEqual({ sequence: 1_700, parent: 'eu' });
+  });
+
   it('is beyond all that was said before a store was put back', () => {
     const backup = attachTo(undefined, 'eu', 1_700);
     const lost = attachTo(backup, 'eu~1', 1_800);

@@ -14,9 +14,13 @@ describe('a hello', () => {
 
   it.each<[keyof Hello, Partial<Hello>, string]>([
     ['role', { role: 'relay' }, 'role is "relay", by the certificate it is agent'],
-    ['bootCounter', { bootCounter: 2 ** 48 }, 'boot_counter is 281474976710656: it must be at most 281474976710655'],
+    ['bootCounter', { bootCounter: 2 ** 33 }, 'boot_counter is 8589934592: it must be at most 8589934591'],
     ['bootNonce', { bootNonce: Buffer.alloc(15) }, 'boot_nonce has 15 bytes: it must have 16'],
-    ['attachSequence', { attachSequence: 2 ** 50 }, 'attach_sequence is'],
+    [
+      'attachSequence',
+      { attachSequence: 2 ** 43 },
+      'attach_sequence is 8796093022208: it must be at most 8796093022207',
+    ],
     ['attachedNonce', { attachedNonce: Buffer.alloc(17) }, 'attached_nonce has 17 bytes: it must have 16'],
     ['down', { down: { ...tuple, epoch: Buffer.alloc(3) } }, 'down.epoch has 3 bytes'],
     ['down', { down: { ...tuple, incarnation: Buffer.alloc(3) } }, 'down.incarnation has 3 bytes'],

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { admit, type SessionRecord } from '../../../../core/session/handshake.ts';
+import {
+  admit,
+  fenceOf,
+  forgetStarts,
+  readSession,
+  type SessionRecord,
+  writeSession,
+} from '../../../../core/session/handshake.ts';
+import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { Hello } from '../../../../core/wire/generated/mesh.ts';
 
 const nonce = (byte: number) => Buffer.alloc(16, byte);
@@ -60,5 +68,35 @@ describe('the admission of a child', () => {
       admitted: false,
       reason: 'path',
     });
+  });
+});
+
+describe('a child that has left for good', () => {
+  const store = new MemoryStore();
+  store.write((t) => writeSession(t, 'eu:paris', known));
+  const fence = fenceOf('eu:paris', known);
+  const admitted = (changes: Partial<Hello>) =>
+    admit(
+      hello(changes),
+      'eu:paris',
+      store.read((reader) => readSession(reader, 'eu:paris')),
+    );
+
+  it('leaves its name to whoever comes by it next, however seldom that was started', () => {
+    expect(admitted({ bootCounter: 1, bootNonce: nonce(9) })).toMatchObject({ admitted: false });
+    store.write((t) => forgetStarts(t, 'eu:paris'));
+    expect(admitted({ bootCounter: 1, bootNonce: nonce(9) })).toMatchObject({
+      admitted: true,
+      record: { sessionSequence: 4 },
+    });
+  });
+
+  it('commits nothing more', () => {
+    expect(() => store.write((t) => fence(t))).toThrow('session 3 of "eu:paris" is over');
+  });
+
+  it('leaves nothing if it was never here', () => {
+    store.write((t) => forgetStarts(t, 'eu:lyon'));
+    expect(store.read((reader) => readSession(reader, 'eu:lyon'))).toBeUndefined();
   });
 });

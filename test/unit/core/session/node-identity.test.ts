@@ -10,6 +10,7 @@ import {
   passBootCounter,
   readNodeIdentity,
 } from '../../../../core/session/node-identity.ts';
+import { prefixOf } from '../../../../core/store/keyspace.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 
 function passed(known: (own: number) => number): number {
@@ -42,6 +43,21 @@ describe('what the last process with this identity was', () => {
   });
 });
 
+describe('a clock that is far ahead of any', () => {
+  it('is passed over, and what a store had of it is forgotten when the clock is right again', () => {
+    const store = new MemoryStore();
+    const boot = (wallMs: number) =>
+      store.write((t) => beginBoot(t, new VirtualClock(wallMs), new SeededRandom(1))).bootCounter;
+    const far = 2 ** 33 * 1000;
+    expect([boot(far), boot(far)]).toEqual([1, 2]);
+    store.write((t) => {
+      const older = { ...readNodeIdentity(t)!, bootCounter: 2 ** 40 };
+      t.put(prefixOf('node'), Buffer.from(JSON.stringify(older)));
+    });
+    expect(boot(1_700_000_000_000)).toBe(1_700_000_000);
+  });
+});
+
 describe('the boot counter that a parent knows', () => {
   it('is passed by one when it is not below the own one', () => {
     expect(passed((own) => own)).toBe(1);
@@ -51,6 +67,9 @@ describe('the boot counter that a parent knows', () => {
   it('changes nothing when it is below, or beyond what any clock says', () => {
     expect(passed((own) => own - 1)).toBe(0);
     expect(passed(() => 2 ** 47)).toBe(0);
+    // The next one would be.
+    expect(passed(() => 2 ** 33 - 1)).toBe(0);
+    expect(passed(() => 2 ** 33 - 2)).toBeGreaterThan(0);
   });
 });
 
