@@ -164,7 +164,12 @@ export class Reception {
       isBehind: producer.wasPutBack(reader, tuple),
       isOther: producer.isOtherHistory(reader, tuple),
     }));
-    if (isBehind) putBack?.();
+    if (isBehind) {
+      // Said with the name of the witness: if the store was never put back, it is that child which is wrong.
+      const what = 'a child knows more of its feed than this store, which was put back to an older copy';
+      this.#ports.log.warn({ child, cursor: tuple.cursor, incarnation: tuple.incarnation }, what);
+      putBack?.();
+    }
     if (isOther) hasOtherHistory?.(child, isBehind);
   }
 
