@@ -22,6 +22,7 @@ import {
 } from './stream.ts';
 import { StreamEnd, type StreamEndPorts } from './stream-end.ts';
 import { openFrame, requestFromWire, resetFrame, resetFromWire } from './stream-frames.ts';
+import { UsedIds } from './used-ids.ts';
 
 export interface SessionStreamsPorts {
   readonly side: 'parent' | 'child';
@@ -46,6 +47,8 @@ const opensBurst = streamsMax;
 const openEveryMs = 10;
 /** Calls of the child on which no open has come: as many as the burst of opens. Each is a timer and a call of some 15 KB. */
 const silentCallsMax = opensBurst;
+/** Ids that a call with a connection of its own may still bring: as many calls as may be open, and as many that came to nothing. */
+const skippedMax = 2 * streamsMax;
 /**
  * What is turned away, or unknown in a census, is answered that often a second. Who asks more than that hears nothing until its deadline, who lists more
  * is answered at its next list: one in full is half of the burst, and they are half a minute apart.
@@ -60,8 +63,8 @@ export class SessionStreams {
   readonly #refusals: TokenBucket;
   /** Calls of the child that have not said yet what for. */
   readonly #silent = new Set<Link>();
+  readonly #used: UsedIds;
   #nextId: number;
-  #highestId = 0;
   #windows = 0;
   #census: CensusState = noSuspects;
   #timer: Timer | undefined;
@@ -73,6 +76,7 @@ export class SessionStreams {
     this.#opens = new TokenBucket(opensBurst, openEveryMs, nowMs);
     this.#refusals = new TokenBucket(refusalsBurst, refusalEveryMs, nowMs);
     this.#nextId = ports.side === 'parent' ? 2 : 1;
+    this.#used = new UsedIds(ports.side === 'parent' ? 1 : 2, skippedMax);
   }
 
   get size(): number {
@@ -203,11 +207,10 @@ export class SessionStreams {
       return undefined;
     };
     const { stream } = open;
-    if (stream % 2 === (side === 'parent' ? 0 : 1) || stream <= this.#highestId) {
+    if (!this.#used.take(stream)) {
       this.#ends.get(stream)?.lost(`its id ${stream} was used again`);
       return turnAway('Protocol', `an open with the id ${stream}, which is used, or not of that side`);
     }
-    this.#highestId = stream;
     // At the parent its call was counted.
     const tooFast = side === 'child' ? this.#tooFast() : undefined;
     if (tooFast) return turnAway('TooMany', tooFast);

@@ -292,6 +292,19 @@ describe('calls of the child without an open on them', () => {
     expect([later.closed, pair.offers.parent.length]).toEqual([false, 1]);
   });
 
+  it('may bring their opens in another order than that of their ids, as each may have a connection of its own', async () => {
+    const calls = [await call(0), await call(1), await call(2)];
+    for (const i of [2, 0, 1]) calls[i]!.send(openFrame(2 * i + 1, request, 1_000));
+    await pair.run(5);
+    expect([pair.offers.parent.length, pair.parent.size, errors]).toEqual([3, 3, []]);
+    // Each of them once.
+    const again = await call(0);
+    again.send(openFrame(1, request, 1_000));
+    await pair.run(5);
+    expect(pair.counts.parent.refusedBy.get('Protocol')).toBe(1);
+    expect(pair.parent.size).toBe(2);
+  });
+
   it('do not stay with an open that is turned away, however much was answered before', async () => {
     const streams = Array.from({ length: streamsMax }, (_, i) => 2 * i + 1);
     for (let i = 0; i < 4; i++) pair.parent.receive({ frame: { $case: 'census', value: { streams } } });
