@@ -14,7 +14,7 @@ export interface Candidates {
 
 /** A session that was elsewhere for so long has proven that it is good there: going home costs one reconciliation. Jittered to twice as much. */
 export const returnAfterMs = 600_000;
-/** One that ended sooner was refused, or died at once: the next parent is tried. */
+/** One that ended sooner died at once, or was never welcomed: the next parent is tried. */
 export const livedMs = 2_000;
 
 export function candidates(count: number): Candidates {
@@ -26,7 +26,7 @@ export function notReached({ count, next }: Candidates): Candidates {
   return { count, next: (next + 1) % count };
 }
 
-/** A connection to `next` has ended. `goes`: the child itself ended it, to go there. */
+/** A connection to `next` has ended, so long after its welcome; 0 without one. `goes`: the child itself ended it, to go there. */
 export function ended(state: Candidates, afterMs: number, goes?: 'home' | 'on'): Candidates {
   const { count, next } = state;
   if (goes === 'on') return notReached(state);

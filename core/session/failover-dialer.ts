@@ -21,12 +21,15 @@ export function failoverDialer({ clock, random }: FailoverPorts, dialers: readon
   return {
     async dial(events, timeoutMs) {
       const index = state.next;
-      const sinceMs = clock.monotonicMs();
+      let welcomedMs: number | undefined;
       let goesHome: Timer | undefined;
       let goes: 'home' | 'on' | undefined;
       let link: Link | undefined;
       let left: string | undefined;
+      // A parent that is mute, or refuses late on a long line, was no home for any time.
+      const livedFor = (): number => (welcomedMs === undefined ? 0 : clock.monotonicMs() - welcomedMs);
       const listen = ({ frame }: Frame): void => {
+        if (frame?.$case === 'welcome') welcomedMs ??= clock.monotonicMs();
         if (frame?.$case !== 'beat' || goes) return;
         const heard = { ageMs: frame.value.rootAgeMs, nowMs: clock.monotonicMs(), isHome: index === 0 };
         const next = heardOfRoot(watch, heard, () => random.fraction());
@@ -45,7 +48,7 @@ export function failoverDialer({ clock, random }: FailoverPorts, dialers: readon
         onDrain: () => events.onDrain(),
         onClose: (error) => {
           goesHome?.stop();
-          state = ended(state, clock.monotonicMs() - sinceMs, goes);
+          state = ended(state, livedFor(), goes);
           events.onClose(left === undefined ? error : new BanyanError('Unavailable', left));
         },
       };

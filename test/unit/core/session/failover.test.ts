@@ -104,6 +104,28 @@ describe('a child of siblings', () => {
     expect(mesh.sequence()).toBeGreaterThan(before);
   });
 
+  it('goes on with the other one when its home takes connections and says nothing in time', async () => {
+    const mesh = new Siblings();
+    mesh.put([1], 'a', 1, 'one');
+    mesh.watermark([0, 1], { [source]: 1 });
+    mesh.far(0, 10_000);
+    mesh.child.start();
+    // It waits 15 s for a welcome, and hangs up.
+    await mesh.run(40_000);
+    expect(mesh.attachedTo()).toBe(1);
+    expect(mesh.held()).toEqual({ a: 'one' });
+  });
+
+  it('goes on with the other one when its home refuses, however late', async () => {
+    const mesh = new Siblings();
+    mesh.watermark([0, 1], { [source]: 1 });
+    mesh.far(0, 1_500);
+    mesh.refuse(0);
+    mesh.child.start();
+    await mesh.run(40_000);
+    expect(mesh.attachedTo()).toBe(1);
+  });
+
   it('takes nothing from one that is behind: neither an older value, nor a deletion, nor what was deleted since', async () => {
     const mesh = new Siblings();
     for (const name of ['a', 'gone']) mesh.put([0, 1], name, 1, 'one');
@@ -162,6 +184,8 @@ describe('a child of siblings', () => {
 class Siblings {
   readonly clock = new VirtualClock();
   readonly #cut = new Set<number>();
+  readonly #refusing = new Set<number>();
+  readonly #delayMs = [1, 1];
   readonly #unready = new Set<number>();
   readonly #marks: Watermarks[] = [{}, {}];
   readonly #store = new MemoryStore();
@@ -216,7 +240,11 @@ class Siblings {
       software: 'test',
       feedsOf: () => feeds,
       ready: () => !this.#unready.has(replica),
-      siblings: { hasSiblings: true, superseded: () => undefined, attached() {} },
+      siblings: {
+        hasSiblings: true,
+        superseded: () => (this.#refusing.has(replica) ? { message: 'it is elsewhere' } : undefined),
+        attached() {},
+      },
       watermarks: () => this.#marks[replica]!,
       applied() {},
       committed() {},
@@ -225,7 +253,14 @@ class Siblings {
       disconnected() {},
       rootAgeMs: () => 0,
     });
-    const network = { clock, delayMs: 1, isCut: () => this.#cut.has(replica) };
+    const delays = this.#delayMs;
+    const network = {
+      clock,
+      get delayMs() {
+        return delays[replica]!;
+      },
+      isCut: () => this.#cut.has(replica),
+    };
     const peer = { path: 'eu', role: 'relay', ...(replica === 0 ? {} : { replica }) } as const;
     const dialer = memoryDialer(network, { path: 'eu:kid', role: 'agent' }, peer, (link) => sessions.accept(link));
     return { store, sessions, dialer, ...feeds };
@@ -252,6 +287,14 @@ class Siblings {
       this.#marks[replica] = marks;
       this.#parents[replica]!.sessions.watermarksChanged();
     }
+  }
+
+  refuse(replica: number): void {
+    this.#refusing.add(replica);
+  }
+
+  far(replica: number, delayMs: number): void {
+    this.#delayMs[replica] = delayMs;
   }
 
   unready(replica: number): void {
