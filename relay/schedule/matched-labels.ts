@@ -10,7 +10,7 @@ import type { AppliedChange, Producer } from '../../core/feed/feed.ts';
 import { covers, decodeLabelSummary, type LabelSummary } from '../../core/match/label-summary.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import { asText, hex, text } from '../../core/store/bytes.ts';
+import { asText, equalBytes, hex, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { attributesOf, labelsKey, matchedKey } from '../../core/wire/entries.ts';
@@ -42,6 +42,8 @@ export class MatchedLabels {
   readonly #owed = new Set<string>();
   /** Something has come since they were looked at. */
   #isNew = true;
+  /** As the store had it last. A summary is hundreds of kilobytes, and whoever takes many children over asks for each of them. */
+  #known: { readonly bytes: Uint8Array; readonly hash: string; readonly summary: LabelSummary } | undefined;
 
   constructor(ports: MatchedLabelsPorts) {
     this.#ports = ports;
@@ -79,8 +81,8 @@ export class MatchedLabels {
   covers(reader: Reader, labels: LabelSummary): boolean {
     const said = this.#said(reader);
     if (said === undefined) return true;
-    const known = readKnown(reader);
-    return known?.hash === said && covers(decodeLabelSummary(text(known.labels)), labels);
+    const known = this.#readKnown(reader);
+    return known?.hash === said && covers(known.summary, labels);
   }
 
   /** All that has come is worked off, and it is all that a parent which is ready has. */
@@ -107,7 +109,7 @@ export class MatchedLabels {
   /** The word may name a summary that is told again only later: after a start, and when this node lost its store. */
   #learn(t: Transaction): void {
     const said = this.#said(t);
-    if (said === undefined || readKnown(t)?.hash === said) return;
+    if (said === undefined || this.#readKnown(t)?.hash === said) return;
     const labels = this.#awaited.get(said) ?? this.#newest(t, said);
     if (labels === undefined) return;
     t.put(prefixOf('matchedLabels'), text(JSON.stringify({ hash: said, labels } satisfies Known)));
@@ -122,17 +124,22 @@ export class MatchedLabels {
     return attributes && hashOf(attributes) === hash ? asText(attributes) : undefined;
   }
 
+  /** Decoded once, whatever becomes of the transaction in which it was written. */
+  #readKnown(reader: Reader): { readonly hash: string; readonly summary: LabelSummary } | undefined {
+    const bytes = reader.get(prefixOf('matchedLabels'));
+    if (!bytes) return undefined;
+    if (this.#known && equalBytes(this.#known.bytes, bytes)) return this.#known;
+    const { hash, labels } = JSON.parse(asText(bytes)) as Known;
+    this.#known = { bytes, hash, summary: decodeLabelSummary(text(labels)) };
+    return this.#known;
+  }
+
   /** The hash that the parent's word names; undefined: it never said one. */
   #said(reader: Reader): string | undefined {
     const { upstream } = this.#ports;
     const row = upstream.sound.get(reader, hash128(matchedKey));
     return row?.content && attributesOf<MatchedAttributes>(upstream.content(reader, row.content)).labels;
   }
-}
-
-function readKnown(reader: Reader): Known | undefined {
-  const bytes = reader.get(prefixOf('matchedLabels'));
-  return bytes && (JSON.parse(asText(bytes)) as Known);
 }
 
 function hashOf(attributes: Uint8Array): string {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { FeedConsumer } from '../../../../core/feed/consumer.ts';
 import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { encodeLabelSummary, type LabelSummary } from '../../../../core/match/label-summary.ts';
@@ -112,6 +112,17 @@ describe('labels that the tree above has worked off', () => {
     expect(covers('rome')).toBe(false);
     tell(sites('bern'));
     expect([covers('rome'), covers('bern')]).toEqual([false, true]);
+  });
+
+  it('are read once, however many children are compared with them', () => {
+    tell(sites('rome', 'oslo'));
+    word(sites('rome', 'oslo'));
+    const parse = vi.spyOn(JSON, 'parse');
+    for (let i = 0; i < 100; i++) expect(covers('rome')).toBe(true);
+    const summaries = parse.mock.calls.filter(([json]) => String(json).includes('rome'));
+    parse.mockRestore();
+    // The record, and the summary in it.
+    expect(summaries.length).toBeLessThanOrEqual(2);
   });
 
   it('are still known after a start', () => {
