@@ -38,12 +38,16 @@ export class SiblingPlace {
   /** Children of which it is yet to be told that they are own, or are not. */
   readonly #unsaid = new Set<string>();
 
+  /**
+   * Also of the one that is left when the others are no longer in the topology. Its parent has them in the group still, and takes only a sibling's word for it
+   * that their children are here now.
+   */
+  readonly hasSiblings: boolean;
+
   constructor(ports: SiblingPlacePorts) {
     this.#ports = ports;
-  }
-
-  get hasSiblings(): boolean {
-    return this.#ports.replicas > 1;
+    const wasTold = (reader: Reader) => this.#row<SiblingsAttributes>(reader, siblingsKey) !== undefined;
+    this.hasSiblings = ports.replicas > 1 || ports.store.read(wasTold);
   }
 
   /** At start. What was decided and not said before the end is told anew, all of it: nobody knows how far that had come. */

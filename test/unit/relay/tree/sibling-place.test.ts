@@ -5,30 +5,35 @@ import { hash128 } from '../../../../core/object/hash.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { attributesOf, ownerKey, siblingsKey } from '../../../../core/wire/entries.ts';
+import { attachKey, attributesOf, ownerKey, siblingsKey } from '../../../../core/wire/entries.ts';
 import type { OwnerAttributes, SaidAttributes, SiblingsAttributes } from '../../../../core/wire/entry-attributes.ts';
 import { SiblingPlace } from '../../../../relay/tree/sibling-place.ts';
 
 /** The second of two siblings, with a feed from the parent of which the test writes the batches. */
 function secondSibling() {
+  return siblingOf({ replica: 1, replicas: 2 });
+}
+
+function siblingOf({ replica, replicas }: { replica: number; replicas: number }) {
   const store = new MemoryStore();
   const random = new SeededRandom(1);
   const upstream = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
   const outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'aa', random }));
   const retold: string[][] = [];
-  const place = new SiblingPlace({
-    store,
-    upstream,
-    outbox,
-    replica: 1,
-    replicas: 2,
-    children: () => ['shop'],
-    retell: (children) => {
-      retold.push([...children]);
-      return true;
-    },
-    end: () => {},
-  });
+  const begin = (now = { replica, replicas }) =>
+    new SiblingPlace({
+      ...now,
+      store,
+      upstream,
+      outbox,
+      children: () => ['shop'],
+      retell: (children) => {
+        retold.push([...children]);
+        return true;
+      },
+      end: () => {},
+    });
+  const place = begin();
   let revision = 0;
   /** `more`: so many revisions lie behind the batch. */
   const hear = (rows: Readonly<Record<string, OwnerAttributes | SiblingsAttributes>>, more = 0) => {
@@ -66,7 +71,9 @@ function secondSibling() {
       const row = outbox.get(reader, hash128(siblingsKey));
       return row?.content && attributesOf<SaidAttributes>(outbox.content(reader, row.content)).term;
     });
-  return { place, hear, hearSome, finish, retold, said };
+  const attached = (child: string) =>
+    store.read((reader) => outbox.get(reader, hash128(attachKey(child)))?.content !== undefined);
+  return { store, begin, attached, place, hear, hearSome, finish, retold, said };
 }
 
 describe('one of several siblings', () => {
@@ -84,6 +91,23 @@ describe('one of several siblings', () => {
     hear({ [ownerKey('shop')]: { owner: 0, granted: true, sequence: 5 }, [siblingsKey]: { term: 3, lead: 1 } });
     expect(said()).toBe(3);
     expect(retold).toEqual([[]]);
+  });
+
+  it('is one also when the others are no longer in the topology: its parent hears who comes over from them', () => {
+    const { store, begin, attached, hear, place: before } = siblingOf({ replica: 0, replicas: 2 });
+    hear({ [siblingsKey]: { term: 3, lead: 0 }, [ownerKey('shop')]: { owner: 1, granted: true, sequence: 5 } });
+    expect(before.owns('shop')).toBe(false);
+    const left = begin({ replica: 0, replicas: 1 });
+    store.read((reader) => left.load(reader));
+    expect([left.hasSiblings, left.owns('shop')]).toEqual([true, false]);
+    store.write((t) => left.attached(t, 'shop', 'agent', 6));
+    expect(attached('shop')).toBe(true);
+  });
+
+  it('is none where there never was another one: it owns all of its children, and tells of none', () => {
+    const { store, attached, place } = siblingOf({ replica: 0, replicas: 1 });
+    store.write((t) => place.attached(t, 'shop', 'agent', 6));
+    expect([place.hasSiblings, place.owns('shop'), attached('shop')]).toEqual([false, true, false]);
   });
 
   it('says no term before all has come that was decided by then: what was rewritten since lies behind it', () => {
