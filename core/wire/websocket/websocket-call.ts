@@ -23,6 +23,7 @@ export class WebSocketCall implements FrameCall {
   /** Sent before it was open: bounded by the link's own queue. */
   #early: (() => void)[] = [];
   #error: BanyanError | undefined;
+  #isBrokenOff = false;
 
   constructor({ socket, shown, ...options }: WebSocketCallOptions) {
     this.#clock = options.clock;
@@ -37,6 +38,8 @@ export class WebSocketCall implements FrameCall {
     webSocket.binaryType = 'nodebuffer';
     webSocket.on('message', (data: Buffer, isBinary) => {
       if (isBinary) return this.link.received(data);
+      // Any number of texts may be under way behind the one that ended it, each of which is six bytes.
+      if (!this.link.isOpen) return;
       this.link.abort(new BanyanError('Protocol', `${data.length} bytes of text, which is no frame`));
     });
     webSocket.on('error', (error) => {
@@ -61,6 +64,8 @@ export class WebSocketCall implements FrameCall {
   }
 
   abort(error: BanyanError): void {
+    if (this.#isBrokenOff) return;
+    this.#isBrokenOff = true;
     this.#whenOpen((webSocket) => {
       webSocket.close(brokenOff, brokenOffReason(error));
       // A peer that takes nothing will not answer either.

@@ -1,0 +1,62 @@
+import { once } from 'node:events';
+import type { AddressInfo, Socket } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { WebSocket, WebSocketServer } from 'ws';
+import { VirtualClock } from '../../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../../core/runtime/errors.ts';
+import { WebSocketCall } from '../../../../../core/wire/websocket/websocket-call.ts';
+import { brokenOff } from '../../../../../core/wire/websocket/websocket-words.ts';
+import { LinkLog } from '../../../../support/link-log.ts';
+
+class CountingClock extends VirtualClock {
+  timers = 0;
+
+  override after(delayMs: number, fire: () => void) {
+    this.timers++;
+    return super.after(delayMs, fire);
+  }
+}
+
+describe('a link on a WebSocket', () => {
+  let server: WebSocketServer;
+  let peer: WebSocket;
+  let clock: CountingClock;
+  let call: WebSocketCall;
+  let log: LinkLog;
+
+  beforeEach(async () => {
+    server = new WebSocketServer({ host: '127.0.0.1', port: 0 });
+    await once(server, 'listening');
+    clock = new CountingClock();
+    log = new LinkLog();
+    server.once('connection', (webSocket, { socket }: { socket: Socket }) => {
+      call = new WebSocketCall({ peer: { path: 'eu:kid', role: 'agent' }, transport: 'websocket', clock, socket });
+      call.opened(webSocket);
+      call.link.start(log);
+    });
+    peer = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    await once(peer, 'open');
+  });
+  afterEach(() => {
+    peer.terminate();
+    for (const client of server.clients) client.terminate();
+    server.close();
+  });
+
+  it('is broken off by text once, and not again by each text that was under way behind it', async () => {
+    for (let i = 0; i < 1_000; i++) peer.send('');
+    const [code, reason] = (await once(peer, 'close')) as [number, Buffer];
+    expect([code, String(reason)]).toEqual([brokenOff, 'Protocol: 0 bytes of text, which is no frame']);
+    expect(await log.closed()).toMatchObject({ code: 'Protocol' });
+    // Of the look for signs of life, and of the time that the peer has to hang up.
+    expect(clock.timers).toBe(2);
+    expect(log.order).toEqual(['close']);
+  });
+
+  it('has one time to hang up, however often it is broken off', async () => {
+    for (const words of ['first', 'second']) call.link.abort(new BanyanError('Unavailable', words));
+    const [, reason] = (await once(peer, 'close')) as [number, Buffer];
+    expect(String(reason)).toBe('Unavailable: first');
+    expect(clock.timers).toBe(2);
+  });
+});
