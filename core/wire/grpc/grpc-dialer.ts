@@ -2,6 +2,7 @@
 import { Client, type ClientDuplexStream, Metadata, type ServiceError } from '@grpc/grpc-js';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
+import type { SecureConnection } from '../dialer/secure-connection.ts';
 import type { Way } from '../dialer/way.ts';
 import { FrameLink } from '../frame-link.ts';
 import type { Dialer, Link, LinkEvents } from '../link.ts';
@@ -31,6 +32,7 @@ export function grpcDialer(way: Way): Dialer {
         failure = error;
       });
       let streams: StreamDialer | undefined;
+      let carrier: SecureConnection;
       const hangUp = () => {
         streams?.close();
         // The connection first: node:http2 would end the stream before it resets it, which looks like an end in order for a while.
@@ -40,6 +42,7 @@ export function grpcDialer(way: Way): Dialer {
       };
       try {
         const answer = await accepted(call, address, clock, timeoutMs);
+        carrier = channel.settle();
         const [name] = answer.get(linkKey);
         // A parent of an older version gives the session no name and takes no streams.
         if (typeof name === 'string') {
@@ -47,7 +50,7 @@ export function grpcDialer(way: Way): Dialer {
             address,
             clock,
             link: name,
-            peer: channel.peer!,
+            peer: carrier.peer,
             client,
             newClient: () => {
               const apart = newChannel();
@@ -59,33 +62,33 @@ export function grpcDialer(way: Way): Dialer {
         hangUp();
         throw channel.refusal ?? (error instanceof BanyanError ? error : errorOfCall(address, error as ServiceError));
       }
-      return linkOf({ call, channel, way, failure, streams, hangUp }, events);
+      return linkOf({ call, carrier, way, failure, streams, hangUp }, events);
     },
   };
 }
 
 interface Connected {
   readonly call: Call;
-  readonly channel: TlsChannel;
+  readonly carrier: SecureConnection;
   readonly way: Way;
   readonly failure: Error | undefined;
   readonly streams: StreamDialer | undefined;
   hangUp(): void;
 }
 
-function linkOf({ call, channel, way, failure, streams, hangUp }: Connected, events: LinkEvents): Link {
+function linkOf({ call, carrier, way, failure, streams, hangUp }: Connected, events: LinkEvents): Link {
   const link = new FrameLink({
     transport: `grpc${way.suffix}`,
     ...(streams ? { openStream: (id, apart, streamEvents) => streams.open(id, apart, streamEvents) } : {}),
-    peer: channel.peer!,
-    expiry: channel.expiry,
+    peer: carrier.peer,
+    expiry: carrier.expiry,
     clock: way.clock,
     call: {
       write: (bytes, taken) => call.write(bytes, taken),
       end: () => call.end(),
       // A client's call has no trailers: the parent sees it broken off, and the reason is in this side's log.
       abort: hangUp,
-      bytesRead: () => channel.bytesRead(),
+      bytesRead: () => carrier.socket.bytesRead,
     },
   });
   const broke = (error: Error) => {

@@ -4,23 +4,28 @@
  * connection, to where the way begins, and is given back what stands at the way's end.
  */
 import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import { CallCredentials, ChannelCredentials } from '@grpc/grpc-js';
 import { BanyanError } from '../../runtime/errors.ts';
+import type { SecureConnection } from '../dialer/secure-connection.ts';
 import type { Way } from '../dialer/way.ts';
-import type { Expiry, PeerIdentity } from '../link.ts';
 
 export const grpcProtocol = 'h2';
 
 type SecureConnector = ReturnType<ChannelCredentials['_createSecureConnector']>;
 
-/** For one dial: what became of its handshake is found here. */
+/**
+ * For one dial: what became of its handshake is found here. Where a name has several addresses grpc-js begins with the next one after 250 ms, and lets each
+ * go on. So it is given one of them at a time: the first whose handshake is done. The others wait, since that one may break before the call is taken.
+ */
 export class TlsChannel extends ChannelCredentials {
   readonly #way: Way;
-  /** More than one where a name has several addresses, which are tried one after the other. */
-  readonly #sockets: Socket[] = [];
-  #closed = false;
-  peer: PeerIdentity | undefined;
-  expiry: Expiry | undefined;
+  /** All that are open, whatever they are at. */
+  readonly #sockets = new Set<Socket>();
+  /** The one that grpc-js has. */
+  #carrier: SecureConnection | undefined;
+  /** Why there is no other one any more. */
+  #done: string | undefined;
   /** Why the parent was not trusted, or a proxy did not let it be reached, if that is what failed. */
   refusal: BanyanError | undefined;
 
@@ -29,13 +34,18 @@ export class TlsChannel extends ChannelCredentials {
     this.#way = way;
   }
 
-  bytesRead(): number {
-    return this.#sockets.reduce((sum, socket) => sum + socket.bytesRead, 0);
+  /** A call was taken: from now on the channel is the connection that carries it, and ends with that. */
+  settle(): SecureConnection {
+    const carrier = this.#carrier;
+    if (!carrier) throw new Error('a call was taken before there was a connection');
+    this.#done = 'another connection carries the call';
+    for (const socket of this.#sockets) if (socket !== carrier.socket) socket.destroy();
+    return carrier;
   }
 
   /** Ends the connection, also one that is only being made. */
   close(): void {
-    this.#closed = true;
+    this.#done = 'the dial was given up';
     for (const socket of this.#sockets) socket.destroy();
   }
 
@@ -57,26 +67,46 @@ export class TlsChannel extends ChannelCredentials {
   }
 
   async #open(tcp: Socket): Promise<Socket> {
-    if (this.#closed) {
-      tcp.destroy();
-      throw new BanyanError('Unavailable', 'the dial was given up');
-    }
-    this.#sockets.push(tcp);
+    let socket: Socket = tcp;
     try {
-      const { socket, peer, expiry } = await this.#way.open(tcp, [grpcProtocol]);
-      if (socket.alpnProtocol !== grpcProtocol) {
-        socket.destroy();
+      this.#own(tcp);
+      const made = await this.#way.open(tcp, [grpcProtocol]);
+      socket = made.socket;
+      this.#own(made.socket);
+      this.#sockets.delete(tcp);
+      if (made.socket.alpnProtocol !== grpcProtocol) {
         throw new BanyanError('Protocol', `${this.#way.shown} speaks no HTTP/2: use the transport websocket or auto`);
       }
-      // Bytes are counted once: of the connection that carries frames.
-      this.#sockets.splice(this.#sockets.indexOf(tcp), 1, socket);
-      if (this.#closed) socket.destroy();
-      this.peer = peer;
-      this.expiry = expiry;
+      await this.#give(made);
       return socket;
     } catch (error) {
-      if (error instanceof BanyanError) this.refusal = error;
+      socket.destroy();
+      if (error instanceof BanyanError && !this.#isCarried) this.refusal = error;
       throw error;
     }
   }
+
+  get #isCarried(): boolean {
+    return this.#carrier?.socket.destroyed === false;
+  }
+
+  #own(socket: Socket): void {
+    if (this.#done !== undefined) throw new Error(this.#done);
+    this.#sockets.add(socket);
+    socket.once('close', () => this.#sockets.delete(socket));
+  }
+
+  /** In turn: resolves when it is the one. */
+  async #give(made: SecureConnection): Promise<void> {
+    while (this.#isCarried && !made.socket.destroyed) await oneCloses(made.socket, this.#carrier!.socket);
+    if (this.#done !== undefined || made.socket.destroyed) throw new Error(this.#done ?? 'the connection broke');
+    this.#carrier = made;
+    this.refusal = undefined;
+  }
+}
+
+function oneCloses(...sockets: readonly TLSSocket[]): Promise<void> {
+  return new Promise((resolve) => {
+    for (const socket of sockets) socket.once('close', () => resolve());
+  });
 }
