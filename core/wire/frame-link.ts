@@ -31,8 +31,10 @@ export interface FrameLinkOptions {
 const sendBufferBytes = 256 * 1024;
 /** Control frames are sent whatever is queued; a session that queues this much of them is broken. */
 const sendQueueBytesMax = 64 * 1024 * 1024;
-/** How long the other side may take to end its half of a call. */
+/** How long the other side may take to end its half of a call, once all that was queued has left and nothing more is heard of it. */
 export const closeWithinMs = 3_000;
+/** How long it may take in any case: what a session takes for death. */
+export const closeWithinMsMax = 60_000;
 /** How often the arrival of an unfinished frame is looked for: a thirtieth of what a session takes for death. */
 const lookEveryMs = 2_000;
 /**
@@ -104,10 +106,7 @@ export class FrameLink implements Link {
     this.#state = 'closing';
     this.#timer?.stop();
     this.#call.end(reason);
-    this.#timer = this.#clock.after(closeWithinMs, () => {
-      this.#call.abort(new BanyanError('Unavailable', `${reason}; not ended by the peer within ${closeWithinMs} ms`));
-      this.#closed();
-    });
+    this.#awaitEnd(reason, this.#clock.monotonicMs());
   }
 
   /** Neither side has ended it, and nothing has broken it. */
@@ -170,6 +169,22 @@ export class FrameLink implements Link {
     if (!this.#full || this.#queuedBytes > sendBufferBytes / 2) return;
     this.#full = false;
     this.#events?.onDrain();
+  }
+
+  /**
+   * All that is queued may be in one write to the operating system, of which nothing is told until the last byte has left; so for as long as something is
+   * queued nobody can say whether the line is slow or dead.
+   */
+  #awaitEnd(reason: string, sinceMs: number): void {
+    const read = this.#call.bytesRead();
+    const hadQueued = this.#queuedBytes > 0;
+    this.#timer = this.#clock.after(closeWithinMs, () => {
+      const takenMs = Math.round(this.#clock.monotonicMs() - sinceMs);
+      const goesOn = hadQueued || this.#call.bytesRead() > read;
+      if (goesOn && takenMs < closeWithinMsMax) return this.#awaitEnd(reason, sinceMs);
+      this.#call.abort(new BanyanError('Unavailable', `${reason}; not ended by the peer within ${takenMs} ms`));
+      this.#closed();
+    });
   }
 
   #closed(error?: Error): void {

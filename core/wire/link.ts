@@ -32,7 +32,7 @@ export interface Link {
    * limit as well.
    */
   send(frame: Frame): boolean;
-  /** Sends what is queued, then closes. The reason reaches the other side's log where the transport can carry it. */
+  /** Sends what is queued, for up to a minute, then closes. The reason reaches the other side's log where the transport can carry it. */
   close(reason: string): void;
   /** Bytes queued here and not yet taken by the operating system. */
   queuedBytes(): number;

@@ -23,7 +23,8 @@ export class WebSocketCall implements FrameCall {
   /** Sent before it was open: bounded by the link's own queue. */
   #early: (() => void)[] = [];
   #error: BanyanError | undefined;
-  #isBrokenOff = false;
+  /** In order, or broken off. */
+  #isEnded = false;
 
   constructor({ socket, shown, ...options }: WebSocketCallOptions) {
     this.#clock = options.clock;
@@ -59,13 +60,16 @@ export class WebSocketCall implements FrameCall {
     this.#whenOpen((webSocket) => webSocket.send(bytes, taken));
   }
 
+  /** The rest is TCP's for as long as `socketOptions` say: when it has reached the peer nobody can see but by the peer's answer. */
   end(reason: string): void {
+    this.#isEnded = true;
     this.#whenOpen((webSocket) => webSocket.close(closedInOrder, closeReason(reason)));
   }
 
+  /** Once, and not behind an end: a connection that is closed on what comes over it loses what is still under way to the peer. */
   abort(error: BanyanError): void {
-    if (this.#isBrokenOff) return;
-    this.#isBrokenOff = true;
+    if (this.#isEnded) return;
+    this.#isEnded = true;
     this.#whenOpen((webSocket) => {
       webSocket.close(brokenOff, brokenOffReason(error));
       // A peer that takes nothing will not answer either.

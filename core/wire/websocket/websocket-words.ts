@@ -1,5 +1,6 @@
 /** What both sides of a WebSocket say beside frames: https://www.rfc-editor.org/rfc/rfc6455 */
 import { BanyanError, type ErrorCode, isErrorCode } from '../../runtime/errors.ts';
+import { closeWithinMsMax } from '../frame-link.ts';
 import { maxFrameBytes } from '../frames.ts';
 
 /** Of ALPN: the handshake of WebSocket is a request of HTTP/1.1. */
@@ -19,7 +20,12 @@ export const codeHeader = 'banyan-code';
 const slackBytes = 64 * 1024;
 
 /** Options of both sides. Frames are mostly compressed or random already, and a compressor a child would cost 300 KB each. */
-export const socketOptions = { perMessageDeflate: false, maxPayload: maxFrameBytes + slackBytes } as const;
+export const socketOptions = {
+  perMessageDeflate: false,
+  maxPayload: maxFrameBytes + slackBytes,
+  // How long the peer's close frame is waited for after the own one.
+  closeTimeout: closeWithinMsMax,
+} as const;
 
 export const closedInOrder = 1000;
 /** For use between applications (RFC 6455, section 7.4.2): a link that is broken off, with the code and the words of the reason. */

@@ -163,6 +163,39 @@ describe('closing a link', () => {
     expect(await log.closed()).toBeUndefined();
   });
 
+  it('waits for as long as something is queued, of which a write tells nothing on its way, and 3 s more', async () => {
+    link.send(quarter());
+    link.close('enough');
+    clock.advance(20_000);
+    call.take();
+    clock.advance(3_000);
+    expect(call.aborts).toEqual([]);
+    clock.advance(3_000);
+    expect(call.aborts).toHaveLength(1);
+    expect(await log.closed()).toBeUndefined();
+  });
+
+  it('waits for as long as something is read', () => {
+    link.close('enough');
+    for (let i = 0; i < 10; i++) {
+      call.read++;
+      clock.advance(3_000);
+    }
+    expect(call.aborts).toEqual([]);
+    clock.advance(3_000);
+    expect(call.aborts).toHaveLength(1);
+  });
+
+  it('waits a minute at most', async () => {
+    link.send(quarter());
+    link.close('enough');
+    clock.advance(59_999);
+    expect(call.aborts).toEqual([]);
+    clock.advance(1);
+    expect(call.aborts.map(({ message }) => message)).toEqual(['enough; not ended by the peer within 60000 ms']);
+    expect(await log.closed()).toBeUndefined();
+  });
+
   it('is in order even if the other side breaks meanwhile', async () => {
     link.close('enough');
     link.failed(new Error('broke'));

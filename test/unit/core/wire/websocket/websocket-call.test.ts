@@ -4,9 +4,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { WebSocket, WebSocketServer } from 'ws';
 import { VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
+import { maxFrameBytes } from '../../../../../core/wire/frames.ts';
 import { WebSocketCall } from '../../../../../core/wire/websocket/websocket-call.ts';
-import { brokenOff } from '../../../../../core/wire/websocket/websocket-words.ts';
-import { LinkLog } from '../../../../support/link-log.ts';
+import { brokenOff, closedInOrder } from '../../../../../core/wire/websocket/websocket-words.ts';
+import { beat, dataOfFrameBytes, LinkLog } from '../../../../support/link-log.ts';
 
 class CountingClock extends VirtualClock {
   timers = 0;
@@ -19,6 +20,7 @@ class CountingClock extends VirtualClock {
 
 describe('a link on a WebSocket', () => {
   let server: WebSocketServer;
+  let socket: Socket;
   let peer: WebSocket;
   let clock: CountingClock;
   let call: WebSocketCall;
@@ -29,7 +31,8 @@ describe('a link on a WebSocket', () => {
     await once(server, 'listening');
     clock = new CountingClock();
     log = new LinkLog();
-    server.once('connection', (webSocket, { socket }: { socket: Socket }) => {
+    server.once('connection', (webSocket, request: { socket: Socket }) => {
+      socket = request.socket;
       call = new WebSocketCall({ peer: { path: 'eu:kid', role: 'agent' }, transport: 'websocket', clock, socket });
       call.opened(webSocket);
       call.link.start(log);
@@ -58,5 +61,39 @@ describe('a link on a WebSocket', () => {
     const [, reason] = (await once(peer, 'close')) as [number, Buffer];
     expect(String(reason)).toBe('Unavailable: first');
     expect(clock.timers).toBe(2);
+  });
+
+  /** What the peer gets when it goes on reading. */
+  async function read(): Promise<{ bytes: number[]; code: number }> {
+    const bytes: number[] = [];
+    peer.on('message', (data: Buffer) => bytes.push(data.length));
+    peer.resume();
+    const [code] = (await once(peer, 'close')) as [number];
+    return { bytes, code };
+  }
+
+  it('that ends in order loses nothing of what is queued, however slowly it is taken', async () => {
+    peer.pause();
+    // More than both operating systems take of it.
+    const sizes = Array<number>(6).fill(maxFrameBytes);
+    for (const size of sizes) call.link.send(dataOfFrameBytes(size));
+    call.link.close('enough');
+    clock.advance(50_000);
+    expect(call.link.queuedBytes()).toBeGreaterThan(0);
+    expect(log.closes).toEqual([]);
+    expect(await read()).toEqual({ bytes: sizes, code: closedInOrder });
+    expect(await log.closed()).toBe(undefined);
+  });
+
+  it('that ends in order is left to TCP when all has left, also when nothing is heard of the peer any more', async () => {
+    peer.pause();
+    call.link.send(beat(1));
+    await expect.poll(() => call.link.queuedBytes()).toBe(0);
+    call.link.close('enough');
+    clock.advance(50_000);
+    expect(await log.closed()).toBe(undefined);
+    expect(socket.destroyed).toBe(false);
+    expect(await read()).toMatchObject({ bytes: [expect.any(Number)], code: closedInOrder });
+    await expect.poll(() => socket.destroyed).toBe(true);
   });
 });
