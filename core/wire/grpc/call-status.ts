@@ -26,15 +26,17 @@ export function errorOfCall(address: string, cause: ServiceError): BanyanError {
   return new BanyanError(codeOf(cause), `${address}: ${words || 'the connection broke'}`, {}, { cause });
 }
 
-/** Without a code of the product it is grpc-js, or something in between, that speaks. */
+/**
+ * Without a code of the product it is grpc-js, or something in between, that speaks. What that refuses is no word of the parent's, also where it asks for
+ * somebody to log in: it may let another transport through.
+ */
 function codeOf({ code, metadata }: ServiceError): ErrorCode {
   const told = metadata?.get(codeKey)[0];
   if (typeof told === 'string' && isErrorCode(told)) return told;
   switch (code) {
-    case status.UNAUTHENTICATED:
-      return 'Unauthorized';
     case status.RESOURCE_EXHAUSTED:
       return 'TooLarge';
+    case status.UNAUTHENTICATED:
     case status.UNIMPLEMENTED:
     case status.INTERNAL:
       return 'Protocol';

@@ -22,7 +22,7 @@ describe('an error that ends a call', () => {
   });
 
   it.each([
-    [status.UNAUTHENTICATED, 'Unauthorized'],
+    [status.UNAUTHENTICATED, 'Protocol'],
     [status.RESOURCE_EXHAUSTED, 'TooLarge'],
     [status.UNIMPLEMENTED, 'Protocol'],
     [status.INTERNAL, 'Protocol'],
@@ -39,7 +39,7 @@ describe('an error that ends a call', () => {
     for (const told of ['Teapot', 'toString', '__proto__', '']) {
       const metadata = new Metadata();
       metadata.set('banyan-code', told);
-      expect(ended(status.UNAUTHENTICATED, 'words', metadata).code).toBe('Unauthorized');
+      expect(ended(status.UNAUTHENTICATED, 'words', metadata).code).toBe('Protocol');
     }
   });
 

@@ -190,10 +190,14 @@ describe('a dialer', () => {
     expect(message).toContain('alert protocol version');
   });
 
-  it('fails with Protocol when who answers knows no sessions', async () => {
+  it.each([404, 401])('fails with Protocol when who answers knows no sessions, but the status %i', async (answered) => {
     const server = createSecureServer({ ...tlsOf(relay) });
-    server.on('stream', (stream: ServerHttp2Stream) => stream.respond({ ':status': 404 }, { endStream: true }));
-    expect(await refusal(dial(await listening(server)))).toMatchObject({ code: 'Protocol' });
+    server.on('stream', (stream: ServerHttp2Stream) => stream.respond({ ':status': answered }, { endStream: true }));
+    const address = await listening(server);
+    expect(await refusal(dial(address))).toEqual({
+      code: 'Protocol',
+      message: `${address}: Received HTTP status code ${answered}`,
+    });
   });
 
   // -------------------------------------------------------------------------------------- a parent that sends garbage
@@ -246,7 +250,8 @@ describe('a dialer', () => {
     const server = createSecureServer(tlsOf(relay));
     server.on('stream', (stream: ServerHttp2Stream) => {
       stream.on('error', () => {});
-      stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '16', 'grpc-message': 'not any more' }));
+      const told = { 'grpc-status': '16', 'grpc-message': 'not any more', 'banyan-code': 'Unauthorized' };
+      stream.on('wantTrailers', () => stream.sendTrailers(told));
       stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
       stream.end();
     });
