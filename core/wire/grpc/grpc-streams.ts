@@ -3,6 +3,7 @@
  * queue. The parent names each session by a random word in its answer; a call says which session it belongs to and which stream it is for,
  * so the same child can't reach into another of its sessions, and nobody else into any.
  */
+import type { Socket } from 'node:net';
 import { type Client, type ClientDuplexStream, Metadata, type ServiceError } from '@grpc/grpc-js';
 import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
@@ -73,13 +74,10 @@ export class StreamDialer {
   }
 
   async open(id: number, apart: boolean, events: LinkEvents): Promise<Link> {
-    const { client, clock, newClient } = this.#options;
+    const { client, clock } = this.#options;
     if (this.#closed) throw over();
     if (apart && clock.monotonicMs() >= this.#togetherUntilMs) {
-      this.#apart ??= new Apart(newClient(), clock, () => {
-        this.#apart = undefined;
-      });
-      const link = await this.#openApart(this.#apart, id, events);
+      const link = await this.#openApart(this.#connectionApart(), id, events);
       if (this.#closed) throw over();
       if (link) return link;
       this.#togetherUntilMs = clock.monotonicMs() + togetherMs;
@@ -94,6 +92,19 @@ export class StreamDialer {
     this.#apart?.close();
   }
 
+  #connectionApart(): Apart {
+    // The next one has to be proven again: behind a balancer it may lead elsewhere.
+    if (this.#apart?.isBroken) this.#apart.close();
+    const { clock, newClient } = this.#options;
+    const connection =
+      this.#apart ??
+      new Apart(newClient(), clock, () => {
+        if (this.#apart === connection) this.#apart = undefined;
+      });
+    this.#apart = connection;
+    return connection;
+  }
+
   /** Undefined: the connection does not lead to the session. Only its first call is waited for. */
   async #openApart(connection: Apart, id: number, events: LinkEvents): Promise<Link | undefined> {
     connection.begin();
@@ -103,7 +114,7 @@ export class StreamDialer {
       connection.close();
       return undefined;
     }
-    connection.isProven = true;
+    connection.prove();
     return this.#linkOf(call, events, () => connection.end());
   }
 
@@ -159,14 +170,27 @@ class Apart {
   readonly #forget: () => void;
   #calls = 0;
   #timer: Timer | undefined;
-  /** A call on it was taken. */
-  isProven = false;
+  #carrier: Socket | undefined;
 
   constructor({ client, channel }: { client: Client; channel: TlsChannel }, clock: Clock, forget: () => void) {
     this.#clock = clock;
     this.#channel = channel;
     this.#forget = forget;
     this.client = client;
+  }
+
+  /** A call on it was taken. */
+  get isProven(): boolean {
+    return this.#carrier !== undefined;
+  }
+
+  /** It was proven, and is no more: its channel makes no other connection. */
+  get isBroken(): boolean {
+    return this.#carrier?.destroyed === true;
+  }
+
+  prove(): void {
+    this.#carrier ??= this.#channel.settle().socket;
   }
 
   begin(): void {

@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Socket, type Server as TcpServer, connect as tcpConnect } from 'node:net';
 import { Client, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { systemClock, VirtualClock } from '../../../../../core/runtime/clock.ts';
+import { type Clock, systemClock, VirtualClock } from '../../../../../core/runtime/clock.ts';
 import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../../core/runtime/random.ts';
@@ -200,12 +200,10 @@ describe('a dialer with large streams', () => {
     server.close();
   });
 
-  /** Counts connections on their way through. All but the first may go elsewhere, as behind a balancer. */
-  async function counting(target: string, later = target): Promise<string> {
-    let isFirst = true;
+  /** Counts connections on their way through. Each goes to the next target, as behind a balancer, and to the last one from then on. */
+  async function counting(...targets: string[]): Promise<string> {
     server = createServer((near) => {
-      const [host, port] = (isFirst ? target : later).split(':');
-      isFirst = false;
+      const [host, port] = (targets.length > 1 ? targets.shift()! : targets[0]!).split(':');
       const far = tcpConnect(Number(port), host!);
       sockets.add(near);
       near.on('close', () => {
@@ -218,6 +216,17 @@ describe('a dialer with large streams', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  }
+
+  const listening = (log: LinkEvents) =>
+    listenMesh({ host: '127.0.0.1', port: 0, credentials: parent, log: silentLogger, accept: () => log });
+
+  /** `made`: connections so far, the session's included. */
+  async function dialed(address: string, clock: Clock = systemClock): Promise<{ link: Link; made: () => number }> {
+    let made = 0;
+    server.on('connection', () => made++);
+    const dialer = grpcDialer(wayTo({ address, parentPath: 'eu', credentials: kid, clock }));
+    return { link: await dialer.dial(new LinkLog(), 10_000), made: () => made };
   }
 
   it('has one other connection for all of them, gives it up when they are over for a minute, and makes it anew', async () => {
@@ -263,34 +272,41 @@ describe('a dialer with large streams', () => {
 
   it('takes them with the session when another connection leads to somebody else, and tries again after a minute', async () => {
     const [own, other] = [new ParentLog(), new ParentLog()];
-    const listeners = await Promise.all(
-      [own, other].map((log) =>
-        listenMesh({ host: '127.0.0.1', port: 0, credentials: parent, log: silentLogger, accept: () => log }),
-      ),
-    );
+    const listeners = await Promise.all([own, other].map(listening));
     const clock = new VirtualClock();
-    const address = await counting(listeners[0]!.address, listeners[1]!.address);
-    const dialer = grpcDialer(wayTo({ address, parentPath: 'eu', credentials: kid, clock }));
-    const link = await dialer.dial(new LinkLog(), 10_000);
-    const connections = () => {
-      let made = 0;
-      server.on('connection', () => made++);
-      return () => made;
-    };
-    const made = connections();
-    for (const [id, tried] of [
-      [2, 1],
-      [4, 1],
-    ] as const) {
+    const { link, made } = await dialed(await counting(listeners[0]!.address, listeners[1]!.address), clock);
+    for (const id of [2, 4]) {
       await link.openStream!(id, true, new LinkLog());
       await expect.poll(() => own.streams.at(-1)).toBe(id);
-      expect(made()).toBe(tried);
+      expect(made()).toBe(2);
     }
     clock.advance(60_000);
     await link.openStream!(6, true, new LinkLog());
     await expect.poll(() => own.streams).toEqual([2, 4, 6]);
-    expect(made()).toBe(2);
+    expect(made()).toBe(3);
     expect(other.streams).toEqual([]);
+    link.close('enough');
+    for (const listener of listeners) await listener[Symbol.asyncDispose]();
+  });
+
+  it('takes them with the session when its other connection has broken and the next one leads to somebody else', async () => {
+    const [own, other] = [new ParentLog(), new ParentLog()];
+    const listeners = await Promise.all([own, other].map(listening));
+    const [at, elsewhere] = listeners.map(({ address }) => address) as [string, string];
+    const { link, made } = await dialed(await counting(at, at, elsewhere));
+    const log = new LinkLog();
+    await link.openStream!(2, true, log);
+    await expect.poll(() => own.streams).toEqual([2]);
+    [...sockets][1]!.destroy();
+    expect(await log.closed()).toMatchObject({ code: 'Unavailable' });
+    const later = [new LinkLog(), new LinkLog()];
+    await link.openStream!(4, true, later[0]!);
+    await expect.poll(() => own.streams).toEqual([2, 4]);
+    await link.openStream!(6, true, later[1]!);
+    await expect.poll(() => own.streams).toEqual([2, 4, 6]);
+    expect(later.map(({ closes }) => closes)).toEqual([[], []]);
+    expect(other.streams).toEqual([]);
+    expect(made()).toBe(3);
     link.close('enough');
     for (const listener of listeners) await listener[Symbol.asyncDispose]();
   });
