@@ -26,13 +26,24 @@ export function errorOfCall(address: string, cause: ServiceError): BanyanError {
   return new BanyanError(codeOf(cause), `${address}: ${words || 'the connection broke'}`, {}, { cause });
 }
 
+/** A node said so, and nobody on the way. */
+export function isRefusal({ metadata }: ServiceError): boolean {
+  return toldCode(metadata) !== undefined;
+}
+
+// grpc-js has no metadata where it can't read a message; its types do not know that.
+function toldCode(metadata: Metadata | undefined): ErrorCode | undefined {
+  const told = metadata?.get(codeKey)[0];
+  return typeof told === 'string' && isErrorCode(told) ? told : undefined;
+}
+
 /**
  * Without a code of the product it is grpc-js, or something in between, that speaks. What that refuses is no word of the parent's, also where it asks for
  * somebody to log in: it may let another transport through.
  */
 function codeOf({ code, metadata }: ServiceError): ErrorCode {
-  const told = metadata?.get(codeKey)[0];
-  if (typeof told === 'string' && isErrorCode(told)) return told;
+  const told = toldCode(metadata);
+  if (told) return told;
   switch (code) {
     case status.RESOURCE_EXHAUSTED:
       return 'TooLarge';

@@ -9,7 +9,7 @@ import type { Clock, Timer } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import { FrameLink } from '../frame-link.ts';
 import type { Link, LinkEvents, PeerIdentity } from '../link.ts';
-import { errorOfCall } from './call-status.ts';
+import { errorOfCall, isRefusal } from './call-status.ts';
 import { asBytes, streamMethod } from './session-method.ts';
 import type { TlsChannel } from './tls-channel.ts';
 
@@ -76,13 +76,17 @@ export class StreamDialer {
   async open(id: number, apart: boolean, events: LinkEvents): Promise<Link> {
     const { client, clock } = this.#options;
     if (this.#closed) throw over();
-    if (apart && clock.monotonicMs() >= this.#togetherUntilMs) {
-      const link = await this.#openApart(this.#connectionApart(), id, events);
-      if (this.#closed) throw over();
-      if (link) return link;
-      this.#togetherUntilMs = clock.monotonicMs() + togetherMs;
-    }
-    return this.#linkOf(this.#call(client, id), events, () => {});
+    if (!apart || clock.monotonicMs() < this.#togetherUntilMs) return this.#linkOf(this.#call(client, id), events);
+    const connection = this.#connectionApart();
+    const { call, answer } = await this.#askApart(connection, id);
+    if (this.#closed) throw over();
+    if (answer === 'taken') return this.#linkOf(call, events, () => connection.end());
+    connection.end();
+    if (answer === 'nothing') this.#together(connection);
+    const together = this.#call(client, id);
+    // By the session itself, which will say so again, or by another node: then this one is taken.
+    if (answer === 'refused') together.once('metadata', () => this.#together(connection));
+    return this.#linkOf(together, events);
   }
 
   /** The session is over: its streams end with it. */
@@ -105,17 +109,21 @@ export class StreamDialer {
     return connection;
   }
 
-  /** Undefined: the connection does not lead to the session. Only its first call is waited for. */
-  async #openApart(connection: Apart, id: number, events: LinkEvents): Promise<Link | undefined> {
+  /** Until one was taken, the answer is waited for. */
+  async #askApart(connection: Apart, id: number): Promise<{ call: Call; answer: Answer }> {
     connection.begin();
     const call = this.#call(connection.client, id);
-    if (!connection.isProven && !(await isTaken(call, this.#options.clock))) {
-      call.cancel();
-      connection.close();
-      return undefined;
-    }
-    connection.prove();
-    return this.#linkOf(call, events, () => connection.end());
+    const answer = connection.isProven ? 'taken' : await answerTo(call, this.#options.clock);
+    if (answer === 'taken') connection.prove();
+    else call.cancel();
+    return { call, answer };
+  }
+
+  /** The connection does not lead to the session, unless it was proven meanwhile that it does. */
+  #together(connection: Apart): void {
+    if (connection.isProven) return;
+    connection.close();
+    this.#togetherUntilMs = this.#options.clock.monotonicMs() + togetherMs;
   }
 
   #call(client: Client, id: number): Call {
@@ -128,7 +136,7 @@ export class StreamDialer {
     return call;
   }
 
-  #linkOf(call: Call, events: LinkEvents, over: () => void): Link {
+  #linkOf(call: Call, events: LinkEvents, over: () => void = () => {}): Link {
     const { address, clock, peer } = this.#options;
     const cancel = () => call.cancel();
     const link = new FrameLink({
@@ -211,15 +219,18 @@ class Apart {
   }
 }
 
-function isTaken(call: Call, clock: Clock): Promise<boolean> {
+/** By a node: it has words, with a code. By nobody: in time, or because nobody is reached. */
+type Answer = 'taken' | 'refused' | 'nothing';
+
+function answerTo(call: Call, clock: Clock): Promise<Answer> {
   return new Promise((resolve) => {
-    const timer = clock.after(provenWithinMs, () => resolve(false));
-    const answered = (taken: boolean) => {
+    const timer = clock.after(provenWithinMs, () => resolve('nothing'));
+    const answered = (answer: Answer) => {
       timer.stop();
-      resolve(taken);
+      resolve(answer);
     };
-    call.once('metadata', () => answered(true));
-    call.once('error', () => answered(false));
+    call.once('metadata', () => answered('taken'));
+    call.once('error', (error: ServiceError) => answered(isRefusal(error) ? 'refused' : 'nothing'));
   });
 }
 

@@ -229,6 +229,30 @@ describe('a dialer with large streams', () => {
     return { link: await dialer.dial(new LinkLog(), 10_000), made: () => made };
   }
 
+  function refuse(log: ParentLog, refused: number): void {
+    const onStream = log.onStream.bind(log);
+    log.onStream = (id, link) => {
+      if (id === refused) throw new BanyanError('NotFound', 'nobody waits for it');
+      return onStream(id, link);
+    };
+  }
+
+  async function openedApart(link: Link, id: number) {
+    const log = new LinkLog();
+    return { id, log, stream: await link.openStream!(id, true, log) };
+  }
+
+  /** Whether what it carries goes over the second connection, and not over the session's. */
+  async function goesApart(stream: Link): Promise<boolean> {
+    const bytesOf = () => [...sockets].map(({ bytesRead }) => bytesRead);
+    const [before] = bytesOf();
+    const bytes = 100_000;
+    const total = bytesOf().reduce((sum, read) => sum + read, bytes);
+    stream.send(data(Buffer.alloc(bytes)));
+    await expect.poll(() => bytesOf().reduce((sum, read) => sum + read, 0)).toBeGreaterThan(total);
+    return bytesOf()[0]! - before! < bytes;
+  }
+
   it('has one other connection for all of them, gives it up when they are over for a minute, and makes it anew', async () => {
     const listener = await listenMesh({
       host: '127.0.0.1',
@@ -287,6 +311,35 @@ describe('a dialer with large streams', () => {
     expect(other.streams).toEqual([]);
     link.close('enough');
     for (const listener of listeners) await listener[Symbol.asyncDispose]();
+  });
+
+  it.each([
+    ['first', [4, 2, 6]],
+    ['behind others', [2, 6, 4]],
+  ])('keeps the other connection when one is refused by the session, %s of those that come at once', async (_, ids) => {
+    const own = new ParentLog();
+    const listener = await listening(own);
+    const { link } = await dialed(await counting(listener.address));
+    refuse(own, 4);
+    const opened = await Promise.all(ids.map((id) => openedApart(link, id)));
+    const byId = new Map(opened.map((one) => [one.id, one]));
+    expect(await byId.get(4)!.log.closed()).toMatchObject({ code: 'NotFound' });
+    for (const id of [2, 6]) expect(await goesApart(byId.get(id)!.stream)).toBe(true);
+    expect([2, 6].map((id) => byId.get(id)!.log.closes)).toEqual([[], []]);
+    link.close('enough');
+    await listener[Symbol.asyncDispose]();
+  });
+
+  it('has the next one on the other connection when all so far were refused by the session', async () => {
+    const own = new ParentLog();
+    const listener = await listening(own);
+    const { link, made } = await dialed(await counting(listener.address));
+    refuse(own, 2);
+    expect(await (await openedApart(link, 2)).log.closed()).toMatchObject({ code: 'NotFound' });
+    expect(await goesApart((await openedApart(link, 4)).stream)).toBe(true);
+    expect(made()).toBe(2);
+    link.close('enough');
+    await listener[Symbol.asyncDispose]();
   });
 
   it('takes them with the session when its other connection has broken and the next one leads to somebody else', async () => {
