@@ -1,5 +1,5 @@
 /** The way to one parent: where TCP goes, what has to be gone through, and who has to be at the end. The transports run on what comes out. */
-import type { Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError } from '../../runtime/errors.ts';
 import type { PeerIdentity } from '../link.ts';
@@ -28,6 +28,12 @@ export interface WayOptions {
   /** Absent: by the credentials, or by who terminates TLS. `check` returns why a node of the tree is not the parent. */
   readonly trust?: (check: (peer: PeerIdentity) => BanyanError | undefined) => Trust;
 }
+
+/**
+ * Of a name with several addresses Node gives up each but the last one after 250 to 500 ms, which on a long line, or where the first packet is lost, is before
+ * it can have answered; so each has a quarter of the time that there is.
+ */
+const attempts = 4;
 
 export class Way {
   /** host:port of the parent, as it was configured. */
@@ -72,6 +78,12 @@ export class Way {
   /** Authority of `host` and `port`. */
   get tcpAddress(): string {
     return hostPort(this.host, this.port);
+  }
+
+  /** TCP to `host` and `port`, which is only being made. Whoever calls gives it up after `withinMs`. */
+  connect(withinMs: number): Socket {
+    const autoSelectFamilyAttemptTimeout = Math.ceil(withinMs / attempts);
+    return connect({ host: this.host, port: this.port, noDelay: true, autoSelectFamilyAttemptTimeout });
   }
 
   /** From a TCP connection to `host` and `port`, which is destroyed if it fails. Throws Unavailable, Unauthorized, Forbidden, Protocol. */

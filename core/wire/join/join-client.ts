@@ -3,7 +3,7 @@
  * where it is terminated on the way, nothing is sent.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { pinned } from '../../identity/join-token.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { BanyanError, describeError, type ErrorCode, isErrorCode } from '../../runtime/errors.ts';
@@ -91,7 +91,7 @@ function jsonIn(body: string): unknown {
 /** The body of an answer of 200; everything on the way within one time. */
 async function ask(way: Way, path: string, body?: object): Promise<string> {
   const silence = new BanyanError('Unavailable', `${way.shown}: no answer within ${answerWithinMs / 1000} s`);
-  const tcp = connect({ host: way.host, port: way.port, noDelay: true });
+  const tcp = way.connect(answerWithinMs);
   const timer = way.clock.after(answerWithinMs, () => tcp.destroy(silence));
   try {
     await connected(tcp);

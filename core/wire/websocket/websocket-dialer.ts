@@ -1,6 +1,6 @@
 /** The child's side: one connection to the parent, and a WebSocket on it. */
 import type { IncomingMessage } from 'node:http';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { WebSocket } from 'ws';
 import { BanyanError, describeError, type ErrorCode, isErrorCode } from '../../runtime/errors.ts';
@@ -139,7 +139,7 @@ async function open(
     socket?.destroy(silence);
   });
   try {
-    const tcp = connect({ host: way.host, port: way.port, noDelay: true });
+    const tcp = way.connect(timeoutMs);
     socket = tcp;
     return await Promise.race([givenUp, openOn(way, tcp, path, headers)]);
   } catch (error) {
