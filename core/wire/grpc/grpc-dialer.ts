@@ -10,7 +10,7 @@ import { errorOfCall } from './call-status.ts';
 import { channelOptions } from './channel-options.ts';
 import { linkKey, StreamDialer } from './grpc-streams.ts';
 import { boundAnswers } from './message-bounds.ts';
-import { asBytes, sessionMethod } from './session-method.ts';
+import { asBytes, isOfGrpc, sessionMethod } from './session-method.ts';
 import { TlsChannel } from './tls-channel.ts';
 
 type Call = ClientDuplexStream<Buffer, Buffer>;
@@ -117,6 +117,8 @@ function accepted(call: Call, address: string, clock: Clock, timeoutMs: number):
       reject(new BanyanError('Unavailable', `${address}: no answer within ${timeoutMs} ms`));
     });
     call.once('metadata', (answer) => {
+      // A gateway's own answer ends the call, which tells its status.
+      if (!isOfGrpc(answer.get('content-type')[0])) return;
       timer.stop();
       resolve(answer);
     });

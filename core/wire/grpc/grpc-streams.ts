@@ -10,7 +10,7 @@ import { BanyanError } from '../../runtime/errors.ts';
 import { FrameLink } from '../frame-link.ts';
 import type { Link, LinkEvents, PeerIdentity } from '../link.ts';
 import { errorOfCall, isRefusal } from './call-status.ts';
-import { asBytes, streamMethod } from './session-method.ts';
+import { asBytes, isOfGrpc, streamMethod } from './session-method.ts';
 import type { TlsChannel } from './tls-channel.ts';
 
 /** Metadata, ASCII. */
@@ -229,7 +229,9 @@ function answerTo(call: Call, clock: Clock): Promise<Answer> {
       timer.stop();
       resolve(answer);
     };
-    call.once('metadata', () => answered('taken'));
+    call.once('metadata', (answer) => {
+      if (isOfGrpc(answer.get('content-type')[0])) answered('taken');
+    });
     call.once('error', (error: ServiceError) => answered(isRefusal(error) ? 'refused' : 'nothing'));
   });
 }

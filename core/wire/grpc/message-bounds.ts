@@ -9,7 +9,7 @@ import { type ClientHttp2Stream, constants, type ServerHttp2Stream } from 'node:
 import type { Socket } from 'node:net';
 import { UnprovenBudget } from '../proof/unproven-budget.ts';
 import { onClientStreams, onServerStreams } from './announced-streams.ts';
-import { streamMethod } from './session-method.ts';
+import { isOfGrpc, streamMethod } from './session-method.ts';
 
 /** Of one message, as ws has it for one of a WebSocket. At 256 bytes each they are a frame of 4 MiB, and what is kept of them besides is as much. */
 const piecesMax = 16_384;
@@ -23,7 +23,14 @@ export function boundAnswers(): void {
   if (areAnswersBound) return;
   areAnswersBound = true;
   onClientStreams((stream, method) => {
-    if (method) bound(stream, new MessageBounds(true));
+    if (!method) return;
+    let isAnswer = true;
+    // First of all that listen. Nothing more is read of the page of a gateway: ended like this, the call tells its status.
+    stream.once('response', (headers) => {
+      isAnswer = headers[':status'] === constants.HTTP_STATUS_OK && isOfGrpc(headers['content-type']);
+      if (!isAnswer) stream.close(constants.NGHTTP2_NO_ERROR);
+    });
+    bound(stream, new MessageBounds(true), () => isAnswer);
   });
 }
 
@@ -37,13 +44,20 @@ export function boundMessages(whose: (socket: Socket) => { readonly isProven: bo
   });
 }
 
-function bound(stream: ServerHttp2Stream | ClientHttp2Stream, bounds: MessageBounds): void {
+/** `isOfMesh`: what comes are messages; asked only when its headers have been heard, which come up after what is behind them in one packet. */
+function bound(stream: ServerHttp2Stream | ClientHttp2Stream, bounds: MessageBounds, isOfMesh = () => true): void {
   const push = stream.push;
+  let isBroken = false;
   stream.push = (chunk: Buffer | null, ...rest) => {
-    if (chunk === null || stream.closed || bounds.take(chunk, stream.readableLength)) {
+    if (chunk === null || (!isBroken && (stream.closed || bounds.take(chunk, stream.readableLength)))) {
       return push.call(stream, chunk, ...rest);
     }
-    stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+    if (!isBroken) {
+      process.nextTick(() => {
+        if (isOfMesh()) stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+      });
+    }
+    isBroken = true;
     return true;
   };
 }

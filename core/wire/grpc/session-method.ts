@@ -17,3 +17,8 @@ export const meshService = {
   session: { path: sessionMethod, ...frames },
   stream: { path: streamMethod, ...frames },
 } as const;
+
+/** Of the `content-type` of an answer: by a node or not. A gateway's own has a page of text. */
+export function isOfGrpc(contentType: unknown): boolean {
+  return typeof contentType === 'string' && contentType.startsWith('application/grpc');
+}

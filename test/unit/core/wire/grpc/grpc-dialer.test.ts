@@ -200,6 +200,26 @@ describe('a dialer', () => {
     });
   });
 
+  it.each([
+    [401, 'Protocol', 'Received HTTP status code 401'],
+    [404, 'Protocol', 'Received HTTP status code 404'],
+    [502, 'Unavailable', 'Received HTTP status code 502'],
+    [200, 'Protocol', 'Received RST_STREAM with code 0 (Call ended without gRPC status)'],
+  ] as const)('says that a gateway answers %i, whatever page it sends with that', async (answered, code, words) => {
+    for (const page of ['<html>no</html>', '\0\0\0\0\x05hello', 'no', '<'.repeat(300_000)]) {
+      const server = createSecureServer(tlsOf(relay));
+      server.on('sessionError', () => {});
+      server.on('stream', (stream: ServerHttp2Stream) => {
+        stream.on('error', () => {});
+        stream.respond({ ':status': answered, 'content-type': 'text/html' });
+        // Not ended: some never do.
+        stream.write(page);
+      });
+      const address = await listening(server);
+      expect(await refusal(dial(address))).toEqual({ code, message: `${address}: ${words}` });
+    }
+  });
+
   // -------------------------------------------------------------------------------------- a parent that sends garbage
 
   /** Accepts the call, and lets the test answer it. */
