@@ -18,8 +18,11 @@ export function failoverDialer({ clock, random }: FailoverPorts, dialers: readon
   let state: Candidates = candidates(dialers.length);
   let watch = rootWatch;
   let attachedTo: number | undefined;
+  let endOfLast: (() => void) | undefined;
   return {
     async dial(events, timeoutMs) {
+      // A child dials when its last session is over. The link of that may be told so later, if the parent says nothing.
+      endOfLast?.();
       const index = state.next;
       let welcomedMs: number | undefined;
       let goesHome: Timer | undefined;
@@ -39,6 +42,14 @@ export function failoverDialer({ clock, random }: FailoverPorts, dialers: readon
         left = `the parent has heard nothing of the root for ${Math.round(heard.ageMs / 1000)} s: a sibling of it is tried`;
         link?.close(left);
       };
+      const end = (next: (before: Candidates) => Candidates): void => {
+        if (endOfLast !== over) return;
+        endOfLast = undefined;
+        goesHome?.stop();
+        state = next(state);
+      };
+      const over = () => end((before) => ended(before, livedFor(), goes));
+      endOfLast = over;
       const watched: LinkEvents = {
         onFrame: (frame) => {
           events.onFrame(frame);
@@ -47,15 +58,14 @@ export function failoverDialer({ clock, random }: FailoverPorts, dialers: readon
         onBytes: (count) => events.onBytes(count),
         onDrain: () => events.onDrain(),
         onClose: (error) => {
-          goesHome?.stop();
-          state = ended(state, livedFor(), goes);
+          over();
           events.onClose(left === undefined ? error : new BanyanError('Unavailable', left));
         },
       };
       try {
         link = await dialers[index]!.dial(watched, timeoutMs);
       } catch (error) {
-        state = notReached(state);
+        end(notReached);
         throw error;
       }
       watch = attachedAnew(watch, attachedTo !== undefined && attachedTo !== index);

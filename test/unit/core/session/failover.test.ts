@@ -114,6 +114,10 @@ describe('a child of siblings', () => {
     await mesh.run(40_000);
     expect(mesh.attachedTo()).toBe(1);
     expect(mesh.held()).toEqual({ a: 'one' });
+    // The links to its home have ended late, and that moves it no more.
+    mesh.blink(1);
+    await mesh.run(5_000);
+    expect(mesh.attachedTo()).toBe(1);
   });
 
   it('goes on with the other one when its home refuses, however late', async () => {
@@ -308,6 +312,11 @@ class Siblings {
 
   cut(replica: number): void {
     this.#cut.add(replica);
+    this.#parents[replica]!.dialer.cut();
+  }
+
+  /** Its connections break, and can be made again. */
+  blink(replica: number): void {
     this.#parents[replica]!.dialer.cut();
   }
 
