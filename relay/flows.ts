@@ -80,7 +80,7 @@ export class Flows {
       if (entry?.type === 'gone') down.mover.letGo(entry.id, child);
     }
     for (const id of up.reported(child, changes)) down.mover.reported(id, child);
-    reports().reportedChanged(child, changes);
+    reports().poke(child);
   }
 
   connectionChanged(child: string): void {

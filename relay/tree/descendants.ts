@@ -4,17 +4,25 @@
  */
 
 import type { Space } from '../../core/apiserver/space.ts';
-import type { AppliedChange, Producer, Table } from '../../core/feed/feed.ts';
+import type { AppliedChange, ContentReference, Producer, Table } from '../../core/feed/feed.ts';
 import { parentOf } from '../../core/identity/node-path.ts';
-import { replicasMax, withReplica } from '../../core/identity/replica.ts';
-import { stableStringify } from '../../core/object/canonical.ts';
+import { replicasMax, splitReplica, withReplica } from '../../core/identity/replica.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import { asText, text } from '../../core/store/bytes.ts';
+import { asText } from '../../core/store/bytes.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { nodeKey, parseEntryKey } from '../../core/wire/entries.ts';
 import type { NodeAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Counting } from './counting.ts';
-import { childPath, guarded, hide, nodeResource, objectName, type SessionState, showNode } from './node-objects.ts';
+import {
+  childPath,
+  guarded,
+  hide,
+  nodeResource,
+  objectName,
+  type SessionState,
+  showNode,
+  siblingPath,
+} from './node-objects.ts';
 
 export interface DescendantsPorts {
   readonly space: Space;
@@ -24,6 +32,15 @@ export interface DescendantsPorts {
   reportedOf(child: string): Table | undefined;
   isConnected(child: string): boolean;
   readonly counting: Counting;
+}
+
+interface Told {
+  readonly content: ContentReference;
+  readonly node: NodeAttributes;
+}
+
+interface Found extends Told {
+  readonly counts: boolean;
 }
 
 export class Descendants {
@@ -41,60 +58,69 @@ export class Descendants {
     for (const stored of space.storage.scan(nodeResource)) {
       const shown = (space.parse(stored).spec as { path?: string }).path ?? '';
       const child = childOf(path, shown);
-      if (child === undefined || shown === childPath(path, child)) continue;
-      const told = this.told(reader, child, shown);
-      if (told) this.#known.set(shown, told);
-      this.#pending.add(shown);
+      // Children, and each of several siblings, are shown by node-reports.ts.
+      if (child === undefined || shown === siblingPath(path, child)) continue;
+      this.#learn(shown, this.#find(reader, child, shown));
     }
   }
 
   /** What a child says of a node at or below itself. */
   told(reader: Reader, child: string, path: string): NodeAttributes | undefined {
-    const table = this.#ports.reportedOf(child);
-    const row = table?.get(reader, hash128(nodeKey(path)));
-    return row?.content && table ? attributesOf(table.content(reader, row.content).attributes) : undefined;
+    return this.#toldBy(reader, child, path)?.node;
   }
 
-  /** In the transaction that applies what a child said. */
+  /** In the transaction that applies what a child said; to be shown after it. */
   pass(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
-    const { path, outbox } = this.#ports;
-    if (path === '' || !this.#ports.counting.counts(child)) return;
-    for (const { key, keyHash, after } of this.#deeper(child, changes)) {
-      // Of one revision always: a tombstone with the child's own would keep out what comes after it.
-      if (after) outbox.put(t, { ...after, key }, 0);
-      else outbox.remove(t, keyHash, 0);
-    }
+    this.#look(t, child, this.#deeper(child, changes));
   }
 
   /** What the child tells counts from now on, or does no more: what a sibling of it tells of the same nodes stands in for it. */
   recount(t: Transaction, child: string): void {
-    const { path, outbox, counting } = this.#ports;
-    if (path === '') return;
-    const below = `${childPath(path, child)}:`;
-    const holders = [child, ...(counting.membersOf(child) ?? [])].filter((holder) => counting.counts(holder));
-    for (const known of this.#known.keys()) {
-      if (!known.startsWith(below)) continue;
-      const told = holders.map((holder) => this.told(t, holder, known)).find((node) => node !== undefined);
-      const attributes = told && text(stableStringify(told));
-      if (attributes) outbox.put(t, { key: nodeKey(known), attributes, body: new Uint8Array(0) }, 0);
-      else outbox.remove(t, hash128(nodeKey(known)), 0);
-    }
+    const below = `${childPath(this.#ports.path, child)}:`;
+    const paths = [...this.#known.keys()].filter((known) => known.startsWith(below));
+    this.#look(t, child, paths);
   }
 
-  /** After that commit; true when a Node object has to be brought up to date. */
-  note(child: string, changes: readonly AppliedChange[]): boolean {
-    let changed = false;
-    for (const { key, after } of this.#deeper(child, changes)) {
-      const path = key.slice(nodeKey('').length);
-      const before = this.#known.get(path);
-      const now = after && attributesOf(after.attributes);
-      if (now) this.#known.set(path, now);
-      else this.#known.delete(path);
-      this.#pending.add(path);
-      if (before?.session?.state !== now?.session?.state) this.#touchBelow(path);
-      changed = true;
+  #look(t: Transaction, child: string, paths: readonly string[]): void {
+    const { path: own, outbox } = this.#ports;
+    const found = paths.map((path) => ({ path, told: this.#find(t, child, path) }));
+    for (const { path, told } of own === '' ? [] : found) {
+      const keyHash = hash128(nodeKey(path));
+      // Of one revision always: a tombstone with the child's own would keep out what comes after it.
+      if (told?.counts) outbox.putReference(t, keyHash, told.content, 0);
+      else outbox.remove(t, keyHash, 0);
     }
-    return changed;
+    t.afterCommit(() => {
+      for (const { path, told } of found) this.#learn(path, told);
+    });
+  }
+
+  /** Siblings may all have told of a node, one before it went to another: of those that count, and else of all, the child itself goes first. */
+  #find(reader: Reader, child: string, path: string): Found | undefined {
+    const { counting } = this.#ports;
+    let uncounted: Found | undefined;
+    for (const holder of new Set([child, ...(counting.membersOf(child) ?? [])])) {
+      const told = this.#toldBy(reader, holder, path);
+      if (told && counting.counts(holder)) return { ...told, counts: true };
+      if (told) uncounted ??= { ...told, counts: false };
+    }
+    return uncounted;
+  }
+
+  #toldBy(reader: Reader, holder: string, path: string): Told | undefined {
+    const table = this.#ports.reportedOf(holder);
+    const content = table?.get(reader, hash128(nodeKey(path)))?.content;
+    return table && content && { content, node: attributesOf(table.content(reader, content).attributes) };
+  }
+
+  #learn(path: string, told: Found | undefined): void {
+    const before = this.#known.get(path);
+    const now = told && (told.counts ? told.node : withoutSession(told.node));
+    if (now) this.#known.set(path, now);
+    else this.#known.delete(path);
+    this.#pending.add(path);
+    // Those below are reached through any of several siblings.
+    if (before?.session?.state !== now?.session?.state) this.#touchBelow(splitReplica(path).name);
   }
 
   connectionChanged(child: string): void {
@@ -146,13 +172,19 @@ export class Descendants {
     for (const known of this.#known.keys()) if (known.startsWith(`${path}:`)) this.#pending.add(known);
   }
 
-  #deeper(child: string, changes: readonly AppliedChange[]): AppliedChange[] {
+  /** Paths of the nodes below the child that the changes tell of. */
+  #deeper(child: string, changes: readonly AppliedChange[]): string[] {
     const below = `${childPath(this.#ports.path, child)}:`;
-    return changes.filter(({ key }) => {
+    return changes.flatMap(({ key }) => {
       const entry = parseEntryKey(key);
-      return entry?.type === 'node' && entry.path.startsWith(below);
+      return entry?.type === 'node' && entry.path.startsWith(below) ? [entry.path] : [];
     });
   }
+}
+
+/** One that nobody counts may be on its way: its Node object stays, with what people wrote into it, and says that nothing is known. */
+function withoutSession({ session: _session, ...node }: NodeAttributes): NodeAttributes {
+  return node;
 }
 
 function attributesOf(attributes: Uint8Array): NodeAttributes {

@@ -162,12 +162,6 @@ export class NodeReports {
     this.#descendants.pass(t, child, changes);
   }
 
-  /** After that commit. */
-  reportedChanged(child: string, changes: readonly AppliedChange[]): void {
-    this.#descendants.note(child, changes);
-    this.poke(child);
-  }
-
   stop(): void {
     this.#started = false;
     this.#inventories.stop();

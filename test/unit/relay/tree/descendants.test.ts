@@ -14,10 +14,11 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { nodeKey } from '../../../../core/wire/entries.ts';
 import type { NodeAttributes } from '../../../../core/wire/entry-attributes.ts';
-import { withoutSiblings } from '../../../../relay/tree/counting.ts';
+import { type Counting, withoutSiblings } from '../../../../relay/tree/counting.ts';
 import { Descendants } from '../../../../relay/tree/descendants.ts';
+import { showNode } from '../../../../relay/tree/node-objects.ts';
 
-function node(path: string) {
+function node(path: string, counting: Counting = withoutSiblings) {
   const store = new MemoryStore();
   const clock = new VirtualClock();
   const random = new SeededRandom(1);
@@ -32,21 +33,25 @@ function node(path: string) {
     admissions: [],
   });
   const outbox = store.write((t) => FeedProducer.open(t, { name: 'outbox', bootNonce: 'aa', random }));
-  const reported = store.write((t) => LocalTable.open(t, 'reported/eu'));
+  const [eu, eu1] = store.write((t) => [LocalTable.open(t, 'reported/eu'), LocalTable.open(t, 'reported/eu~1')]);
+  const reported = new Map([
+    ['eu', eu],
+    ['eu~1', eu1],
+  ]);
   const connected = new Set(['eu']);
   const open = () =>
     new Descendants({
       space,
       path,
       outbox,
-      reportedOf: (child) => (child === 'eu' ? reported : undefined),
+      reportedOf: (child) => reported.get(child),
       isConnected: (child) => connected.has(child),
-      counting: withoutSiblings,
+      counting,
     });
   const descendants = open();
   let revision = 0;
-  /** What the child `eu` says, as a session applies it. */
-  const say = (at: string, attributes: NodeAttributes | undefined) => {
+  /** What a child says, as a session applies it. */
+  const say = (at: string, attributes: NodeAttributes | undefined, child = 'eu') => {
     const key = nodeKey(at);
     const keyHash = hash128(key);
     const after = attributes && {
@@ -57,13 +62,20 @@ function node(path: string) {
     // An agent's rows have revisions of their own.
     const change: AppliedChange = { keyHash, key, originRevision: ++revision, ...(after ? { after } : {}) };
     store.write((t) => {
-      if (after) reported.put(t, after, 0);
-      else reported.remove(t, keyHash);
-      descendants.pass(t, 'eu', [change]);
+      if (after) reported.get(child)!.put(t, after, 0);
+      else reported.get(child)!.remove(t, keyHash);
+      descendants.pass(t, child, [change]);
     });
-    descendants.note('eu', [change]);
     descendants.show(0);
   };
+  const restart = () => {
+    const again = open();
+    store.read((reader) => again.load(reader));
+    again.show(0);
+    return again;
+  };
+  const uidOf = (name: string) =>
+    space.get({ group: 'mesh.banyan.io', resource: 'nodes', namespace: '', name })?.metadata.uid;
   const shown = () =>
     Object.fromEntries(
       storage.scan({ group: 'mesh.banyan.io', resource: 'nodes' }).map((stored) => {
@@ -73,7 +85,7 @@ function node(path: string) {
     );
   const handedOn = () =>
     store.read((reader) => [...outbox.rows(reader)].map((row) => outbox.content(reader, row.content!).key).sort());
-  return { store, descendants, open, say, shown, handedOn, connected };
+  return { store, space, descendants, restart, say, shown, uidOf, handedOn, connected };
 }
 
 const relay = (state: 'Connected' | 'Disconnected'): NodeAttributes => ({
@@ -129,16 +141,101 @@ describe('relays deeper than the children', () => {
   });
 
   it('are read from what the children said when the node starts again', () => {
-    const { say, shown, store, open, connected } = node('');
+    const { say, shown, restart, connected } = node('');
     say('eu:paris', relay('Disconnected'));
     connected.delete('eu');
-    const again = open();
-    store.read((reader) => again.load(reader));
-    again.show(0);
+    const again = restart();
     expect(shown()).toEqual({ 'eu:paris': 'Unknown' });
     connected.add('eu');
     again.connectionChanged('eu');
     again.show(0);
     expect(shown()).toEqual({ 'eu:paris': 'Disconnected' });
+  });
+});
+
+/** Of `eu` and `eu~1`, those that do not count are named. */
+function siblings(path: string, ...uncounted: string[]) {
+  const left = new Set(uncounted);
+  const counting: Counting = {
+    ...withoutSiblings,
+    counts: (child) => !left.has(child),
+    membersOf: () => ['eu', 'eu~1'],
+  };
+  return { ...node(path, counting), left };
+}
+
+describe('relays below siblings', () => {
+  it('are not the siblings themselves, whose Node objects stay as they are when the node starts again', () => {
+    const { space, restart, shown, uidOf } = siblings('');
+    for (const path of ['eu', 'eu~1']) {
+      showNode(space, path, 'Relay', { version: '1', session: { state: 'Connected' } }, 0);
+    }
+    const uid = uidOf('eu--1');
+    restart();
+    expect(shown()).toEqual({ eu: 'Connected', 'eu~1': 'Connected' });
+    expect(uidOf('eu--1')).toBe(uid);
+  });
+
+  it('are read from what any sibling said when the node starts again', () => {
+    const { say, restart, shown, uidOf } = siblings('');
+    say('eu:paris', relay('Connected'), 'eu~1');
+    const uid = uidOf('eu.paris');
+    restart();
+    expect(shown()).toEqual({ 'eu:paris': 'Connected' });
+    expect(uidOf('eu.paris')).toBe(uid);
+  });
+
+  it.each(['', 'top'])('stay where one of them tells of them no more and another does: below "%s"', (path) => {
+    const { say, shown, handedOn, uidOf, left } = siblings(path);
+    const lyon = path === '' ? 'eu:lyon' : 'top:eu:lyon';
+    say(lyon, relay('Connected'));
+    const uid = uidOf(lyon.replaceAll(':', '.'));
+    left.add('eu');
+    say(lyon, relay('Connected'), 'eu~1');
+    // Back again, it tells all anew before it counts, and counts before all of that has come.
+    say(lyon, undefined);
+    left.delete('eu');
+    say(lyon, relay('Connected'));
+    say(lyon, undefined);
+    expect(shown()).toEqual({ [lyon]: 'Connected' });
+    expect(uidOf(lyon.replaceAll(':', '.'))).toBe(uid);
+    expect(handedOn()).toEqual(path === '' ? [] : [`node/${lyon}`]);
+  });
+
+  it('are shown as one says that counts, whoever speaks last', () => {
+    const { say, shown, restart } = siblings('', 'eu');
+    say('eu:lyon', relay('Connected'), 'eu~1');
+    say('eu:lyon', relay('Disconnected'));
+    expect(shown()).toEqual({ 'eu:lyon': 'Connected' });
+    restart();
+    expect(shown()).toEqual({ 'eu:lyon': 'Connected' });
+  });
+
+  it.each(['', 'top'])('are there, and unknown, while nobody tells of them that counts: below "%s"', (path) => {
+    const { say, shown, handedOn, store, descendants, left } = siblings(path, 'eu');
+    const lyon = path === '' ? 'eu:lyon' : 'top:eu:lyon';
+    say(lyon, relay('Connected'));
+    expect([shown(), handedOn()]).toEqual([{ [lyon]: 'Unknown' }, []]);
+    left.delete('eu');
+    store.write((t) => descendants.recount(t, 'eu'));
+    descendants.show(0);
+    expect(shown()).toEqual({ [lyon]: 'Connected' });
+    expect(handedOn()).toEqual(path === '' ? [] : [`node/${lyon}`]);
+    left.add('eu');
+    store.write((t) => descendants.recount(t, 'eu'));
+    descendants.show(0);
+    expect([shown(), handedOn()]).toEqual([{ [lyon]: 'Unknown' }, []]);
+  });
+
+  it('are unknown while none of several siblings between is connected', () => {
+    const { say, shown } = node('');
+    say('eu:paris', relay('Disconnected'));
+    say('eu:paris~1', relay('Connected'));
+    say('eu:paris:left', relay('Connected'));
+    expect(shown()['eu:paris:left']).toBe('Connected');
+    say('eu:paris~1', relay('Disconnected'));
+    expect(shown()['eu:paris:left']).toBe('Unknown');
+    say('eu:paris~1', relay('Connected'));
+    expect(shown()['eu:paris:left']).toBe('Connected');
   });
 });

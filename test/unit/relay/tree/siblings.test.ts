@@ -59,3 +59,27 @@ describe('the places below siblings', () => {
     expect(await mostCounted(tree, 'late')).toBe(agents.length);
   });
 });
+
+describe('Node objects of siblings, and of relays below them', () => {
+  it('stay what they are when their node starts again, and when the sibling comes back that was left', async () => {
+    const tree = await new WholeTree({ relays: ['', 'eu', 'eu~1', 'eu:lyon'], agents: [] }).start();
+    const nodeOf = (name: string) =>
+      tree.space('').get({ group: 'mesh.banyan.io', resource: 'nodes', namespace: '', name });
+    const stateOf = (name: string) => (nodeOf(name)?.status as { session?: { state?: string } })?.session?.state;
+    await tree.until('all are shown', () => stateOf('eu.lyon') === 'Connected' && stateOf('eu--1') === 'Connected');
+    tree.kill('eu');
+    await tree.until('the other sibling tells of it', () => stateOf('eu') === 'Disconnected');
+    await tree.run(5_000);
+    expect(stateOf('eu.lyon')).toBe('Connected');
+    const uids = () => ['eu', 'eu--1', 'eu.lyon'].map((name) => nodeOf(name)?.metadata.uid);
+    const before = uids();
+    tree.kill('');
+    await tree.start('');
+    await tree.run(5_000);
+    expect(uids()).toEqual(before);
+    await tree.start('eu');
+    await tree.run(5_000);
+    expect(uids()).toEqual(before);
+    expect(stateOf('eu.lyon')).toBe('Connected');
+  });
+});
