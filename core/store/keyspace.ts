@@ -115,6 +115,8 @@ export const keyspace = {
   unheard: 108,
   /** 4 tableId, h contentHash, 4 number, from 0 -> # offset, bytes of a content that comes in pieces (see feed/pieces.ts) */
   pieceRow: 109,
+  /** … path of a relay below a child -> nothing: some child tells of it (see relay/tree/descendants.ts) */
+  descendant: 110,
 } as const;
 
 export type Keyspace = keyof typeof keyspace;

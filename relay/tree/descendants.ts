@@ -8,8 +8,9 @@ import type { AppliedChange, ContentReference, Producer, Table } from '../../cor
 import { parentOf } from '../../core/identity/node-path.ts';
 import { replicasMax, splitReplica, withReplica } from '../../core/identity/replica.ts';
 import { hash128 } from '../../core/object/hash.ts';
-import { asText } from '../../core/store/bytes.ts';
-import type { Reader, Transaction } from '../../core/store/store.ts';
+import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
+import { prefixOf } from '../../core/store/keyspace.ts';
+import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { nodeKey, parseEntryKey } from '../../core/wire/entries.ts';
 import type { NodeAttributes } from '../../core/wire/entry-attributes.ts';
 import type { Counting } from './counting.ts';
@@ -25,6 +26,7 @@ import {
 } from './node-objects.ts';
 
 export interface DescendantsPorts {
+  readonly store: Store;
   readonly space: Space;
   /** Of this node; empty for the root, which hands nothing on. */
   readonly path: string;
@@ -33,6 +35,9 @@ export interface DescendantsPorts {
   isConnected(child: string): boolean;
   readonly counting: Counting;
 }
+
+/** Node objects brought up to date in one run: 30 ms, and 60 where all are new, so that a region that comes or goes with a thousand relays does not stop the node. */
+const nodesPerRun = 50;
 
 interface Told {
   readonly content: ContentReference;
@@ -52,15 +57,17 @@ export class Descendants {
     this.#ports = ports;
   }
 
-  /** What was shown at the last end, with what the children's tables say of it now. */
-  load(reader: Reader): void {
-    const { space, path } = this.#ports;
-    for (const stored of space.storage.scan(nodeResource)) {
-      const shown = (space.parse(stored).spec as { path?: string }).path ?? '';
-      const child = childOf(path, shown);
+  /** What was told or shown at the last end, with what the children's tables say of it now. */
+  load(t: Transaction): void {
+    const { space, path: own } = this.#ports;
+    const shown = [...space.storage.scan(nodeResource)].map((stored) => space.parse(stored).spec as { path?: string });
+    for (const path of new Set([...toldOf(t, ''), ...shown.map(({ path = '' }) => path)])) {
+      const child = childOf(own, path);
       // Children, and each of several siblings, are shown by node-reports.ts.
-      if (child === undefined || shown === siblingPath(path, child)) continue;
-      this.#learn(shown, this.#find(reader, child, shown));
+      if (child === undefined || path === siblingPath(own, child)) continue;
+      const told = this.#find(t, child, path);
+      note(t, path, told !== undefined);
+      this.#learn(path, told);
     }
   }
 
@@ -76,14 +83,13 @@ export class Descendants {
 
   /** What the child tells counts from now on, or does no more: what a sibling of it tells of the same nodes stands in for it. */
   recount(t: Transaction, child: string): void {
-    const below = `${childPath(this.#ports.path, child)}:`;
-    const paths = [...this.#known.keys()].filter((known) => known.startsWith(below));
-    this.#look(t, child, paths);
+    this.#look(t, child, [...toldOf(t, `${childPath(this.#ports.path, child)}:`)]);
   }
 
   #look(t: Transaction, child: string, paths: readonly string[]): void {
     const { path: own, outbox } = this.#ports;
     const found = paths.map((path) => ({ path, told: this.#find(t, child, path) }));
+    for (const { path, told } of found) note(t, path, told !== undefined);
     for (const { path, told } of own === '' ? [] : found) {
       const keyHash = hash128(nodeKey(path));
       // Of one revision always: a tombstone with the child's own would keep out what comes after it.
@@ -91,7 +97,10 @@ export class Descendants {
       else outbox.remove(t, keyHash, 0);
     }
     t.afterCommit(() => {
-      for (const { path, told } of found) this.#learn(path, told);
+      for (const { path, told } of found) {
+        // Those below are reached through any of several siblings.
+        if (this.#learn(path, told)) this.#touchBelow(splitReplica(path).name);
+      }
     });
   }
 
@@ -113,40 +122,48 @@ export class Descendants {
     return table && content && { content, node: attributesOf(table.content(reader, content).attributes) };
   }
 
-  #learn(path: string, told: Found | undefined): void {
+  /** True when its state is another. */
+  #learn(path: string, told: Found | undefined): boolean {
     const before = this.#known.get(path);
     const now = told && (told.counts ? told.node : withoutSession(told.node));
     if (now) this.#known.set(path, now);
     else this.#known.delete(path);
     this.#pending.add(path);
-    // Those below are reached through any of several siblings.
-    if (before?.session?.state !== now?.session?.state) this.#touchBelow(splitReplica(path).name);
+    return before?.session?.state !== now?.session?.state;
   }
 
   connectionChanged(child: string): void {
     this.#touchBelow(childPath(this.#ports.path, child));
   }
 
-  show(wallMs: number): void {
-    const { space } = this.#ports;
+  /** Some of what has changed; true if more is left. */
+  show(wallMs: number): boolean {
+    let left = nodesPerRun;
     for (const path of this.#pending) {
-      const node = this.#known.get(path);
-      if (!node) {
-        hide(space, 'Node', objectName(path));
-        continue;
-      }
-      const { version, session, lag, children, relays, agents } = node;
-      const state = this.#state(path);
-      const counts = { children: children ?? 0, relays: relays ?? 0, agents: agents ?? 0 };
-      const seen =
-        state === 'Unknown' ? { session: { state } } : { session: { ...session, state }, ...(lag ? { lag } : {}) };
-      showNode(space, path, 'Relay', { version, ...seen, ...counts, ...guarded(node) }, wallMs, {
-        toldDiverged: node.diverged,
-        waits: state === 'Connected' ? node.waits : undefined,
-        diskLow: node.diskLow,
-      });
+      if (left-- === 0) return true;
+      this.#pending.delete(path);
+      this.#showOne(path, wallMs);
     }
-    this.#pending.clear();
+    return false;
+  }
+
+  #showOne(path: string, wallMs: number): void {
+    const { space } = this.#ports;
+    const node = this.#known.get(path);
+    if (!node) {
+      hide(space, 'Node', objectName(path));
+      return;
+    }
+    const { version, session, lag, children, relays, agents } = node;
+    const state = this.#state(path);
+    const counts = { children: children ?? 0, relays: relays ?? 0, agents: agents ?? 0 };
+    const seen =
+      state === 'Unknown' ? { session: { state } } : { session: { ...session, state }, ...(lag ? { lag } : {}) };
+    showNode(space, path, 'Relay', { version, ...seen, ...counts, ...guarded(node) }, wallMs, {
+      toldDiverged: node.diverged,
+      waits: state === 'Connected' ? node.waits : undefined,
+      diskLow: node.diskLow,
+    });
   }
 
   /** A node is known only through those above it: while one of them is away, nothing is known. */
@@ -169,7 +186,9 @@ export class Descendants {
   }
 
   #touchBelow(path: string): void {
-    for (const known of this.#known.keys()) if (known.startsWith(`${path}:`)) this.#pending.add(known);
+    this.#ports.store.read((reader) => {
+      for (const told of toldOf(reader, `${path}:`)) this.#pending.add(told);
+    });
   }
 
   /** Paths of the nodes below the child that the changes tell of. */
@@ -185,6 +204,22 @@ export class Descendants {
 /** One that nobody counts may be on its way: its Node object stays, with what people wrote into it, and says that nothing is known. */
 function withoutSession({ session: _session, ...node }: NodeAttributes): NodeAttributes {
   return node;
+}
+
+/** Paths below the children that any of them tells of: what lies below one node is a range. It is in the store because a process may end before all of them are shown. */
+function* toldOf(reader: Reader, prefix: string): Generator<string> {
+  const { length } = prefixOf('descendant');
+  for (const [key] of reader.scan(prefixRange(rowKey(prefix)))) yield asText(key.subarray(length));
+}
+
+function note(t: Transaction, path: string, isTold: boolean): void {
+  const key = rowKey(path);
+  if (!isTold) t.remove(key);
+  else if (!t.get(key)) t.put(key, new Uint8Array(0));
+}
+
+function rowKey(path: string): Uint8Array {
+  return concat(prefixOf('descendant'), text(path));
 }
 
 function attributesOf(attributes: Uint8Array): NodeAttributes {

@@ -100,10 +100,11 @@ export class NodeReports {
 
   constructor(ports: NodeReportsPorts) {
     this.#ports = ports;
-    const { space, path, outbox, mailboxes, counting = withoutSiblings } = ports;
+    const { space, store, path, outbox, mailboxes, counting = withoutSiblings } = ports;
     this.#counting = counting;
     this.#descendants = new Descendants({
       space,
+      store,
       path,
       outbox,
       reportedOf: (child) => mailboxes.get(child)?.reported,
@@ -127,7 +128,7 @@ export class NodeReports {
   start(): void {
     this.#started = true;
     for (const child of this.#ports.children.keys()) this.#dirty.add(child);
-    this.#ports.store.read((reader) => this.#descendants.load(reader));
+    this.#ports.store.write((t) => this.#descendants.load(t));
     this.#inventories.start();
     this.#locations.start();
     // The node serves first: nothing in the mesh waits for these objects.
@@ -199,7 +200,7 @@ export class NodeReports {
     const waits = waitsAttributes(this.#ports.waiting?.());
     const alarms = { diverged, diskLow, ...waits };
     showNode(space, path, role, own, clock.wallMs(), alarms, this.#ports.unreached?.());
-    this.#descendants.show(clock.wallMs());
+    const hasMoreBelow = this.#descendants.show(clock.wallMs());
     if (path !== '') {
       const toldAlarms = {
         ...(diverged ? { diverged: { at: timestamp(diverged.atMs), what: diverged.what } } : {}),
@@ -215,7 +216,7 @@ export class NodeReports {
     });
     const hasMoreInventory = this.#inventories.show(clock.wallMs());
     const hasMoreLocations = this.#locations.show();
-    if (this.#dirty.size > 0 || hasMoreInventory || hasMoreLocations) this.poke();
+    if (this.#dirty.size > 0 || hasMoreBelow || hasMoreInventory || hasMoreLocations) this.poke();
   }
 
   #showChild(name: string): void {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ownKinds } from '../../../../core/apiserver/kinds/kinds-of-space.ts';
 import { SpaceKinds } from '../../../../core/apiserver/kinds/space-kinds.ts';
 import { fieldManager } from '../../../../core/apiserver/managed-fields/field-manager.ts';
@@ -41,6 +41,7 @@ function node(path: string, counting: Counting = withoutSiblings) {
   const connected = new Set(['eu']);
   const open = () =>
     new Descendants({
+      store,
       space,
       path,
       outbox,
@@ -51,26 +52,28 @@ function node(path: string, counting: Counting = withoutSiblings) {
   const descendants = open();
   let revision = 0;
   /** What a child says, as a session applies it. */
-  const say = (at: string, attributes: NodeAttributes | undefined, child = 'eu') => {
-    const key = nodeKey(at);
-    const keyHash = hash128(key);
-    const after = attributes && {
-      key,
-      attributes: Buffer.from(JSON.stringify(attributes)),
-      body: new Uint8Array(0),
-    };
-    // An agent's rows have revisions of their own.
-    const change: AppliedChange = { keyHash, key, originRevision: ++revision, ...(after ? { after } : {}) };
-    store.write((t) => {
-      if (after) reported.get(child)!.put(t, after, 0);
-      else reported.get(child)!.remove(t, keyHash);
-      descendants.pass(t, child, [change]);
+  const hear = (paths: readonly string[], attributes: NodeAttributes | undefined, child = 'eu') => {
+    const changes = paths.map((at): AppliedChange => {
+      const key = nodeKey(at);
+      const after = attributes && { key, attributes: Buffer.from(JSON.stringify(attributes)), body: new Uint8Array(0) };
+      // An agent's rows have revisions of their own.
+      return { keyHash: hash128(key), key, originRevision: ++revision, ...(after ? { after } : {}) };
     });
+    store.write((t) => {
+      for (const { keyHash, after } of changes) {
+        if (after) reported.get(child)!.put(t, after, 0);
+        else reported.get(child)!.remove(t, keyHash);
+      }
+      descendants.pass(t, child, changes);
+    });
+  };
+  const say = (at: string, attributes: NodeAttributes | undefined, child = 'eu') => {
+    hear([at], attributes, child);
     descendants.show(0);
   };
   const restart = () => {
     const again = open();
-    store.read((reader) => again.load(reader));
+    store.write((t) => again.load(t));
     again.show(0);
     return again;
   };
@@ -85,7 +88,7 @@ function node(path: string, counting: Counting = withoutSiblings) {
     );
   const handedOn = () =>
     store.read((reader) => [...outbox.rows(reader)].map((row) => outbox.content(reader, row.content!).key).sort());
-  return { store, space, descendants, restart, say, shown, uidOf, handedOn, connected };
+  return { store, space, descendants, restart, hear, say, shown, uidOf, handedOn, connected };
 }
 
 const relay = (state: 'Connected' | 'Disconnected'): NodeAttributes => ({
@@ -150,6 +153,69 @@ describe('relays deeper than the children', () => {
     again.connectionChanged('eu');
     again.show(0);
     expect(shown()).toEqual({ 'eu:paris': 'Disconnected' });
+  });
+});
+
+describe('many relays deeper than the children', () => {
+  const paths = (count: number, child = 'eu') => Array.from({ length: count }, (_, i) => `${child}:r${i}`);
+  const statesIn = (shown: Record<string, string>) => {
+    const states = Object.values(shown);
+    return { connected: states.filter((one) => one === 'Connected').length, all: states.length };
+  };
+
+  it('are shown some in each run, and it is told that more are left', () => {
+    const { hear, shown, descendants, connected } = node('');
+    hear(paths(120), relay('Connected'));
+    const runs = () => {
+      const more = descendants.show(0);
+      return { more, ...statesIn(shown()) };
+    };
+    expect(runs()).toEqual({ more: true, connected: 50, all: 50 });
+    expect(runs()).toEqual({ more: true, connected: 100, all: 100 });
+    expect(runs()).toEqual({ more: false, connected: 120, all: 120 });
+    connected.delete('eu');
+    descendants.connectionChanged('eu');
+    expect(runs()).toEqual({ more: true, connected: 70, all: 120 });
+    expect(runs()).toEqual({ more: true, connected: 20, all: 120 });
+    expect(runs()).toEqual({ more: false, connected: 0, all: 120 });
+    hear(paths(120), undefined);
+    expect(runs()).toEqual({ more: true, connected: 0, all: 70 });
+  });
+
+  it('are all shown also when the node has started again before they were', () => {
+    const { hear, shown, restart } = node('');
+    hear(paths(120), relay('Connected'));
+    const again = restart();
+    while (again.show(0));
+    expect(statesIn(shown())).toEqual({ connected: 120, all: 120 });
+  });
+
+  it('cost nothing where something changes with a few that are elsewhere', () => {
+    const { store, hear, descendants } = node('');
+    hear(paths(1_000), relay('Connected'));
+    hear(['eu:few', ...paths(3, 'eu:few')], relay('Connected'));
+    // Each path that is looked at is compared or read.
+    let looks = 0;
+    const compare = vi.spyOn(String.prototype, 'startsWith');
+    const read = store.read.bind(store);
+    vi.spyOn(store, 'read').mockImplementation((act) =>
+      read((reader) =>
+        act({
+          get: (key) => reader.get(key),
+          *scan(range) {
+            for (const row of reader.scan(range)) {
+              looks++;
+              yield row;
+            }
+          },
+        }),
+      ),
+    );
+    descendants.connectionChanged('us');
+    hear(['eu:few'], relay('Disconnected'));
+    looks += compare.mock.calls.length;
+    vi.restoreAllMocks();
+    expect(looks).toBeLessThan(50);
   });
 });
 
