@@ -4,6 +4,7 @@
  */
 import { stableStringify } from '../object/canonical.ts';
 import { isInteger, type LabelRequirement, type Labels } from '../object/selector.ts';
+import { cutCounts, presentMax } from '../summary/counts.ts';
 
 /** Values counted per key; with more, only that it is present, and its numbers. */
 export const valuesPerKeyMax = 256;
@@ -102,11 +103,11 @@ function known(key: KeySummary): KeySummary {
 
 const encoded = new WeakMap<KeySummary, string>();
 
-/** Canonical JSON. */
+/** Canonical JSON, with numbers that a parent takes. */
 export function encodeKey(key: KeySummary): string {
   const known = encoded.get(key);
   if (known !== undefined) return known;
-  const made = stableStringify(key);
+  const made = stableStringify({ ...key, present: Math.min(key.present, presentMax), values: cutCounts(key.values) });
   encoded.set(key, made);
   return made;
 }

@@ -11,6 +11,7 @@ import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
 import type { Labels } from '../object/selector.ts';
 import { compareText } from '../object/text-order.ts';
+import { countUpTo, destinationsMax, placesMax, presentMax } from '../summary/counts.ts';
 import {
   coversKeys,
   encodeKey,
@@ -163,13 +164,18 @@ export function covers(wide: LabelSummary, narrow: LabelSummary): boolean {
 
 /** The same summary gives the same bytes, so that an unchanged one is not sent again. */
 export function encodeLabelSummary(summary: LabelSummary): Uint8Array {
-  const { keys, properties, targetLabels, sets, ...counts } = summary;
+  const { keys, properties, targetLabels, sets, leaves, places, ...rest } = summary;
   const sections = Object.entries({ keys, properties, targetLabels })
     .filter(([, section]) => section !== undefined)
     .map(([name, section]) => `${JSON.stringify(name)}:${encodeSection(section!)}`);
   if (sets) sections.push(`"sets":[${sets.map(encodeSet).join(',')}]`);
-  for (const [name, count] of Object.entries(counts)) sections.push(`${JSON.stringify(name)}:${count}`);
+  const told = { leaves: toldPlaces(leaves), ...rest, ...(places === undefined ? {} : { places: toldPlaces(places) }) };
+  for (const [name, said] of Object.entries(told)) sections.push(`${JSON.stringify(name)}:${said}`);
   return Buffer.from(`{${sections.join(',')}}`);
+}
+
+function toldPlaces(places: number): number {
+  return Math.min(places, placesMax);
 }
 
 function encodeSection(section: KeySummaries): string {
@@ -178,16 +184,16 @@ function encodeSection(section: KeySummaries): string {
 }
 
 function encodeSet(set: LabelSet): string {
-  return `{"leaves":${set.leaves},${setId(set).slice(1)}`;
+  return `{"leaves":${Math.min(set.leaves, destinationsMax)},${setId(set).slice(1)}`;
 }
 
-const count = z.number().int().min(0);
+const count = countUpTo(placesMax);
 const labels = z.record(z.string(), z.string());
 const keySummaries = z.record(
   z.string(),
   z.object({
-    present: count,
-    values: z.record(z.string(), count),
+    present: countUpTo(presentMax),
+    values: z.record(z.string(), countUpTo(destinationsMax)),
     complete: z.boolean(),
     min: z.number().exactOptional(),
     max: z.number().exactOptional(),
@@ -201,7 +207,7 @@ const labelSummary = z
     sets: z
       .array(
         place.extend({
-          leaves: count,
+          leaves: countUpTo(destinationsMax),
           others: z.array(place).exactOptional(),
           cordoned: z.literal(true).exactOptional(),
         }),

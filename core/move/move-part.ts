@@ -5,9 +5,11 @@
  *
  * A grant names the sequence of the part that it was decided on. A sequence grows with every change of the set of moving destinations below its
  * node and never comes twice, so a grant that comes late, after the set has changed, is for nobody. It is a sum: a node's own counter, and the
- * sequences that its children reported. So it merges with the rest, and a sum and the part beside it are always of one moment.
+ * sequences that its children reported. So it merges with the rest, and a sum and the part beside it are always of one moment. It goes around at `sequences`,
+ * which only lies of children bring it to: whoever compares two of them compares the shorter way.
  */
 import * as z from 'zod';
+import { countUpTo, cutCounts, destinationsMax } from '../summary/counts.ts';
 import { dueMs, type Move, type MoveOrder, type MoveRow } from './move.ts';
 
 export interface MovePart {
@@ -38,6 +40,8 @@ export interface MovePart {
 
 /** Enough for a person to know where to look. */
 export const waitsForMax = 3;
+/** A grant has its sequence as the revision of its row, which has six bytes. */
+export const sequences = 2 ** 48;
 
 export function emptyMovePart(order: MoveOrder): MovePart {
   return {
@@ -59,7 +63,7 @@ export function mergeMoveParts(a: MovePart, b: MovePart): MovePart {
   const untilMs = Math.min(a.untilMs ?? Number.POSITIVE_INFINITY, b.untilMs ?? Number.POSITIVE_INFINITY);
   return {
     order: a.order,
-    sequence: a.sequence + b.sequence,
+    sequence: (a.sequence + b.sequence) % sequences,
     leaving: a.leaving + b.leaving,
     joining: a.joining + b.joining,
     done: a.done + b.done,
@@ -75,10 +79,23 @@ export function mergeMoveParts(a: MovePart, b: MovePart): MovePart {
   };
 }
 
-const count = z.number().int().min(0);
+/** By how much a sequence is ahead of another one; negative: behind it. */
+export function aheadBy(sequence: number, other: number): number {
+  const ahead = (sequence - other) % sequences;
+  if (ahead > sequences / 2) return ahead - sequences;
+  return ahead < -sequences / 2 ? ahead + sequences : ahead;
+}
+
+/** As its parent takes it. */
+export function toldMovePart(part: MovePart): MovePart {
+  const { order, sequence, untilMs, waitsFor, ...counts } = part;
+  return { ...part, ...cutCounts(counts) };
+}
+
+const count = countUpTo(destinationsMax);
 export const movePartSchema = z.object({
   order: z.enum(['MakeBeforeBreak', 'BreakBeforeMake']),
-  sequence: count,
+  sequence: countUpTo(sequences - 1),
   leaving: count,
   joining: count,
   done: count,
@@ -86,7 +103,7 @@ export const movePartSchema = z.object({
   breaking: count,
   unheard: count,
   overdue: count,
-  untilMs: count.exactOptional(),
+  untilMs: z.number().int().min(0).exactOptional(),
   waitsFor: z.array(z.string()).max(waitsForMax),
 });
 

@@ -3,6 +3,7 @@
  * different releases do not mix: the older one counts for nothing but that somebody has not heard of the newer one yet.
  */
 import * as z from 'zod';
+import { countUpTo, cutCounts, destinationsMax } from '../summary/counts.ts';
 import { smallestPositions } from './waves.ts';
 
 export interface WaveCounts {
@@ -83,15 +84,21 @@ export function silentPart(part: RolloutPart): RolloutPart {
   return { ...part, heard: heardByAll, waves, smallest: [], barred: 0 };
 }
 
-const count = z.number().int().min(0);
+/** As its parent takes it. */
+export function toldPart(part: RolloutPart): RolloutPart {
+  const waves = part.waves.map((wave) => cutCounts({ ...wave }));
+  return { ...part, waves, ...cutCounts({ barred: part.barred }) };
+}
+
+const count = countUpTo(destinationsMax);
 /** Bounded as the sender has to: see the fields. */
 export const partSchema = z.object({
-  release: count,
+  release: z.number().int().min(0),
   heard: z.number().int(),
   waves: z
     .array(z.object({ expected: count, fresh: count, exposed: count, available: count, failed: count }))
     .max(wavesMax + 1),
   smallest: z.array(z.number().min(0).max(1)).max(countMax),
-  k: count.max(countMax),
+  k: countUpTo(countMax),
   barred: count,
 });

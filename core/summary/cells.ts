@@ -3,6 +3,7 @@
  * value. Two aggregates that need the same share a cell.
  */
 import * as z from 'zod';
+import { countedMax, countUpTo } from './counts.ts';
 import { type Distinct, distinctOf, hashesMax, mergeDistinct } from './distinct.ts';
 import { mergeSketches, type QuantileSketch, sketchOf } from './quantile-sketch.ts';
 import { mergeTop, rowsMax, type TopValues, topOf, valuesMax } from './top-values.ts';
@@ -39,11 +40,15 @@ interface CellRules<T> {
   readonly schema: z.ZodType<T>;
 }
 
-const naturals = z.number().int().min(0);
+const naturals = countUpTo(countedMax);
+const told = (count: number) => Math.min(count, countedMax);
 const hash = z.string().regex(/^[0-9a-f]{16}$/);
+/** Of a sum that travels. */
+const decimalDigitsMax = 60;
+const decimalMax = 10n ** BigInt(decimalDigitsMax) - 1n;
 const decimal = z
   .string()
-  .regex(/^-?\d{1,60}$/)
+  .regex(new RegExp(`^-?\\d{1,${decimalDigitsMax}}$`))
   .transform((digits) => BigInt(digits));
 const bins = z
   .array(z.tuple([z.number().int(), naturals]))
@@ -53,11 +58,11 @@ const bins = z
 const value = z.string().max(1024);
 
 const rules: { readonly [kind in CellKind]: CellRules<CellValues[kind]> } = {
-  count: { of: () => 1, merge: (a, b) => a + b, encode: (n) => n, schema: naturals },
+  count: { of: () => 1, merge: (a, b) => a + b, encode: told, schema: naturals },
   sum: {
     of: ({ number }) => ({ sum: number, rows: 1 }),
     merge: (a, b) => ({ sum: a.sum + b.sum, rows: a.rows + b.rows }),
-    encode: ({ sum, rows }) => [sum.toString(), rows],
+    encode: ({ sum, rows }) => [toldDecimal(sum), told(rows)],
     schema: z.tuple([decimal, naturals]).transform(([sum, rows]) => ({ sum, rows })),
   },
   min: { of: ({ number }) => number, merge: (a, b) => (a < b ? a : b), encode: String, schema: decimal },
@@ -65,7 +70,7 @@ const rules: { readonly [kind in CellKind]: CellRules<CellValues[kind]> } = {
   sketch: {
     of: ({ number }) => sketchOf(Number(number) / 1e9),
     merge: mergeSketches,
-    encode: ({ zero, above, below }) => [zero, sortedBins(above), sortedBins(below)],
+    encode: ({ zero, above, below }) => [told(zero), sortedBins(above), sortedBins(below)],
     schema: z.tuple([naturals, bins, bins]).transform(([zero, above, below]) => ({ zero, above, below })),
   },
   distinct: {
@@ -78,8 +83,8 @@ const rules: { readonly [kind in CellKind]: CellRules<CellValues[kind]> } = {
     of: ({ text, row }) => topOf(text, row),
     merge: mergeTop,
     encode: ({ values, rows, sample }) => [
-      values.map(({ hash, value, count }) => [hash, value, count]),
-      rows,
+      values.map(({ hash, value, count }) => [hash, value, told(count)]),
+      told(rows),
       sample.map(({ hash, value }) => [hash, value]),
     ],
     schema: z
@@ -122,5 +127,11 @@ export function cellSchema(kind: CellKind): z.ZodType<Cell | undefined> {
 }
 
 function sortedBins(from: ReadonlyMap<number, number>): [number, number][] {
-  return [...from].sort(([a], [b]) => a - b);
+  return [...from].sort(([a], [b]) => a - b).map(([bin, count]) => [bin, told(count)]);
+}
+
+/** Sums of what rows give are far below: see `decimalOf`. */
+function toldDecimal(sum: bigint): string {
+  if (sum > decimalMax) return decimalMax.toString();
+  return (sum < -decimalMax ? -decimalMax : sum).toString();
 }

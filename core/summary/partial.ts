@@ -4,12 +4,13 @@
  * same result, and `emptyPartial` changes nothing but the generation and target that it names.
  */
 import * as z from 'zod';
-import { type MovePart, mergeMoveParts, movePartSchema } from '../move/move-part.ts';
+import { type MovePart, mergeMoveParts, movePartSchema, toldMovePart } from '../move/move-part.ts';
 import { stableStringify } from '../object/canonical.ts';
 import { decodeChecked } from '../object/checked.ts';
 import { compareText } from '../object/text-order.ts';
-import { mergeParts, partSchema, type RolloutPart } from '../rollout/part.ts';
+import { mergeParts, partSchema, type RolloutPart, toldPart } from '../rollout/part.ts';
 import { text } from '../store/bytes.ts';
+import { countUpTo, cutCounts, destinationsMax, expectedMax } from './counts.ts';
 
 export interface Partial {
   /** Of the placement, at its origin. */
@@ -107,15 +108,29 @@ export function smallestFailures(...samples: readonly (readonly Failure[])[]): r
 
 /** The same partial gives the same bytes, so that an unchanged one is not sent again. */
 export function encodePartial(partial: Partial): Uint8Array {
-  return text(stableStringify(partial));
+  const { counts, rollout, move } = partial;
+  const told = {
+    ...partial,
+    counts: toldCounts(counts),
+    ...(rollout ? { rollout: toldPart(rollout) } : {}),
+    ...(move ? { move: toldMovePart(move) } : {}),
+  };
+  return text(stableStringify(told));
 }
 
-const count = z.number().int().min(0).default(0);
+/** What is expected is the sum of the others also where these are cut: a parent adds them up. */
+function toldCounts(counts: Counts): Counts {
+  if (counts.expected <= destinationsMax) return counts;
+  const cut = cutCounts({ ...counts });
+  return { ...cut, expected: cut.fresh + cut.stale + cut.never + cut.quarantined };
+}
+
+const count = countUpTo(destinationsMax).default(0);
 const partialSchema = z.object({
   generation: z.number().int().min(0),
   target: z.number().int().min(0),
   // Counts that the sender does not know, being older, read as 0.
-  counts: z.object(mapCounts(() => count)),
+  counts: z.object({ ...mapCounts(() => count), expected: countUpTo(expectedMax).default(0) }),
   oldestAgeMs: z.number().min(0).exactOptional(),
   failures: z
     .array(z.object({ path: z.string(), object: z.string(), reason: z.string(), message: z.string() }))

@@ -6,6 +6,7 @@ import { compareText } from '../object/text-order.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { text } from '../store/bytes.ts';
 import { type Cell, type CellKind, cellKinds, cellSchema, encodeCell } from './cells.ts';
+import { countedMax, countUpTo } from './counts.ts';
 import { hashesMax } from './distinct.ts';
 import { errorsMax, type Grouped, type Selected, type UserPartial, withGroupsMax } from './user-partial.ts';
 
@@ -41,8 +42,9 @@ export function readUserPartial(content: { readonly body: Uint8Array }): UserPar
   return partial;
 }
 
-function wireOf({ content, ...rest }: UserPartial): object {
-  return { ...rest, content: content.form === 'selected' ? content : groupedWire(content) };
+function wireOf({ content, rows, errors, outdated, ...rest }: UserPartial): object {
+  const counts = { rows: told(rows), errors: { ...errors, count: told(errors.count) }, outdated: told(outdated) };
+  return { ...rest, ...counts, content: content.form === 'selected' ? content : groupedWire(content) };
 }
 
 function groupedWire({ form, kinds, groupsMax, groups, below, rest }: Grouped): object {
@@ -53,15 +55,19 @@ function groupedWire({ form, kinds, groupsMax, groups, below, rest }: Grouped): 
     groupsMax,
     groups: [...groups.values()]
       .sort((a, b) => compareText(a.id, b.id))
-      .map((group) => [group.id, group.rows, cells(group)]),
+      .map((group) => [group.id, told(group.rows), cells(group)]),
     ...(below === undefined ? {} : { below }),
-    ...(rest ? { rest: { rows: rest.rows, groups: rest.groups, cells: cells(rest) } } : {}),
+    ...(rest ? { rest: { rows: told(rest.rows), groups: rest.groups, cells: cells(rest) } } : {}),
   };
+}
+
+function told(count: number): number {
+  return Math.min(count, countedMax);
 }
 
 // ---------------------------------------------------------------------------------------------------- reading
 
-const naturals = z.number().int().min(0);
+const naturals = countUpTo(countedMax);
 const hash = z.string().regex(/^[0-9a-f]{16}$/);
 /** Of what rows say: they are cut shorter when they are read. */
 const said = z.string().max(4096);

@@ -3,6 +3,7 @@
  * of another life of a store is for nobody.
  */
 import type { Table } from '../../core/feed/feed.ts';
+import { aheadBy } from '../../core/move/move-part.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Reader } from '../../core/store/store.ts';
 import { attributesOf, grantKey, type PlacementId } from '../../core/wire/entries.ts';
@@ -47,11 +48,11 @@ export class Grants {
    */
   fromAbove(id: PlacementId, above: number | undefined, sequence: number): GrantFromAbove {
     const hasHeardParent = this.#ports.hasHeardParent();
-    if (above === undefined || above < sequence) {
+    if (above === undefined || aheadBy(above, sequence) < 0) {
       if (hasHeardParent) this.#ours.add(id);
       return 'none';
     }
-    if (above > sequence) return 'ofLostLife';
+    if (aheadBy(above, sequence) > 0) return 'ofLostLife';
     if (this.#ours.has(id)) return 'ours';
     if (hasHeardParent) return 'ofLostLife';
     this.#unclear.add(id);

@@ -3,6 +3,7 @@
  * move have one. Beside them the node's own counter per placement, which grows with every change of a row: see core/move/move-part.ts.
  */
 import type { MoveRow } from '../../core/move/move.ts';
+import { sequences } from '../../core/move/move-part.ts';
 import { stableStringify } from '../../core/object/canonical.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { asText, concat, prefixRange, text } from '../../core/store/bytes.ts';
@@ -85,7 +86,7 @@ export class MoveBook {
   advance(t: Transaction, id: PlacementId, by: number): void {
     const counter = this.counter(id);
     const base = Math.max(counter.base, Math.floor(this.#clock.wallMs() / 1000));
-    this.#count(t, id, { ...counter, base: base + by });
+    this.#count(t, id, { ...counter, base: (base + by) % sequences });
   }
 
   /** So many more have gone on at their deadline. */

@@ -7,7 +7,7 @@
 
 import type { Producer, Table } from '../../core/feed/feed.ts';
 import { attaching, detaching, granted, type MoveRow, review } from '../../core/move/move.ts';
-import { decidesToGrant, isMoving } from '../../core/move/move-part.ts';
+import { aheadBy, decidesToGrant, isMoving } from '../../core/move/move-part.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -152,7 +152,7 @@ export class Mover implements Passage {
     if (sequence === undefined) return asked;
     const grant = this.#grants.fromAbove(id, above, sequence);
     if (grant === 'ofLostLife') {
-      this.#ports.book.advance(t, id, above! - sequence + 1);
+      this.#ports.book.advance(t, id, aheadBy(above!, sequence) + 1);
       return asked;
     }
     if (sequence !== decided && grant !== 'ours') return asked;

@@ -13,6 +13,7 @@ import type { SessionStatus } from '../../core/session/parent-ports.ts';
 import { type Waiting, waitsAttributes } from '../../core/session/watermark-gate.ts';
 import { text } from '../../core/store/bytes.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
+import { cutCounts } from '../../core/summary/counts.ts';
 import { nodeKey } from '../../core/wire/entries.ts';
 import type {
   HeldAttributes,
@@ -207,7 +208,7 @@ export class NodeReports {
         ...(diskLow ? { diskLow: true as const } : {}),
         ...waits,
       };
-      const told: NodeAttributes = { role: 'relay', version: software, ...counts, ...kept, ...toldAlarms };
+      const told: NodeAttributes = { role: 'relay', version: software, ...cutCounts(counts), ...kept, ...toldAlarms };
       store.write((t) => outbox.put(t, entryOf(path, told), 0));
     }
     this.#looking ??= clock.after(lookEveryMs, () => {

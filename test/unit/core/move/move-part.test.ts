@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { MoveRow } from '../../../../core/move/move.ts';
 import {
   agentPart,
+  aheadBy,
   decidesToGrant,
   emptyMovePart,
   isOver,
@@ -10,6 +11,7 @@ import {
   mergeMoveParts,
   type RelayView,
   relayPart,
+  sequences,
   waitsForMax,
 } from '../../../../core/move/move-part.ts';
 import { movingCondition } from '../../../../core/move/move-words.ts';
@@ -130,6 +132,19 @@ describe('a grant', () => {
     expect(decidesToGrant(make({ leaving: 2, serving: 1 }), false)).toBe(false);
     expect(decidesToGrant(breaks({ joining: 1 }), true)).toBe(true);
     expect(decidesToGrant(breaks({ joining: 1, unheard: 1 }), true)).toBe(false);
+  });
+});
+
+describe('the sequence of a move', () => {
+  it('goes around, however great those of children are, and still tells what is ahead of what', () => {
+    const greatest = make({ sequence: sequences - 1 });
+    const sum = Array.from({ length: 1000 }, () => greatest).reduce(mergeMoveParts, make({ sequence: 1005 }));
+    expect(sum.sequence).toBe(5);
+    expect(aheadBy(7, 5)).toBe(2);
+    expect(aheadBy(5, 7)).toBe(-2);
+    expect(aheadBy(5, 5)).toBe(0);
+    expect(aheadBy(5, sequences - 1)).toBe(6);
+    expect(aheadBy(sequences - 1, 5)).toBe(-6);
   });
 });
 

@@ -1,0 +1,166 @@
+import { describe, expect, it } from 'vitest';
+import type { KeySummaries } from '../../../../core/match/key-summary.ts';
+import {
+  decodeLabelSummary,
+  encodeLabelSummary,
+  type LabelSummary,
+  mergeLabelSummaries,
+} from '../../../../core/match/label-summary.ts';
+import { matchSummary } from '../../../../core/match/summary-match.ts';
+import { emptyMovePart } from '../../../../core/move/move-part.ts';
+import type { LabelRequirement } from '../../../../core/object/selector.ts';
+import { emptyPart } from '../../../../core/rollout/part.ts';
+import { asText } from '../../../../core/store/bytes.ts';
+import {
+  countNames,
+  decodePartial,
+  emptyPartial,
+  encodePartial,
+  merge,
+  type Partial,
+} from '../../../../core/summary/partial.ts';
+import { mergeUserPartials } from '../../../../core/summary/user-partial.ts';
+import { decodeUserPartial, encodeUserPartial } from '../../../../core/summary/user-partial-wire.ts';
+import { contribution } from '../../../../relay/gather/contribution.ts';
+import { reportedFlaw } from '../../../../relay/mailbox/reported-check.ts';
+import { field, fold, row, summarizer } from '../../core/summary/support.ts';
+
+const none = Buffer.alloc(0);
+const flawOf = (key: string, said: { attributes?: Uint8Array; body?: Uint8Array }) =>
+  reportedFlaw({ path: 'eu', role: 'relay' }, { key, attributes: none, body: none, ...said })?.reason;
+const partialFlaw = (body: Uint8Array) => flawOf('partial/center.retail/shop', { body });
+const labelsFlaw = (attributes: Uint8Array) => flawOf('labels', { attributes });
+const sumFlaw = (body: Uint8Array) => flawOf('sum/center.retail/shop/images', { body });
+/** Whoever lies is bound by nothing when he writes it. */
+const raw = (lie: object) => Buffer.from(JSON.stringify(lie));
+
+/** The greatest number with which a word is taken, to a factor of two: no lie can be much greater. */
+function greatest(flawWith: (n: number) => string | undefined): number {
+  let n = Number.MAX_SAFE_INTEGER;
+  while (n > 1 && flawWith(n) !== undefined) n = Math.floor(n / 2);
+  expect(flawWith(n)).toBeUndefined();
+  return n;
+}
+
+const partialOf = (counts: { readonly [name: string]: number }): Partial => {
+  const empty = emptyPartial(1, 2);
+  return { ...empty, counts: { ...empty.counts, ...counts } };
+};
+const honest = partialOf({ expected: 3, fresh: 2, never: 1, synced: 2, applied: 1 });
+const nines = `"${'9'.repeat(60)}"`;
+/** What parents tell of these, level by level: each of them has as many children of this kind. */
+const levels = 4;
+const childrenEach = 9;
+const sumOf = <T>(child: T, other: T, add: (a: T, b: T) => T) =>
+  Array.from({ length: childrenEach }, () => child).reduce(add, other);
+
+describe('a parent of nodes that lie about how many there are', () => {
+  it.each(['fresh', 'stale', 'never', 'quarantined'])('tells a partial that its own parent takes: %s', (name) => {
+    const known = name === 'fresh' || name === 'quarantined' ? countNames.slice(countNames.indexOf('synced')) : [];
+    const lie = (n: number) => partialOf({ expected: n, [name]: n, ...Object.fromEntries(known.map((k) => [k, n])) });
+    let told = lie(greatest((n) => partialFlaw(raw(lie(n)))));
+    for (let level = 0; level < levels; level++) {
+      for (const more of [honest, lie(1), told]) expect(partialFlaw(encodePartial(merge(told, more)))).toBeUndefined();
+      const body = encodePartial(sumOf(told, honest, merge));
+      expect(partialFlaw(body)).toBeUndefined();
+      told = decodePartial(body);
+    }
+  });
+
+  it('tells a partial that its own parent takes when they are silent, or outdated', () => {
+    const lie = (n: number) => partialOf({ expected: 2 * n, fresh: n, stale: n });
+    const reported = lie(greatest((n) => partialFlaw(raw(lie(n)))));
+    const wanted = { generation: 1, target: 2 };
+    for (const now of [wanted, { generation: 1, target: 3 }, { generation: 2, target: 3 }]) {
+      for (const connected of [true, false]) {
+        const child = { reported, connected, silentMs: 5, expected: undefined };
+        expect(partialFlaw(encodePartial(contribution(now, child)))).toBeUndefined();
+      }
+    }
+  });
+
+  it('tells what its own parent takes of a release and of a move', () => {
+    const wave = (n: number) => ({ expected: n, fresh: n, exposed: n, available: n, failed: n });
+    const withRelease = (n: number): Partial => ({
+      ...honest,
+      rollout: { ...emptyPart(1, 5), waves: [wave(n), wave(0)], barred: n },
+    });
+    const numbers = (n: number) => ({
+      leaving: n,
+      joining: n,
+      done: n,
+      serving: n,
+      breaking: n,
+      unheard: n,
+      overdue: n,
+    });
+    const withMove = (n: number): Partial => ({
+      ...honest,
+      move: { ...emptyMovePart('BreakBeforeMake'), ...numbers(n), sequence: 7 },
+    });
+    const withSequence = (n: number): Partial => ({
+      ...honest,
+      move: { ...emptyMovePart('BreakBeforeMake'), sequence: n },
+    });
+    for (const lie of [withRelease, withMove, withSequence]) {
+      let told = lie(greatest((n) => partialFlaw(raw(lie(n)))));
+      for (let level = 0; level < levels; level++) {
+        const body = encodePartial(sumOf(told, lie(1), merge));
+        expect(partialFlaw(body)).toBeUndefined();
+        told = decodePartial(body);
+      }
+    }
+  });
+
+  it('tells label summaries that its own parent takes, and rules out nothing that is there', () => {
+    const sets = (n: number): LabelSummary => ({ leaves: n, sets: [{ leaves: n, labels: { zone: 'a' } }] });
+    const of = (leaves: number, keys: KeySummaries): LabelSummary => ({
+      leaves,
+      keys,
+      properties: {},
+      targetLabels: {},
+    });
+    const keyed = (n: number) => of(n, { zone: { present: n, values: { a: n }, complete: true } });
+    const absent = of(1, { tier: { present: 1, values: { a: 1 }, complete: true } });
+    const other = of(1, { zone: { present: 1, values: { b: 1 }, complete: true } });
+    const add = (a: LabelSummary, b: LabelSummary) => mergeLabelSummaries([a, b]);
+    const lacks: LabelRequirement = { key: 'zone', operator: 'DoesNotExist' };
+    const differs: LabelRequirement = { key: 'zone', operator: 'NotIn', values: ['a'] };
+    for (const lie of [sets, keyed]) {
+      for (const [honest, requirement] of [
+        [absent, lacks],
+        [other, differs],
+        [absent, differs],
+      ] as const) {
+        let told = lie(greatest((n) => labelsFlaw(raw(lie(n)))));
+        for (let level = 0; level < levels; level++) {
+          const attributes = encodeLabelSummary(sumOf(told, honest, add));
+          expect(labelsFlaw(attributes)).toBeUndefined();
+          told = decodeLabelSummary(attributes);
+          expect(matchSummary({ selectors: [{ matchExpressions: [requirement] }] }, told).matches).toBe(true);
+        }
+      }
+    }
+  });
+
+  it('tells summaries of users that its own parent takes', () => {
+    const subject = 'returned.status.value';
+    const fields = ['COUNT', 'SUM', 'AVG', 'MIN', 'MAX', 'P50', 'DISTINCT', 'TOPK'] as const;
+    const of = summarizer({
+      groupBy: [{ name: 'group', def: 'obj.group' }],
+      combinedFields: fields.map((type) => field(type.toLowerCase(), type, subject, 3)),
+    });
+    const one = fold(of, [row({ path: 'eu:a', obj: { group: 'g' }, status: { value: 4 } })]);
+    const failed = fold(of, [row({ path: 'eu:b', obj: {}, status: { value: 4 } })]);
+    const words = asText(encodeUserPartial(mergeUserPartials(one, failed)));
+    // Whatever is 1 in it is a count.
+    const lie = (n: number) =>
+      Buffer.from(words.replace(/(?<=[[:,])1(?=[\],}])/g, `${n}`).replaceAll('"4000000000"', nines));
+    let told = decodeUserPartial(lie(greatest((n) => sumFlaw(lie(n)))));
+    for (let level = 0; level < levels; level++) {
+      const body = encodeUserPartial(sumOf(told, one, mergeUserPartials));
+      expect(sumFlaw(body)).toBeUndefined();
+      told = decodeUserPartial(body);
+    }
+  });
+});
