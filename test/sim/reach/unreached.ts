@@ -28,7 +28,6 @@ export const unreached: readonly Unreached[] = [
     why: 'agents of one identity choose the active one in a real cluster',
     lines: {
       'core/session/node-identity.ts': [
-        'const theirs = forebear && forebear.bootCounter < bootCounterMax ? forebear.bootCounter : 0;',
         'const attachedNonce = theirs > own ? (forebear?.attachedNonce ?? before?.attachedNonce) : before?.attachedNonce;',
       ],
       'core/session/attach.ts': ['export function forgetAttachment(t: Transaction): void {'],
