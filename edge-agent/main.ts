@@ -105,6 +105,7 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
       logger.error({ reason: why }, 'this agent ends to be started again with less memory in use');
       end(tooMuchMemory);
     },
+    storeFailed: endAtOnce(lastWords, logger),
   });
   const node = await starting;
   if (config.statusFile !== undefined) {
@@ -129,6 +130,15 @@ async function run(config: AgentConfig, logger: Pino): Promise<void> {
         },
       );
   }
+}
+
+/** Not in order: what the process holds for written may be lost, and all that it would still do stands on that. */
+function endAtOnce(lastWords: string, logger: Pino): (error: Error) => void {
+  return (error) => {
+    leaveLastWords(lastWords, error);
+    logger.error({}, 'this agent ends to be started again with what its disk has');
+    process.exit(1);
+  };
 }
 
 /** Without a control group around it, it is what the machine has, or more than that. */

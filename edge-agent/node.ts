@@ -50,6 +50,8 @@ export interface NodeOptions {
   readonly containerBytes?: number | undefined;
   /** More memory than `limits.memory` has been in use for some time: the process is to end. */
   exceeded(why: string): void;
+  /** Nothing more can be kept: the process is to end. */
+  storeFailed(error: Error): void;
   /** What the process said as it ended last. */
   readonly lastWords?: string | undefined;
 }
@@ -74,13 +76,14 @@ export interface RunningNode extends AsyncDisposable {
 const masters = 'system:masters';
 
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
-  const store = LmdbStore.open({ directory: join(options.config.data, 'store') }, options.logger);
+  const { config, logger, storeFailed } = options;
+  const store = LmdbStore.open({ directory: join(config.data, 'store'), failed: storeFailed }, logger);
   const answers: { present: Answers } = { present: standingBy(options, store) };
   const api = apiServer(options, () => answers.present);
   const begun = (assembled: AssembledAgent, isActive: () => boolean) => {
     answers.present = answersOf(options, store, assembled, isActive);
     if (assembled.space) api.mount('', assembled.space);
-    serveStreams(options.config.path, assembled, api);
+    serveStreams(config.path, assembled, api);
   };
   const memory = memoryLimit(options);
   memory.start();

@@ -52,7 +52,7 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
   };
   process.on('uncaughtException', fatal);
   process.on('unhandledRejection', fatal);
-  const store = LmdbStore.open({ directory: config.data }, log);
+  const store = LmdbStore.open({ directory: config.data, failed: fatal }, log);
   openFormatted(store, systemClock);
   const pem = (file: string) => readFileSync(file);
   const { pki } = config;

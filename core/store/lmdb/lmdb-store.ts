@@ -25,6 +25,8 @@ export interface LmdbStoreOptions {
   readonly readOnly?: boolean;
   readonly host?: Host;
   readonly dataSync?: DataSync;
+  /** Called once: nothing more is written, or called durable, until the directory is opened anew, so that a node has to end. */
+  failed?(error: BanyanError): void;
 }
 
 interface Waiter {
@@ -65,6 +67,7 @@ export class LmdbStore implements Store {
   #waiting: Waiter[] = [];
   #flushing: Promise<void> | undefined;
   readonly #backups = new Set<Promise<void>>();
+  readonly #failed: (error: BanyanError) => void;
   #failure: BanyanError | undefined;
 
   /** Throws StoreFull, StoreCorrupt, or Unavailable when another process has the directory. */
@@ -89,6 +92,7 @@ export class LmdbStore implements Store {
     this.#directory = directory;
     this.#lock = lock;
     this.#logger = logger;
+    this.#failed = (error) => options.failed?.(error);
     this.#database = openDatabase(options);
     if (options.readOnly) return;
     try {
@@ -232,11 +236,13 @@ export class LmdbStore implements Store {
 
   /** From here on nobody can say what is on the disk: nothing more is written, or called durable. */
   #fail(error: BanyanError): void {
+    const isFirst = this.#failure === undefined;
     this.#failure ??= error;
     this.#logger.error({ directory: this.#directory }, error.message);
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const { reject } of waiting) reject(error);
+    if (isFirst) this.#failed(error);
   }
 
   /** Runs while anyone waits; whoever comes during one flush shares the next. */
@@ -256,8 +262,9 @@ export class LmdbStore implements Store {
       } catch (cause) {
         snapshot.done();
         this.#waiting.unshift(...waiting);
-        this.#fail(lostError(this.#directory, 'flush', cause));
+        // First: whoever hears of it may end the process where it stands.
         this.#distrust(data);
+        this.#fail(lostError(this.#directory, 'flush', cause));
         break;
       }
       this.#flushedSnapshot?.done();

@@ -3,6 +3,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -134,6 +135,29 @@ describe('flushing', () => {
     await store[Symbol.asyncDispose]();
     await using again = open();
     expect(get(again, 'a')).toBe('1');
+  });
+
+  it('that fails is told once to whoever has to end the process, who may do so at once', async () => {
+    const told: string[] = [];
+    let image = '';
+    const store = open({
+      dataSync: () => Promise.reject(new Error('i/o error')),
+      failed: ({ code }) => {
+        told.push(code);
+        image = temporaryDirectory();
+        cpSync(directory, image, { recursive: true });
+      },
+    });
+    put(store, 'a', '1');
+    await expect(store.flushed()).rejects.toMatchObject({ code: 'StoreCorrupt' });
+    expect(() => put(store, 'b', '1')).toThrow('cannot flush');
+    await store[Symbol.asyncDispose]();
+    expect(told).toEqual(['StoreCorrupt']);
+    // The process is gone: its lock is not taken for that of a living one.
+    rmSync(join(image, 'owner.json'));
+    await using again = LmdbStore.open({ directory: image }, silentLogger);
+    expect(get(again, 'a')).toBeUndefined();
+    rmSync(image, { recursive: true });
   });
 
   it('that fails leaves the one before it known, also where the power goes as that is noted', async () => {
@@ -284,7 +308,11 @@ describe('a damaged store', () => {
 describe('a disk', () => {
   it('that is full refuses writes and keeps the store whole, until there is space', async (test) => {
     await onSmallDisk(test, async (mount) => {
-      await using store = LmdbStore.open({ directory: join(mount, 'store') }, silentLogger);
+      let hasFailed = false;
+      const failed = () => {
+        hasFailed = true;
+      };
+      await using store = LmdbStore.open({ directory: join(mount, 'store'), failed }, silentLogger);
       put(store, 'first', 'v');
       await store.flushed();
       writeFileSync(join(mount, 'filler'), Buffer.alloc(30 * 2 ** 20));
@@ -294,6 +322,7 @@ describe('a disk', () => {
         message: expect.stringContaining(`in ${join(mount, 'store')}: no space is left; free space`),
       };
       expect(() => put(store, 'second', 'v')).toThrow(expect.objectContaining(full));
+      expect(hasFailed).toBe(false);
       expect([...contents(store).keys()]).toEqual(['first']);
       await store.flushed();
       rmSync(join(mount, 'filler'));
@@ -306,7 +335,8 @@ describe('a disk', () => {
   it('that fills up within a transaction ends the store, and the next start has all that was flushed', async (test) => {
     await onSmallDisk(test, async (mount) => {
       const home = join(mount, 'store');
-      const store = LmdbStore.open({ directory: home }, silentLogger);
+      let told = 0;
+      const store = LmdbStore.open({ directory: home, failed: () => told++ }, silentLogger);
       put(store, 'first', 'v');
       await store.flushed();
       const full = { code: 'StoreFull', message: expect.stringContaining(`cannot commit to the store in ${home}`) };
@@ -317,6 +347,7 @@ describe('a disk', () => {
       expect(tooMuch).toThrow(expect.objectContaining(full));
       await expect(store.flushed()).rejects.toMatchObject(full);
       expect(() => put(store, 'second', 'v')).toThrow(expect.objectContaining(full));
+      expect(told).toBe(1);
       await store[Symbol.asyncDispose]();
       await using again = LmdbStore.open({ directory: home }, silentLogger);
       expect([...contents(again).keys()]).toEqual(['first']);
