@@ -13,6 +13,7 @@ import { type Logger as Pino, pino } from 'pino';
 import { leaveLastWords, takeLastWords } from '../core/crash/last-words.ts';
 import { systemClock } from '../core/runtime/clock.ts';
 import { BanyanError, describeError } from '../core/runtime/errors.ts';
+import { logDestination } from '../core/runtime/log-destination.ts';
 import { systemRandom } from '../core/runtime/random.ts';
 import { writeWhole } from '../core/runtime/whole-file.ts';
 import { proxiesOf } from '../core/wire/dialer/proxy-choice.ts';
@@ -198,8 +199,7 @@ function readConfig(): AgentConfig {
 }
 
 function loggerOf({ logFile, logLevel, path }: AgentConfig): Pino {
-  const options = { level: logLevel, base: { node: path } };
-  return logFile === undefined ? pino(options) : pino(options, pino.destination({ dest: logFile, sync: true }));
+  return pino({ level: logLevel, base: { node: path } }, logDestination(logFile));
 }
 
 /** In a checkout one folder up; in a package beside the bundle's folder, which is one up too. */

@@ -10,6 +10,7 @@ import { leaveLastWords, takeLastWords } from '../core/crash/last-words.ts';
 import { withReplica } from '../core/identity/replica.ts';
 import { systemClock } from '../core/runtime/clock.ts';
 import { describeError } from '../core/runtime/errors.ts';
+import { logDestination } from '../core/runtime/log-destination.ts';
 import { systemRandom } from '../core/runtime/random.ts';
 import { writeWhole } from '../core/runtime/whole-file.ts';
 import { openFormatted } from '../core/store/format.ts';
@@ -33,22 +34,22 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
   keepShortLivedYoung();
   giveMemoryBackWhenIdle(systemClock);
   const config = readConfig(role);
-  const destination =
-    config.logFile === undefined
-      ? pino.destination(1)
-      : pino.destination({ dest: config.logFile, mkdir: true, sync: true });
   const log = pino(
     {
       level: config.logLevel,
       base: { node: config.path === '' ? 'center' : withReplica(config.path, config.replica ?? 0), pid: process.pid },
     },
-    destination,
+    logDestination(config.logFile),
   );
   const lastWordsFile = join(config.data, 'last-words');
   const fatal = (error: unknown) => {
-    log.fatal({ reason: describeError(error), stack: (error as Error).stack }, 'the node can not go on');
+    // First, and the exit whatever becomes of the log: an error of this handler would be the end with neither.
     leaveLastWords(lastWordsFile, error);
-    process.exit(1);
+    try {
+      log.fatal({ reason: describeError(error), stack: (error as Error).stack }, 'the node can not go on');
+    } finally {
+      process.exit(1);
+    }
   };
   process.on('uncaughtException', fatal);
   process.on('unhandledRejection', fatal);
