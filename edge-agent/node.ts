@@ -12,6 +12,7 @@ import { BanyanError } from '../core/runtime/errors.ts';
 import type { Logger } from '../core/runtime/logger.ts';
 import type { Random } from '../core/runtime/random.ts';
 import { failoverDialer } from '../core/session/failover-dialer.ts';
+import { openFormatted } from '../core/store/format.ts';
 import { LmdbStore } from '../core/store/lmdb/lmdb-store.ts';
 import { apiKind, clusterKind, httpEndpoint } from '../core/stream/http.ts';
 import type { EnvironmentProxies } from '../core/wire/dialer/proxy-choice.ts';
@@ -76,8 +77,10 @@ export interface RunningNode extends AsyncDisposable {
 const masters = 'system:masters';
 
 export async function startNode(options: NodeOptions): Promise<RunningNode> {
-  const { config, logger, storeFailed } = options;
+  const { config, clock, logger, storeFailed } = options;
   const store = LmdbStore.open({ directory: join(config.data, 'store'), failed: storeFailed }, logger);
+  // Agents of before wrote no record: data without one are their own, and are no sign of a store that lost it, as a relay's are.
+  openFormatted(store, clock, 'adopted');
   const answers: { present: Answers } = { present: standingBy(options, store) };
   const api = apiServer(options, () => answers.present);
   const begun = (assembled: AssembledAgent, isActive: () => boolean) => {

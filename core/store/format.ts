@@ -19,11 +19,14 @@ export interface FormatRecord {
 /** Every key of every keyspace is below it. */
 const endOfKeys = Buffer.alloc(2, 0xff);
 
-/** Throws StoreVersion for a store of a newer program or a much older one, StoreCorrupt for one whose record is missing or not readable. */
-export function openFormatted(store: Store, clock: Clock): FormatRecord {
+/**
+ * Throws StoreVersion for a store of a newer program or a much older one, StoreCorrupt for one whose record is not readable, or missing and not `adopted`:
+ * written now beside the data.
+ */
+export function openFormatted(store: Store, clock: Clock, unrecorded: 'refused' | 'adopted' = 'refused'): FormatRecord {
   const key = prefixOf('format');
   const found = store.read((reader) => reader.get(key));
-  if (!found) return store.write((t) => create(t, key, clock));
+  if (!found) return store.write((t) => create(t, key, clock, unrecorded));
   const record = parse(asText(found));
   if (record.format > currentFormat) {
     const message = `the store has format ${record.format}, this program knows formats up to ${currentFormat}; start the newer program, or restore a backup from before the upgrade`;
@@ -36,8 +39,9 @@ export function openFormatted(store: Store, clock: Clock): FormatRecord {
   return record;
 }
 
-function create(t: Transaction, key: Uint8Array, clock: Clock): FormatRecord {
+function create(t: Transaction, key: Uint8Array, clock: Clock, unrecorded: 'refused' | 'adopted'): FormatRecord {
   for (const _entry of t.scan({ from: key, to: endOfKeys, limit: 1 })) {
+    if (unrecorded === 'adopted') break;
     throw new BanyanError(
       'StoreCorrupt',
       'the store has data and no format record; restore a backup, or begin with an empty directory',

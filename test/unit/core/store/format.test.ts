@@ -51,6 +51,19 @@ describe('the format of a store', () => {
     const store = storeWith(prefixOf('tableRow'), 'row');
     expect(() => openFormatted(store, clock)).toThrow('the store has data and no format record');
   });
+
+  it('gets its record once where its data are known to be of programs that wrote none', () => {
+    const store = storeWith(prefixOf('tableRow'), 'row');
+    const adopted = openFormatted(store, clock, 'adopted');
+    expect(adopted.format).toBe(currentFormat);
+    expect(openFormatted(store, new VirtualClock(0))).toEqual(adopted);
+    expect(asText(store.read((reader) => reader.get(prefixOf('tableRow')))!)).toBe('row');
+  });
+
+  it('is refused of another format also there', () => {
+    const store = storeWith(prefixOf('format'), '{"format":3}');
+    expect(() => openFormatted(store, clock, 'adopted')).toThrow(expect.objectContaining({ code: 'StoreVersion' }));
+  });
 });
 
 function storeWith(key: Uint8Array, value: string): MemoryStore {
