@@ -11,6 +11,7 @@ import { withReplica } from '../core/identity/replica.ts';
 import { systemClock } from '../core/runtime/clock.ts';
 import { describeError } from '../core/runtime/errors.ts';
 import { logDestination } from '../core/runtime/log-destination.ts';
+import type { Logger } from '../core/runtime/logger.ts';
 import { systemRandom } from '../core/runtime/random.ts';
 import { writeWhole } from '../core/runtime/whole-file.ts';
 import { openFormatted } from '../core/store/format.ts';
@@ -53,6 +54,9 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
   };
   process.on('uncaughtException', fatal);
   process.on('unhandledRejection', fatal);
+  let endInOrder = async () => {};
+  // Before anything that may be waited for, such as a disk: the first process of a container is ended by no signal that it does not take.
+  endBySignal(log, () => endInOrder());
   const store = LmdbStore.open({ directory: config.data, failed: fatal }, log);
   openFormatted(store, systemClock);
   const pem = (file: string) => readFileSync(file);
@@ -106,18 +110,26 @@ export async function runNode(role: 'center' | 'relay', environment: Environment
     fatal,
   });
   measureNode(node);
-  const { url, meshAddress } = await node.start();
+  const starting = node.start();
+  endInOrder = async () => {
+    await starting;
+    await node[Symbol.asyncDispose]();
+    await store[Symbol.asyncDispose]();
+  };
+  const { url, meshAddress } = await starting;
   if (config.statusFile !== undefined)
     writeWhole(config.statusFile, JSON.stringify({ url, meshAddress, pid: process.pid }));
   // Not only at an orderly end: a node that is killed is back sooner. Older versions of node have no such cache.
   module.flushCompileCache?.();
+}
+
+function endBySignal(log: Logger, inOrder: () => Promise<void>): void {
   let ending = false;
   const end = async (signal: string) => {
     if (ending) return;
     ending = true;
     log.info({ signal }, 'the node ends');
-    await node[Symbol.asyncDispose]();
-    await store[Symbol.asyncDispose]();
+    await inOrder();
     process.exit(0);
   };
   process.on('SIGTERM', (signal) => void end(signal));
