@@ -187,7 +187,7 @@ export class WayDown {
     return this.#ground.lookups.children.get(child)?.role === 'agent';
   }
 
-  #makeScheduler({ lookups, book, outbox, place }: Ground, events: NodeEvents, up: () => WayUp): Scheduler {
+  #makeScheduler({ lookups, book, outbox, place, groups }: Ground, events: NodeEvents, up: () => WayUp): Scheduler {
     return new Scheduler({
       ...lookups,
       refreshChild: (t, name) => {
@@ -198,6 +198,7 @@ export class WayDown {
         if (!stays) {
           dropUpsynced(t, outbox, lookups.pathOf(name));
           place.left(t, name);
+          groups.gone(t, name);
           t.afterCommit(() => {
             this.unheard.left(name);
             events.childLeft(name);

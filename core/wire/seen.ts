@@ -59,8 +59,8 @@ export interface SeenPorts {
   readonly log: Pick<Logger, 'error'>;
 }
 
-/** In the transaction that applies what came from above. */
-export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { clock, log }: SeenPorts): void {
+/** In the transaction that applies what came from above. Gives the sources of which nothing had come before. */
+export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { clock, log }: SeenPorts): string[] {
   const nowMs = clock.wallMs();
   const newest = new Map<string, number>();
   const ahead = new Map<string, number>();
@@ -71,12 +71,16 @@ export function noteSeen(t: Transaction, changes: readonly AppliedChange[], { cl
     which.set(source, Math.max(which.get(source) ?? 0, originRevision));
   }
   for (const [source, revision] of ahead) log.error({ source, revision }, farAheadWords);
-  for (const [source, revision] of newest) {
-    const before = readSeen(t, source);
-    if (revision > before || isFarAhead(before, nowMs)) t.put(at(source), u48(revision));
-  }
   // Of a space of which nothing has come yet its lives are known all the same.
-  for (const source of erasIn(changes)) if (!t.get(at(source))) t.put(at(source), u48(0));
+  for (const source of erasIn(changes)) newest.set(source, newest.get(source) ?? 0);
+  const fresh: string[] = [];
+  for (const [source, revision] of newest) {
+    const isFresh = !isKnown(t, source);
+    if (isFresh) fresh.push(source);
+    const before = readSeen(t, source);
+    if (isFresh || revision > before || isFarAhead(before, nowMs)) t.put(at(source), u48(revision));
+  }
+  return fresh;
 }
 
 /** Of both things that may be wrong. */
@@ -95,6 +99,11 @@ export function erasIn(changes: readonly AppliedChange[]): string[] {
 export function eraRow(reader: Reader, table: Table, source: string): Content | undefined {
   const row = table.get(reader, hash128(eraKey(source)));
   return row?.content && table.content(reader, row.content);
+}
+
+/** Something of it has come from above. */
+export function isKnown(reader: Reader, source: string): boolean {
+  return reader.get(at(source)) !== undefined;
 }
 
 export function readSeen(reader: Reader, source: string): number {

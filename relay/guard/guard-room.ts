@@ -64,6 +64,7 @@ export class GuardRoom {
       outbox,
       upstream: upstream.sound,
       mailboxes: () => [...mailboxes.all()].map(({ producer }) => producer),
+      reported: () => [...mailboxes.all()].map(({ reported }) => reported),
       wallMs: () => clock.wallMs(),
       disbelieved: (source, revision) =>
         log.warn(
@@ -122,8 +123,7 @@ export class GuardRoom {
   }
 
   fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
-    noteSeen(t, changes, this.#ports);
-    this.#lives.fromAbove(t, changes);
+    this.#lives.fromAbove(t, changes, noteSeen(t, changes, this.#ports));
     this.#releases.considerAll(t, changes);
   }
 

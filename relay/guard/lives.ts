@@ -4,6 +4,9 @@
  * each attachment the newest that it has had (`seen/` rows). One that the space does not know is an alarm, until a person has said that it is known.
  *
  * What the spaces above say of theirs is handed on: a node whose store was lost together with theirs has no rows any more that it could hold for those below.
+ *
+ * Upward goes what children have seen of sources of which something has come from above, and of no others: names that a child makes up would stay with each
+ * node above it for good. A node that has lost its store looks at what its children say of a source when that comes again. So there is a row for each source above.
  */
 import { type Gap, gapOf } from '../../core/apiserver/storage/history.ts';
 import { isFarAhead } from '../../core/feed/far-ahead.ts';
@@ -16,7 +19,7 @@ import { prefixOf } from '../../core/store/keyspace.ts';
 import type { Reader, Transaction } from '../../core/store/store.ts';
 import { attributesOf, eraKey, parseEntryKey } from '../../core/wire/entries.ts';
 import type { EraAttributes, RolledBackAttributes, SeenAttributes } from '../../core/wire/entry-attributes.ts';
-import { eraRow, erasIn, putSeen, seenSources } from '../../core/wire/seen.ts';
+import { eraRow, erasIn, isKnown, putSeen, seenSources, toldSeen } from '../../core/wire/seen.ts';
 
 /** A space of this node whose objects travel. */
 export interface Origin {
@@ -33,6 +36,8 @@ export interface LivesPorts {
   /** What comes from the parent. */
   readonly upstream: Table;
   mailboxes(): Iterable<Producer>;
+  /** What each child tells. */
+  reported(): Iterable<Table>;
   wallMs(): number;
   /** A child tells of a revision that no space can have given by now. */
   disbelieved(source: string, revision: number): void;
@@ -61,10 +66,14 @@ export class Lives {
     this.#handOn(t, seenSources(t), [mailbox]);
   }
 
-  /** In the transaction that applies what the parent said. */
-  fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
+  /** In the transaction that applies what the parent said. `fresh`: sources of which nothing had come before. */
+  fromAbove(t: Transaction, changes: readonly AppliedChange[], fresh: readonly string[]): void {
     const sources = erasIn(changes);
     if (sources.length > 0) this.#handOn(t, sources, [...this.#ports.mailboxes()]);
+    if (fresh.length === 0) return;
+    for (const table of this.#ports.reported()) {
+      for (const source of fresh) this.#hear(t, source, toldSeen(t, table, source));
+    }
   }
 
   #handOn(t: Transaction, sources: readonly string[], mailboxes: readonly Producer[]): void {
@@ -80,16 +89,18 @@ export class Lives {
     for (const { key, after } of changes) {
       const entry = parseEntryKey(key);
       if (entry?.type !== 'seen' || !after) continue;
-      const { revision } = attributesOf<SeenAttributes>(after);
-      // It would use up the revisions that a space has, for good.
-      if (isFarAhead(revision, this.#ports.wallMs())) {
-        this.#ports.disbelieved(entry.source, revision);
-        continue;
-      }
-      const origin = this.#ports.origins.get(entry.source);
-      if (origin) this.#check(t, origin, revision);
-      else putSeen(t, this.#ports.outbox, entry.source, revision);
+      this.#hear(t, entry.source, attributesOf<SeenAttributes>(after).revision);
     }
+  }
+
+  #hear(t: Transaction, source: string, revision: number): void {
+    const { origins, outbox, wallMs, disbelieved } = this.#ports;
+    const origin = origins.get(source);
+    if (!origin && !isKnown(t, source)) return;
+    // It would use up the revisions that a space has, for good.
+    if (isFarAhead(revision, wallMs())) disbelieved(source, revision);
+    else if (origin) this.#check(t, origin, revision);
+    else putSeen(t, outbox, source, revision);
   }
 
   alarms(reader: Reader): RolledBackAttributes[] {

@@ -10,7 +10,7 @@ import { decodeLabelSummary } from '../../core/match/label-summary.ts';
 import { decodeChecked } from '../../core/object/checked.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import { readUserPartial } from '../../core/summary/user-partial-wire.ts';
-import { isObjectEntry, parseEntryKey } from '../../core/wire/entries.ts';
+import { type EntryKey, isObjectEntry, parseEntryKey } from '../../core/wire/entries.ts';
 import { parseServed, servedMax } from '../../core/wire/served-words.ts';
 import { checkPartial, type Speaker } from './partial-check.ts';
 import { checkWholeObject } from './whole-objects.ts';
@@ -121,6 +121,9 @@ export function reportedFlaw(child: Speaker, content: Content): Flaw | undefined
 function checkShape(child: Speaker, content: Content): void {
   const { key, attributes, body } = content;
   const entry = parseEntryKey(key);
+  if (entry && child.role === 'agent' && isOfRelays(entry, child.path)) {
+    throw new BanyanError('Protocol', `an agent says "${key}", which only relays say`);
+  }
   switch (entry?.type) {
     case undefined:
       if (isObjectEntry(key)) throw new BanyanError('Protocol', `not the key of an object: ${key}`);
@@ -169,6 +172,25 @@ function checkShape(child: Speaker, content: Content): void {
     default:
       // Ends the session: checkSpeaker.
       return;
+  }
+}
+
+/** What is of nodes below, or made of what they say, or of one of several siblings. */
+function isOfRelays(entry: EntryKey, path: string): boolean {
+  switch (entry.type) {
+    case 'labels':
+    case 'counted':
+    case 'summary':
+    case 'status':
+    case 'attach':
+    case 'siblings':
+      return true;
+    case 'node':
+    case 'upsynced':
+      // Of a node elsewhere the session ends: checkSpeaker.
+      return entry.path !== path && isAtOrBelow(entry.path, path);
+    default:
+      return false;
   }
 }
 

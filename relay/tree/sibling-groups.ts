@@ -69,6 +69,8 @@ export class SiblingGroups {
     const prefix = prefixOf('siblings');
     for (const [key, value] of reader.scan(prefixRange(prefix))) {
       const name = asText(key.subarray(prefix.length));
+      // An older version took what siblings say from agents too.
+      if (this.#ports.mailboxes.get(name)?.role === 'agent') continue;
       const at = childKey(name, '');
       const children = [...reader.scan(prefixRange(at))].map(([childAt, held]): [string, Held] => [
         asText(childAt.subarray(at.length)),
@@ -85,10 +87,7 @@ export class SiblingGroups {
   }
 
   stop(): void {
-    for (const { thaw, mixed } of this.#groups.values()) {
-      thaw?.stop();
-      for (const timer of mixed.values()) timer?.stop();
-    }
+    for (const group of this.#groups.values()) stopTimers(group);
   }
 
   /** What a child told is part of the sums of this node. */
@@ -224,6 +223,19 @@ export class SiblingGroups {
     this.#tell(t, child, siblingsKey, stateRow(group.ownership));
   }
 
+  /** For good, with its mailbox. With the last of a name goes what is known of those that attached to them. */
+  gone(t: Transaction, child: string): void {
+    const { name } = splitReplica(child);
+    if (this.#ports.mailboxes.siblingsOf(name).length > 0) return;
+    t.remove(groupKey(name));
+    for (const [at] of [...t.scan(prefixRange(childKey(name, '')))]) t.remove(at);
+    t.afterCommit(() => {
+      const group = this.#groups.get(name);
+      if (group) stopTimers(group);
+      this.#groups.delete(name);
+    });
+  }
+
   // ----------------------------------------------------------------------------------------------------- decisions
 
   #decide(t: Transaction, name: string, act: (ownership: Ownership) => void): void {
@@ -316,6 +328,11 @@ function stateRow({ state: { term, lead } }: Ownership): SiblingsAttributes {
 
 function groupWith(name: string, ownership: Ownership): Group {
   return { name, ownership, frozenSinceMs: undefined, thaw: undefined, mixed: new Map() };
+}
+
+function stopTimers({ thaw, mixed }: Group): void {
+  thaw?.stop();
+  for (const timer of mixed.values()) timer?.stop();
 }
 
 function groupKey(name: string): Uint8Array {

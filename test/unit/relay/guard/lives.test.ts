@@ -26,6 +26,8 @@ describe('the lives of the spaces of a node', () => {
   /** As what the parent sends: a table is a table. */
   let upstream: LocalTable;
   let mailbox: FeedProducer;
+  /** What a child tells. */
+  let reported: LocalTable;
   let raised: number[];
   let disbelieved: string[];
   let alarmed: RolledBackAttributes[];
@@ -40,6 +42,7 @@ describe('the lives of the spaces of a node', () => {
     outbox = open('outbox');
     upstream = store.write((t) => LocalTable.open(t, 'upstream'));
     mailbox = open('mailbox/kid');
+    reported = store.write((t) => LocalTable.open(t, 'reported/kid'));
     raised = [];
     disbelieved = [];
     alarmed = [];
@@ -60,6 +63,7 @@ describe('the lives of the spaces of a node', () => {
       outbox,
       upstream,
       mailboxes: () => [mailbox],
+      reported: () => [reported],
       wallMs: () => 0,
       disbelieved: (of, seen) => disbelieved.push(`${of} ${seen}`),
       alarmed: (alarm) => alarmed.push(alarm),
@@ -76,7 +80,17 @@ describe('the lives of the spaces of a node', () => {
     },
   };
   const hear = (seen: number, of = source) =>
-    store.write((t) => lives.heard(t, [change(seenKey(of), 0, { revision: seen })]));
+    store.write((t) => {
+      const said = change(seenKey(of), 0, { revision: seen });
+      reported.put(t, said.after!, 0);
+      lives.heard(t, [said]);
+    });
+  const come = (above: string, attributes: object) =>
+    store.write((t) => {
+      const said = change(eraKey(above), 0, attributes);
+      upstream.put(t, said.after!, 0);
+      lives.fromAbove(t, [said], noteSeen(t, [said], seenPorts));
+    });
   const alarms = () => store.read((reader) => lives.alarms(reader));
   /** True if it tells anything new. */
   const tells = () => {
@@ -104,16 +118,9 @@ describe('the lives of the spaces of a node', () => {
 
   it('are handed on from above, to children that are there and to those that come', () => {
     const above = 'eu.ops';
-    const come = (attributes: object) =>
-      store.write((t) => {
-        const said = change(eraKey(above), 0, attributes);
-        upstream.put(t, said.after!, 0);
-        noteSeen(t, [said], seenPorts);
-        lives.fromAbove(t, [said]);
-      });
-    come({ gaps: [[0, 7]] });
+    come(above, { gaps: [[0, 7]] });
     expect(row(mailbox, eraKey(above))).toEqual({ gaps: [[0, 7]] });
-    come({ gaps: [[0, 9]] });
+    come(above, { gaps: [[0, 9]] });
     expect(row(mailbox, eraKey(above))).toEqual({ gaps: [[0, 9]] });
     const other = store.write((t) => {
       const made = FeedProducer.open(t, { name: 'mailbox/other', bootNonce: 'aa', random: new SeededRandom(2) });
@@ -124,7 +131,7 @@ describe('the lives of the spaces of a node', () => {
     expect(store.read((reader) => readSeen(reader, above))).toBe(0);
     expect(tells()).toBe(false);
     const head = store.read((reader) => mailbox.head(reader));
-    store.write((t) => lives.fromAbove(t, [change(`o/${above}//configmaps/n/a`, 3)]));
+    store.write((t) => lives.fromAbove(t, [change(`o/${above}//configmaps/n/a`, 3)], []));
     expect(store.read((reader) => mailbox.head(reader))).toBe(head);
   });
 
@@ -148,6 +155,7 @@ describe('the lives of the spaces of a node', () => {
     const year = 366 * 24 * 3_600_000;
     hear(year + 1);
     hear(2 ** 48 - 1);
+    come('eu.ops', { gaps: [] });
     hear(2 ** 48 - 1, 'eu.ops');
     expect(disbelieved).toEqual([`${source} ${year + 1}`, `${source} ${2 ** 48 - 1}`, `eu.ops ${2 ** 48 - 1}`]);
     expect([raised, alarms(), row(outbox, seenKey('eu.ops'))]).toEqual([[], [], undefined]);
@@ -182,9 +190,20 @@ describe('the lives of the spaces of a node', () => {
   });
 
   it('of spaces further up are handed on as the greatest that anybody told', () => {
+    come('center.platform', { gaps: [] });
     hear(7, 'center.platform');
     hear(5, 'center.platform');
     expect(row(outbox, seenKey('center.platform'))).toEqual({ revision: 7 });
+  });
+
+  it('of which nothing has come from above are handed on when something does: a child may make up names', () => {
+    for (let i = 0; i < 1_000; i++) hear(1, `center.nobody-${i}`);
+    hear(7, 'center.platform');
+    expect(store.read((reader) => outbox.digest(reader).count)).toBe(0);
+    come('center.platform', { gaps: [] });
+    expect(row(outbox, seenKey('center.platform'))).toEqual({ revision: 7 });
+    come('eu.ops', { gaps: [] });
+    expect(store.read((reader) => outbox.digest(reader).count)).toBe(1);
   });
 
   it('are not told upwards of what a parent says that no space can have given, nor kept from what is true', () => {

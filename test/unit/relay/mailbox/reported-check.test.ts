@@ -1,17 +1,22 @@
 import { describe, expect, it } from 'vitest';
 import { emptyLabelSummary, encodeLabelSummary } from '../../../../core/match/label-summary.ts';
+import { asText } from '../../../../core/store/bytes.ts';
 import { emptyPartial, encodePartial } from '../../../../core/summary/partial.ts';
 import { encodeUserPartial } from '../../../../core/summary/user-partial-wire.ts';
 import { checkSpeaker, reportedFlaw } from '../../../../relay/mailbox/reported-check.ts';
+import type { ChildRole } from '../../../../relay/schedule/children.ts';
 import { summarizer } from '../../core/summary/support.ts';
 
 const bytes = (value: unknown) => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value));
 
-function check(key: string, { attributes = {}, body = '' }: { attributes?: unknown; body?: unknown } = {}) {
+function check(
+  key: string,
+  { attributes = {}, body = '', role = 'relay' }: { attributes?: unknown; body?: unknown; role?: ChildRole } = {},
+) {
   const after = { key, attributes: Buffer.isBuffer(attributes) ? attributes : bytes(attributes), body: bytes(body) };
   return () => {
     checkSpeaker('eu:paris', { key });
-    const flaw = reportedFlaw({ path: 'eu:paris', role: 'relay' }, after);
+    const flaw = reportedFlaw({ path: 'eu:paris', role }, after);
     if (flaw) throw new Error(flaw.reason);
   };
 }
@@ -73,6 +78,42 @@ describe('what a child says', () => {
     expect(check('node/eu:parish', { attributes })).toThrow('which is not below it');
     expect(check('o/center.retail//configmaps/shop/till')).toThrow('which only a parent may send');
     expect(check('tree')).toThrow('which only a parent may send');
+  });
+
+  it('is refused when it is what only relays say, or of nodes below, and an agent says it', () => {
+    const labels = { leaves: 1, sets: [] };
+    const summary = asText(encodeUserPartial(summarizer({}).empty));
+    const node = { version: '1' };
+    const born = { refs: [], namespaced: true, returnTo: 'Center' };
+    const till = { metadata: { name: 'till', namespace: 'shop' }, apiVersion: 'v1', kind: 'ConfigMap' };
+    const ofRelays: [string, { attributes?: unknown; body?: unknown }][] = [
+      ['attach/till', { attributes: { sequence: 1, role: 'agent' } }],
+      ['siblings', { attributes: { term: 1 } }],
+      ['labels', { attributes: labels }],
+      ['counted', { attributes: labels }],
+      ['sum/center.retail/shop/images', { body: summary }],
+      ['status/center.retail/shop//configmaps/shop/till', { attributes: { target: 1 } }],
+      ['node/eu:paris:deep', { attributes: { ...node, role: 'relay' } }],
+      ['up/center.retail/eu:paris:deep//configmaps/shop/till', { attributes: born, body: till }],
+    ];
+    for (const [key, said] of ofRelays) {
+      expect(check(key, said)).not.toThrow();
+      expect(check(key, { ...said, role: 'agent' })).toThrow(`an agent says "${key}", which only relays say`);
+    }
+    const ofAgents: [string, { attributes?: unknown; body?: unknown }][] = [
+      ['node/eu:paris', { attributes: { ...node, role: 'agent' } }],
+      ['up/center.retail/eu:paris//configmaps/shop/till', { attributes: born, body: till }],
+      ['seen/center.retail', { attributes: { revision: 3 } }],
+      ['has/center.retail/shop', { attributes: { release: 1, handed: true } }],
+      ['weather/eu', { attributes: 'anything' }],
+    ];
+    for (const [key, said] of ofAgents) expect(check(key, { ...said, role: 'agent' })).not.toThrow();
+    for (const key of ['tree', 'node/eu:rome']) {
+      // Its session ends.
+      const after = { key, attributes: bytes({ ...node, role: 'agent' }), body: bytes('') };
+      expect(reportedFlaw({ path: 'eu:paris', role: 'agent' }, after)).toBeUndefined();
+      expect(check(key, { role: 'agent' })).toThrow();
+    }
   });
 
   it('is a whole object only if it is the one of its key, in the form that views splice into', () => {

@@ -3,7 +3,8 @@ import type { WireEntry } from '../../../../core/feed/feed.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
-import { text } from '../../../../core/store/bytes.ts';
+import { prefixRange, text } from '../../../../core/store/bytes.ts';
+import { prefixOf } from '../../../../core/store/keyspace.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { attachKey, ownerKey } from '../../../../core/wire/entries.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
@@ -101,6 +102,20 @@ class Parent {
   leaves(sibling: string): void {
     this.#away.add(sibling);
     this.#groups.connectionChanged(sibling, false);
+  }
+
+  /** For good: its mailbox is dropped. */
+  goes(sibling: string): void {
+    this.#store.write((t) => {
+      this.#mailboxes.drop(t, sibling);
+      this.#groups.gone(t, sibling);
+    });
+  }
+
+  /** Rows about siblings and their children. */
+  get rows(): number {
+    const kept = ['siblings', 'siblingChild'] as const;
+    return this.#store.read((reader) => kept.flatMap((of) => [...reader.scan(prefixRange(prefixOf(of)))]).length);
   }
 
   restart(): void {
@@ -221,6 +236,19 @@ describe('what the parent of siblings tells them', () => {
     expect(parent.counted).toEqual(['eu~1']);
     parent.says('eu', 'siblings', { term: parent.term });
     expect(parent.counted).toEqual(['eu', 'eu~1']);
+  });
+
+  it('keeps nothing of siblings of which the last has gone for good', () => {
+    const parent = new Parent();
+    for (let i = 0; i < 100; i++) parent.says('eu~1', attachKey(`till-${i}`), { sequence: 5, role: 'agent' });
+    expect(parent.rows).toBe(101);
+    parent.goes('eu');
+    expect(parent.rows).toBe(101);
+    parent.goes('eu~1');
+    expect(parent.rows).toBe(0);
+    expect(parent.counted).toEqual(['eu', 'eu~1']);
+    parent.restart();
+    expect(parent.nearest('till-0')).toBeUndefined();
   });
 
   it('does not count as it was once the sibling that is reconciled has to hear first what was decided without it', () => {
