@@ -45,10 +45,12 @@ export interface GroupState {
 export const newGroup: GroupState = { term: 0, lead: 0, wanted: [] };
 
 export class Ownership {
-  readonly children: Map<string, Held>;
+  readonly children = new Map<string, Held>();
   readonly #members = new Map<number, Member>();
-  /** Children that change their owner. */
-  readonly #moving = new Set<string>();
+  /** Children that change their owner, by the one that may still count them: a word about one of them costs no look at the others. */
+  readonly #moving: Sets = new Map();
+  /** Relays that their owner may count, by owner. */
+  readonly #relays: Sets = new Map();
   /** Children that another one counts than the one where they are. */
   readonly #astray = new Set<string>();
   readonly #changed = new Set<string>();
@@ -58,14 +60,16 @@ export class Ownership {
 
   /** `nowMs`: wall time. */
   constructor(nowMs: () => number, state: GroupState = newGroup, children: ReadonlyMap<string, Held> = new Map()) {
-    this.children = new Map(children);
     this.#nowMs = nowMs;
     this.#term = state.term;
     this.#lead = state.lead;
     for (const [replica, wanted] of state.wanted.entries()) {
       this.#member(replica, { wanted, said: state.said?.[replica] ?? 0 });
     }
-    for (const [name, held] of children) this.#index(name, held);
+    for (const [name, held] of children) {
+      this.#index(name, held);
+      this.children.set(name, held);
+    }
   }
 
   get state(): GroupState {
@@ -115,7 +119,7 @@ export class Ownership {
     }
     const term = held?.granted === false ? held.term! : this.#nextTerm();
     this.#place(child, { sequence, role, at: replica, owner: replica, granted: false, from: counting, term });
-    this.#settle(counting);
+    this.#settle(counting, [child]);
   }
 
   /**
@@ -130,7 +134,7 @@ export class Ownership {
     const { sequence, role, at } = held;
     const term = held.granted ? this.#nextTerm() : held.term!;
     this.#place(child, { sequence, role, at, owner: this.#lead, granted: false, from: counting, term, gone: true });
-    this.#settle(counting);
+    this.#settle(counting, [child]);
   }
 
   /**
@@ -175,9 +179,9 @@ export class Ownership {
     if (this.#moving.size > 0) for (const replica of this.#members.keys()) this.#settle(replica);
   }
 
-  /** Children that are to leave `from`: which of them it does not count any more. */
-  #settle(from: number): void {
-    const leaving = [...this.#moving].filter((child) => this.children.get(child)?.from === from);
+  /** Children that are to leave `from`: which of them it does not count any more. `asked`: those of which that may have changed. */
+  #settle(from: number, asked?: readonly string[]): void {
+    const leaving = [...(asked ?? this.#moving.get(from) ?? [])];
     if (leaving.length === 0) return;
     const { connected, said } = this.#members.get(from) ?? this.#member(from, {});
     if (!this.counts(from)) {
@@ -208,11 +212,7 @@ export class Ownership {
    * said last is all that is known of the places below it.
    */
   #mayReplace(replica: number): boolean {
-    const isMoving = [...this.#moving].some((child) => this.children.get(child)!.from === replica);
-    if (!isMoving) return false;
-    for (const { role, owner, granted } of this.children.values()) {
-      if (role === 'relay' && granted && owner === replica) return false;
-    }
+    if (!this.#moving.has(replica) || this.#relays.has(replica)) return false;
     return [...this.#members].some(([other, { connected }]) => other !== replica && connected && this.counts(other));
   }
 
@@ -244,22 +244,23 @@ export class Ownership {
   }
 
   #forget(child: string): void {
+    this.#index(child, undefined);
     this.children.delete(child);
-    this.#moving.delete(child);
-    this.#astray.delete(child);
     this.#changed.add(child);
   }
 
   #place(child: string, held: Held): void {
-    this.children.set(child, held);
     this.#index(child, held);
+    this.children.set(child, held);
     this.#changed.add(child);
   }
 
-  #index(child: string, { granted, owner, at, gone }: Held): void {
-    if (granted) this.#moving.delete(child);
-    else this.#moving.add(child);
-    if (granted && owner !== at && !gone) this.#astray.add(child);
+  /** `held`: what is to be held of it; undefined: nothing any more. */
+  #index(child: string, held: Held | undefined): void {
+    const before = this.children.get(child);
+    move(this.#moving, child, leavingOf(before), leavingOf(held));
+    move(this.#relays, child, relayOwnerOf(before), relayOwnerOf(held));
+    if (held?.granted && held.owner !== held.at && !held.gone) this.#astray.add(child);
     else this.#astray.delete(child);
   }
 
@@ -268,4 +269,23 @@ export class Ownership {
     this.#members.set(replica, member);
     return member;
   }
+}
+
+type Sets = Map<number, Set<string>>;
+
+function leavingOf(held: Held | undefined): number | undefined {
+  return held?.granted === false ? held.from : undefined;
+}
+
+function relayOwnerOf(held: Held | undefined): number | undefined {
+  return held?.granted && held.role === 'relay' ? held.owner : undefined;
+}
+
+/** From one set to another; those that are empty go. */
+function move(sets: Sets, child: string, from: number | undefined, to: number | undefined): void {
+  if (from === to) return;
+  const left = from === undefined ? undefined : sets.get(from);
+  left?.delete(child);
+  if (left?.size === 0) sets.delete(from!);
+  if (to !== undefined) sets.set(to, (sets.get(to) ?? new Set()).add(child));
 }

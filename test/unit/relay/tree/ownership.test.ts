@@ -46,6 +46,35 @@ describe('ownership of the children of siblings', () => {
     expect(ownership.counts(0)).toBe(true);
   });
 
+  it.each([
+    ['that has not answered', true],
+    ['that is away, and so is one of its relays', false],
+  ])('looks at no other child when one attaches that leaves an owner %s', (_, connected) => {
+    const ownership = settled(0, 1);
+    ownership.attached(0, 'paris', 1, 'relay');
+    ownership.connection(0, connected);
+    let looks = 0;
+    const { children } = ownership;
+    const [get, values] = [children.get.bind(children), children.values.bind(children)];
+    children.get = (child) => {
+      looks++;
+      return get(child);
+    };
+    children.values = () => {
+      looks += children.size;
+      return values();
+    };
+    const looksOf = (round: number) => {
+      looks = 0;
+      for (let i = 0; i < 500; i++) ownership.attached(1, `${round}-${i}`, 5, 'agent');
+      for (let i = 0; i < 500; i++) ownership.left(1, `${round}-${i}`);
+      return looks;
+    };
+    const first = looksOf(0);
+    for (let round = 1; round < 4; round++) expect(looksOf(round)).toBe(first);
+    expect(first).toBeLessThan(5_000);
+  });
+
   it('keeps what an owner told that is away as long as one of its relays is nowhere else: nobody else knows what is below it', () => {
     const ownership = settled(0, 1);
     ownership.attached(0, 'paris', 4, 'relay');
