@@ -69,10 +69,21 @@ function writeFirstMark({ directory, host }: Opening): void {
 }
 
 function discardUnflushed({ directory, host, readOnly, logger }: Opening, file: string, mark: FlushMark): void {
-  if (isOfThisBoot(mark, host)) return;
+  if (isOfThisBoot(mark, host) && !isUnfinished(file)) return;
   if (readOnly) throw needsWriter(directory);
-  logger.warn({ directory }, 'the machine crashed before the first flush of this store: it starts empty');
+  logger.warn({ directory }, 'the machine or the process ended before the first flush of this store: it starts empty');
   rmSync(file);
+}
+
+/** Less than both root pages: whoever had LMDB make the file was killed meanwhile, or found no room. Nothing can have been written to it. */
+function isUnfinished(file: string): boolean {
+  const fd = openSync(file, constants.O_RDONLY);
+  try {
+    const { size } = fstatSync(fd);
+    return size < pageBytesEnd || size < 2 * (pageBytesOf(fd) ?? 0);
+  } finally {
+    closeSync(fd);
+  }
 }
 
 function returnToMark({ directory, host, readOnly, logger }: Opening, fd: number, mark: FlushMark): void {
@@ -97,10 +108,8 @@ function isOfThisBoot(mark: FlushMark, host: Host): boolean {
  * at byte 24 of each page; the size of a page at byte 48. In the byte order of the machine: little-endian everywhere that lmdb has a build for.
  */
 function checkMetaPages(directory: string, fd: number): void {
-  const first = Buffer.from(readMetaPages(fd, 52));
-  const pageBytes = first.length === 52 ? first.readUInt32LE(48) : 0;
-  const isPageSize = pageBytes >= 512 && pageBytes <= 65_536 && Number.isInteger(Math.log2(pageBytes));
-  if (isPageSize) {
+  const pageBytes = pageBytesOf(fd);
+  if (pageBytes !== undefined) {
     const pages = Buffer.from(readMetaPages(fd, 2 * pageBytes));
     if (pages.length === 2 * pageBytes && [0, pageBytes].every((at) => pages.readBigUInt64LE(at + 24) === metaStart))
       return;
@@ -108,8 +117,22 @@ function checkMetaPages(directory: string, fd: number): void {
   throw corruptError(directory, 'open the store', `${dataFileName} is no data file of LMDB`);
 }
 
+/** Undefined: there is none. */
+function pageBytesOf(fd: number): number | undefined {
+  const first = Buffer.from(readMetaPages(fd, pageBytesEnd));
+  const pageBytes = first.length === pageBytesEnd ? first.readUInt32LE(pageBytesEnd - 4) : 0;
+  const isPageSize = pageBytes >= 512 && pageBytes <= 65_536 && Number.isInteger(Math.log2(pageBytes));
+  return isPageSize ? pageBytes : undefined;
+}
+
 const metaStart = 0x2_beef_c0den;
+/** Where the size of a page ends. */
+const pageBytesEnd = 52;
 
 function needsWriter(directory: string) {
-  return corruptError(directory, 'read the store', 'the machine crashed while it was written; start its node once');
+  return corruptError(
+    directory,
+    'read the store',
+    'its machine or process ended while it was written; start its node once',
+  );
 }

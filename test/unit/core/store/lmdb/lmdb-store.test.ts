@@ -18,6 +18,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { asText, text } from '../../../../../core/store/bytes.ts';
 import { systemDataSync } from '../../../../../core/store/lmdb/data-file.ts';
+import { MarkFile } from '../../../../../core/store/lmdb/flush-mark.ts';
 import { type Host, localHost } from '../../../../../core/store/lmdb/host.ts';
 import { LmdbStore, type LmdbStoreOptions } from '../../../../../core/store/lmdb/lmdb-store.ts';
 import type { Store } from '../../../../../core/store/store.ts';
@@ -253,6 +254,44 @@ describe('a crash', () => {
     await born[Symbol.asyncDispose]();
     await using again = open({ host: otherBoot() });
     expect(contents(again).size).toBe(0);
+  });
+});
+
+describe('an end while LMDB makes its files', () => {
+  const pageBytes = 4_096;
+  const born = (bytes: number, host: Host) => {
+    const mark = new MarkFile(directory, 'create');
+    mark.writeNow({ sequence: 1, bootId: host.bootId, fileBytes: 0, metaPages: Buffer.alloc(0) });
+    mark.close();
+    writeFileSync(file('data.mdb'), rootPages.subarray(0, bytes));
+  };
+  let rootPages: Buffer;
+  beforeEach(async () => {
+    await using _store = open();
+    rootPages = readFileSync(file('data.mdb')).subarray(0, 2 * pageBytes);
+    rmSync(directory, { recursive: true });
+    mkdirSync(directory);
+  });
+
+  it.each([0, 40, 100, pageBytes, 2 * pageBytes - 1])('leaves an empty store: after %i bytes', async (bytes) => {
+    born(bytes, localHost());
+    expect(() => open({ readOnly: true })).toThrow('start its node once');
+    await using store = open();
+    put(store, 'a', '1');
+    await store.flushed();
+    expect(contents(store).size).toBe(1);
+  });
+
+  it('is none once both root pages are there', async () => {
+    born(2 * pageBytes, localHost());
+    await using reader = open({ readOnly: true });
+    expect(contents(reader).size).toBe(0);
+  });
+
+  it('is not what a file of something else is from', () => {
+    born(0, localHost());
+    writeFileSync(file('data.mdb'), Buffer.alloc(3 * pageBytes, 'x'));
+    expect(() => open()).toThrow('is no data file of LMDB');
   });
 });
 
