@@ -1,5 +1,6 @@
 /** The topology file: what it may say, and what a person who wrote it wrong is told. Nothing starts from a file with a problem. */
 import type { Issued } from '../../core/identity/certificate-life.ts';
+import { checkNodeName } from '../../core/identity/node-path.ts';
 import { checkDnsLabel, checkDnsSubdomain, checkLabelKey, checkLabelValue } from '../../core/object/names.ts';
 import type { Limits } from '../../core/wire/deletion-guard.ts';
 import type { LinkOptions } from '../../core/wire/dialer/link-options.ts';
@@ -104,7 +105,7 @@ function checkNames({ name: tree, center, relays, clusters }: Topology): Problem
     ...clusters.map((cluster, i) => ({ ...cluster, field: `spec.clusters[${i}]` })),
   ];
   for (const { name, parent, field } of members) {
-    const wrong = checkDnsLabel(name) ?? (name === 'center' ? "the name is the root's; choose another" : undefined);
+    const wrong = checkNodeName(name);
     if (wrong) problems.push({ field: `${field}.name`, message: `"${name}": ${wrong}` });
     const path = childPath(parent, name);
     const other = seen.get(path);

@@ -1,7 +1,7 @@
-/** What no schema can say of `spec.attachTo` of a SyncTarget: whom it may name depends on where its space is. */
+/** What no schema can say of whom a SyncTarget stands for, by its name or by `spec.attachTo`: that depends on where its space is. */
 
+import { checkNodeName } from '../../identity/node-path.ts';
 import type { KubeObject } from '../../object/meta.ts';
-import { checkDnsLabel } from '../../object/names.ts';
 import type { Cause } from '../../runtime/errors.ts';
 import { forbidden, invalid, required } from '../crd/field-error.ts';
 import { equalJson } from '../verbs/json-value.ts';
@@ -20,7 +20,7 @@ export function checkAttachTo(object: KubeObject, old: KubeObject | undefined, p
   const attachTo = attachToOf(object);
   if (old && equalJson(attachTo, attachToOf(old))) return [];
   if (place.type !== 'Inventory') {
-    if (attachTo === undefined) return [];
+    if (attachTo === undefined) return old ? [] : namedAsAgent(object);
     return [forbidden(field, 'here a SyncTarget stands for the agent of its own name: leave it out')];
   }
   const example = place.path === '' ? 'eu:paris:store-17' : `${place.path}:store-17`;
@@ -29,9 +29,15 @@ export function checkAttachTo(object: KubeObject, old: KubeObject | undefined, p
   return wrong ? [invalid(field, attachTo, `${wrong}; write the path of an agent, such as ${example}`)] : [];
 }
 
+/** Nobody could ever attach by another name. */
+function namedAsAgent({ metadata: { name = '' } }: KubeObject): Cause[] {
+  const wrong = checkNodeName(name);
+  return wrong ? [invalid('metadata.name', name, `the agent has the same name; ${wrong}`)] : [];
+}
+
 function wrongPath(path: string, above: string): string | undefined {
   for (const name of path.split(':')) {
-    const wrong = checkDnsLabel(name) ?? (name === 'center' ? 'the center is above all of them' : undefined);
+    const wrong = checkNodeName(name);
     if (wrong) return `${JSON.stringify(name)}: ${wrong}`;
   }
   if (above === '' || path.startsWith(`${above}:`)) return undefined;

@@ -44,6 +44,21 @@ describe('spec.attachTo of a SyncTarget', () => {
     ]);
   });
 
+  it.each(['eu.paris', 'center', 'eu--1'])(
+    'is not needed in a system space, where the name is that of the agent, and %j is none',
+    (name) => {
+      const cafe = target();
+      const named = { ...cafe, metadata: { name } };
+      const system: SpacePlace = { type: 'System', path: '' };
+      expect(messages(named, system)).toEqual([
+        expect.stringMatching(/^metadata.name: Invalid value: ".*": the agent/),
+      ]);
+      // One that is there from before can be edited.
+      expect(messages(named, system, named)).toEqual([]);
+      expect(messages({ ...named, spec: { attachTo: 'store-17' } }, inventory())).toEqual([]);
+    },
+  );
+
   it('is not looked at again while it stays as it is', () => {
     expect(messages(target('us:x'), inventory('eu'), target('us:x'))).toEqual([]);
     expect(messages(target(), inventory(), target())).toEqual([]);
