@@ -105,5 +105,8 @@ export function isErrorCode(text: string): text is ErrorCode {
 
 /** The text of anything thrown, for messages and logs. */
 export function describeError(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  // Node says nothing itself where each address of a name failed: only what it was for each.
+  const causes: readonly unknown[] = error instanceof AggregateError && error.message === '' ? error.errors : [];
+  return causes.length === 0 ? error.message : [...new Set(causes.map(describeError))].join('; ');
 }

@@ -1,0 +1,17 @@
+import { describe, expect, it } from 'vitest';
+import { describeError } from '../../../../core/runtime/errors.ts';
+
+describe('the text of what was thrown', () => {
+  it('is that of the error, or of anything else', () => {
+    expect(describeError(new Error('no'))).toBe('no');
+    expect(describeError('no')).toBe('no');
+  });
+
+  it('says of a name why each of its addresses failed, once for each reason', () => {
+    const each = ['ECONNREFUSED ::1:1', 'ECONNREFUSED 127.0.0.1:1', 'ECONNREFUSED ::1:1'];
+    const all = new AggregateError(each.map((words) => new Error(words)));
+    expect(describeError(all)).toBe('ECONNREFUSED ::1:1; ECONNREFUSED 127.0.0.1:1');
+    expect(describeError(new AggregateError([], 'none'))).toBe('none');
+    expect(describeError(new AggregateError([]))).toBe('');
+  });
+});
