@@ -67,7 +67,7 @@ export class Flows {
     ground.groups.pass(t, child, changes);
     if (changes.length === 0) return;
     reports().pass(t, child, changes);
-    guard().fromBelow(t, changes);
+    guard().fromBelow(t, child, changes);
     down.fromBelow(t, child, changes);
     up.pass(t, child, changes);
   }

@@ -88,6 +88,7 @@ export class GuardRoom {
       system: spaces.system,
       upstream: upstream.sound,
       mailboxOf: (child) => mailboxes.get(child)?.producer,
+      siblingsOf: (child) => mailboxes.siblingsOf(child),
       told: (...asked) => ports.told(...asked),
       release: (t, token) => this.#release(t, token),
       releaseFor: (t, child, token) => {
@@ -124,7 +125,7 @@ export class GuardRoom {
 
   fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
     this.#lives.fromAbove(t, changes, noteSeen(t, changes, this.#ports));
-    this.#releases.considerAll(t, changes);
+    this.#releases.fromAbove(t, changes);
   }
 
   /** In the transaction that applies what a child said, before anything reads its labels. */
@@ -139,9 +140,9 @@ export class GuardRoom {
     return heldAttributes(this.#narrowing.held(reader, child)).held;
   }
 
-  fromBelow(t: Transaction, changes: readonly AppliedChange[]): void {
+  fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     this.#lives.heard(t, changes);
-    this.#releases.considerAll(t, changes);
+    this.#releases.fromBelow(t, child, changes);
   }
 
   guarded(reader: Reader): Pick<NodeAttributes, 'held' | 'rolledBack' | 'quarantined'> {

@@ -12,13 +12,15 @@ import type { Reader, Transaction } from '../../core/store/store.ts';
 import { attributesOf, parseEntryKey, releaseHeldKey } from '../../core/wire/entries.ts';
 import type { NodeAttributes, ReleaseHeldAttributes } from '../../core/wire/entry-attributes.ts';
 import { childOf } from '../tree/descendants.ts';
-import { childPath, nodeResource, objectName } from '../tree/node-objects.ts';
+import { childPath, nodeResource, objectName, siblingPath } from '../tree/node-objects.ts';
 
 export interface ReleasesPorts {
   readonly path: string;
   readonly system: Space;
   readonly upstream: Table;
   mailboxOf(child: string): Producer | undefined;
+  /** All children by the name of this one, itself among them. */
+  siblingsOf(child: string): readonly string[];
   /** What a child tells of a node at or below itself. */
   told(reader: Reader, child: string, path: string): NodeAttributes | undefined;
   /** This node's own: deletes what it holds under the token, and takes its alarm of the token as known. */
@@ -36,18 +38,28 @@ export class Releases {
 
   /** Something has changed that may let a word go on, or end its way: the Node object, the row from above, or what the node tells. */
   consider(t: Transaction, path: string): void {
-    const { path: own, mailboxOf, told, release, releaseFor } = this.#ports;
+    const { path: own, mailboxOf, siblingsOf, release, releaseFor } = this.#ports;
     const tokens = [this.#asked(path), this.#fromAbove(t, path)].filter((token) => token !== undefined);
     if (path === own) {
       for (const token of tokens) release(t, token);
       return;
     }
     const child = childOf(own, path);
-    const mailbox = child === undefined ? undefined : mailboxOf(child);
-    if (child === undefined || !mailbox) return;
-    if (childPath(own, child) === path) for (const token of tokens) releaseFor(t, child, token);
+    if (child === undefined) return;
+    // Each of several siblings has a Node object of its own, and says the path that they share.
+    const isChild = siblingPath(own, child) === path;
+    const asked = isChild ? childPath(own, child) : path;
+    if (isChild && mailboxOf(child)) for (const token of tokens) releaseFor(t, child, token);
+    for (const holder of isChild ? [child] : siblingsOf(child)) this.#handOn(t, holder, asked, tokens);
+  }
+
+  /** As long as the holder tells that the node, which is at or below it, has something under one of the tokens. */
+  #handOn(t: Transaction, holder: string, path: string, tokens: readonly string[]): void {
+    const { mailboxOf, told } = this.#ports;
+    const mailbox = mailboxOf(holder);
+    if (!mailbox) return;
     const key = releaseHeldKey(path);
-    const node = tokens.length > 0 ? told(t, child, path) : undefined;
+    const node = tokens.length > 0 ? told(t, holder, path) : undefined;
     const open = [node?.held?.token, ...(node?.rolledBack ?? []).map(({ token }) => token)];
     const token = tokens.find((one) => open.includes(one));
     const attributes: ReleaseHeldAttributes | undefined = token === undefined ? undefined : { token };
@@ -55,11 +67,21 @@ export class Releases {
     else mailbox.remove(t, hash128(key), 0);
   }
 
-  /** Of what the parent has sent, or a child has told. */
-  considerAll(t: Transaction, changes: readonly AppliedChange[]): void {
+  /** Of what the parent has sent. */
+  fromAbove(t: Transaction, changes: readonly AppliedChange[]): void {
     for (const { key } of changes) {
       const entry = parseEntryKey(key);
-      if (entry?.type === 'node' || entry?.type === 'release-held') this.consider(t, entry.path);
+      if (entry?.type === 'release-held') this.consider(t, entry.path);
+    }
+  }
+
+  /** Of what a child has told. */
+  fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
+    const { path: own } = this.#ports;
+    for (const { key } of changes) {
+      const entry = parseEntryKey(key);
+      if (entry?.type !== 'node') continue;
+      this.consider(t, entry.path === childPath(own, child) ? siblingPath(own, child) : entry.path);
     }
   }
 

@@ -13,7 +13,7 @@ import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
-import { attributesOf, releaseHeldKey } from '../../../../core/wire/entries.ts';
+import { attributesOf, nodeKey, releaseHeldKey } from '../../../../core/wire/entries.ts';
 import type { NodeAttributes } from '../../../../core/wire/entry-attributes.ts';
 import { Releases } from '../../../../relay/guard/releases.ts';
 import { objectName } from '../../../../relay/tree/node-objects.ts';
@@ -49,6 +49,7 @@ describe('the word that what a node holds may go', () => {
       system: space,
       upstream,
       mailboxOf: (child) => (child === 'paris' ? mailbox : undefined),
+      siblingsOf: (child) => [child],
       told: (_reader, _child, path) => told.get(path),
       release: (_t, token) => released.push(token),
       releaseFor: () => {},
@@ -114,5 +115,63 @@ describe('the word that what a node holds may go', () => {
     consider('us');
     expect(released).toEqual([]);
     expect(handedOn('us')).toBeUndefined();
+  });
+
+  describe('below one of several siblings', () => {
+    const siblings = ['paris', 'paris~1'];
+    let mailboxes: Map<string, FeedProducer>;
+    let toldBy: Map<string, NodeAttributes>;
+    let forChild: string[];
+
+    beforeEach(() => {
+      const random = new SeededRandom(2);
+      const open = (child: string) =>
+        store.write((t) => FeedProducer.open(t, { name: `box/${child}`, bootNonce: 'aa', random }));
+      mailboxes = new Map(siblings.map((child) => [child, open(child)]));
+      toldBy = new Map();
+      forChild = [];
+      releases = new Releases({
+        path: 'eu',
+        system: space,
+        upstream,
+        mailboxOf: (child) => mailboxes.get(child),
+        siblingsOf: () => siblings,
+        told: (_reader, child, path) => toldBy.get(`${child} ${path}`),
+        release: () => {},
+        releaseFor: (_t, child, token) => forChild.push(`${child} ${token}`),
+      });
+    });
+
+    const tells = (child: string, path: string, token: string) =>
+      toldBy.set(`${child} ${path}`, {
+        role: 'relay',
+        version: '1',
+        held: { entries: 60, since: '', token, sample: [] },
+      });
+    const handed = (path: string) =>
+      siblings.filter((child) =>
+        store.read((reader) => mailboxes.get(child)!.get(reader, hash128(releaseHeldKey(path)))?.content !== undefined),
+      );
+
+    it('goes by the one that tells of the node, and follows it to the other', () => {
+      tells('paris~1', 'eu:paris:shop', 'seen');
+      say('eu:paris:shop', 'seen');
+      consider('eu:paris:shop');
+      expect(handed('eu:paris:shop')).toEqual(['paris~1']);
+      toldBy.clear();
+      tells('paris', 'eu:paris:shop', 'seen');
+      consider('eu:paris:shop');
+      expect(handed('eu:paris:shop')).toEqual(['paris']);
+    });
+
+    it('is to the sibling whose Node object has it, by the path that it shares with the others', () => {
+      for (const child of siblings) tells(child, 'eu:paris', 'seen');
+      say('eu:paris~1', 'seen');
+      const told = { key: nodeKey('eu:paris'), keyHash: hash128(nodeKey('eu:paris')), originRevision: 0 };
+      store.write((t) => releases.fromBelow(t, 'paris', [told]));
+      expect([handed('eu:paris'), forChild]).toEqual([[], []]);
+      store.write((t) => releases.fromBelow(t, 'paris~1', [told]));
+      expect([handed('eu:paris'), forChild]).toEqual([['paris~1'], ['paris~1 seen']]);
+    });
   });
 });
