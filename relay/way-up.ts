@@ -12,6 +12,7 @@ import { Slices } from './gather/slices.ts';
 import { StatusWriter } from './gather/status-writer.ts';
 import { SubtreeSlices } from './gather/subtree-slices.ts';
 import { SummaryRoom } from './gather/summary-room.ts';
+import { toldBefore } from './gather/told-before.ts';
 import type { Ground, NodeEvents } from './ground.ts';
 import { passUpsynced, recountUpsynced, type UpsyncedPorts } from './mailbox/upsynced.ts';
 import type { MoveBook } from './moves/move-book.ts';
@@ -108,8 +109,11 @@ export class WayUp {
   }
 
   start(): void {
-    for (const { id } of this.#ground.placements.all()) this.#mark(id);
-    this.summaries.start();
+    const { placements, outbox } = this.#ground;
+    const told = this.#ports.store.read((reader) => toldBefore(reader, outbox));
+    for (const { id } of placements.all()) this.#mark(id);
+    for (const id of [...told.placements, ...this.exact.placements()]) this.reporter.mark(id);
+    this.summaries.start(told.summaries);
   }
 
   stop(): void {

@@ -56,6 +56,11 @@ export class ExactStatuses {
     });
   }
 
+  /** Those with objects that have a status by this node's doing; also such as went without a word, as the process ended. */
+  placements(): Iterable<PlacementId> {
+    return this.#told.keys();
+  }
+
   /** Brings the statuses to what they are now; `placement` is absent when it is gone. */
   write(id: PlacementId, placement: Placement | undefined, expected: number): void {
     const single = placement?.target?.singleton === true && expected === 1 ? placement : undefined;

@@ -22,7 +22,7 @@ import type { Gather } from './gather.ts';
 import { Reporter } from './reporter.ts';
 import { Summaries, summarizerResource } from './summaries.ts';
 import { type Place, placeOf } from './summary-rows.ts';
-import { SummaryWriter } from './summary-writer.ts';
+import { type SummaryId, SummaryWriter } from './summary-writer.ts';
 
 export interface SummaryRoomPorts {
   readonly path: string;
@@ -84,10 +84,11 @@ export class SummaryRoom {
     this.#reporter = new Reporter({ clock, soon, report: (keys) => this.#report(keys) });
   }
 
-  /** Once all placements are known. */
-  start(): void {
+  /** Once all placements are known. `told`: to the parent, by earlier lives of the process. */
+  start(told: readonly SummaryId[]): void {
     for (const { id } of this.#ports.placements.all()) this.#summaries.placementChanged(id);
-    for (const { id, name } of this.writer.sweep()) this.#mark(id, name);
+    this.writer.sweep();
+    for (const { id, name } of told) this.#mark(id, name);
   }
 
   stop(): void {

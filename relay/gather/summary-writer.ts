@@ -14,7 +14,7 @@ import { text } from '../../core/store/bytes.ts';
 import type { Reader, Store } from '../../core/store/store.ts';
 import type { Partial } from '../../core/summary/partial.ts';
 import { encodeUserPartial } from '../../core/summary/user-partial-wire.ts';
-import { type PlacementId, parseEntryKey, splitPlacementId, summaryKey } from '../../core/wire/entries.ts';
+import { type PlacementId, splitPlacementId, summaryKey } from '../../core/wire/entries.ts';
 import { placementResource } from '../spaces/selection.ts';
 import type { Summaries } from './summaries.ts';
 import { type SummaryContent, summaryContent, summaryName, summaryObject, summaryResource } from './summary-object.ts';
@@ -78,16 +78,11 @@ export class SummaryWriter {
     return this.#shown.get(source)?.get(name)?.body;
   }
 
-  /** What an earlier life of the process has told and nobody asks for any more: asked once all placements are known. */
-  sweep(): SummaryId[] {
-    const { store, outbox, ownSpaces } = this.#ports;
-    const told = store.read((reader) =>
-      [...outbox.rows(reader)].map((row) => parseEntryKey(outbox.content(reader, row.content!).key)),
-    );
-    for (const space of ownSpaces()) {
+  /** Deletes what an earlier life of the process has written into own spaces and nobody asks for any more: once all placements are known. */
+  sweep(): void {
+    for (const space of this.#ports.ownSpaces()) {
       for (const stored of space.storage.scan(summaryResource)) this.#deleteUnasked(space, space.parse(stored));
     }
-    return told.flatMap((entry) => (entry?.type === 'summary' ? [{ id: entry.id, name: entry.summarizer }] : []));
   }
 
   #deleteUnasked(space: Space, object: KubeObject): void {

@@ -25,6 +25,7 @@ import { Gather, type RolloutParts } from '../../relay/gather/gather.ts';
 import { Reporter } from '../../relay/gather/reporter.ts';
 import { StatusWriter } from '../../relay/gather/status-writer.ts';
 import { SummaryRoom } from '../../relay/gather/summary-room.ts';
+import { toldBefore } from '../../relay/gather/told-before.ts';
 import { Mailboxes } from '../../relay/mailbox/mailboxes.ts';
 import { checkSpeaker } from '../../relay/mailbox/reported-check.ts';
 import { passUpsynced } from '../../relay/mailbox/upsynced.ts';
@@ -228,7 +229,7 @@ export class GatherNode {
 
   start(): void {
     this.#ports.store.read((reader) => this.#scheduler.load(reader));
-    this.summaries.start();
+    this.summaries.start(this.#ports.store.read((reader) => toldBefore(reader, this.#outbox)).summaries);
     for (const { id } of this.#placements.all()) this.#reporter.mark(id);
   }
 
