@@ -68,15 +68,14 @@ export function openFlow(announcedBytes: number, nowMs: number): Flow {
 
 export function windowBytes(flow: Flow): number {
   const { rate, roundTrip } = flow;
-  const spanMs = windowSpanMs(roundTrip);
-  if (rate === undefined || spanMs === undefined) return windowMinBytes;
-  return Math.min(windowMaxBytes, Math.max(windowMinBytes, Math.round(rate * spanMs)));
+  // What measures a rate measures a round trip.
+  if (rate === undefined) return windowMinBytes;
+  return Math.min(windowMaxBytes, Math.max(windowMinBytes, Math.round(rate * windowSpanMs(roundTrip))));
 }
 
-/** What a window is the work of: the line is kept busy over a round trip, and nothing waits long behind it. Undefined until there was a round trip. */
-function windowSpanMs({ nowMs, beforeMs }: Flow['roundTrip']): number | undefined {
+/** What a window is the work of: the line is kept busy over a round trip, and nothing waits long behind it. */
+function windowSpanMs({ nowMs, beforeMs }: Flow['roundTrip']): number {
   const leastMs = Math.min(nowMs, beforeMs);
-  if (leastMs === Number.POSITIVE_INFINITY) return undefined;
   return Math.min(waitMaxMs, Math.max(2 * leastMs, leastMs + queueMs));
 }
 
@@ -174,7 +173,7 @@ function delivered(flow: Flow, isDone: (sent: Sent) => boolean, nowMs: number): 
 function nextRate({ rate, roundTrip }: Flow, sample: number, full: boolean): number {
   if (rate === undefined) return sample;
   if (sample < rate) return full ? (rate + sample) / 2 : rate;
-  const leastRate = windowMinBytes / (windowSpanMs(roundTrip) ?? waitMaxMs);
+  const leastRate = windowMinBytes / windowSpanMs(roundTrip);
   return Math.min(sample, 2 * Math.max(rate, leastRate));
 }
 
