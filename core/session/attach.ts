@@ -8,6 +8,7 @@ import { asText, text } from '../store/bytes.ts';
 import { prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import type { PeerIdentity } from '../wire/link.ts';
+import { lawful } from './node-identity.ts';
 
 /** What a child remembers of its attachments. */
 export interface Attachment {
@@ -19,16 +20,12 @@ export interface Attachment {
 /** What to say to this parent: no less than the milliseconds since 1970, which is beyond all that a store has said that was emptied or put back. */
 export function attachTo(before: Attachment | undefined, parent: string, wallMs: number): Attachment {
   if (before?.parent === parent && before.sequence < attachSequenceMax) return before;
-  return { sequence: Math.max(lawful(before?.sequence) + 1, lawful(Math.floor(wallMs))), parent };
+  const known = lawful(before?.sequence, attachSequenceMax);
+  return { sequence: Math.max(known + 1, lawful(Math.floor(wallMs), attachSequenceMax)), parent };
 }
 
 /** The milliseconds since 1970 in the year 2248: whoever says such a sequence, or more, has a clock that is wrong, or lies, and is not believed. */
 export const attachSequenceMax = 2 ** 43;
-
-/** What this store, or the clock, says. Beyond the bound it is passed over: no parent would take it. */
-function lawful(sequence = 0): number {
-  return sequence < attachSequenceMax ? sequence : 0;
-}
 
 /**
  * Before the hello. `moved`: what it says has to be durable first, or a crash would have the child say the same number to two parents; the number that a

@@ -30,10 +30,10 @@ export interface Forebear {
 
 export function beginBoot(t: Transaction, clock: Clock, random: Random, forebear?: Forebear): NodeIdentity {
   const before = readNodeIdentity(t);
-  const own = lawful(before?.bootCounter);
-  const theirs = lawful(forebear?.bootCounter);
+  const own = lawful(before?.bootCounter, bootCounterMax);
+  const theirs = lawful(forebear?.bootCounter, bootCounterMax);
   const attachedNonce = theirs > own ? (forebear?.attachedNonce ?? before?.attachedNonce) : before?.attachedNonce;
-  const bootCounter = Math.max(own + 1, theirs + 1, lawful(Math.floor(clock.wallMs() / 1000)));
+  const bootCounter = Math.max(own + 1, theirs + 1, lawful(Math.floor(clock.wallMs() / 1000), bootCounterMax));
   const firstBoot = before ? before.firstBoot : bootCounter;
   const identity: NodeIdentity = {
     bootCounter,
@@ -54,9 +54,9 @@ export function readNodeIdentity(reader: Reader): NodeIdentity | undefined {
 /** The seconds since 1970 in the year 2242: whoever says such a counter, or more, has a clock that is wrong, or lies, and is not believed. */
 export const bootCounterMax = 2 ** 33;
 
-/** What this store, or the clock, says. Beyond the bound it is passed over: no parent would take it. */
-function lawful(bootCounter = 0): number {
-  return bootCounter < bootCounterMax ? bootCounter : 0;
+/** What a store, or the clock, says of a number that only grows. From the bound on it is passed over: no parent would take it. */
+export function lawful(said: number | undefined, bound: number): number {
+  return said !== undefined && said < bound ? said : 0;
 }
 
 /**

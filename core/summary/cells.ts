@@ -3,7 +3,7 @@
  * value. Two aggregates that need the same share a cell.
  */
 import * as z from 'zod';
-import { countedMax, countUpTo } from './counts.ts';
+import { countedMax, countUpTo, toldRows } from './counts.ts';
 import { type Distinct, distinctOf, hashesMax, mergeDistinct } from './distinct.ts';
 import { mergeSketches, type QuantileSketch, sketchOf } from './quantile-sketch.ts';
 import { mergeTop, rowsMax, type TopValues, topOf, valuesMax } from './top-values.ts';
@@ -41,7 +41,6 @@ interface CellRules<T> {
 }
 
 const naturals = countUpTo(countedMax);
-const told = (count: number) => Math.min(count, countedMax);
 const hash = z.string().regex(/^[0-9a-f]{16}$/);
 /** Of a sum that travels. */
 const decimalDigitsMax = 60;
@@ -58,11 +57,11 @@ const bins = z
 const value = z.string().max(1024);
 
 const rules: { readonly [kind in CellKind]: CellRules<CellValues[kind]> } = {
-  count: { of: () => 1, merge: (a, b) => a + b, encode: told, schema: naturals },
+  count: { of: () => 1, merge: (a, b) => a + b, encode: toldRows, schema: naturals },
   sum: {
     of: ({ number }) => ({ sum: number, rows: 1 }),
     merge: (a, b) => ({ sum: a.sum + b.sum, rows: a.rows + b.rows }),
-    encode: ({ sum, rows }) => [toldDecimal(sum), told(rows)],
+    encode: ({ sum, rows }) => [toldDecimal(sum), toldRows(rows)],
     schema: z.tuple([decimal, naturals]).transform(([sum, rows]) => ({ sum, rows })),
   },
   min: { of: ({ number }) => number, merge: (a, b) => (a < b ? a : b), encode: String, schema: decimal },
@@ -70,7 +69,7 @@ const rules: { readonly [kind in CellKind]: CellRules<CellValues[kind]> } = {
   sketch: {
     of: ({ number }) => sketchOf(Number(number) / 1e9),
     merge: mergeSketches,
-    encode: ({ zero, above, below }) => [told(zero), sortedBins(above), sortedBins(below)],
+    encode: ({ zero, above, below }) => [toldRows(zero), sortedBins(above), sortedBins(below)],
     schema: z.tuple([naturals, bins, bins]).transform(([zero, above, below]) => ({ zero, above, below })),
   },
   distinct: {
@@ -83,8 +82,8 @@ const rules: { readonly [kind in CellKind]: CellRules<CellValues[kind]> } = {
     of: ({ text, row }) => topOf(text, row),
     merge: mergeTop,
     encode: ({ values, rows, sample }) => [
-      values.map(({ hash, value, count }) => [hash, value, told(count)]),
-      told(rows),
+      values.map(({ hash, value, count }) => [hash, value, toldRows(count)]),
+      toldRows(rows),
       sample.map(({ hash, value }) => [hash, value]),
     ],
     schema: z
@@ -127,7 +126,7 @@ export function cellSchema(kind: CellKind): z.ZodType<Cell | undefined> {
 }
 
 function sortedBins(from: ReadonlyMap<number, number>): [number, number][] {
-  return [...from].sort(([a], [b]) => a - b).map(([bin, count]) => [bin, told(count)]);
+  return [...from].sort(([a], [b]) => a - b).map(([bin, count]) => [bin, toldRows(count)]);
 }
 
 /** Sums of what rows give are far below: see `decimalOf`. */

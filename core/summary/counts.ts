@@ -18,6 +18,11 @@ export const placesMax = 2 ** 41;
 /** Rows of a summary: a thousand for each destination. */
 export const countedMax = 2 ** 42;
 
+/** Of rows, as it may be told. */
+export function toldRows(count: number): number {
+  return Math.min(count, countedMax);
+}
+
 export function countUpTo(max: number) {
   return z.number().int().min(0).max(max);
 }

@@ -6,7 +6,7 @@ import { compareText } from '../object/text-order.ts';
 import { BanyanError } from '../runtime/errors.ts';
 import { text } from '../store/bytes.ts';
 import { type Cell, type CellKind, cellKinds, cellSchema, encodeCell } from './cells.ts';
-import { countedMax, countUpTo } from './counts.ts';
+import { countedMax, countUpTo, toldRows } from './counts.ts';
 import { hashesMax } from './distinct.ts';
 import { errorsMax, type Grouped, type Selected, type UserPartial, withGroupsMax } from './user-partial.ts';
 
@@ -43,7 +43,11 @@ export function readUserPartial(content: { readonly body: Uint8Array }): UserPar
 }
 
 function wireOf({ content, rows, errors, outdated, ...rest }: UserPartial): object {
-  const counts = { rows: told(rows), errors: { ...errors, count: told(errors.count) }, outdated: told(outdated) };
+  const counts = {
+    rows: toldRows(rows),
+    errors: { ...errors, count: toldRows(errors.count) },
+    outdated: toldRows(outdated),
+  };
   return { ...rest, ...counts, content: content.form === 'selected' ? content : groupedWire(content) };
 }
 
@@ -55,14 +59,10 @@ function groupedWire({ form, kinds, groupsMax, groups, below, rest }: Grouped): 
     groupsMax,
     groups: [...groups.values()]
       .sort((a, b) => compareText(a.id, b.id))
-      .map((group) => [group.id, told(group.rows), cells(group)]),
+      .map((group) => [group.id, toldRows(group.rows), cells(group)]),
     ...(below === undefined ? {} : { below }),
-    ...(rest ? { rest: { rows: told(rest.rows), groups: rest.groups, cells: cells(rest) } } : {}),
+    ...(rest ? { rest: { rows: toldRows(rest.rows), groups: rest.groups, cells: cells(rest) } } : {}),
   };
-}
-
-function told(count: number): number {
-  return Math.min(count, countedMax);
 }
 
 // ---------------------------------------------------------------------------------------------------- reading
