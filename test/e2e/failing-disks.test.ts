@@ -6,22 +6,11 @@ import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiClient } from '../../center/cli/api-client.ts';
 import { fixture, LocalTree, until, untilAnswered, withoutKubectl } from './local-tree.ts';
-import { Till, tillAtFirst } from './till.ts';
+import { shopAndHq, Till, tillAtFirst } from './till.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const space = 'space/center/retail';
 const clusters = ['cluster/eu:shop', 'cluster/hq'];
-
-const topology = `apiVersion: banyan.io/v1alpha1
-kind: Topology
-metadata: {name: failing}
-spec:
-  center: {spaces: [{name: retail}]}
-  relays: [{name: eu}]
-  clusters:
-    - {name: shop, parent: eu, labels: {env: prod}}
-    - {name: hq, labels: {env: prod}}
-`;
 
 describe.skipIf(withoutKubectl)(`a disk that fails once${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-failing-'));
@@ -32,7 +21,7 @@ describe.skipIf(withoutKubectl)(`a disk that fails once${why}`, () => {
 
   beforeAll(async () => {
     const file = join(directory, 'topology.yaml');
-    writeFileSync(file, topology);
+    writeFileSync(file, shopAndHq('failing'));
     process.env.NODE_OPTIONS = `--import ${pathToFileURL(fixture('test/e2e/failing-flush-preload.mjs'))}`;
     tree = new LocalTree(file);
     await tree.up();

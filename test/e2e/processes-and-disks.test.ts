@@ -10,7 +10,7 @@ import { ApiClient } from '../../center/cli/api-client.ts';
 import { SmallDisk, withoutSmallDisk } from '../support/small-disk.ts';
 import { Counter } from './counter.ts';
 import { LocalTree, until, untilAnswered, withoutKubectl } from './local-tree.ts';
-import { Till, tillAtFirst } from './till.ts';
+import { shopAndHq, Till, tillAtFirst } from './till.ts';
 
 const lacking = [withoutSmallDisk, withoutKubectl].filter((reason) => reason !== undefined).join('; ');
 const why = lacking === '' ? '' : ` [not run: ${lacking}]`;
@@ -23,17 +23,6 @@ const standsStillMs = 120_000;
 const leftBytes = 4 * 2 ** 20;
 const diskMegabytes = 64;
 
-const topology = `apiVersion: banyan.io/v1alpha1
-kind: Topology
-metadata: {name: processes}
-spec:
-  center: {spaces: [{name: retail}]}
-  relays: [{name: eu}]
-  clusters:
-    - {name: shop, parent: eu, labels: {env: prod}}
-    - {name: hq, labels: {env: prod}}
-`;
-
 describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disks that are full${why}`, () => {
   const directory = mkdtempSync(join(tmpdir(), 'banyan-processes-'));
   const disks = new Map<string, SmallDisk>();
@@ -45,7 +34,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
 
   beforeAll(async () => {
     const file = join(directory, 'topology.yaml');
-    writeFileSync(file, topology);
+    writeFileSync(file, shopAndHq('processes'));
     tree = new LocalTree(file);
     for (const node of ['center', 'eu', 'hq']) {
       disks.set(node, new SmallDisk(join(tree.data, 'nodes', node), diskMegabytes));

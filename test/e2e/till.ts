@@ -46,3 +46,17 @@ function pathOf(name: string): string {
 function configMap(name: string, text: string): KubeObject {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace }, data: { text } };
 }
+
+/** A topology with an agent below a relay, and one below the center. */
+export function shopAndHq(name: string): string {
+  return `apiVersion: banyan.io/v1alpha1
+kind: Topology
+metadata: {name: ${name}}
+spec:
+  center: {spaces: [{name: retail}]}
+  relays: [{name: eu}]
+  clusters:
+    - {name: shop, parent: eu, labels: {env: prod}}
+    - {name: hq, labels: {env: prod}}
+`;
+}
