@@ -85,8 +85,10 @@ export class Grants {
     return this.#granted.get(id) === sequence;
   }
 
-  /** The placement is gone. */
+  /** The placement is gone: a later one of its name may be told by the same numbers. */
   forget(id: PlacementId): void {
+    this.#decided.delete(id);
+    this.#granted.delete(id);
     this.#ours.delete(id);
     this.#unclear.delete(id);
   }

@@ -138,8 +138,7 @@ export class Mover implements Passage {
   work(t: Transaction, id: PlacementId): number {
     const placement = this.#ports.placements.get(id);
     if (!placement) {
-      this.#ports.book.forget(t, id);
-      this.#grants.forget(id);
+      this.#forget(t, id);
       return 0;
     }
     let asked = 0;
@@ -317,13 +316,23 @@ export class Mover implements Passage {
   }
 
   #keep(t: Transaction, placement: Placement, child: string, row: MoveRow | undefined): void {
-    const { book, mailboxOf } = this.#ports;
+    const { book } = this.#ports;
     const asked = book.row(placement.id, child)?.asked;
-    if (asked !== undefined && row?.asked !== asked) {
-      mailboxOf(child)?.remove(t, hash128(withdrawnKey(placement.id)), asked);
-    }
+    if (row?.asked !== asked) this.#unask(t, placement.id, child, asked);
     book.set(t, placement.id, child, row);
     if (row && placement.move && !row.granted) this.#deadlines.await(placement.move, row);
+  }
+
+  /** The placement is gone: whatever an agent would answer, nobody waits for it any more. */
+  #forget(t: Transaction, id: PlacementId): void {
+    const { book } = this.#ports;
+    for (const [child, { asked }] of book.rowsOf(id)) this.#unask(t, id, child, asked);
+    book.forget(t, id);
+    this.#grants.forget(id);
+  }
+
+  #unask(t: Transaction, id: PlacementId, child: string, asked: number | undefined): void {
+    if (asked !== undefined) this.#ports.mailboxOf(child)?.remove(t, hash128(withdrawnKey(id)), asked);
   }
 
   #now(placement: Placement): { nowMs: number; generation: number } {

@@ -9,14 +9,25 @@ function look(above: number, sequence: number) {
   return new Grants({ upstream, hasHeardParent: () => true }).fromAbove('center.retail/shop', above, sequence);
 }
 
-describe('a grant from above', () => {
-  it('is of a lost life when its number is above the one that is told', () => {
+describe('a grant', () => {
+  it('from above is of a lost life when its number is above the one that is told', () => {
     expect(look(8, 7)).toBe('ofLostLife');
     expect(look(6, 7)).toBe('none');
   });
 
-  it('of a number from before the numbers went around is an older one, and nothing to go above', () => {
+  it('from above of a number from before the numbers went around is an older one, and nothing to go above', () => {
     expect(look(sequences - 1, 0)).toBe('none');
     expect(look(3, sequences - 1)).toBe('ofLostLife');
+  });
+
+  it('is for no later placement of the name, whatever its numbers, when that for which it was decided is gone', () => {
+    const upstream = new MemoryStore().write((t) => FeedConsumer.open(t, { name: 'upstream' }));
+    const grants = new Grants({ upstream, hasHeardParent: () => true });
+    const id = 'center.retail/shop';
+    grants.decide(id, 7);
+    grants.granted(id, 7);
+    grants.forget(id);
+    expect(grants.isGranted(id, 7)).toBe(false);
+    expect(grants.takeDecided(id)).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Move } from '../../../../core/move/move.ts';
-import { type MeshShape, MoveMesh } from '../support/move-mesh.ts';
+import { id, type MeshShape, MoveMesh } from '../support/move-mesh.ts';
 
 /** The center above two relays, with an agent below each and one at the first beside it. */
 const shape: MeshShape = { relays: [0, 0], agents: [1, 2, 1] };
@@ -167,5 +167,20 @@ describe('a node that keeps the order of moves', () => {
     mesh.settle();
     expect(running(mesh)).toEqual([]);
     expect(part(mesh)).toBeUndefined();
+  });
+
+  it('leaves nothing behind of a placement that is deleted while it moves, also at an agent that was away', () => {
+    const mesh = placed([0], breaks);
+    mesh.toggle(toAgent(0));
+    mesh.place([1], breaks);
+    mesh.settle();
+    expect(mesh.relays[1]!.keys('s0')).toContain(`w/${id}`);
+    mesh.remove();
+    mesh.settle();
+    mesh.connectAll();
+    mesh.settle();
+    expect(running(mesh)).toEqual([]);
+    const left = mesh.relays.flatMap((relay) => relay.children.flatMap((child) => relay.keys(child)));
+    expect(left).toEqual([]);
   });
 });

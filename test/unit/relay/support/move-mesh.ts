@@ -197,6 +197,31 @@ export class MeshRelay {
     });
   }
 
+  /** At the root: the placement and its object are deleted. */
+  remove(generation: number): void {
+    const originRevision = generation * 10;
+    this.#later((t) => {
+      for (const key of [objectKey, `p/${id}`, `t/${id}`]) {
+        const keyHash = hash128(key);
+        const content = this.#own.get(t, keyHash)?.content;
+        const change = { keyHash, key, originRevision };
+        const before = content && this.#own.content(t, content);
+        this.#own.remove(t, keyHash);
+        noteSourceChange(t, before ? { ...change, before } : change);
+      }
+    });
+  }
+
+  /** Keys of what a child's mailbox has, and of what the child has told. */
+  keys(child: string): string[] {
+    const { producer, consumer } = this.#mailboxes.get(child)!;
+    return this.#store.read((reader) =>
+      [producer, consumer].flatMap((table) =>
+        [...table.rows(reader)].flatMap(({ content }) => (content ? [table.content(reader, content).key] : [])),
+      ),
+    );
+  }
+
   /** One bounded piece of work of the scheduler, with what the node does after it; false when there was none. */
   work(): boolean {
     if (this.#isIdle) return false;
@@ -420,6 +445,10 @@ export class MoveMesh {
       ++this.#generation,
       move,
     );
+  }
+
+  remove(): void {
+    this.relays[0]!.remove(++this.#generation);
   }
 
   /** The label of an agent's Location: chosen by a placement that selects the site, or not. */
