@@ -3,7 +3,7 @@
  * Everything is in memory, made from the rows that the store holds: a start reads each once, afterwards what has changed.
  *
  * Work is queued as keys and done in bounded pieces, so that a thousand agents that report at once do not stop the node. Bounds: one waiting key for each
- * child and object, `rowsPerRun` of them in one turn.
+ * child and object, `rowsPerRun` of them in one turn. Which placements a row concerns is known by summary-index.ts.
  */
 import { edgeGroup } from '../../core/apiserver/kinds/edge-kinds.ts';
 import type { AssociatedItem, UpsyncItem } from '../../core/apiserver/kinds/edge-placement.ts';
@@ -22,6 +22,7 @@ import { CompiledSummarizers } from './compiled-summarizers.ts';
 import { itemsOf, namesOf } from './placement-items.ts';
 import { associatedRows, contentOf, nameOf, type ReadRow, type RowPlace, RowSource } from './row-source.ts';
 import type { Resolution, SummariesPorts } from './summaries-ports.ts';
+import { SummaryIndex } from './summary-index.ts';
 import type { Place } from './summary-rows.ts';
 import { UserSummary } from './user-summary.ts';
 
@@ -44,6 +45,8 @@ interface Load {
 interface Known {
   /** Hash of the placement's content. */
   content: string;
+  /** Of the summarizers in it. */
+  names: readonly string[];
   upsync: readonly UpsyncItem[];
   associated: readonly AssociatedItem[];
   readonly summaries: Map<string, UserSummary>;
@@ -59,6 +62,7 @@ export class Summaries {
   readonly #ports: SummariesPorts;
   readonly #rows: RowSource;
   readonly #byPlacement = new Map<PlacementId, Known>();
+  readonly #index = new SummaryIndex();
   readonly #summarizers: CompiledSummarizers;
   readonly #dirty = new Map<string, DirtyRow>();
   readonly #loads: Load[] = [];
@@ -128,9 +132,7 @@ export class Summaries {
   summarizerChanged(t: Transaction, source: string, key: ObjectKey): void {
     if (key.group !== summarizerResource.group || key.resource !== summarizerResource.resource) return;
     t.afterCommit(() => {
-      for (const placement of this.#ports.placements.all()) {
-        if (placement.source === source) this.placementChanged(placement.id);
-      }
+      for (const id of [...this.#index.naming(source, key.name)]) this.placementChanged(id);
     });
   }
 
@@ -189,6 +191,7 @@ export class Summaries {
     const names = namesOf(items);
     const known: Known = this.#byPlacement.get(id) ?? {
       content: '',
+      names: [],
       upsync: [],
       associated: [],
       summaries: new Map(),
@@ -196,6 +199,8 @@ export class Summaries {
       places: new Map(),
     };
     const before = [...known.unresolved].join();
+    this.#index.name(id, known.names, names);
+    known.names = names;
     for (const name of known.summaries.keys()) if (!names.includes(name)) this.#drop(known.summaries, id, name);
     known.unresolved.clear();
     if (!placement || !content || names.length === 0) {
@@ -223,7 +228,11 @@ export class Summaries {
   }
 
   #drop(summaries: Map<string, UserSummary>, id: PlacementId, name: string): void {
-    if (summaries.delete(name)) this.#ports.changed(id, name);
+    const summary = summaries.get(name);
+    if (!summary) return;
+    summary.clear();
+    summaries.delete(name);
+    this.#ports.changed(id, name);
   }
 
   /** Of one that counts as before, the children that have come and gone; all of another one, or when the placement was edited. */
@@ -235,7 +244,9 @@ export class Summaries {
     edited: boolean,
   ): void {
     const known = summaries.get(name);
-    const summary = known?.summarizer.fingerprint === summarizer.fingerprint ? known : new UserSummary(summarizer);
+    const isKnown = known?.summarizer.fingerprint === summarizer.fingerprint;
+    const summary = isKnown ? known : new UserSummary(summarizer, this.#index.rowsOf(placement.id));
+    if (!isKnown) known?.clear();
     let changed = summary !== known || summary.summarizer !== summarizer;
     summary.summarizer = summarizer;
     summaries.set(name, summary);
@@ -341,9 +352,9 @@ export class Summaries {
   }
 
   /** A new state concerns the summaries that the object's row names; anything else may concern those too that had it. */
-  #concerned({ source, shipped }: DirtyRow, read: ReadRow | undefined): Iterable<PlacementId> {
-    if (!read || shipped) return this.#byPlacement.keys();
-    return read.placements.map((name) => placementId(source, name));
+  #concerned({ source, keyHash, shipped }: DirtyRow, read: ReadRow | undefined): Iterable<PlacementId> {
+    const wanting = read?.placements.map((name) => placementId(source, name)) ?? [];
+    return read && !shipped ? wanting : new Set([...wanting, ...this.#index.withRowOf(nameOf(keyHash))]);
   }
 
   #setRow(row: DirtyRow, read: ReadRow | undefined, placement: Placement, name: string, summary: UserSummary): void {

@@ -6,6 +6,12 @@ import { SegmentTree } from '../../core/summary/segment-tree.ts';
 import type { Summarizer } from '../../core/summary/summarizer.ts';
 import { mergeUserPartials, type UserPartial } from '../../core/summary/user-partial.ts';
 
+/** Told of objects as rows of them come and go. */
+export interface RowWatch {
+  came(object: string): void;
+  went(object: string): void;
+}
+
 export class UserSummary {
   /** Another one of the same fingerprint shows the same rows differently. */
   summarizer: Summarizer;
@@ -18,9 +24,11 @@ export class UserSummary {
   readonly #outdated = new Set<string>();
   /** Children whose rows have not been read yet: until there is none, the total is not told. */
   readonly loading = new Set<string>();
+  readonly #watch: RowWatch | undefined;
 
-  constructor(summarizer: Summarizer) {
+  constructor(summarizer: Summarizer, watch?: RowWatch) {
     this.summarizer = summarizer;
+    this.#watch = watch;
   }
 
   children(): Iterable<string> {
@@ -52,8 +60,13 @@ export class UserSummary {
   setRow(agent: string, object: string, partial: UserPartial | undefined): void {
     const rows = this.#rows.get(agent) ?? new SegmentTree<UserPartial>(mergeUserPartials);
     this.#rows.set(agent, rows);
-    if (partial) rows.set(object, partial);
-    else rows.delete(object);
+    const isNew = rows.get(object) === undefined;
+    if (partial) {
+      rows.set(object, partial);
+      if (isNew) this.#watch?.came(object);
+    } else if (rows.delete(object)) {
+      this.#watch?.went(object);
+    }
     this.#changed.add(agent);
   }
 
@@ -65,8 +78,14 @@ export class UserSummary {
     this.loading.delete(child);
     this.#changed.delete(child);
     this.#outdated.delete(child);
+    for (const object of this.#rows.get(child)?.keys() ?? []) this.#watch?.went(object);
     this.#rows.delete(child);
     this.#children.delete(child);
+  }
+
+  /** It is over: nothing of it is left. */
+  clear(): void {
+    for (const child of this.children()) this.deleteChild(child);
   }
 
   /** `expected`: destinations at or below a child. */
