@@ -42,6 +42,6 @@ export interface NodePorts {
   soon(run: () => void): void;
   /** Made once; `notReady` says what stands in the way of being ready. */
   api(answers: NodeAnswers): NodeApi;
-  /** The store is full or broken: nothing can go on. */
+  /** The store is broken, or full as the node starts: nothing can go on. */
   fatal(error: unknown): void;
 }

@@ -5,11 +5,9 @@
 import type { ChildSession } from '../core/session/child-session.ts';
 import type { ParentSessions } from '../core/session/parent-sessions.ts';
 import type { MeasuredSessions } from '../core/session/session-metrics.ts';
-import type { Transaction } from '../core/store/store.ts';
 import { apiKind, httpEndpoint } from '../core/stream/http.ts';
 import type { StreamRouter } from '../core/stream/router.ts';
 import { StreamCounts } from '../core/stream/stream-counts.ts';
-import type { PlacementId } from '../core/wire/entries.ts';
 import type { Listener } from '../core/wire/link.ts';
 import type { NodeConfig } from './config.ts';
 import { Flows } from './flows.ts';
@@ -184,29 +182,9 @@ export class Node implements AsyncDisposable {
       teller: () => this.#teller,
       guard: () => this.#guard,
       streams: () => this.streams,
-      later: (act) => this.#later(act),
-      report: (ids) => this.#report(ids),
+      later: (act) => this.#loop.later(act),
+      report: (ids) => this.#up.tell(ids),
     };
-  }
-
-  /** What has fallen due, or was decided outside a transaction. */
-  #later(act: (t: Transaction) => void): void {
-    this.#orFatal(() => {
-      this.#ports.store.write(act);
-      this.#loop.poke();
-    });
-  }
-
-  #orFatal(act: () => void): void {
-    try {
-      act();
-    } catch (error) {
-      this.#ports.fatal(error);
-    }
-  }
-
-  #report(ids: readonly PlacementId[]): void {
-    this.#orFatal(() => this.#up.tell(ids));
   }
 
   // ---------------------------------------------------------------------------------------------------------- API

@@ -88,15 +88,10 @@ export class WayUp {
       isRolledBack: (id) => down.exposures.isRolledBack(id),
       rolloutBelow: (reader, id) => down.exposures.below(reader, id),
     });
-    this.reporter = new Reporter({ clock, soon, report: (ids) => events.report(ids) });
-    const tellExact = (keys: readonly string[]) => {
-      try {
-        this.#tellExact(keys);
-      } catch (error) {
-        events.failed(error);
-      }
-    };
-    this.#exactReporter = new Reporter({ clock, soon, rate: exactRate, report: tellExact });
+    const failed = (error: unknown) => events.failed(error);
+    this.reporter = new Reporter({ clock, soon, report: (ids) => events.report(ids), failed });
+    const tellExact = (keys: readonly string[]) => this.#tellExact(keys);
+    this.#exactReporter = new Reporter({ clock, soon, rate: exactRate, report: tellExact, failed });
     this.summaries = this.#makeSummaries(config.path, events, down);
     const sliced = {
       ...lookups,

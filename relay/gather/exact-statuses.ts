@@ -65,14 +65,26 @@ export class ExactStatuses {
   write(id: PlacementId, placement: Placement | undefined, expected: number): void {
     const single = placement?.target?.singleton === true && expected === 1 ? placement : undefined;
     if (!single && !this.#told.has(id) && !this.#single.has(id)) return;
-    const { store } = this.#ports;
-    if (single) {
-      const now = this.#writtenFor(single);
-      if (this.#single.get(id) === now) return;
-      this.#single.set(id, now);
-    } else {
-      this.#single.delete(id);
+    const now = single && this.#writtenFor(single);
+    const was = this.#single.get(id);
+    if (single && was === now) return;
+    this.#noteSingle(id, now);
+    try {
+      this.#writeAll(id, single);
+    } catch (error) {
+      // What could not be written is written when it is told again.
+      this.#noteSingle(id, was);
+      throw error;
     }
+  }
+
+  #noteSingle(id: PlacementId, writtenFor: string | undefined): void {
+    if (writtenFor === undefined) this.#single.delete(id);
+    else this.#single.set(id, writtenFor);
+  }
+
+  #writeAll(id: PlacementId, single: Placement | undefined): void {
+    const { store } = this.#ports;
     const before = this.#told.get(id) ?? new Set<string>();
     const now = single ? store.read((reader) => objectsWithStatus(reader, this.#ports, single)) : [];
     const objects = new Map([...before].map((key) => [key, parseKey(key)]));
@@ -188,15 +200,14 @@ export class ExactStatuses {
   }
 
   #keep(id: PlacementId, keys: readonly string[]): void {
-    const before = this.#told.get(id);
+    if (keys.length === 0 && !this.#told.has(id)) return;
     const at = concat(prefixOf('exact'), text(id));
-    if (keys.length > 0) this.#told.set(id, new Set(keys));
-    else this.#told.delete(id);
-    if (keys.length === 0 && !before) return;
     this.#ports.store.write((t) => {
       if (keys.length > 0) t.put(at, text(JSON.stringify(keys)));
       else t.remove(at);
     });
+    if (keys.length > 0) this.#told.set(id, new Set(keys));
+    else this.#told.delete(id);
   }
 
   #refs(reader: Reader, source: string, object: ObjectKey): readonly string[] {

@@ -6,6 +6,7 @@
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { TokenBucket } from '../../core/runtime/token-bucket.ts';
 import { Turn } from '../../core/runtime/turn.ts';
+import { lacksRoom, roomAgainMs } from '../../core/store/room.ts';
 import type { PlacementId } from '../../core/wire/entries.ts';
 
 /** How often one key is told of. */
@@ -26,8 +27,10 @@ export interface ReporterPorts {
   readonly rate?: ReportRate;
   /** Calls back soon, after what waits already. */
   soon(run: () => void): void;
-  /** Tells all of these together. */
+  /** Tells all of these together; all again when it throws for want of room. */
   report(ids: readonly PlacementId[]): void;
+  /** It threw otherwise: the store is broken. */
+  failed(error: unknown): void;
 }
 
 /** Told before others have their turn: a status in an own space takes half a millisecond. A child that comes or goes may change a thousand of them at once. */
@@ -89,8 +92,18 @@ export class Reporter {
       }
     }
     this.#sweep(nowMs);
-    if (due.length > 0) this.#ports.report(due);
+    if (due.length > 0) this.#report(due, nowMs);
     if (Number.isFinite(waitMs)) this.#await(nowMs + waitMs);
+  }
+
+  #report(due: readonly PlacementId[], nowMs: number): void {
+    try {
+      this.#ports.report(due);
+    } catch (error) {
+      if (!lacksRoom(error)) return this.#ports.failed(error);
+      for (const id of due) this.#waiting.add(id);
+      this.#await(nowMs + roomAgainMs);
+    }
   }
 
   /** Of the buckets that nobody needs any more: now and then, for there is one for each placement that was told of lately. */

@@ -81,7 +81,7 @@ export class SummaryRoom {
       builtIn: (reader, id) => gather.total(reader, id),
       expected: (id, child) => gather.expected(id, child),
     });
-    this.#reporter = new Reporter({ clock, soon, report: (keys) => this.#report(keys) });
+    this.#reporter = new Reporter({ clock, soon, report: (keys) => this.#report(keys), failed: ports.failed });
   }
 
   /** Once all placements are known. `told`: to the parent, by earlier lives of the process. */
@@ -150,15 +150,11 @@ export class SummaryRoom {
   }
 
   #report(keys: readonly string[]): void {
-    try {
-      const ids = keys.map((key) => {
-        const slash = key.lastIndexOf('/');
-        return { id: key.slice(0, slash), name: key.slice(slash + 1) };
-      });
-      for (const { source, key } of this.writer.write(ids)) this.#ports.shownChanged(source, key);
-    } catch (error) {
-      this.#ports.failed(error);
-    }
+    const ids = keys.map((key) => {
+      const slash = key.lastIndexOf('/');
+      return { id: key.slice(0, slash), name: key.slice(slash + 1) };
+    });
+    for (const { source, key } of this.writer.write(ids)) this.#ports.shownChanged(source, key);
   }
 
   /** Of several Locations the one through which the placement reaches the agent; any of them when it does no more. */

@@ -7,6 +7,7 @@ import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import { BanyanError } from '../../core/runtime/errors.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
 import { Turn } from '../../core/runtime/turn.ts';
+import { lacksRoom, roomAgainMs } from '../../core/store/room.ts';
 import type { Store, Transaction } from '../../core/store/store.ts';
 import type { Step } from './ports.ts';
 import type { Scheduler } from './schedule.ts';
@@ -26,13 +27,17 @@ export interface LoopPorts {
   stepped(step: Step): void;
   /** Nothing is left to do. */
   idle(): void;
-  /** A step failed: the store is full or broken. */
+  /** A step failed, and not for want of room: the store is broken. */
   failed(error: unknown): void;
 }
+
+/** Writes that wait for room. They come with what children and the clock do meanwhile; with more of them a start that looks at all anew is the shorter way. */
+const heldMax = 10_000;
 
 export class ScheduleLoop {
   readonly #ports: LoopPorts;
   readonly #turn: Turn;
+  readonly #held: ((t: Transaction) => void)[] = [];
   #busy = true;
   /** Of what may wait for company. */
   #timer: Timer | undefined;
@@ -65,6 +70,13 @@ export class ScheduleLoop {
     });
   }
 
+  /** Writes, and looks at what that has made. Where there is no room this is done once there is: in order, and before any further step. */
+  later(act: (t: Transaction) => void): void {
+    if (this.#held.length === heldMax) throw new Error(`more than ${heldMax} writes wait for room`);
+    this.#held.push(act);
+    if (this.#writeHeld()) this.poke();
+  }
+
   stop(): void {
     this.#timer?.stop();
     this.#turn.stop();
@@ -73,21 +85,43 @@ export class ScheduleLoop {
   #run(): void {
     this.#timer?.stop();
     this.#timer = undefined;
-    let step: Step;
-    try {
-      step = this.#ports.store.write((t) => this.#step(t));
-    } catch (error) {
-      // A store that is full or broken is not the fault of the piece that met it.
-      if (error instanceof BanyanError) this.#ports.guard.rest();
-      this.#ports.failed(error);
-      return;
-    }
+    if (!this.#writeHeld()) return;
+    const step = this.#attempt((t) => this.#step(t));
+    if (!step) return;
     if (step.worked) this.#ports.stepped(step);
     if (step.more) {
       this.poke();
     } else {
       this.#busy = false;
       this.#ports.idle();
+    }
+  }
+
+  /** False: not all of it, yet. */
+  #writeHeld(): boolean {
+    for (let act = this.#held.shift(); act; act = this.#held.shift()) {
+      const present = act;
+      const done = this.#attempt((t) => {
+        present(t);
+        return true;
+      });
+      if (done) continue;
+      this.#held.unshift(present);
+      return false;
+    }
+    return true;
+  }
+
+  /** Undefined where it failed. Without room nothing of it was begun, and it is tried again in a while. */
+  #attempt<T>(act: (t: Transaction) => T): T | undefined {
+    try {
+      return this.#ports.store.write(act);
+    } catch (error) {
+      // A store that is full or broken is not the fault of the piece that met it.
+      if (error instanceof BanyanError) this.#ports.guard.rest();
+      if (lacksRoom(error)) this.pokeIn(roomAgainMs);
+      else this.#ports.failed(error);
+      return undefined;
     }
   }
 

@@ -141,8 +141,9 @@ export class Descendants {
     let left = nodesPerRun;
     for (const path of this.#pending) {
       if (left-- === 0) return true;
-      this.#pending.delete(path);
       this.#showOne(path, wallMs);
+      // Not before: there may be no room to show it.
+      this.#pending.delete(path);
     }
     return false;
   }

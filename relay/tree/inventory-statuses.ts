@@ -76,18 +76,18 @@ export class InventoryStatuses {
     for (const target of this.#byAgent.get(childPath(this.#ports.path, child)) ?? []) this.#dirtyTargets.add(target);
   }
 
-  /** Some of what has changed; true if more is left. SyncTargets come first: Locations count them. */
+  /** Some of what has changed; true if more is left. What there is no room to show stays changed. SyncTargets come first: Locations count them. */
   show(wallMs: number): boolean {
     let left = objectsPerRun;
     for (const target of this.#dirtyTargets) {
       if (left-- === 0) return true;
-      this.#dirtyTargets.delete(target);
       this.#showTarget(target, wallMs);
+      this.#dirtyTargets.delete(target);
     }
     for (const location of this.#dirtyLocations) {
       if (left-- <= 0) return true;
-      this.#dirtyLocations.delete(location);
       this.#showLocation(location);
+      this.#dirtyLocations.delete(location);
     }
     return false;
   }

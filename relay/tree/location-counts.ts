@@ -55,8 +55,8 @@ export class LocationCounts {
     if (this.#dirty.size === 0) return false;
     const locations = [...this.#dirty].slice(0, locationsPerRun);
     for (const [location, counts] of this.#count(locations)) {
-      this.#dirty.delete(location);
       this.#showOne(location, counts);
+      this.#dirty.delete(location);
     }
     return this.#dirty.size > 0;
   }

@@ -12,6 +12,7 @@ import type { Divergence } from '../../core/session/feed-alarm.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
 import { type Waiting, waitsAttributes } from '../../core/session/watermark-gate.ts';
 import { text } from '../../core/store/bytes.ts';
+import { lacksRoom } from '../../core/store/room.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { cutCounts } from '../../core/summary/counts.ts';
 import { nodeKey } from '../../core/wire/entries.ts';
@@ -174,7 +175,12 @@ export class NodeReports {
 
   #tick(): void {
     this.#timer = undefined;
-    this.#run();
+    try {
+      this.#run();
+    } catch (error) {
+      if (!lacksRoom(error)) throw error;
+      this.poke();
+    }
   }
 
   #run(): void {
@@ -182,10 +188,11 @@ export class NodeReports {
     let left = childrenPerRun;
     for (const name of this.#dirty) {
       if (left-- === 0) break;
-      this.#dirty.delete(name);
       this.#showChild(name);
       this.#inventories.childChanged(name);
       this.#locations.childChanged(name);
+      // Not before: there may be no room to show it.
+      this.#dirty.delete(name);
     }
     const counts = this.#counts();
     const attached = this.#ports.attached();

@@ -180,7 +180,7 @@ export class SiblingGroups {
     if (isMixed) {
       const over = () => {
         mixed.set(replica, undefined);
-        changed([child]);
+        this.#changedInTime([child]);
       };
       mixed.set(replica, clock.after(frozenMaxMs, over));
     } else {
@@ -296,7 +296,7 @@ export class SiblingGroups {
       group.thaw ??= clock.after(frozenMaxMs, () => {
         group.thaw = undefined;
         group.frozenSinceMs = undefined;
-        changed(mailboxes.siblingsOf(group.name));
+        this.#changedInTime(mailboxes.siblingsOf(group.name));
       });
       return;
     }
@@ -304,6 +304,12 @@ export class SiblingGroups {
     group.thaw = undefined;
     group.frozenSinceMs = undefined;
     if (was || countsChanged) changed(mailboxes.siblingsOf(group.name));
+  }
+
+  /** By a timer: there may be no room yet for what has to be counted anew. */
+  #changedInTime(siblings: readonly string[]): void {
+    const { write, changed } = this.#ports;
+    write((t) => t.afterCommit(() => changed(siblings)));
   }
 
   #tell(t: Transaction, member: string, key: string, row: OwnerAttributes | SiblingsAttributes): void {

@@ -2,7 +2,7 @@
  * What happens to processes and disks: a relay stands still for two minutes, and meanwhile the center is killed again and again in the middle of
  * its writes, and disks are full.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -62,6 +62,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     const texts = await Promise.all(clusters.map((cluster) => text(`cluster/${cluster}`, name)));
     return texts.every((one) => one === expected);
   };
+  const log = (node: string) => readFileSync(join(tree.data, 'logs', `${node}.log`), 'utf8');
   const uids = () => Promise.all(clusters.map((cluster) => till.uid(`cluster/${cluster}`, 'word')));
 
   it('a center that is killed in the middle of its writes has all that it has acknowledged', async () => {
@@ -133,12 +134,20 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
   }, 300_000);
 
   it('a relay on a full disk hands on what it could not take when there is room', async () => {
+    const pid = tree.pid('eu');
     disks.get('eu')!.fill(leftBytes);
     await till.write('word', 'fourth');
+    // A child that goes is something to write for several of its rooms.
+    tree.kill('eu:shop');
     await untilAnswered('the other branch has it', async () => (await text('cluster/hq', 'word')) === 'fourth');
-    expect(await text('cluster/eu:shop', 'word')).toBe('third');
+    await untilAnswered('its agent is back', async () => (await text('cluster/eu:shop', 'word')) === 'third');
+    await until('it says so', () => /"eu".*cannot write to the store/.test(log('eu')));
+    // Each of them tries again after a second.
+    await new Promise((done) => setTimeout(done, 3_000));
     disks.get('eu')!.free();
     await untilAnswered('it is everywhere', () => everywhere('word', 'fourth'), 90);
+    expect(tree.pid('eu')).toBe(pid);
+    expect(log('eu')).toContain('the store has room again');
     expect(await uids()).toEqual(before);
   }, 120_000);
 });

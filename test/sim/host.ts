@@ -2,12 +2,13 @@
 import type { Space } from '../../core/apiserver/space.ts';
 import { withReplica } from '../../core/identity/replica.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
-import { BanyanError, describeError } from '../../core/runtime/errors.ts';
+import { describeError } from '../../core/runtime/errors.ts';
 import { silentLogger } from '../../core/runtime/logger.ts';
 import { SeededRandom } from '../../core/runtime/random.ts';
 import { failoverDialer } from '../../core/session/failover-dialer.ts';
 import { openFormatted } from '../../core/store/format.ts';
 import type { MemoryStore } from '../../core/store/memory/memory-store.ts';
+import { lacksRoom } from '../../core/store/room.ts';
 import type { StreamRouter } from '../../core/stream/router.ts';
 import type { StreamCounts } from '../../core/stream/stream-counts.ts';
 import { type AssembledAgent, assembleAgent } from '../../edge-agent/assembly.ts';
@@ -74,6 +75,7 @@ export class Host {
   #clock: Clock | undefined;
   #resolver: ((prefix: string) => Space | undefined) | undefined;
   #isEnding = false;
+  #isStarting = false;
   #boots = 0;
   #survives: number | undefined;
   #config: NodeConfig | undefined;
@@ -128,7 +130,10 @@ export class Host {
     this.life = life;
     this.#boots++;
     this.world.note(`${this.title} starts (${this.#boots})`);
-    const run = this.#run(life);
+    this.#isStarting = true;
+    const run = this.#run(life).then(() => {
+      if (this.life === life) this.#isStarting = false;
+    });
     run.catch((error: unknown) => this.failed(error));
   }
 
@@ -181,7 +186,8 @@ export class Host {
   /** Something that the process did not expect came out of it: the product would end. */
   failed(error: unknown): void {
     if (!this.life.alive || (error as Error).name === 'Crash') return;
-    if (error instanceof BanyanError && error.code === 'StoreFull') {
+    // Only as it starts: later on it waits for room.
+    if (this.#isStarting && lacksRoom(error)) {
       this.world.note(`${this.title} ends: ${describeError(error)}`);
       this.crash(this.world.chance());
       return;

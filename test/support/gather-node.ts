@@ -153,6 +153,9 @@ export class GatherNode {
         this.#statuses.write(ids);
         this.summaries.completenessChanged(ids);
       },
+      failed: (error) => {
+        throw error;
+      },
     });
     this.summaries = new SummaryRoom({
       ...shared,

@@ -60,6 +60,9 @@ export class LmdbStore implements Store {
   #flushedSnapshot: LmdbSnapshot | undefined;
   #group: WriteGroup | undefined;
   #writing = false;
+  /** In this turn. */
+  #hasRoom = false;
+  #wasFull = false;
   #reads = 0;
   #writes = 0;
   #durableWrites = 0;
@@ -199,13 +202,29 @@ export class LmdbStore implements Store {
       throw new BanyanError('MethodNotAllowed', `the store in ${this.#directory} is open for reading only`);
     }
     if (this.#group) return this.#group;
-    if (this.#data.freeDiskBytes() < freeDiskBytesMin) throw fullError(this.#directory, 'write to the store');
+    this.#checkRoom(this.#data);
     const group = new WriteGroup(this.#database, this.#directory);
     this.#group = group;
     setImmediate(() => {
       if (this.#group === group) this.#commit();
     });
     return group;
+  }
+
+  /** Once a turn: what a turn has begun to write is not refused in the middle. */
+  #checkRoom(data: DataFile): void {
+    if (this.#hasRoom) return;
+    const isFull = data.freeDiskBytes() < freeDiskBytesMin;
+    if (isFull !== this.#wasFull) {
+      const { message } = fullError(this.#directory, 'write to the store');
+      this.#logger.warn({ directory: this.#directory }, isFull ? message : 'the store has room again');
+    }
+    this.#wasFull = isFull;
+    if (isFull) throw fullError(this.#directory, 'write to the store');
+    this.#hasRoom = true;
+    setImmediate(() => {
+      this.#hasRoom = false;
+    });
   }
 
   /** Writes that have returned are lost when it fails: their callers learn it from `flushed`. */

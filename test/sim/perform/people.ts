@@ -9,6 +9,7 @@ import { nodeName, tokensShown } from '../model/held.ts';
 import type { Action, Labels, Work } from '../plan/action.ts';
 import { nodeOfSource } from '../plan/tree.ts';
 import type { World } from '../world.ts';
+import { Insisting } from './insisting.ts';
 import {
   answer,
   apply,
@@ -52,10 +53,12 @@ export function isWork(action: Action): action is Work {
 export class People {
   readonly #world: World;
   readonly #unclone: (path: string) => void;
+  readonly #insisting: Insisting;
 
   constructor(world: World, unclone: (path: string) => void) {
     this.#world = world;
     this.#unclone = unclone;
+    this.#insisting = new Insisting(world.clock, (host, error) => this.#refused(host, error));
     // One that was down, or was put back, has what its siblings have not.
     world.onStarted = (host) => this.#strike(host);
   }
@@ -155,10 +158,12 @@ export class People {
 
   /** What a person asks for may be refused; that is an answer. */
   #asked(host: Host, act: () => void): void {
-    host.life.run(act, (error) => {
-      if (!(error instanceof BanyanError) || error.code === 'StoreFull') host.failed(error);
-      else this.#world.note(`refused: ${error.message}`);
-    });
+    host.life.run(act, (error) => this.#refused(host, error));
+  }
+
+  #refused(host: Host, error: unknown): void {
+    if (!(error instanceof BanyanError)) host.failed(error);
+    else this.#world.note(`refused: ${error.message}`);
   }
 
   #relabel(host: Host, labels: Labels): void {
@@ -169,11 +174,12 @@ export class People {
 
   #label(host: Host, labels: Labels): void {
     for (const parent of this.#world.parentsOf(host)) {
-      const system = parent.spaces.get('');
-      const location = system?.get(system.keyOf(bare(inventoryVersion, 'Location', host.name)));
-      if (!system || !location) continue;
-      const metadata = { ...location.metadata, labels: { ...labels } };
-      this.#asked(parent, () => system.update({ ...location, metadata }));
+      this.#insisting.ask(parent, `Location ${host.name}`, (system) => {
+        const location = system.get(system.keyOf(bare(inventoryVersion, 'Location', host.name)));
+        if (!location) return;
+        const metadata = { ...location.metadata, labels: { ...labels } };
+        system.update({ ...location, metadata });
+      });
     }
   }
 
@@ -245,18 +251,15 @@ export class People {
   #changeInventory(host: Host, change: (entries: Host['config']['inventory']) => Host['config']['inventory']): void {
     for (const parent of this.#world.parentsOf(host)) {
       parent.config = { ...parent.config, inventory: change(parent.config.inventory) };
-      const system = parent.spaces.get('');
       const entries = parent.config.inventory.filter(({ name }) => name === host.name);
-      if (system) this.#asked(parent, () => seedInventory(system, entries));
+      this.#insisting.ask(parent, `inventory ${host.name}`, (system) => seedInventory(system, entries));
     }
   }
 
   /** Takes what the topology does not name any more out of the inventory of a node, if it runs. */
   #strike(parent: Host): void {
-    const system = parent.spaces.get('');
-    if (!system) return;
-    const named = new Set(parent.config.inventory.map(({ name }) => name));
-    this.#asked(parent, () => {
+    this.#insisting.ask(parent, 'whom the topology names', (system) => {
+      const named = new Set(parent.config.inventory.map(({ name }) => name));
       for (const { kind, resource } of inventoryKinds) {
         for (const { metadata } of list(system, { group: inventoryGroup, resource })) {
           const { name = '' } = metadata;

@@ -3,6 +3,7 @@ import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { formatKey, type ObjectKey, parseKey } from '../../../../core/object/key.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { text } from '../../../../core/store/bytes.ts';
@@ -138,6 +139,27 @@ describe('the exact status of a placement with one destination', () => {
     bench.exact.write(id, placement, 1);
     expect(bench.status()).toEqual({ replicas: 2 });
   });
+
+  it.each([true, false])(
+    'is written, and taken back, when there is room for it; in an own space: %s',
+    async (isOwn) => {
+      bench.isOwn = isOwn;
+      bench.say('shop', state, { replicas: 2 });
+      const placement = bench.placement(true, web);
+      const written = () => (isOwn ? bench.status() : bench.handedOn()[statusKey(id, web)]);
+      for (const [expected, status] of [
+        [1, { replicas: 2 }],
+        [2, undefined],
+      ] as const) {
+        await bench.store.flushed();
+        bench.store.failFlush(new BanyanError('StoreFull', 'no room'));
+        expect(() => bench.exact.write(id, placement, expected)).toThrow('no room');
+        bench.store.crash();
+        bench.exact.write(id, placement, expected);
+        expect(written()).toEqual(status);
+      }
+    },
+  );
 
   it('is not written where it was not asked for', () => {
     bench.say('shop', state, { replicas: 2 });

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { exactRate, Reporter } from '../../../../relay/gather/reporter.ts';
 import { Turns } from '../../core/apiserver/lifecycle/turns.ts';
 
@@ -7,13 +8,21 @@ describe('a reporter', () => {
   let clock: VirtualClock;
   let turns: Turns;
   let told: string[][];
+  let failures: unknown[];
+  let error: Error | undefined;
   let reporter: Reporter;
+  const report = (ids: readonly string[]) => {
+    if (error) throw error;
+    told.push([...ids]);
+  };
 
   beforeEach(() => {
     clock = new VirtualClock();
     turns = new Turns();
     told = [];
-    reporter = new Reporter({ clock, soon: turns.schedule, report: (ids) => told.push([...ids]) });
+    failures = [];
+    error = undefined;
+    reporter = new Reporter({ clock, soon: turns.schedule, report, failed: (error) => failures.push(error) });
   });
 
   function change(id: string): void {
@@ -25,6 +34,25 @@ describe('a reporter', () => {
     for (const id of ['s/a', 's/b', 's/a']) reporter.mark(id);
     turns.settle();
     expect(told).toEqual([['s/a', 's/b']]);
+  });
+
+  it('tells again, in a second, what there was no room to tell, once whatever comes in between', () => {
+    error = new BanyanError('StoreFull', 'no room');
+    change('s/a');
+    change('s/a');
+    clock.advance(1_000);
+    turns.settle();
+    expect([told, failures]).toEqual([[], []]);
+    error = undefined;
+    clock.advance(1_000);
+    turns.settle();
+    expect(told).toEqual([['s/a']]);
+  });
+
+  it('says when it could not be told otherwise', () => {
+    error = new Error('broken');
+    change('s/a');
+    expect(failures).toEqual([error]);
   });
 
   it('tells a thousand that change at once some at a time, each of them once', () => {
@@ -51,7 +79,13 @@ describe('a reporter', () => {
   });
 
   it('tells of one object that changes all the time twenty times a second where that is its rate', () => {
-    reporter = new Reporter({ clock, soon: turns.schedule, rate: exactRate, report: (ids) => told.push([...ids]) });
+    reporter = new Reporter({
+      clock,
+      soon: turns.schedule,
+      rate: exactRate,
+      report,
+      failed: (error) => failures.push(error),
+    });
     for (let i = 0; i < 100; i++) change('s/a');
     told.length = 0;
     for (let ms = 0; ms < 1_000; ms += 10) {

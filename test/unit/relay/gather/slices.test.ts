@@ -6,6 +6,7 @@ import { fieldManager } from '../../../../core/apiserver/managed-fields/field-ma
 import { EmbeddedStorage } from '../../../../core/apiserver/storage/embedded.ts';
 import { EmbeddedSpace } from '../../../../core/apiserver/verbs/embedded-space.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
@@ -24,8 +25,9 @@ interface Slice {
 
 function node() {
   const clock = new VirtualClock();
+  const store = new MemoryStore();
   const storage = new EmbeddedStorage({
-    store: new MemoryStore(),
+    store,
     name: 'retail',
     logger: silentLogger,
     hook: () => {},
@@ -89,7 +91,7 @@ function node() {
       .scan({ group: 'edge.banyan.io', resource: 'singleplacementslices' })
       .map((stored) => space.parse(stored) as object as Slice);
   };
-  return { run, agent, relay, matched, owner, clock };
+  return { run, agent, relay, matched, owner, clock, store };
 }
 
 describe('SinglePlacementSlices', () => {
@@ -128,6 +130,17 @@ describe('SinglePlacementSlices', () => {
     expect(sizes()).toEqual([[10, 3]]);
     matched.clear();
     expect(sizes()).toEqual([]);
+  });
+
+  it('are written when there is room for them', async () => {
+    const { run, agent, clock, store } = node();
+    agent('till');
+    await store.flushed();
+    store.failFlush(new BanyanError('StoreFull', 'no room'));
+    expect(run()).toEqual([]);
+    store.crash();
+    clock.advance(1_000);
+    expect(run()[0]?.destinations).toMatchObject([{ path: 'eu:till' }]);
   });
 
   it('are not written when the match is what it was, and keep the time of a count that stays', () => {

@@ -89,17 +89,34 @@ describe('a join token that nobody uses', () => {
     expect(new Set(Array.from({ length: 250 }, (_, i) => stateOf(`t${i}`)))).toEqual(new Set(['Expired']));
   });
 
-  it('is written again later where a write is refused, and no sooner', () => {
+  it.each(['Conflict', 'StoreFull'] as const)(
+    'is written again later where a write is refused (%s), and no sooner',
+    (code) => {
+      token('one', hourMs);
+      expiry.start();
+      const refuse = () => {
+        throw new BanyanError(code, 'not now');
+      };
+      const update = vi.spyOn(space, 'update').mockImplementation(refuse);
+      clock.advance(hourMs + 29_999);
+      expect([stateOf('one'), update.mock.calls.length]).toEqual(['unused', 1]);
+      update.mockRestore();
+      clock.advance(1);
+      expect(stateOf('one')).toBe('Expired');
+    },
+  );
+
+  it('is removed when there is room for that', () => {
     token('one', hourMs);
     expiry.start();
-    const update = vi.spyOn(space, 'update').mockImplementation(() => {
-      throw new BanyanError('Conflict', 'somebody else');
+    const remove = vi.spyOn(space, 'delete').mockImplementation(() => {
+      throw new BanyanError('StoreFull', 'no room');
     });
-    clock.advance(hourMs + 29_999);
-    expect([stateOf('one'), update.mock.calls.length]).toEqual(['unused', 1]);
-    update.mockRestore();
-    clock.advance(1);
-    expect(stateOf('one')).toBe('Expired');
+    clock.advance(hourMs + expiredKeptMs);
+    expect([stateOf('one'), remove.mock.calls.length]).toEqual(['Expired', 1]);
+    remove.mockRestore();
+    clock.advance(60_000);
+    expect(stateOf('one')).toBe('gone');
   });
 
   it('that a finalizer keeps is not written without end', () => {

@@ -81,14 +81,37 @@ describe('the loop of a scheduler', () => {
   it('tells of a store that fails, and goes on at the next poke', async () => {
     bench.placement('p', selecting('paris'));
     await bench.store.flushed();
-    bench.store.failFlush(new BanyanError('StoreFull', 'the disk is full'));
+    bench.store.failFlush(new BanyanError('StoreCorrupt', 'the disk is broken'));
     loop.poke();
     turns.settle();
-    expect([said, loop.quiet]).toEqual([['failed: the disk is full'], false]);
+    expect([said, loop.quiet]).toEqual([['failed: the disk is broken'], false]);
     bench.store.crash();
     loop.poke();
     turns.settle();
     expect(said.slice(1)).toEqual([`stepped: ${idOf('p')}`, 'idle']);
+  });
+
+  it('waits for room, and then writes what was to be written meanwhile, in order and before any step', async () => {
+    bench.placement('p', selecting('paris'));
+    await bench.store.flushed();
+    bench.store.failFlush(new BanyanError('StoreFull', 'the disk is full'));
+    loop.poke();
+    turns.settle();
+    for (const word of ['one', 'two']) loop.later(() => said.push(word));
+    clock.advance(1_000);
+    turns.settle();
+    expect([said, loop.quiet]).toEqual([[], false]);
+    bench.store.crash();
+    clock.advance(1_000);
+    turns.settle();
+    expect([said, loop.quiet]).toEqual([['one', 'two', `stepped: ${idOf('p')}`, 'idle'], true]);
+  });
+
+  it('takes no more than so many writes that wait for room', async () => {
+    await bench.store.flushed();
+    bench.store.failFlush(new BanyanError('StoreFull', 'the disk is full'));
+    for (let i = 0; i < 10_000; i++) loop.later(() => undefined);
+    expect(() => loop.later(() => undefined)).toThrow('more than 10000 writes wait for room');
   });
 
   it('waits for company when it may, and works off all that has come when the first has waited, or when something can not wait', () => {

@@ -9,6 +9,7 @@ import { FeedProducer } from '../../../../core/feed/producer.ts';
 import { LocalTable } from '../../../../core/feed/table.ts';
 import { hash128 } from '../../../../core/object/hash.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
@@ -105,6 +106,17 @@ describe('relays deeper than the children', () => {
     expect(handedOn()).toEqual(['node/top:eu:paris']);
     say('top:eu:paris', undefined);
     expect([shown(), handedOn()]).toEqual([{}, []]);
+  });
+
+  it('are shown when there is room for that', async () => {
+    const { store, descendants, hear, shown } = node('top');
+    hear(['top:eu:paris'], relay('Connected'));
+    await store.flushed();
+    store.failFlush(new BanyanError('StoreFull', 'no room'));
+    expect(() => descendants.show(0)).toThrow('no room');
+    store.crash();
+    descendants.show(0);
+    expect(shown()).toEqual({ 'top:eu:paris': 'Connected' });
   });
 
   it('are handed on again when they come back before the parent has heard that they went', () => {

@@ -5,6 +5,7 @@ import { fieldManager } from '../../../../core/apiserver/managed-fields/field-ma
 import { EmbeddedStorage } from '../../../../core/apiserver/storage/embedded.ts';
 import { EmbeddedSpace } from '../../../../core/apiserver/verbs/embedded-space.ts';
 import { VirtualClock } from '../../../../core/runtime/clock.ts';
+import { BanyanError } from '../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../core/runtime/logger.ts';
 import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
@@ -13,6 +14,7 @@ import { locationResource } from '../../../../relay/schedule/inventory.ts';
 import { LocationCounts } from '../../../../relay/tree/location-counts.ts';
 
 describe('the numbers of a Location', () => {
+  let store: MemoryStore;
   let space: EmbeddedSpace;
   let children: Map<string, Child>;
   let connected: Set<string>;
@@ -33,7 +35,8 @@ describe('the numbers of a Location', () => {
   };
 
   beforeEach(() => {
-    const storage = new EmbeddedStorage({ store: new MemoryStore(), name: 'system', logger: silentLogger });
+    store = new MemoryStore();
+    const storage = new EmbeddedStorage({ store, name: 'system', logger: silentLogger });
     space = new EmbeddedSpace({
       name: 'system',
       storage,
@@ -61,6 +64,17 @@ describe('the numbers of a Location', () => {
     counts.childChanged('d');
     settle();
     expect(shown('shops')).toEqual({ instances: 3, availableInstances: 2 });
+  });
+
+  it('are written when there is room for them', async () => {
+    connected = new Set(['a']);
+    agent('a', ['shops']);
+    await store.flushed();
+    store.failFlush(new BanyanError('StoreFull', 'no room'));
+    expect(() => counts.show()).toThrow('no room');
+    store.crash();
+    settle();
+    expect(shown('shops')).toEqual({ instances: 1, availableInstances: 1 });
   });
 
   it('are smaller when an agent goes, or is of another Location', () => {

@@ -6,6 +6,7 @@ import { SeededRandom } from '../../../../core/runtime/random.ts';
 import { prefixRange, text } from '../../../../core/store/bytes.ts';
 import { prefixOf } from '../../../../core/store/keyspace.ts';
 import { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
+import type { Transaction } from '../../../../core/store/store.ts';
 import { attachKey, ownerKey } from '../../../../core/wire/entries.ts';
 import { Mailboxes } from '../../../../relay/mailbox/mailboxes.ts';
 import { SiblingGroups } from '../../../../relay/tree/sibling-groups.ts';
@@ -16,6 +17,7 @@ class Parent {
   readonly changed: string[] = [];
   readonly clock = new VirtualClock();
   readonly #away = new Set<string>();
+  #waiting: ((t: Transaction) => void)[] | undefined;
   readonly #store = new MemoryStore();
   readonly #mailboxes = new Mailboxes(this.#store, new SeededRandom(1), 'boot', '');
   #groups = this.#made();
@@ -33,8 +35,22 @@ class Parent {
       mailboxes: this.#mailboxes,
       changed: (siblings) => this.changed.push(...siblings),
       isConnected: (sibling) => !this.#away.has(sibling),
-      write: (act) => this.#store.write(act),
+      write: (act) => {
+        if (this.#waiting) this.#waiting.push(act);
+        else this.#store.write(act);
+      },
     });
+  }
+
+  /** As a node does with what it has to write on a full disk. */
+  isFull(): void {
+    this.#waiting = [];
+  }
+
+  hasRoom(): void {
+    const acts = this.#waiting ?? [];
+    this.#waiting = undefined;
+    for (const act of acts) this.#store.write(act);
   }
 
   /** `behind`: rows that the sibling has written since, and that are yet to come. */
@@ -213,6 +229,17 @@ describe('what the parent of siblings tells them', () => {
     parent.reconciles('eu');
     expect({ frozen: parent.frozen, changed: parent.changed }).toEqual({ frozen: [], changed: ['eu', 'eu'] });
     expect(parent.mixed).toEqual(['eu']);
+  });
+
+  it('counts anew when there is room for that, where the time of a reconciliation is over on a full disk', () => {
+    const parent = new Parent();
+    parent.says('eu', attachKey('till'), { sequence: 5, role: 'agent' });
+    parent.reconciles('eu');
+    parent.isFull();
+    parent.clock.advance(10_000);
+    expect({ frozen: parent.frozen, changed: parent.changed }).toEqual({ frozen: [], changed: ['eu'] });
+    parent.hasRoom();
+    expect(parent.changed.slice(1)).toContain('eu');
   });
 
   it('adds nothing of a sibling that is still reconciled after a start, until the end: how it stood before is not known', () => {
