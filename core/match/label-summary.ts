@@ -223,7 +223,17 @@ const labelSummary = z
 
 /** Of what a child sent: throws Protocol on anything that is not a summary. */
 export function decodeLabelSummary(bytes: Uint8Array): LabelSummary {
-  return decodeChecked('a label summary', labelSummary, bytes);
+  return withPlacesOfAll(decodeChecked('a label summary', labelSummary, bytes));
+}
+
+/** No key is at more places than there are: one that were would make up for those of other children which do not have it, and "no" would be said of these. */
+function withPlacesOfAll(summary: LabelSummary): LabelSummary {
+  const { leaves, places = leaves, keys = {}, properties = {}, targetLabels = {} } = summary;
+  let most = places;
+  for (const section of [keys, properties, targetLabels]) {
+    for (const key in section) most = Math.max(most, section[key]!.present);
+  }
+  return most === places ? summary : { ...summary, places: most };
 }
 
 // Sets and summaries are never changed once made, so that what is made of them is kept as long as they are.

@@ -124,6 +124,13 @@ describe('a label summary', () => {
     expect(match(mergeLabelSummaries(all), absent).matches).toBe(true);
   });
 
+  it('asks for a missing key beside a child that says that it has the key at more places than it has', () => {
+    const absent = { matchExpressions: [{ key: 'site', operator: 'DoesNotExist' as const }] };
+    const site = { present: 1_000, values: {}, complete: false };
+    const liar = decodeLabelSummary(Buffer.from(JSON.stringify({ leaves: 1, keys: { site } })));
+    expect(match(mergeLabelSummaries([liar, byKeys([leaf({})])]), absent).matches).toBe(true);
+  });
+
   it('does not know whether a cordoned agent has what matches', () => {
     const summary = mergeLabelSummaries([leaf({ env: 'prod' }), summaryOfAgent([{ labels: { env: 'test' } }], true)]);
     expect(match(summary, { matchLabels: { env: 'prod' } })).toEqual({ matches: true, expected: 1 });
