@@ -186,8 +186,8 @@ export class Host {
   /** Something that the process did not expect came out of it: the product would end. */
   failed(error: unknown): void {
     if (!this.life.alive || (error as Error).name === 'Crash') return;
-    // Only as it starts: later on it waits for room.
-    if (this.#isStarting && lacksRoom(error)) {
+    // Only as it starts, or has been told to end: in between it waits for room.
+    if ((this.#isStarting || this.#isEnding) && lacksRoom(error)) {
       this.world.note(`${this.title} ends: ${describeError(error)}`);
       this.crash(this.world.chance());
       return;
