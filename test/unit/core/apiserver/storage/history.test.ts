@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { EmbeddedStorage } from '../../../../../core/apiserver/storage/embedded.ts';
 import { gapOf } from '../../../../../core/apiserver/storage/history.ts';
+import { BanyanError } from '../../../../../core/runtime/errors.ts';
 import { silentLogger } from '../../../../../core/runtime/logger.ts';
 import { text } from '../../../../../core/store/bytes.ts';
 import { MemoryStore } from '../../../../../core/store/memory/memory-store.ts';
@@ -55,6 +56,19 @@ describe('the history of a space that is told the time', () => {
     const store = new MemoryStore();
     for (const startsAt of [1_000, 2_000, 3_000]) new Life(store, startsAt).storage.close();
     expect(new Life(store, 4_000).storage.gaps()).toEqual([[0, 4_000]]);
+  });
+
+  it('ends on a full disk, and knows afterwards what it knows after a kill', async () => {
+    const store = new MemoryStore();
+    const life = new Life(store, 1_000);
+    const kept = life.write();
+    await store.flushed();
+    store.failFlush(new BanyanError('StoreFull', 'no room'));
+    life.storage.close();
+    store.crash();
+    const next = new Life(store, 1_000);
+    expect(next.knows(kept)).toBe(true);
+    expect(next.write()).toBeGreaterThan(kept);
   });
 
   it('goes on behind what others have seen, when it is told', () => {
