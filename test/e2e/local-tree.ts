@@ -29,6 +29,7 @@ export class LocalTree {
   readonly data = mkdtempSync(join(tmpdir(), 'banyan-e2e-'));
   readonly #topology: string;
   #process: ChildProcess | undefined;
+  #said = '';
 
   constructor(topology: string) {
     this.#topology = resolve(root, topology);
@@ -50,18 +51,22 @@ export class LocalTree {
       ...args,
     ];
     const child = spawn(process.execPath, command, { stdio: ['ignore', 'pipe', 'pipe'], env: environment() });
-    let said = '';
-    child.stdout.on('data', (chunk: Buffer) => {
-      said += chunk;
-    });
-    child.stderr.on('data', (chunk: Buffer) => {
-      said += chunk;
-    });
+    this.#said = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk: Buffer) => {
+        this.#said += chunk;
+      });
+    }
     this.#process = child;
     await until('the tree is ready', () => {
-      if (child.exitCode !== null) throw new Error(`banyan up ended with ${child.exitCode}: ${said}`);
+      if (child.exitCode !== null) throw new Error(`banyan up ended with ${child.exitCode}: ${this.#said}`);
       return existsSync(this.#readyFile);
     });
+  }
+
+  /** By `banyan up`, since it was started last. */
+  get said(): string {
+    return this.#said;
   }
 
   /** Ends the tree; the exit code. */

@@ -150,4 +150,15 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     expect(log('eu')).toContain('the store has room again');
     expect(await uids()).toEqual(before);
   }, 120_000);
+
+  it('a relay that is told to end on a full disk ends in order, and is back when there is room', async () => {
+    disks.get('eu')!.fill(leftBytes);
+    process.kill(tree.pid('eu'), 'SIGTERM');
+    await until('it has ended', () => /\beu ended: /.test(tree.said));
+    expect(tree.said).toMatch(/\beu ended: exit code 0;/);
+    disks.get('eu')!.free();
+    await till.write('word', 'fifth');
+    await untilAnswered('it is everywhere', () => everywhere('word', 'fifth'), 90);
+    expect(await uids()).toEqual(before);
+  }, 120_000);
 });
