@@ -4,7 +4,8 @@ import type { Chance } from '../plan/chance.ts';
 import type { Lie } from './lies.ts';
 import { earlyLies } from './limits.ts';
 
-export function helloLies(hello: Hello, atLimits: boolean): Lie[] {
+/** `knownStart`: the boot counter by which the parent knows it; 0 when it has forgotten that, as of whom it was told to take out of the inventory. */
+export function helloLies(hello: Hello, atLimits: boolean, knownStart: number): Lie[] {
   const of = (name: string, session: Lie['session'], change: Partial<Hello>, ...more: Frame[]): Lie => ({
     name,
     session,
@@ -26,7 +27,7 @@ export function helloLies(hello: Hello, atLimits: boolean): Lie[] {
     of('a version that nobody speaks', 'ends', { versionMin: 90, versionMax: 99 }),
     of('a version of long ago', 'ends', { versionMin: 0, versionMax: 0 }),
     of('the path of another', 'ends', { path: `${hello.path}x` }),
-    of('an older start', 'ends', { bootCounter: 1 }),
+    of('an older start', knownStart > 1 ? 'ends' : 'either', { bootCounter: 1 }),
     of('another process of the same start', 'either', { bootNonce: Buffer.alloc(16, 99) }),
     of('frames without end before the welcome', 'either', {}, ...Array.from({ length: 40 }, () => beat)),
     of('a cursor beyond everything', 'either', { down: tuple }),

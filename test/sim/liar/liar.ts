@@ -3,6 +3,7 @@
  * side ends the session, or goes on, as it should. What it may do by the authority that it has, it leaves: a parent may empty its children.
  */
 import { readAttachment } from '../../../core/session/attach.ts';
+import { readSession } from '../../../core/session/handshake.ts';
 import { readNodeIdentity } from '../../../core/session/node-identity.ts';
 import { Feed, type Frame, type Hello, type ResumeTuple, type Welcome } from '../../../core/wire/generated/mesh.ts';
 import type { Link, LinkEvents } from '../../../core/wire/link.ts';
@@ -112,7 +113,9 @@ export class Liar {
       link.send({ frame: { $case: 'hello', value: hello } });
       return;
     }
-    this.#tells(link, this.#chance.of(helloLies(hello, this.#ways.atLimits)));
+    const { rows } = link.connection.host('parent');
+    const known = rows.read((reader) => readSession(reader, this.#host.id));
+    this.#tells(link, this.#chance.of(helloLies(hello, this.#ways.atLimits, known?.bootCounter ?? 0)));
   }
 
   #liesToParent(link: End, { up }: Welcome): void {
