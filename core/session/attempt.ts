@@ -265,7 +265,8 @@ export class Attempt {
   #gateOf({ hasSiblings, downResumes }: Welcome): WatermarkGate {
     const { path, store, log, consumer, clock, watermarksReached } = this.#ports;
     const waits = (waiting: Waiting | undefined) => this.#told.waits(waiting);
-    const ports = { path, store, log, consumer, clock, reached: () => watermarksReached?.(), waits };
+    const isResumed = () => this.#runner?.isResumed ?? downResumes;
+    const ports = { path, store, log, consumer, isResumed, clock, reached: () => watermarksReached?.(), waits };
     return new WatermarkGate(ports, { hasSiblings, resumes: downResumes });
   }
 

@@ -85,6 +85,11 @@ export class SessionRunner {
     return this.#ports.streams;
   }
 
+  /** The consumed feed goes on where it was, or has been reconciled. */
+  get isResumed(): boolean {
+    return this.#state.mode === 'resumed';
+  }
+
   /** Entries with their contents, in batches and in reconciliations: what the session cost. */
   get entries(): { readonly sent: number; readonly received: number } {
     return { sent: this.#sent, received: this.#consuming.entries };

@@ -25,6 +25,8 @@ export interface WatermarkGatePorts {
   readonly store: Store;
   readonly log: Logger;
   readonly consumer: FeedConsumer;
+  /** Whether the feed goes on, or was reconciled in this session: before that, the cursor is one of another feed. */
+  isResumed(): boolean;
   /** Told is more than before. */
   reached(): void;
   readonly clock: Clock;
@@ -105,8 +107,8 @@ export class WatermarkGate {
 
   /** More of the feed may be stored: what was said with its head may be true here now. */
   progressed(): void {
-    if (!this.#pending) return;
-    const { store, consumer, reached, clock } = this.#ports;
+    const { store, consumer, reached, clock, isResumed } = this.#ports;
+    if (!this.#pending || !isResumed()) return;
     const { marks, head } = this.#pending;
     const { epoch, cursor, seenHead } = store.read((reader) => consumer.resume(reader));
     // Of an empty feed there is nothing to be stored. Up to the head a row may be missing that a newer one has superseded, which comes behind it.

@@ -12,8 +12,10 @@ describe('a child that comes to one of several siblings', () => {
   let store: MemoryStore;
   let consumer: FeedConsumer;
   let waiting: Waiting | undefined;
+  let isResumed: boolean;
 
   beforeEach(() => {
+    isResumed = true;
     store = new MemoryStore();
     consumer = store.write((t) => FeedConsumer.open(t, { name: 'upstream' }));
     waiting = undefined;
@@ -23,7 +25,17 @@ describe('a child that comes to one of several siblings', () => {
     const waits = (now: Waiting | undefined) => {
       waiting = now;
     };
-    const ports = { path, store, consumer, log: silentLogger, clock: new VirtualClock(0), reached: () => {}, waits };
+    const clock = new VirtualClock(0);
+    const ports = {
+      path,
+      store,
+      consumer,
+      isResumed: () => isResumed,
+      log: silentLogger,
+      clock,
+      reached: () => {},
+      waits,
+    };
     return new WatermarkGate(ports, { hasSiblings: true, resumes });
   }
   const row = (key: string, originRevision: number) => ({ keyHash: hash128(key), key, originRevision });
@@ -61,6 +73,18 @@ describe('a child that comes to one of several siblings', () => {
       own: { 'center.ops': 9 },
       told: { 'center.retail': 8, 'center.ops': 3 },
     });
+  });
+
+  it('has nothing of what the sibling says before the feed was reconciled, however far the feed of another one had come', () => {
+    store.write((t) => consumer.setResume(t, { epoch: 'aa', incarnation: 'bb', cursor: 54, seenHead: 54 }));
+    isResumed = false;
+    const at = gate('eu:shop');
+    at.heard({ 'center.retail': 9 }, 51);
+    const told = () => store.read((reader) => readWatermarks(reader)).told;
+    expect(told()).toEqual({});
+    isResumed = true;
+    at.progressed();
+    expect(told()).toEqual({ 'center.retail': 9 });
   });
 
   it('goes on at once where its feed goes on', () => {
