@@ -1,9 +1,7 @@
 /** The parts of a node, for those of them that call each other back: each is asked for when something comes, when all are made. */
 import type { ChildSession } from '../core/session/child-session.ts';
 import type { ParentSessions } from '../core/session/parent-sessions.ts';
-import type { Transaction } from '../core/store/store.ts';
 import type { StreamRouter } from '../core/stream/router.ts';
-import type { PlacementId } from '../core/wire/entries.ts';
 import type { Flows } from './flows.ts';
 import type { Ground } from './ground.ts';
 import type { GuardRoom } from './guard/guard-room.ts';
@@ -30,7 +28,4 @@ export interface NodeParts {
   teller(): WatermarkTeller;
   guard(): GuardRoom;
   streams(): StreamRouter;
-  /** What has fallen due, or was decided outside a transaction. */
-  later(act: (t: Transaction) => void): void;
-  report(ids: readonly PlacementId[]): void;
 }

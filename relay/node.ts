@@ -182,8 +182,6 @@ export class Node implements AsyncDisposable {
       teller: () => this.#teller,
       guard: () => this.#guard,
       streams: () => this.streams,
-      later: (act) => this.#loop.later(act),
-      report: (ids) => this.#up.tell(ids),
     };
   }
 

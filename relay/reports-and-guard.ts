@@ -48,7 +48,7 @@ export function guardOf(config: NodeConfig, ports: NodePorts, parts: NodeParts):
     outbox,
     mailboxes,
     told: (reader, child, path) => parts.reports().toldOf(reader, child, path),
-    later: (act) => parts.later(act),
+    later: (act) => parts.loop().later(act),
     released: (t, changes) => {
       parts.flows().fromAbove(t, changes);
       t.afterCommit(() => parts.flows().fromAboveCommitted(changes));

@@ -8,7 +8,7 @@ export function nodeEvents(ports: NodePorts, parts: NodeParts): NodeEvents {
   return {
     poke: () => parts.loop().poke(),
     pokeIn: (ms) => parts.loop().pokeIn(ms),
-    later: (act) => parts.later(act),
+    later: (act) => parts.loop().later(act),
     childRead: (name) => {
       parts.reports().poke(name);
       parts.readiness().childRead(name);
@@ -17,7 +17,7 @@ export function nodeEvents(ports: NodePorts, parts: NodeParts): NodeEvents {
       parts.up().childrenChanged(children.map((child) => ({ id, child })));
       parts.loop().poke();
     },
-    report: (ids) => parts.report(ids),
+    report: (ids) => parts.up().tell(ids),
     mailboxChanged: (child) => {
       parts.sessions().wake(child);
       parts.up().views.mailboxChanged(child);

@@ -10,3 +10,14 @@ export const roomAgainMs = 1_000;
 export function lacksRoom(error: unknown): boolean {
   return error instanceof BanyanError && error.code === 'StoreFull';
 }
+
+/** False: there was no room for it. What is thrown otherwise passes through. */
+export function ifRoom(act: () => void): boolean {
+  try {
+    act();
+    return true;
+  } catch (error) {
+    if (!lacksRoom(error)) throw error;
+    return false;
+  }
+}

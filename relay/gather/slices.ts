@@ -7,7 +7,7 @@ import { stableStringify } from '../../core/object/canonical.ts';
 import { timestamp } from '../../core/object/conditions.ts';
 import type { KubeObject } from '../../core/object/meta.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
-import { lacksRoom, roomAgainMs } from '../../core/store/room.ts';
+import { ifRoom, roomAgainMs } from '../../core/store/room.ts';
 import type { PlacementId } from '../../core/wire/entries.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
 import { placementResource } from '../spaces/selection.ts';
@@ -52,12 +52,7 @@ export class Slices {
   #runIn(ms: number): void {
     this.#timer ??= this.#ports.clock.after(ms, () => {
       this.#timer = undefined;
-      try {
-        this.#run();
-      } catch (error) {
-        if (!lacksRoom(error)) throw error;
-        this.#runIn(roomAgainMs);
-      }
+      if (!ifRoom(() => this.#run())) this.#runIn(roomAgainMs);
     });
   }
 

@@ -6,8 +6,6 @@
 import { type PlacementId, splitPlacementId } from '../../core/wire/entries.ts';
 import type { RowWatch } from './user-summary.ts';
 
-const none: ReadonlyMap<PlacementId, number> = new Map();
-
 export class SummaryIndex {
   /** By source and name of the summarizer. */
   readonly #naming = new Map<string, Set<PlacementId>>();
@@ -39,7 +37,7 @@ export class SummaryIndex {
   }
 
   withRowOf(object: string): Iterable<PlacementId> {
-    return (this.#rows.get(object) ?? none).keys();
+    return this.#rows.get(object)?.keys() ?? [];
   }
 
   #count(id: PlacementId, object: string, by: number): void {

@@ -7,7 +7,7 @@ import type { StorageEvent, StoredObject } from '../../core/apiserver/storage.ts
 import type { GroupResource } from '../../core/object/key.ts';
 import type { Clock, Timer } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
-import { lacksRoom } from '../../core/store/room.ts';
+import { ifRoom } from '../../core/store/room.ts';
 import { updateStatus } from '../gather/update-status.ts';
 import { DueTimes } from './due-times.ts';
 import { isExpired, joinTokenResource, type StoredToken } from './judge.ts';
@@ -77,11 +77,7 @@ export class TokenExpiry {
     for (const name of this.#times.due(nowMs, perTurnMax)) {
       // What is done about it sets another time; a write that is refused, or for which there is no room, is tried again.
       this.#times.set(name, nowMs + lookAgainMs);
-      try {
-        this.#end(name, nowMs);
-      } catch (error) {
-        if (!lacksRoom(error)) throw error;
-      }
+      ifRoom(() => this.#end(name, nowMs));
     }
     this.#arm();
   }

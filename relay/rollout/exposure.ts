@@ -13,7 +13,7 @@ import { isPromoted } from '../../core/rollout/release.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import { asText, prefixRange, text } from '../../core/store/bytes.ts';
 import { prefixOf } from '../../core/store/keyspace.ts';
-import { lacksRoom, roomAgainMs } from '../../core/store/room.ts';
+import { ifRoom, roomAgainMs } from '../../core/store/room.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import type { Partial } from '../../core/summary/partial.ts';
 import {
@@ -360,16 +360,16 @@ export class Exposures implements OutgoingStage {
     known.timer?.stop();
     if (waitMs !== undefined) known.timer = clock.after(waitMs, () => this.#schedule(id, known));
     if (children.length === 0) return;
-    try {
+    const isWritten = ifRoom(() =>
       store.write((t) => {
         for (const child of children) {
           this.#ports.handed.tell(t, id, child, release, true);
           t.put(exposureKey(id, child), text(JSON.stringify({ release: release.release })));
           markDirty(t, 'exposure', `${id} ${child}`);
         }
-      });
-    } catch (error) {
-      if (!lacksRoom(error)) throw error;
+      }),
+    );
+    if (!isWritten) {
       // Nobody got it. What the rate had left is used up: it is a bound from above.
       known.timer?.stop();
       known.timer = clock.after(roomAgainMs, () => this.#schedule(id, known));

@@ -70,7 +70,7 @@ export class ScheduleLoop {
     });
   }
 
-  /** Writes, and looks at what that has made. Where there is no room this is done once there is: in order, and before any further step. */
+  /** Writes what has fallen due, or was decided outside a transaction, and looks at what that has made. Where there is no room this is done once there is: in order, and before any further step. */
   later(act: (t: Transaction) => void): void {
     if (this.#held.length === heldMax) throw new Error(`more than ${heldMax} writes wait for room`);
     this.#held.push(act);

@@ -12,7 +12,7 @@ import type { Divergence } from '../../core/session/feed-alarm.ts';
 import type { SessionStatus } from '../../core/session/parent-ports.ts';
 import { type Waiting, waitsAttributes } from '../../core/session/watermark-gate.ts';
 import { text } from '../../core/store/bytes.ts';
-import { lacksRoom } from '../../core/store/room.ts';
+import { ifRoom } from '../../core/store/room.ts';
 import type { Reader, Store, Transaction } from '../../core/store/store.ts';
 import { cutCounts } from '../../core/summary/counts.ts';
 import { nodeKey } from '../../core/wire/entries.ts';
@@ -175,12 +175,7 @@ export class NodeReports {
 
   #tick(): void {
     this.#timer = undefined;
-    try {
-      this.#run();
-    } catch (error) {
-      if (!lacksRoom(error)) throw error;
-      this.poke();
-    }
+    if (!ifRoom(() => this.#run())) this.poke();
   }
 
   #run(): void {

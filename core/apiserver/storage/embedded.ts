@@ -9,7 +9,7 @@ import { BanyanError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logger.ts';
 import { asText, concat, prefixRange, readU48, text, u32, u48, u48Bytes } from '../../store/bytes.ts';
 import { prefixOf } from '../../store/keyspace.ts';
-import { lacksRoom } from '../../store/room.ts';
+import { ifRoom } from '../../store/room.ts';
 import type { Range, Reader, Store, Transaction } from '../../store/store.ts';
 import type { ScanOptions, SpaceStorage, SpaceWriter, StorageEvent, StoredObject, WriteHook } from '../storage.ts';
 import { type EventListener, EventLog, undo } from './event-log.ts';
@@ -141,15 +141,13 @@ export class EmbeddedStorage implements SpaceStorage {
 
   /** Nothing is written to the space after it: the next start goes on with the next revision, and finds watches in their place. */
   close(): void {
-    try {
+    // Without room the next start goes on behind the ceiling, as after a kill.
+    ifRoom(() =>
       this.#store.write((t) => {
         const { id, revision } = this.#state(t);
         this.#putState(t, { id, revision });
-      });
-    } catch (error) {
-      // The next start goes on behind the ceiling, as after a kill.
-      if (!lacksRoom(error)) throw error;
-    }
+      }),
+    );
   }
 
   #open(t: Transaction, startsAt: number): SpaceState {

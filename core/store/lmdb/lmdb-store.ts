@@ -214,13 +214,11 @@ export class LmdbStore implements Store {
   /** Once a turn: what a turn has begun to write is not refused in the middle. */
   #checkRoom(data: DataFile): void {
     if (this.#hasRoom) return;
-    const isFull = data.freeDiskBytes() < freeDiskBytesMin;
-    if (isFull !== this.#wasFull) {
-      const { message } = fullError(this.#directory, 'write to the store');
-      this.#logger.warn({ directory: this.#directory }, isFull ? message : 'the store has room again');
-    }
-    this.#wasFull = isFull;
-    if (isFull) throw fullError(this.#directory, 'write to the store');
+    const full = data.freeDiskBytes() < freeDiskBytesMin ? fullError(this.#directory, 'write to the store') : undefined;
+    if ((full !== undefined) !== this.#wasFull)
+      this.#logger.warn({ directory: this.#directory }, full?.message ?? 'the store has room again');
+    this.#wasFull = full !== undefined;
+    if (full) throw full;
     this.#hasRoom = true;
     setImmediate(() => {
       this.#hasRoom = false;
