@@ -5,7 +5,7 @@
  */
 import { Buffer } from 'node:buffer';
 import { hash128, hashBytes } from '../object/hash.ts';
-import { concat, equalBytes, prefixRange, readU32, readU48, text, u32, u48Bytes } from '../store/bytes.ts';
+import { concat, cut, equalBytes, prefixRange, readU32, readU48, text, u32, u48Bytes } from '../store/bytes.ts';
 import { type Keyspace, prefixOf } from '../store/keyspace.ts';
 import type { Reader, Transaction } from '../store/store.ts';
 import { type ContentRecord, readContent, recordOf, releaseContent, retainContent, storeContent } from './content.ts';
@@ -142,7 +142,7 @@ export function tableRange(table: number): { from: Uint8Array; to: Uint8Array } 
 export function decodeRow(keyHash: Uint8Array, bytes: Uint8Array): Row {
   const row = { keyHash, revision: readU48(bytes), originRevision: readU48(bytes, u48Bytes) };
   if (bytes.length === 2 * u48Bytes) return row;
-  const live = { ...row, content: { hash: bytes.subarray(2 * u48Bytes, liveRowBytes) } };
+  const live = { ...row, content: { hash: cut(bytes, 2 * u48Bytes, liveRowBytes) } };
   const marks = bytes[liveRowBytes] ?? 0;
   if (marks === 0) return live;
   return { ...live, ...(marks & heldMark ? { held: true } : {}), ...(marks & poisonedMark ? { poisoned: true } : {}) };

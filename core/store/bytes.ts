@@ -54,6 +54,16 @@ export function lasting(bytes: Uint8Array): Uint8Array {
   return copy;
 }
 
+/**
+ * A copy of a few bytes out of some more, in memory of its own. A view would cost ten times as much (0.5 us with Node 26): of an array of up to 64 bytes V8
+ * has the bytes in its heap, and moves them out of it for whoever wants a view.
+ */
+export function cut(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  const copy = Buffer.allocUnsafeSlow(end - start);
+  for (let at = start; at < end; at++) copy[at - start] = bytes[at]!;
+  return copy;
+}
+
 /** Up to here, hashes, keys and small records: comparing them takes less than calling Buffer.compare. */
 const comparedHereBytes = 64;
 

@@ -1,7 +1,8 @@
-/** Frames of one acknowledgement to bytes, byte for byte as the generated code writes them: there is one for each batch. */
+/** Frames of one acknowledgement to bytes and back, as the generated code has them: there is one for each batch. */
 import { Buffer } from 'node:buffer';
-import { bytesLength, isPlain, numberLength, putBytes, putNumber } from './fields.ts';
-import type { Ack } from './generated/mesh.ts';
+import { FieldReader } from './field-reader.ts';
+import { bytesLength, feedMax, isPlain, numberLength, putBytes, putNumber } from './fields.ts';
+import type { Ack, Feed } from './generated/mesh.ts';
 
 /** Numbers of the fields in proto/mesh.proto with their wire types. */
 const tags = { frame: 0x2a, feed: 0x08, cursor: 0x10, epoch: 0x1a } as const;
@@ -18,4 +19,30 @@ export function ackFrameBytes({ feed, cursor, epoch }: Ack): Buffer | undefined 
   bytes[1] = length;
   putBytes(bytes, putNumber(bytes, putNumber(bytes, 2, tags.feed, feed), tags.cursor, cursor), tags.epoch, epoch);
   return bytes;
+}
+
+const noBytes = Buffer.alloc(0);
+
+/** Of a frame that is one acknowledgement and nothing else; undefined when there is something in it that only the generated code can judge. */
+export function ackOfFrame(bytes: Buffer): Ack | undefined {
+  if (bytes[0] !== tags.frame) return undefined;
+  const fields = new FieldReader(bytes, 1);
+  const ack: Ack = { feed: 0, cursor: 0, epoch: noBytes };
+  fields.enter();
+  while (fields.hasMore) {
+    switch (fields.varint()) {
+      case tags.feed:
+        ack.feed = fields.varint() as Feed;
+        break;
+      case tags.cursor:
+        ack.cursor = fields.varint();
+        break;
+      case tags.epoch:
+        ack.epoch = fields.bytes();
+        break;
+      default:
+        return undefined;
+    }
+  }
+  return fields.isWhole && ack.feed <= feedMax ? ack : undefined;
 }

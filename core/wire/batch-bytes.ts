@@ -1,10 +1,21 @@
 /**
- * Frames of one batch to bytes, as the generated code writes them and byte for byte the same, in one allocation: every entry that goes to every child
- * is such a frame, and the generated code takes a writer, a list of pieces and three copies for it. The lengths come first, then the bytes.
+ * Frames of one batch to bytes and back, as the generated code has them: every entry that goes to every child is such a frame. To bytes in one allocation, the
+ * lengths first, where the generated code takes a writer, a list of pieces and three copies; back as field-reader.ts says.
  */
 import { Buffer } from 'node:buffer';
-import { bytesLength, isPlain, numberLength, putBytes, putNumber, putText, putVarint, varintLength } from './fields.ts';
-import type { Batch, Entry } from './generated/mesh.ts';
+import { FieldReader } from './field-reader.ts';
+import {
+  bytesLength,
+  feedMax,
+  isPlain,
+  numberLength,
+  putBytes,
+  putNumber,
+  putText,
+  putVarint,
+  varintLength,
+} from './fields.ts';
+import type { Batch, Entry, Feed } from './generated/mesh.ts';
 
 /** Numbers of the fields in proto/mesh.proto with their wire types: `field << 3 | type`, in one byte below 16. */
 const tags = {
@@ -85,4 +96,108 @@ function putEntry(bytes: Buffer, start: number, entry: Entry): number {
   if (entry.pieces.length === 0) return at;
   bytes[at] = piecesTag;
   return putBytes(bytes, at + 1, field16, entry.pieces);
+}
+
+/** As one varint each: what a reader finds for the tags of two bytes. */
+const readTags = { ahead: 16 << 3, pieces: (16 << 3) | 2 } as const;
+const noBytes = Buffer.alloc(0);
+
+/** Of a frame that is one batch and nothing else; undefined when there is something in it that only the generated code can judge. */
+export function batchOfFrame(bytes: Buffer): Batch | undefined {
+  if (bytes[0] !== tags.frame.batch) return undefined;
+  const fields = new FieldReader(bytes, 1);
+  const batch: Batch = {
+    feed: 0,
+    entries: [],
+    from: 0,
+    to: 0,
+    head: 0,
+    epoch: noBytes,
+    incarnation: noBytes,
+    ahead: false,
+  };
+  fields.enter();
+  while (fields.hasMore) readBatchField(fields, batch);
+  return fields.isWhole && batch.feed <= feedMax ? batch : undefined;
+}
+
+function readBatchField(fields: FieldReader, batch: Batch): void {
+  const { batch: t } = tags;
+  switch (fields.varint()) {
+    case t.feed:
+      batch.feed = fields.varint() as Feed;
+      break;
+    case t.entries:
+      batch.entries.push(readEntry(fields));
+      break;
+    case t.from:
+      batch.from = fields.varint();
+      break;
+    case t.to:
+      batch.to = fields.varint();
+      break;
+    case t.head:
+      batch.head = fields.varint();
+      break;
+    case t.epoch:
+      batch.epoch = fields.bytes();
+      break;
+    case t.incarnation:
+      batch.incarnation = fields.bytes();
+      break;
+    case readTags.ahead:
+      batch.ahead = fields.flag();
+      break;
+    default:
+      fields.odd(undefined);
+  }
+}
+
+function readEntry(fields: FieldReader): Entry {
+  const entry: Entry = {
+    keyHash: noBytes,
+    revision: 0,
+    originRevision: 0,
+    tombstone: false,
+    key: '',
+    attributes: noBytes,
+    body: noBytes,
+    pieces: noBytes,
+  };
+  const around = fields.enter();
+  while (fields.hasMore) readEntryField(fields, entry);
+  fields.leave(around);
+  return entry;
+}
+
+function readEntryField(fields: FieldReader, entry: Entry): void {
+  const { entry: t } = tags;
+  switch (fields.varint()) {
+    case t.keyHash:
+      entry.keyHash = fields.bytes();
+      break;
+    case t.revision:
+      entry.revision = fields.varint();
+      break;
+    case t.origin:
+      entry.originRevision = fields.varint();
+      break;
+    case t.tombstone:
+      entry.tombstone = fields.flag();
+      break;
+    case t.key:
+      entry.key = fields.text();
+      break;
+    case t.attributes:
+      entry.attributes = fields.bytes();
+      break;
+    case t.body:
+      entry.body = fields.bytes();
+      break;
+    case readTags.pieces:
+      entry.pieces = fields.bytes();
+      break;
+    default:
+      fields.odd(undefined);
+  }
 }

@@ -2,8 +2,9 @@
 import { Buffer } from 'node:buffer';
 import { BinaryWriter } from '@bufbuild/protobuf/wire';
 import { BanyanError, describeError } from '../runtime/errors.ts';
-import { ackFrameBytes } from './ack-bytes.ts';
-import { batchFrameBytes } from './batch-bytes.ts';
+import { asBuffer } from '../store/bytes.ts';
+import { ackFrameBytes, ackOfFrame } from './ack-bytes.ts';
+import { batchFrameBytes, batchOfFrame } from './batch-bytes.ts';
 import { checkFrameBounds } from './frame-bounds.ts';
 import { Frame } from './generated/mesh.ts';
 
@@ -33,12 +34,19 @@ function plainBytes({ frame }: Frame): Buffer | undefined {
   return frame?.$case === 'ack' ? ackFrameBytes(frame.value) : undefined;
 }
 
+function plainFrame(bytes: Buffer): Frame | undefined {
+  const ack = ackOfFrame(bytes);
+  if (ack) return { frame: { $case: 'ack', value: ack } };
+  const batch = batchOfFrame(bytes);
+  return batch && { frame: { $case: 'batch', value: batch } };
+}
+
 /** A frame of a type that this version does not know has no `frame` and is passed over by the session. Throws TooLarge and Protocol. */
 export function decodeFrame(bytes: Uint8Array): Frame {
   if (bytes.length > maxFrameBytes) throw tooLarge(bytes.length);
   try {
     checkFrameBounds(bytes);
-    return Frame.decode(bytes);
+    return plainFrame(asBuffer(bytes)) ?? Frame.decode(bytes);
   } catch (error) {
     if (error instanceof BanyanError) throw error;
     throw new BanyanError(

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ackFrameBytes } from '../../../../core/wire/ack-bytes.ts';
+import { ackFrameBytes, ackOfFrame } from '../../../../core/wire/ack-bytes.ts';
 import { type Ack, Feed, Frame } from '../../../../core/wire/generated/mesh.ts';
+import { damaged } from '../../../support/damaged.ts';
 
 const ack: fc.Arbitrary<Ack> = fc.record<Ack>({
   feed: fc.constantFrom(Feed.FEED_UNSPECIFIED, Feed.FEED_DOWN, Feed.FEED_UP),
@@ -27,5 +28,27 @@ describe('ackFrameBytes', () => {
     const longest = { feed: Feed.FEED_DOWN, cursor: 1, epoch: Buffer.alloc(121) };
     expect(ackFrameBytes(longest)?.equals(generated(longest))).toBe(true);
     expect(ackFrameBytes({ ...longest, epoch: Buffer.alloc(122) })).toBeUndefined();
+  });
+});
+
+describe('ackOfFrame', () => {
+  it('gives what the generated code gives, for every acknowledgement of numbers that it reads', () => {
+    fc.assert(
+      fc.property(ack, (value) => {
+        const bytes = generated(value);
+        if (value.cursor >= 2 ** 49) expect(ackOfFrame(bytes)).toBeUndefined();
+        else expect(ackOfFrame(bytes)).toEqual(value);
+      }),
+    );
+  });
+
+  it('gives that or nothing, for frames that were damaged', () => {
+    fc.assert(
+      fc.property(damaged(ack.map(generated)), (bytes) => {
+        const read = ackOfFrame(bytes);
+        if (read) expect({ frame: { $case: 'ack', value: read } }).toEqual(Frame.decode(bytes));
+      }),
+      { numRuns: 3_000 },
+    );
   });
 });

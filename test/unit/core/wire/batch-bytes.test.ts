@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { batchFrameBytes } from '../../../../core/wire/batch-bytes.ts';
+import { batchFrameBytes, batchOfFrame } from '../../../../core/wire/batch-bytes.ts';
 import { type Batch, type Entry, Feed, Frame } from '../../../../core/wire/generated/mesh.ts';
+import { damaged } from '../../../support/damaged.ts';
 
 const bytes = (maxLength: number) => fc.uint8Array({ maxLength }).map((array) => Buffer.from(array));
 const revision = fc.oneof(fc.nat(300), fc.maxSafeNat());
@@ -58,5 +59,48 @@ describe('batchFrameBytes', () => {
     const before = Buffer.from(first);
     batchFrameBytes({ ...value!, from: value!.from + 1 });
     expect(first).toEqual(before);
+  });
+});
+
+describe('batchOfFrame', () => {
+  const revisionOfRow = fc.oneof(fc.nat(300), fc.nat(2 ** 31 - 1), fc.constantFrom(2 ** 32, 2 ** 48 - 1));
+  const ordinaryEntry = entry.chain((value) =>
+    fc
+      .tuple(fc.string({ unit: 'grapheme-ascii', maxLength: 200 }), revisionOfRow, revisionOfRow)
+      .map(([key, revision, originRevision]) => ({ ...value, key, revision, originRevision })),
+  );
+  const ordinary = fc
+    .tuple(batch, fc.array(ordinaryEntry, { maxLength: 5 }), revisionOfRow, revisionOfRow, revisionOfRow)
+    .map(([value, entries, from, to, head]) => ({ ...value, entries, from, to, head }));
+
+  it('gives what the generated code gives, for every batch that a node sends as a rule', () => {
+    fc.assert(
+      fc.property(ordinary, (value) => {
+        expect(batchOfFrame(generated(value))).toEqual(value);
+      }),
+    );
+  });
+
+  it.each(['ö', '\ufeffkey', '日本'])('leaves a batch with the key %j to it', (key) => {
+    const [value] = fc.sample(ordinary, 1);
+    const [first] = fc.sample(ordinaryEntry, 1);
+    expect(batchOfFrame(generated({ ...value!, entries: [{ ...first!, key }] }))).toBeUndefined();
+  });
+
+  it('gives that or nothing, for any batch and for frames that were damaged', () => {
+    const frames = fc.oneof(batch, ordinary).map(generated);
+    fc.assert(
+      fc.property(fc.oneof(frames, damaged(frames)), (bytes) => {
+        const read = batchOfFrame(bytes);
+        if (read) expect({ frame: { $case: 'batch', value: read } }).toEqual(Frame.decode(bytes));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it('gives views of the bytes that came, and no copies', () => {
+    const [first] = fc.sample(ordinaryEntry, 1);
+    const bytes = generated({ ...fc.sample(ordinary, 1)[0]!, entries: [{ ...first!, body: Buffer.alloc(2_048, 7) }] });
+    expect(batchOfFrame(bytes)!.entries[0]!.body.buffer).toBe(bytes.buffer);
   });
 });
