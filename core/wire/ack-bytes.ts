@@ -1,8 +1,8 @@
 /** Frames of one acknowledgement to bytes and back, as the generated code has them: there is one for each batch. */
 import { Buffer } from 'node:buffer';
 import { FieldReader } from './field-reader.ts';
-import { bytesLength, feedMax, isPlain, numberLength, putBytes, putNumber } from './fields.ts';
-import type { Ack, Feed } from './generated/mesh.ts';
+import { bytesLength, isPlain, numberLength, putBytes, putNumber } from './fields.ts';
+import { Ack, type Feed } from './generated/mesh.ts';
 
 /** Numbers of the fields in proto/mesh.proto with their wire types. */
 const tags = { frame: 0x2a, feed: 0x08, cursor: 0x10, epoch: 0x1a } as const;
@@ -21,18 +21,18 @@ export function ackFrameBytes({ feed, cursor, epoch }: Ack): Buffer | undefined 
   return bytes;
 }
 
-const noBytes = Buffer.alloc(0);
+const empty = Ack.decode(Buffer.alloc(0));
 
 /** Of a frame that is one acknowledgement and nothing else; undefined when there is something in it that only the generated code can judge. */
 export function ackOfFrame(bytes: Buffer): Ack | undefined {
   if (bytes[0] !== tags.frame) return undefined;
   const fields = new FieldReader(bytes, 1);
-  const ack: Ack = { feed: 0, cursor: 0, epoch: noBytes };
+  const ack = { ...empty };
   fields.enter();
   while (fields.hasMore) {
     switch (fields.varint()) {
       case tags.feed:
-        ack.feed = fields.varint() as Feed;
+        ack.feed = fields.int32() as Feed;
         break;
       case tags.cursor:
         ack.cursor = fields.varint();
@@ -44,5 +44,5 @@ export function ackOfFrame(bytes: Buffer): Ack | undefined {
         return undefined;
     }
   }
-  return fields.isWhole && ack.feed <= feedMax ? ack : undefined;
+  return fields.isWhole ? ack : undefined;
 }

@@ -4,18 +4,8 @@
  */
 import { Buffer } from 'node:buffer';
 import { FieldReader } from './field-reader.ts';
-import {
-  bytesLength,
-  feedMax,
-  isPlain,
-  numberLength,
-  putBytes,
-  putNumber,
-  putText,
-  putVarint,
-  varintLength,
-} from './fields.ts';
-import type { Batch, Entry, Feed } from './generated/mesh.ts';
+import { bytesLength, isPlain, numberLength, putBytes, putNumber, putText, putVarint, varintLength } from './fields.ts';
+import { Batch, Entry, type Feed } from './generated/mesh.ts';
 
 /** Numbers of the fields in proto/mesh.proto with their wire types: `field << 3 | type`, in one byte below 16. */
 const tags = {
@@ -23,7 +13,7 @@ const tags = {
   batch: { feed: 0x08, entries: 0x12, from: 0x18, to: 0x20, head: 0x28, epoch: 0x32, incarnation: 0x3a, ahead: 0x80 },
   entry: { keyHash: 0x0a, revision: 0x10, origin: 0x18, tombstone: 0x20, key: 0x2a, attributes: 0x32, body: 0x3a },
 } as const;
-/** The second byte of a tag whose field is 16: `ahead` as a varint, `pieces` with a length (whose first byte is 0x82). */
+/** The second byte of a tag whose field is 16: `ahead` as a varint, `pieces` with a length. Read as one varint, either is what its first byte is. */
 const field16 = 0x01;
 const piecesTag = 0x82;
 
@@ -98,34 +88,24 @@ function putEntry(bytes: Buffer, start: number, entry: Entry): number {
   return putBytes(bytes, at + 1, field16, entry.pieces);
 }
 
-/** As one varint each: what a reader finds for the tags of two bytes. */
-const readTags = { ahead: 16 << 3, pieces: (16 << 3) | 2 } as const;
-const noBytes = Buffer.alloc(0);
+const nothing = Buffer.alloc(0);
+const empty = { batch: Batch.decode(nothing), entry: Entry.decode(nothing) };
 
 /** Of a frame that is one batch and nothing else; undefined when there is something in it that only the generated code can judge. */
 export function batchOfFrame(bytes: Buffer): Batch | undefined {
   if (bytes[0] !== tags.frame.batch) return undefined;
   const fields = new FieldReader(bytes, 1);
-  const batch: Batch = {
-    feed: 0,
-    entries: [],
-    from: 0,
-    to: 0,
-    head: 0,
-    epoch: noBytes,
-    incarnation: noBytes,
-    ahead: false,
-  };
+  const batch: Batch = { ...empty.batch, entries: [] };
   fields.enter();
   while (fields.hasMore) readBatchField(fields, batch);
-  return fields.isWhole && batch.feed <= feedMax ? batch : undefined;
+  return fields.isWhole ? batch : undefined;
 }
 
 function readBatchField(fields: FieldReader, batch: Batch): void {
   const { batch: t } = tags;
   switch (fields.varint()) {
     case t.feed:
-      batch.feed = fields.varint() as Feed;
+      batch.feed = fields.int32() as Feed;
       break;
     case t.entries:
       batch.entries.push(readEntry(fields));
@@ -145,7 +125,7 @@ function readBatchField(fields: FieldReader, batch: Batch): void {
     case t.incarnation:
       batch.incarnation = fields.bytes();
       break;
-    case readTags.ahead:
+    case t.ahead:
       batch.ahead = fields.flag();
       break;
     default:
@@ -154,16 +134,7 @@ function readBatchField(fields: FieldReader, batch: Batch): void {
 }
 
 function readEntry(fields: FieldReader): Entry {
-  const entry: Entry = {
-    keyHash: noBytes,
-    revision: 0,
-    originRevision: 0,
-    tombstone: false,
-    key: '',
-    attributes: noBytes,
-    body: noBytes,
-    pieces: noBytes,
-  };
+  const entry = { ...empty.entry };
   const around = fields.enter();
   while (fields.hasMore) readEntryField(fields, entry);
   fields.leave(around);
@@ -194,7 +165,7 @@ function readEntryField(fields: FieldReader, entry: Entry): void {
     case t.body:
       entry.body = fields.bytes();
       break;
-    case readTags.pieces:
+    case piecesTag:
       entry.pieces = fields.bytes();
       break;
     default:

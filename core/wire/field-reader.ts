@@ -1,13 +1,15 @@
 /**
  * Reads what fields.ts writes: the fields of the frames of which there are most, for which the generated code makes a reader for each frame, and a BigInt and
- * a text for each number. It knows only what such a frame has as a rule. What is odd in any way (a number beyond 2^53, a text that is not ASCII, a length that
- * reaches too far) sets `isOdd`, and all of the frame is left to the generated code, which takes or refuses it.
+ * a text for each number. It knows only what such a frame has as a rule. With anything odd in it (a number of 50 bits, a text that is not ASCII, a length that
+ * reaches too far) all of the frame is left to the generated code, which takes or refuses it.
  */
 import type { Buffer } from 'node:buffer';
+import { base } from './fields.ts';
 
-const base = 0x80;
 /** Seven bytes carry 49 bits; an eighth might go beyond what a number holds. */
 const varintBytesMax = 7;
+/** Beyond this the generated code makes a negative number of one of 32 bits. */
+const int32Max = 2 ** 31 - 1;
 
 export class FieldReader {
   readonly #bytes: Buffer;
@@ -53,6 +55,11 @@ export class FieldReader {
       }
     }
     return this.odd(0);
+  }
+
+  int32(): number {
+    const value = this.varint();
+    return value > int32Max ? this.odd(0) : value;
   }
 
   flag(): boolean {

@@ -5,10 +5,7 @@
 import { Buffer } from 'node:buffer';
 
 /** What a byte of a varint carries. */
-const base = 0x80;
-
-/** A feed, of which this version knows two: beyond this the generated code makes a negative number of it. */
-export const feedMax = 2 ** 31 - 1;
+export const base = 0x80;
 
 /** A number that a varint of these frames can have: others are left to the generated code, which has its own mind about them. */
 export function isPlain(value: number): boolean {

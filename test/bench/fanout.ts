@@ -29,9 +29,9 @@ interface Scale {
 }
 
 /**
- * Rounds of a warm-up: until V8 has compiled what is used all the time, the sooner rounds of 1,000 children take a fifth longer than the later ones. It goes on
- * with that for a hundred thousand entries, in threads that want the same processors, which is a tenth of a round of 100 children if they are the first. Of
- * these a hundred rounds are one second, whose median was 0.57 to 0.66 of raw gRPC in seven runs one after the other.
+ * Rounds of a warm-up: until V8 has compiled what is used all the time, the sooner rounds of 1,000 children take a fifth longer than the later ones. Behind ten
+ * thousand entries it is still at it, in threads that want the same processors: a tenth of what a round of 100 children takes, if they are the first. Of these
+ * a hundred rounds are one second, whose median was 0.57 to 0.66 of raw gRPC in seven runs one after the other.
  */
 const scales: readonly Scale[] = [
   { children: 1_000, kind: 'answering', warmUpRounds: 40, rounds: 30 },

@@ -39,13 +39,15 @@ export function mutated(random: SeededRandom, corpus: readonly Conversation[]): 
         frames.splice(below(frames.length + 1), 0, ...frames.splice(at, 1));
         break;
       default:
-        frames.splice(at, 1, changed(frame, below, Buffer.from(pick(edges), 'hex')));
+        frames.splice(at, 1, mutatedFrame(random, frame));
     }
   }
   return frames.slice(0, framesMax).filter((frame) => frame !== undefined);
 }
 
-function changed(frame: Buffer, below: (end: number) => number, edge: Buffer): Buffer {
+export function mutatedFrame(random: SeededRandom, frame: Buffer): Buffer {
+  const below = (end: number) => Math.floor(random.fraction() * end);
+  const edge = Buffer.from(edges[below(edges.length)]!, 'hex');
   const at = below(frame.length + 1);
   const [before, after] = [frame.subarray(0, at), frame.subarray(at)];
   switch (below(4)) {
