@@ -3,7 +3,7 @@
  * them. They are believed only while the head's record in the store is the one that the last of them left there, which a transaction that was undone, or a
  * store that was put back, does not leave: revision and digest of a table are the same only when its rows are.
  */
-import { equalBytes } from '../store/bytes.ts';
+import { equalBytes, lasting } from '../store/bytes.ts';
 import type { Row } from './feed.ts';
 
 /** What a change of a placement and some objects writes for a child; what is more is read back. */
@@ -50,17 +50,10 @@ const last = { keyHash: none, content: { hash: none } };
 
 /** In memory of their own: a child that is away leaves them here, and a few bytes of Buffer's pool keep 64 KB of it. */
 function keptRow({ keyHash, revision, originRevision, content }: Row): Row {
-  if (!equalBytes(last.keyHash, keyHash)) last.keyHash = keptBuffer(keyHash);
+  if (!equalBytes(last.keyHash, keyHash)) last.keyHash = lasting(keyHash);
   if (!content) return { keyHash: last.keyHash, revision, originRevision };
-  if (!equalBytes(last.content.hash, content.hash)) last.content = { hash: keptBuffer(content.hash) };
+  if (!equalBytes(last.content.hash, content.hash)) last.content = { hash: lasting(content.hash) };
   return { keyHash: last.keyHash, revision, originRevision, content: last.content };
-}
-
-/** As frames want it: a Buffer on what the heap has moves that out of the heap first. */
-function keptBuffer(bytes: Uint8Array): Uint8Array {
-  const own = Buffer.allocUnsafeSlow(bytes.length);
-  own.set(bytes);
-  return own;
 }
 
 function kept(bytes: Uint8Array): Uint8Array {

@@ -37,11 +37,6 @@ export class FieldReader {
   /** A tag, a length, or a number. */
   varint(): number {
     const bytes = this.#bytes;
-    const first = bytes[this.#at]!;
-    if (first < base && this.#at < this.#end) {
-      this.#at++;
-      return first;
-    }
     let value = 0;
     let factor = 1;
     const last = Math.min(this.#end, this.#at + varintBytesMax);

@@ -43,6 +43,12 @@ describe('ackOfFrame', () => {
     );
   });
 
+  it('leaves a feed to it that has no place in 31 bits', () => {
+    const bytes = Buffer.from('2a0608ffffffff0f', 'hex');
+    expect(Frame.decode(bytes).frame).toMatchObject({ value: { feed: -1 } });
+    expect(ackOfFrame(bytes)).toBeUndefined();
+  });
+
   it('gives that or nothing, for frames that were damaged', () => {
     fc.assert(
       fc.property(ack.map(generated), fc.nat(), (frame, seed) => {

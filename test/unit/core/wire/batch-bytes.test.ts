@@ -88,6 +88,12 @@ describe('batchOfFrame', () => {
     expect(batchOfFrame(generated({ ...value!, entries: [{ ...first!, key }] }))).toBeUndefined();
   });
 
+  it('leaves a feed to it that has no place in 31 bits', () => {
+    const bytes = Buffer.from('220608ffffffff0f', 'hex');
+    expect(Frame.decode(bytes).frame).toMatchObject({ value: { feed: -1 } });
+    expect(batchOfFrame(bytes)).toBeUndefined();
+  });
+
   it('gives that or nothing, for any batch and for frames that were damaged', () => {
     const frames = fc.oneof(batch, ordinary).map(generated);
     fc.assert(
