@@ -1,5 +1,11 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
-  test: { include: ['test/**/*.test.ts'], testTimeout: 30_000, hookTimeout: 120_000 },
+  test: {
+    include: ['test/**/*.test.ts'],
+    // What hangs has an end, also beside other work on a slow machine. How long a thing may last is said where it is promised.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    expect: { poll: { timeout: 20_000 } },
+  },
 });

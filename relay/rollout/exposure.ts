@@ -160,9 +160,15 @@ export class Exposures implements OutgoingStage {
   /** An agent says what it was handed: here, or by a sibling of this node. */
   agentSaid(t: Transaction, id: PlacementId, child: string): void {
     if (!this.#ports.handed.isNews(t, id, child)) return;
-    const known = this.#releases.get(id);
-    if (known) this.#adopt(t, id, known, child);
+    if (this.#ports.placements.get(id)?.children.has(child)) this.attached(t, id, child);
     markDirty(t, 'exposure', `${id} ${child}`);
+  }
+
+  /** A placement comes to an agent, which may have said before what it was handed of it: nobody knew of the release then, or that the agent is a destination. */
+  attached(t: Transaction, id: PlacementId, child: string): void {
+    if (!this.#ports.handed.isCarried) return;
+    const known = this.#releases.known(t, id);
+    if (known) this.#adopt(t, id, known, child);
   }
 
   /** In words, why an agent that comes from a sibling can't be told anything yet. */

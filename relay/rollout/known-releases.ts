@@ -86,16 +86,18 @@ export class KnownReleases {
 
   /** All rows that the release row speaks of are here, and no others. */
   isWhole(reader: Reader, id: PlacementId): boolean {
-    const known = this.#known.get(id) ?? this.#learnLate(reader, id);
+    const known = this.known(reader, id);
     const has = digestsOf(reader, id);
     if (!known || !has) return false;
     const { digest, customizerDigest = has.customizerDigest } = known.release;
     return digest === has.digest && customizerDigest === has.customizerDigest;
   }
 
-  /** Its release row came in the last life of this process, and the placement, of which nothing was known at the start, in this one. */
-  #learnLate(reader: Reader, id: PlacementId): KnownRelease | undefined {
-    return isDirty(reader, 'auxiliary', releaseKey(id)) ? undefined : this.learn(reader, id, undefined);
+  /** Its release row may have come in the last life of this process, and the placement, of which nothing was known at the start, in this one. */
+  known(reader: Reader, id: PlacementId): KnownRelease | undefined {
+    const known = this.#known.get(id);
+    if (known || isDirty(reader, 'auxiliary', releaseKey(id))) return known;
+    return this.learn(reader, id, undefined);
   }
 
   hasCandidate(id: PlacementId, child: string): boolean {

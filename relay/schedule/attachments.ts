@@ -41,6 +41,7 @@ export class Attachments {
     // Before the objects: what a stage decides may depend on the placements that reach the child.
     storeMatched(t, placement.id, child.name);
     this.#ports.placements.attach(placement, child.name);
+    if (child.role === 'agent') this.#ports.releases.attached(t, placement.id, child.name);
     for (const keyHash of selectedObjects(t, placement.id)) {
       if (child.role === 'relay') this.#writer.share(t, mailbox, placement.source, keyHash);
       else this.#shipAlone(t, child, mailbox, placement.source, keyHash);

@@ -39,6 +39,8 @@ export interface Releases {
   ): boolean;
   /** What was kept back and need not be any more is work again; true if there is some. */
   release(t: Transaction): boolean;
+  /** An agent has it from now on, and gets its objects next. */
+  attached(t: Transaction, id: PlacementId, child: string): void;
   /** Returns the keys of rows that were kept back from the placement's children. */
   detached(t: Transaction, id: PlacementId, child: string): readonly string[];
   /** What an agent's reports are to be exact for, once all objects are in its mailbox; undefined: what it was told stays. */

@@ -47,12 +47,12 @@ describe.skipIf(withoutKubectl)(`agents admitted at siblings${why}`, () => {
     tree.ok(retail, 'create', 'namespace', 'shop');
     tree.ok(retail, 'create', 'configmap', 'prices', '-n', 'shop', '--from-literal=bread=1');
     expect(tree.apply(retail, placedInProduction('shop')).code).toBe(0);
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const agent of running) await agent.stop();
     await tree[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it('are known to both before they come, and counted once', async () => {
     const files = enroll(tree, 'rivoli', join(directory, 'rivoli'));
@@ -66,7 +66,7 @@ describe.skipIf(withoutKubectl)(`agents admitted at siblings${why}`, () => {
     writeFileSync(joinToken, token, { mode: 0o600 });
     start('nation', { joinToken });
     await until('both have it, and are counted once', isWhole);
-  }, 90_000);
+  });
 
   it('go over to the other one when the one that they have is killed, and get what is new', async () => {
     // What a relay shows of its children follows within a second.
@@ -78,7 +78,7 @@ describe.skipIf(withoutKubectl)(`agents admitted at siblings${why}`, () => {
     await until('both are at the other one', () => agents.every((name) => parentOf(name) === other));
     await until('all is new and counted once', () => isWhole() && !isStale());
     expect(ok('why', 'configmap/prices', '-n', 'shop', '--at', 'eu:rivoli', '--space', retail)).toContain('rivoli');
-  }, 120_000);
+  });
 
   it('are refused a second admission at either', () => {
     for (const command of ['enroll', 'join-token'])

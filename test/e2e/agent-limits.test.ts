@@ -22,7 +22,7 @@ describe.skipIf(missing)(`the limits of an agent${why}`, () => {
   beforeAll(async () => {
     site = await OneSite.start('limits');
   }, buildMsMax);
-  afterAll(() => site?.[Symbol.asyncDispose](), 60_000);
+  afterAll(() => site?.[Symbol.asyncDispose]());
 
   it('an agent whose work waits for its rate says so at its SyncTarget and in the tree, with the field to raise', async () => {
     const many = Array.from({ length: objects }, (_, i) => configMap('bulk', `c${i}`, 'x'));
@@ -37,7 +37,7 @@ describe.skipIf(missing)(`the limits of an agent${why}`, () => {
       banyan('tree', '--data', site.tree.data).out.includes('requestsPerSecond is 3'),
     );
     await site.agent.stop();
-  }, 150_000);
+  });
 
   it('is within its limits with more, and all is brought', async () => {
     site.agent.start();
@@ -48,7 +48,7 @@ describe.skipIf(missing)(`the limits of an agent${why}`, () => {
     );
     await until('nothing is said any more', () => reached() === undefined);
     await site.agent.stop();
-  }, 150_000);
+  });
 
   it('reads objects of which a page is larger than it may be, and goes on', async () => {
     site.kubectl('create', 'namespace', 'sales');
@@ -68,7 +68,7 @@ describe.skipIf(missing)(`the limits of an agent${why}`, () => {
     const large = () => come().match(/configmap\/day-/g)?.length ?? 0;
     await until('all large ones have come up', () => large() === largeObjects);
     expect(site.agent.said).not.toMatch(/TooLarge|is larger than/);
-  }, 150_000);
+  });
 });
 
 function namespace(name: string): object {

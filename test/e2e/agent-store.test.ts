@@ -41,7 +41,7 @@ const formatOf = (store: LmdbStore): unknown => {
   return record && (JSON.parse(asText(record)) as { format: number }).format;
 };
 
-it('also one that an agent of before has written; of a later format it is refused', { timeout: 120_000 }, async () => {
+it('also one that an agent of before has written; of a later format it is refused', async () => {
   await tree.up();
   await tree.down();
   expect(await withStore(formatOf)).toBe(2);

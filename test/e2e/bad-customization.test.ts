@@ -66,8 +66,8 @@ describe.skipIf(withoutKubectl)(`what can not be worked off, on a tree of proces
     ];
     write('EdgePlacement', 'wide', { locationSelectors: [{ matchLabels: { env: 'prod' } }], downsync });
     await until('both have theirs', () => texts().join() === 'at hq,at eu:store');
-  }, 120_000);
-  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+  });
+  afterAll(() => tree[Symbol.asyncDispose]());
 
   it('is refused with field and remedy where the text shows it', () => {
     const refused = (spec: object) => {
@@ -101,7 +101,7 @@ describe.skipIf(withoutKubectl)(`what can not be worked off, on a tree of proces
       customize({ replacements: [{ path: '$.data.text', value: '${{ path == "hq" ? "7" : "seven" }}' }] }).code,
     ).toBe(0);
     await until('it goes on', () => texts().join() === '7,seven' && failures().length === 0);
-  }, 60_000);
+  });
 
   it('is an error of its row in a summary, in both forms, and a limit of no rows is refused', async () => {
     const list = [{ name: 'text', def: 'int(obj.data.text)' }];
@@ -122,7 +122,7 @@ describe.skipIf(withoutKubectl)(`what can not be worked off, on a tree of proces
     ).toEqual([...shops].sort().map((path) => [path, 'spec.combinedFields[1].subject']));
     expect(summary('list')?.rows?.map(({ columns }) => columns)).toEqual([[7]]);
     expect(summary('list')?.rowErrors?.sample).toMatchObject([{ path: 'eu:store', field: 'spec.select[0].def' }]);
-  }, 60_000);
+  });
 
   it('is told of a place in an inventory space: who is connected, or which node knows', async () => {
     const own = (kind: string, name: string, spec: object) => {
@@ -147,5 +147,5 @@ describe.skipIf(withoutKubectl)(`what can not be worked off, on a tree of proces
     );
     await until('only instances are known', () => fronts()?.instances === 2);
     expect(fronts()).toEqual({ instances: 2 });
-  }, 60_000);
+  });
 });

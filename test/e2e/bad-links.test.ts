@@ -24,8 +24,8 @@ const farMs = 600;
 /** A connection carries no more than this; the object that has to come through is twice as large. */
 const cutBytes = 60_000;
 const [largeBytes, mediumBytes] = [1_000_000, 120_000];
-/** Beats are sent every 15 s, and what is in flight before them takes 2 s of the line. */
-const beatAgeMax = 20;
+/** Beats are sent every 15 s, and what is in flight before them takes 2 s of the line; behind one that was missed the next is 30 s old. */
+const beatAgeMax = 28;
 /** Three beats that were missed are 60 s; the line became bad up to a beat after the last one. */
 const deadWithinS = 80;
 
@@ -66,13 +66,13 @@ describe.skipIf(lacking !== '')(`a tree on bad lines${why}`, () => {
     place('medium', ['cut', 'reset']);
     place('word', ['mute', 'deaf', 'unheard']);
     await Promise.all(lines.map((line) => until(`a namespace is at ${line}`, async () => (await maps(line)).size > 0)));
-  }, 120_000);
+  });
   afterAll(async () => {
     api?.close();
     await tree?.[Symbol.asyncDispose]();
     await toxiproxy?.[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const namespaceOf: Record<Line, string> = {
     ...{ thin: 'bulk', far: 'bulk', cut: 'medium', reset: 'medium' },
@@ -173,8 +173,11 @@ describe.skipIf(lacking !== '')(`a tree on bad lines${why}`, () => {
     expect(agentLog('reset')).toContain('the connection broke');
     expect(silences('unheard')).toBe(0);
     expect((await maps('deaf')).has('word')).toBe(false);
-    expect(await placed()).toMatchObject({ fresh: 0, available: 0 });
-  }, 150_000);
+    await until('none is counted', async () => {
+      const counts = await placed();
+      return counts?.fresh === 0 && counts.available === 0;
+    });
+  });
 
   it('comes to the same everywhere when the lines are good again', async () => {
     await toxiproxy.remove('thin', 'bandwidth', 'downstream', 'upstream');
@@ -191,7 +194,7 @@ describe.skipIf(lacking !== '')(`a tree on bad lines${why}`, () => {
     );
     for (const line of ['thin', 'far'] as const) expect(sessions(line), line).toBe(1);
     for (const line of ['mute', 'deaf', 'unheard'] as const) expect(sessions(line), line).toBe(2);
-  }, 90_000);
+  });
 });
 
 function until(what: string, holds: () => Promise<boolean>, seconds = 80): Promise<void> {

@@ -20,12 +20,12 @@ spec:
 `,
 );
 /** Enough for a process to start and attach. */
-const lastsMs = 12_000;
+const lastsMs = 25_000;
 
 describe('a certificate that expires while its node is connected', () => {
   const tree = new LocalTree(topology);
-  beforeAll(() => tree.up(), 120_000);
-  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+  beforeAll(() => tree.up());
+  afterAll(() => tree[Symbol.asyncDispose]());
 
   const pki = (file: string) => join(tree.data, 'pki', file);
   const centerLog = () => readFileSync(join(tree.data, 'logs', 'center.log'), 'utf8').split('\n');
@@ -49,14 +49,14 @@ describe('a certificate that expires while its node is connected', () => {
     await issueTill({ ...systemClock, wallMs: () => issuedMs });
     const before = attached();
     tree.kill('till');
-    await until('the agent is back with the short certificate', () => attached() > before, 20);
+    await until('the agent is back with the short certificate', () => attached() > before);
     const pid = tree.pid('till');
     await issueTill();
-    await until('the session has ended', () => expired().length > 0, 30);
+    await until('the session has ended', () => expired().length > 0);
     expect(expired()[0]).toContain('the certificate spiffe://expiry/node/agent/till expired on');
-    await until('the agent is attached again', () => attached() > before + 1, 30);
+    await until('the agent is attached again', () => attached() > before + 1);
     expect(tree.pid('till')).toBe(pid);
     const metrics = tree.ok('node/center', 'get', '--raw', '/metrics');
     expect(metrics).toContain('banyan_session_ends_total{peer="child",reason="CertificateExpired"} 1');
-  }, 90_000);
+  });
 });

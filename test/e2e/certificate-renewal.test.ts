@@ -52,13 +52,13 @@ describe('an agent whose certificate lasts a minute', () => {
       }
     }
     await till.write('word', 'first');
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const agent of agents) await agent.stop();
     api?.close();
     await tree[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const lines = (file: string): Line[] =>
     readFileSync(file, 'utf8')
@@ -188,5 +188,5 @@ describe('an agent whose certificate lasts a minute', () => {
         new RegExp(`^its certificate ends on ${validTo} and was not renewed: pki\\.cert: .*tls\\.crt is a link`),
       );
     }
-  }, 120_000);
+  });
 });

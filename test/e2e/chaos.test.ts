@@ -59,11 +59,11 @@ describe.skipIf(withoutKubectl)(`a tree under kill -9 while objects change every
     tree.ok(space, 'apply', '-f', fixture('docs/examples/guestbook.yaml'));
     tree.ok(space, 'wait', 'epl/guestbook', '--for=condition=Ready', '--timeout=60s');
     api = new ApiClient(join(tree.data, 'kubeconfig'));
-  }, 120_000);
+  });
   afterAll(async () => {
     api?.close();
     await tree[Symbol.asyncDispose]();
-  }, 60_000);
+  });
 
   const held = async (cluster: string) => {
     const found = await api.list(`cluster/${cluster}`, '/api/v1/namespaces/guestbook/configmaps');

@@ -34,16 +34,16 @@ describe.skipIf(missing)(`an agent whose clock is off by a year${why}`, () => {
     await until('the prices have come', () => price() === '1');
     await site.agent.stop();
   }, buildMsMax);
-  afterAll(() => site?.[Symbol.asyncDispose](), 60_000);
+  afterAll(() => site?.[Symbol.asyncDispose]());
 
   it('goes on where certificates are still valid, and its node says which clock is to be set', async () => {
     start('+365d');
-    await until('its node tells of it', () => told() !== undefined);
-    expect(told()).toMatch(/the clock of the agent's machine is 365 days ahead of that of https.*set the one/);
+    const clock = /the clock of the agent's machine is 365 days ahead of that of https.*set the one/;
+    await until('its node tells of it', () => clock.test(told() ?? ''));
     change('2');
     await until('the new price has come', () => price() === '2');
     await site.agent.stop();
-  }, 90_000);
+  });
 
   it('says that its certificates are not valid yet, and to compare clocks, where it is a year behind', async () => {
     start('-365d');
@@ -56,12 +56,12 @@ describe.skipIf(missing)(`an agent whose clock is off by a year${why}`, () => {
     // Nothing is taken away for it.
     expect(price()).toBe('2');
     await site.agent.stop();
-  }, 90_000);
+  });
 
   it('is what it was when the clock is right again', async () => {
     start();
     change('3');
     await until('the new price has come', () => price() === '3');
     await until('nothing is told any more', () => told() === undefined);
-  }, 90_000);
+  });
 });

@@ -52,8 +52,8 @@ describe.skipIf(withoutKubectl)(`an object that several spaces deliver to one cl
     expect(code, out).toBe(0);
   };
 
-  beforeAll(() => tree.up('--no-restart'), 120_000);
-  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+  beforeAll(() => tree.up('--no-restart'));
+  afterAll(() => tree[Symbol.asyncDispose]());
 
   it('stays with the older placement of two of one depth; the loser reads who won, in its condition and in an event', async () => {
     deliver(retail, 'retail', { matchLabels: { env: 'prod' } });
@@ -76,7 +76,7 @@ describe.skipIf(withoutKubectl)(`an object that several spaces deliver to one cl
       { reason: 'Conflicted', count: 1, message: expect.stringContaining('EdgePlacement till of center.retail') },
     ]);
     expect(tree.ok(platform, 'describe', 'epl', 'till')).toMatch(/Warning\s+Conflicted/);
-  }, 120_000);
+  });
 
   it('goes to the greater priority, at that destination alone, and to the source nearer the center before that', async () => {
     const uids = [mitte, rivoli, hq].map((cluster) => till(cluster)!.metadata.uid);
@@ -91,7 +91,7 @@ describe.skipIf(withoutKubectl)(`an object that several spaces deliver to one cl
     expect(conflicted(ops)?.message).toContain('center.retail is nearer the center');
     expect([mitte, rivoli, hq].map(by)).toEqual(['platform', 'retail', 'retail']);
     expect([mitte, rivoli, hq].map((cluster) => till(cluster)!.metadata.uid)).toEqual(uids);
-  }, 120_000);
+  });
 
   it('has the same winner after restarts of the agent, its parent and the center', async () => {
     await tree.down();
@@ -99,7 +99,7 @@ describe.skipIf(withoutKubectl)(`an object that several spaces deliver to one cl
     await until('the loser still reads it', () => conflicts(retail) === 1 && conflicts(ops) === 2);
     await until('and has all else', () => placement(retail).summary?.available === 4);
     expect([mitte, rivoli, hq].map(by)).toEqual(['platform', 'retail', 'retail']);
-  }, 120_000);
+  });
 
   it('passes to the next without a gap when the winner lets go', async () => {
     const uids = [mitte, rivoli].map((cluster) => till(cluster)!.metadata.uid);
@@ -125,7 +125,7 @@ describe.skipIf(withoutKubectl)(`an object that several spaces deliver to one cl
     } finally {
       watching.kill();
     }
-  }, 120_000);
+  });
 
   it('is removed by the policy of its placement: what an orphaned Deployment owns stays', async () => {
     const items = [
@@ -156,5 +156,5 @@ describe.skipIf(withoutKubectl)(`an object that several spaces deliver to one cl
     await until('the Deployment has gone', () => tree.json(hq, 'deployment', 'web', '-n', 'keep') === undefined);
     expect(tree.ok(hq, 'get', 'rs,pods', '-n', 'keep', '-o', 'name')).toMatch(/replicaset.*\n.*pod\//s);
     expect(tree.ok(hq, 'get', 'ns', 'keep', '-o', 'jsonpath={.status.phase}')).toBe('Active');
-  }, 120_000);
+  });
 });

@@ -53,8 +53,8 @@ describe.skipIf(withoutKubectl)(`customization on a tree of processes${why}`, ()
     await tree.up();
     tree.ok(space, 'apply', '-f', fixture('docs/examples/greeting.yaml'));
     tree.ok(space, 'wait', 'epl/shopfront', '--for=condition=Ready', '--timeout=60s');
-  }, 120_000);
-  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+  });
+  afterAll(() => tree[Symbol.asyncDispose]());
 
   it('makes five greetings of one ConfigMap, each with the name of its shop', async () => {
     await until('each shop has its own', () =>
@@ -79,6 +79,8 @@ describe.skipIf(withoutKubectl)(`customization on a tree of processes${why}`, ()
     const before = nodes.map(evaluations);
     const versions = shops.map((shop) => map(shop)!.metadata.resourceVersion);
     tree.ok(space, 'delete', 'configmap', 'sign', '-n', 'shopfront');
+    // It would be made anew too.
+    await until('the sign has gone', () => texts('sign').every((text) => text === undefined));
     tree.ok('node/eu:paris', 'annotate', 'location', 'rivoli', 'store-name=Tuileries', '--overwrite');
     await until('its greeting has changed', () => map(shops[0]!)?.data?.text === 'Welcome to Tuileries');
     expect(shops.map((shop, i) => map(shop)!.metadata.resourceVersion !== versions[i])).toEqual([

@@ -95,7 +95,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     await tree[Symbol.asyncDispose]();
     await plane?.[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it('is clean, and belongs to this version', () => {
     const { code, out } = helm.run('lint', '--strict', chart, ...withValues(least));
@@ -267,7 +267,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     }
   });
 
-  it('installs, with a place in the tree from banyan enroll', () => {
+  it('installs, with a place in the tree from banyan enroll', async () => {
     const enrolled = banyan('enroll', path, '--label', 'env=prod', '--data', tree.data);
     expect(enrolled.code).toBe(0);
     site(['apply', '-n', namespace, '-f', '-'], enrolled.out);
@@ -277,12 +277,13 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     expect([installed.code, installed.out]).toEqual([0, expect.stringContaining(`The agent of ${path} begins`)]);
     const ready = ['get', 'daemonset', release, '-n', namespace, '-o', 'jsonpath={.status.numberReady}'];
     // As kwok plays them; test/e2e/deploy-kubelet.test.ts has real ones.
-    expect(site(ready)).toBe('2');
+    // Helm is content with one less than all.
+    await until('both pods are ready', () => site(ready) === '2');
     expect(banyan('enroll', path, '--data', tree.data)).toMatchObject({
       code: 1,
       out: expect.stringMatching(/"eu:rivoli" is taken at node\/eu/),
     });
-  }, 90_000);
+  });
 
   it('makes pods that the strictest policy of a namespace lets in, where data is an emptyDir', () => {
     site(['create', 'namespace', 'strict']);
@@ -349,7 +350,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     const status = described();
     expect(status).toMatchObject({ kubernetesVersion: expect.stringMatching(/^v1\./), nodes: 2 });
     expect(status?.conditions?.map(({ type }) => type)).toEqual(['Ready']);
-  }, 60_000);
+  });
 
   it('brings what was forbidden once an upgrade has listed it', async () => {
     const rights = { kinds: [kind('', 'namespaces', 'configmaps', 'secrets'), kind('apps', 'deployments')] };
@@ -370,7 +371,7 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     // All is taken away again as well.
     tree.ok('space/center/retail', 'delete', 'epl', 'shop');
     await until('the shop has gone', () => kubectlBy(plane.kubeconfig, ['get', 'namespace', 'shop']).code !== 0);
-  }, 120_000);
+  });
 
   it('lets the pods renew the certificate in its Secret, and change no other one', async () => {
     const { secretName } = least.identity;
@@ -403,14 +404,14 @@ describe.skipIf(missing)(`the chart${why}`, () => {
     const can = (name: string) =>
       kubectlBy(plane.kubeconfig, ['auth', 'can-i', 'update', `secrets/${name}`, '-n', namespace, '--as', user]);
     expect([can(secretName).out.trim(), can('other').out.trim()]).toEqual(['yes', 'no']);
-  }, 60_000);
+  });
 
   it('uninstalls without leaving rights behind', () => {
     expect(toCluster('uninstall', release, '--wait').code).toBe(0);
     const kinds = 'clusterroles,clusterrolebindings,roles,rolebindings,serviceaccounts,daemonsets,configmaps';
     const left = ['get', kinds, '-A', '-l', 'app.kubernetes.io/instance=banyan-agent', '-o', 'name'];
     expect(site(left).trim()).toBe('');
-  }, 90_000);
+  });
 });
 
 interface Described {

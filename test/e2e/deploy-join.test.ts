@@ -76,7 +76,7 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
     await tree[Symbol.asyncDispose]();
     await plane?.[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const values = () => [
     ...['--set', `agent.path=${path}`, '--set', 'agent.parent.address=relay.example.com:7443'],
@@ -91,7 +91,7 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
     expect(site('get', 'secret', `${release}-join-token`, '-n', namespace, '-o', 'jsonpath={.data.token}')).toBe(
       Buffer.from(token).toString('base64'),
     );
-  }, 90_000);
+  });
 
   it('has pods that begin together join once, with one key that they share', async () => {
     start('one', token);
@@ -108,7 +108,7 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
     expect(status?.state).toBe('Used');
     expect(Object.keys(joined()).sort()).toEqual(['ca.crt', 'tls.crt', 'tls.key']);
     for (const pod of ['one', 'two']) expect(log(pod)).not.toMatch(/was used by another key|not joined yet/);
-  }, 90_000);
+  });
 
   it('has another one take over, and later pods begin, without the token', async () => {
     site('delete', 'secret', `${release}-join-token`, '-n', namespace);
@@ -120,7 +120,7 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
     await until('the third one is active', () => holder().startsWith('three_'));
     await until('it is attached', () => log('three').includes('attached'));
     expect(log('three')).not.toContain('joined: a certificate is kept');
-  }, 120_000);
+  });
 
   it('keeps what the pods got over an upgrade', () => {
     const before = joined();
@@ -128,7 +128,7 @@ describe.skipIf(missing)(`the chart with a join token${why}`, () => {
       'has been upgraded',
     );
     expect(joined()).toEqual(before);
-  }, 60_000);
+  });
 
   it('gives no right to another Secret by that, nor to make any', () => {
     const user = `system:serviceaccount:${namespace}:${release}`;

@@ -130,7 +130,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     await proxies[Symbol.asyncDispose]();
     await plane?.[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it('joins its parent, by a join token, and is ready', async () => {
     site('create', 'namespace', namespace);
@@ -146,7 +146,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     await until('it has joined', () => /rivoli .*Connected/.test(banyan('tree', '--data', tree.data).out));
     // From here on it is by what it got for the token, also after it has ended.
     site('delete', 'secret', `${release}-join-token`, '-n', namespace);
-  }, 120_000);
+  });
 
   it('runs as nobody: without capabilities, with filtered system calls, on files that nobody can write', () => {
     const pid = node.pidOf(pods()[0]!, 'agent');
@@ -188,7 +188,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     });
     // The chart's rights are enough for the agent's own part too.
     expect(node.said(pods()[0]!, 'agent').filter((line) => /"level":[456]0/.test(line))).toEqual([]);
-  }, 60_000);
+  });
 
   it('has logs and exec of its cluster reach kubectl at the center, as far as the site allows', async () => {
     const above = (...args: string[]) => tree.kubectlAt('center', `/tree/${path}/cluster`, ['-n', namespace, ...args]);
@@ -223,7 +223,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     });
     // What is said last arrives, whoever hangs up first.
     for (let i = 0; i < 8; i++) expect(run(shout, 'to the till').code).toBe(7);
-  }, 90_000);
+  });
 
   it('has a port of a pod forwarded to whoever asks at the center', async () => {
     const [pod] = pods();
@@ -245,7 +245,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
       }
     });
     expect(said).not.toMatch(/lost connection/);
-  }, 60_000);
+  });
 
   it('has what a container says from now on come to whoever attaches at the center', async () => {
     const [pod] = pods();
@@ -269,7 +269,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
         attached.kill();
       }
     });
-  }, 90_000);
+  });
 
   it('ends in order when its pod is deleted, and the next one goes on with its store, also without a parent', async () => {
     const [before] = pods();
@@ -287,7 +287,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     await until('the next one is ready', () => pods().some(isReady));
     setPrice('2');
     await until('a change arrives', () => price() === '2');
-  }, 90_000);
+  });
 
   it('comes back by itself when its process is killed', async () => {
     const [pod] = pods();
@@ -297,7 +297,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     await until('a change arrives', () => price() === '3');
     expect(pods()).toEqual([pod]);
     expect(node.pidOf(pod!, 'agent')).not.toBe(killed);
-  }, 90_000);
+  });
 
   it('reaches its parent through a proxy that wants a password, where there is no other way', async () => {
     const [before] = pods();
@@ -312,7 +312,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     setPrice('4');
     await until('a change arrives', () => price() === '4');
     expect(site('get', 'daemonset', release, '-n', namespace, '-o', 'yaml')).not.toContain('till:secret');
-  }, 150_000);
+  });
 
   it('leaves what it has brought when it is uninstalled', async () => {
     const where = ['-n', namespace, '--kubeconfig', plane.kubeconfig];
@@ -321,7 +321,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     expect(price()).toBe('4');
     // Squid writes of a tunnel when it is over.
     await until('the proxy tells', () => proxies.log('squid').includes(`CONNECT relay.test:${meshPort} till`));
-  }, 90_000);
+  });
 });
 
 function andMay(what: string): string {

@@ -31,7 +31,7 @@ describe('a tree in the background', () => {
   afterAll(() => {
     banyan('down', '--data', at('data'));
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it('is refused before anything is made where the topology names a file that is not there', () => {
     const { code, said } = banyan('up', '--detach', '-f', at('nowhere.yaml'), '--data', at('none'));
@@ -48,7 +48,7 @@ describe('a tree in the background', () => {
       said: expect.stringContaining('not ready after'),
     });
     expect(banyan('down', '--data', at('late')).said).not.toMatch(/^ended/m);
-  }, 60_000);
+  });
 
   it('stays as it is, ready file and all, when somebody starts it again', () => {
     expect(up('data', '--ready-file', at('ready.json'))).toMatchObject({ code: 0 });
@@ -56,5 +56,5 @@ describe('a tree in the background', () => {
     const again = up('data', '--ready-file', at('ready.json'));
     expect(again).toMatchObject({ code: 2, said: expect.stringContaining('a tree runs here already') });
     expect(readFileSync(at('ready.json'), 'utf8')).toBe(ready);
-  }, 90_000);
+  });
 });

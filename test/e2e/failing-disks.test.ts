@@ -29,14 +29,14 @@ describe.skipIf(withoutKubectl)(`a disk that fails once${why}`, () => {
     till = new Till(api, space);
     expect(tree.apply(space, tillAtFirst()).code).toBe(0);
     await untilAnswered('it is everywhere', () => everywhere('first'));
-  }, 120_000);
+  });
   afterAll(async () => {
     if (before === undefined) delete process.env.NODE_OPTIONS;
     else process.env.NODE_OPTIONS = before;
     api?.close();
     await tree?.[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const everywhere = async (word: string) => {
     const texts = await Promise.all(clusters.map((cluster) => till.text(cluster, 'word')));

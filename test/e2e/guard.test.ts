@@ -86,8 +86,8 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
         everywhere('ops', 'kept').every((one) => one === 'second'),
     );
     await tree.down();
-  }, 120_000);
-  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+  });
+  afterAll(() => tree[Symbol.asyncDispose]());
 
   it('keeps everywhere what a center that was put back to an older copy does not know, and says so', async () => {
     rmSync(store('center'), { recursive: true });
@@ -102,17 +102,17 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     const shown = banyan('tree', '--data', tree.data).out;
     expect(shown).toMatch(/center .*StoreRolledBack: center\.retail had \d+, \d+ seen below/);
     expect(shown).toMatch(/hq .*DeletionHeld: \d+ entries/);
-  }, 60_000);
+  });
 
   it('takes new writes to what it has an older form of', () => {
     tree.apply('space/center/retail', map('till', 'kept', 'third'));
     return until('the third is everywhere', () => everywhere('till', 'kept').every((one) => one === 'third'));
-  }, 60_000);
+  });
 
   it('lets go by itself of what the center has again, and of the rest when it is released', async () => {
     tree.apply('space/center/retail', map('till', 'later', 'again'));
     await until('it is held no longer', () => node('node/eu', 'eu')?.status?.held === undefined);
-    expect(everywhere('till', 'later')).toEqual(['again', 'again']);
+    await until('both have it', () => everywhere('till', 'later').every((one) => one === 'again'));
     await until('nor at the other', () => condition('node/center', 'hq', 'DeletionHeld') === 'False');
     expect(banyan('release', 'center', '--dry-run', '--data', tree.data).out).toContain(
       'center.retail was emptied or put back',
@@ -122,7 +122,7 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     expect(condition('node/center', '', 'StoreRolledBack')).toBe('False');
     expect(tree.ok('node/center', 'get', 'events', '-o', 'jsonpath={.items[*].reason}')).toContain('StoreRolledBack');
     await tree.down();
-  }, 60_000);
+  });
 
   it('keeps everything when the center is emptied, also deeper down, until it is released', async () => {
     rmSync(store('center'), { recursive: true });
@@ -137,7 +137,7 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     await until('hq alone has let go', () => everywhere('till', 'kept')[1] === undefined);
     expect(everywhere('till', 'kept')[0]).toBe('third');
     await tree.down();
-  }, 60_000);
+  });
 
   it('keeps below a relay what the relay has lost of its own space, while what it had from above comes back', async () => {
     const uid = () =>
@@ -171,7 +171,7 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     await until('what was lost is gone', () => everywhere('ops', 'later')[0] === undefined);
     expect(everywhere('ops', 'old')).toEqual(['first']);
     expect(uid()).toBe(before);
-  }, 60_000);
+  });
 
   it('keeps what was deleted in bulk while a relay lost its store, until it is released', async () => {
     const names = Array.from({ length: 80 }, (_, i) => `bulk-${i}`);
@@ -206,7 +206,7 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     expect(banyan('tree', '--data', tree.data).out).toMatch(/eu .*DeletionHeld: 81 entries in its mailbox/);
     expect(banyan('release', 'eu', '--data', tree.data).out).toMatch(/fewer places.*center\.retail\/vault\nreleased/s);
     await until('it goes', () => mailbox().held === undefined && mailbox().entries < names.length);
-  }, 60_000);
+  });
 
   it('keeps everything below when the center and a relay lose their stores at once, however little it is', async () => {
     tree.kubectl('space/center/retail', ['apply', '-f', '-'], JSON.stringify(workload('both', ['a', 'b'])));
@@ -225,5 +225,5 @@ describe.skipIf(withoutKubectl)(`a tree of which a node loses its store${why}`, 
     expect(banyan('release', 'eu:shop', '--data', tree.data).out).toContain('released');
     await until('the one that was told has let go', () => text('eu:shop', 'both', 'a') === undefined);
     expect(text('hq', 'both', 'a')).toBe('first');
-  }, 60_000);
+  });
 });

@@ -31,8 +31,8 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
     expect(code, out).toBe(0);
   };
 
-  beforeAll(() => tree.up(), 120_000);
-  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+  beforeAll(() => tree.up());
+  afterAll(() => tree[Symbol.asyncDispose]());
 
   it('refuses a SyncTarget that names nobody, and the system space one that names somebody', () => {
     expect(syncTarget('cafe', {}).out).toContain('spec.attachTo: Required value: the path of the agent');
@@ -64,7 +64,7 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
     expect(tree.json<Shown>('space/eu:paris/center.retail', 'sps', 'menu-0')?.destinations).toMatchObject([
       { path: 'eu:paris:store-17', locationName: 'cafes', syncTargetName: 'cafe' },
     ]);
-  }, 60_000);
+  });
 
   it('takes the objects away with the Location, and brings them back with it', async () => {
     tree.ok(fleet, 'delete', 'location', 'cafes');
@@ -76,7 +76,7 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
     expect(told).toContain('space/center/fleet: SyncTarget cafe stands for it: no Location selects it');
     locate({ kind: 'cafe' });
     await until('it is back', () => summary()?.available === 1);
-  }, 60_000);
+  });
 
   it('is kept by a relay that starts again while all above are away', async () => {
     const uid = got()?.metadata.uid;
@@ -92,7 +92,7 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
     } finally {
       for (const pid of above) process.kill(pid, 'SIGCONT');
     }
-  }, 60_000);
+  });
 
   it.each([
     ['last', 'eu.paris', 'tea'],
@@ -131,5 +131,5 @@ describe.skipIf(withoutKubectl)(`an inventory space at the center${why}`, () => 
     tree.ok(retail, 'patch', 'configmap', 'menu', '-n', 'default', '--type=merge', '-p', '{"data":{"drink":"water"}}');
     await until('a change arrives', () => got()?.data?.drink === 'water');
     expect([got()?.metadata.uid, summary()?.expected]).toEqual([uid, 1]);
-  }, 60_000);
+  });
 });

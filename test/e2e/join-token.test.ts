@@ -32,12 +32,12 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
   beforeAll(async () => {
     writeFileSync(join(directory, 'topology.yaml'), stringify(topology));
     await tree.up();
-  }, 120_000);
+  });
   afterAll(async () => {
     for (const agent of agents) agent.process.kill('SIGKILL');
     await tree[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const tokenFor = (path: string, ...args: string[]): string => {
     const { code, out } = banyan('join-token', path, ...args, '--data', tree.data);
@@ -127,27 +127,27 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     });
     expect(tree.json('node/eu', 'location', 'till')).toMatchObject({ metadata: { labels: { env: 'prod' } } });
     await end(agent);
-  }, 60_000);
+  });
 
   it('goes on with what it kept, without the token', async () => {
     const agent = start('first', undefined);
     await until('the agent is attached', () => isConnected('eu:till'));
     expect(agent.log().match(/joined: a certificate is kept/g)).toHaveLength(1);
     await end(agent);
-  }, 60_000);
+  });
 
   it('is refused a second use by another key, in words that say when the first was', async () => {
     const { code, words } = await refusedWith('second', token);
     expect(code).toBe(1);
     expect(words).toMatch(/was used by another key from 127\.0\.0\.1:\d+ at .*banyan join-token eu:till --again/);
-  }, 60_000);
+  });
 
   it('may use it again with the same key, as when an answer was lost', async () => {
     for (const file of ['ca.crt', 'tls.crt']) rmSync(at('first', `data/identity/${file}`));
     const agent = start('first', token);
     await until('the agent is attached', () => isConnected('eu:till'));
     await end(agent);
-  }, 60_000);
+  });
 
   it('is refused with a token that is unknown, expired, of another path or another tree, each with what to do', async () => {
     const another = tokenFor('eu:till', '--again');
@@ -187,7 +187,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
       words: expect.stringContaining(`expired at ${expires}: make another`),
     });
     expect(tokenObject(another)?.status).toBeUndefined();
-  }, 120_000);
+  });
 
   it('joins through a proxy, and sends nothing where TLS ends before the parent', async () => {
     const another = tokenFor('eu:kiosk');
@@ -215,7 +215,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     });
     expect(tokenObject(unused)?.status).toBeUndefined();
     await terminator[Symbol.asyncDispose]();
-  }, 90_000);
+  });
 
   it('finds the one of several siblings that has its token, and is admitted at all of them', async () => {
     const shared = tokenFor('us:till');
@@ -228,7 +228,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     expect(tree.json('node/us~1', 'jointokens', name)).toBeUndefined();
     agent.process.kill('SIGTERM');
     expect(await agent.ended).toBe(0);
-  }, 60_000);
+  });
 
   it('waits for a parent that is away, and joins when it is there', async () => {
     const unused = tokenFor('eu:fourth');
@@ -236,7 +236,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     const agent = start('fourth', unused, { path: 'eu:fourth' });
     await until('the agent is attached', () => isConnected('eu:fourth'));
     await end(agent, 'eu:fourth');
-  }, 90_000);
+  });
 
   it('has no use for an older token when there is another, unless it has used it', async () => {
     const [older, newer] = [tokenFor('eu:fourth', '--again'), tokenFor('eu:fourth', '--again')];
@@ -249,7 +249,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
     expect(tokenObject(token)).toMatchObject({ status: { state: 'Used' } });
     tokenFor('eu:till', '--again');
     expect(tokenObject(token)).toMatchObject({ status: { state: 'Used' } });
-  }, 60_000);
+  });
 
   it('is shut out by the deletion of its SyncTarget, with which its tokens go', async () => {
     const unused = tokenFor('eu:fourth', '--again');
@@ -262,7 +262,7 @@ describe.skipIf(withoutKubectl)(`an agent with a join token${why}`, () => {
       code: 1,
       words: expect.stringMatching(/this join token is not known here/),
     });
-  }, 60_000);
+  });
 
   it('has a name that nobody else gets, and a token only where a person asks for another', () => {
     expect(banyan('join-token', 'eu:till', '--data', tree.data)).toMatchObject({

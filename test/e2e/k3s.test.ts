@@ -36,7 +36,7 @@ describe.skipIf(missing)(`a cluster of K3s${why}`, () => {
     await tree[Symbol.asyncDispose]();
     await k3s?.[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it('gets what is placed on it, and tells what became of it', async () => {
     tree.ok(retail, 'create', 'namespace', 'shop');
@@ -52,14 +52,14 @@ describe.skipIf(missing)(`a cluster of K3s${why}`, () => {
     await until('the placement counts it', () => place()?.expected === 1 && place()?.applied === 1);
     const described = () => tree.json<Shown>('node/eu', 'synctarget', 'shop')?.status;
     expect(described()?.kubernetesVersion).toMatch(/^v1\./);
-  }, 120_000);
+  });
 
   it('is put right when somebody deletes there by hand, and cleared when the placement goes', async () => {
     expect(site('delete', 'configmap', 'prices', '-n', 'shop').code).toBe(0);
     await until('it is back', () => site('get', 'cm/prices', '-n', 'shop').code === 0);
     tree.ok(retail, 'delete', 'epl', 'shop');
     await until('the namespace has gone', () => site('get', 'namespace', 'shop').code !== 0, 90);
-  }, 120_000);
+  });
 });
 
 function topologyOf(kubeconfig: string): object {

@@ -128,7 +128,7 @@ describe.skipIf(missing)(`a real cluster that can not be used, or takes not ever
     await tree[Symbol.asyncDispose]();
     await plane?.[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it('is told of by its node and its SyncTarget, in words that say what to do', async () => {
     const trouble = (kind: string, name: string) =>
@@ -150,7 +150,7 @@ describe.skipIf(missing)(`a real cluster that can not be used, or takes not ever
       expect(trouble('synctarget', name)?.message).toBe(trouble(nodes, name)!.message);
     }
     expect(trouble(nodes, 'good')).toBeUndefined();
-  }, 90_000);
+  });
 
   it('keeps its reasons to itself: what goes to the others is delivered, and the placement tells of each', async () => {
     apply(namespace('shop'), configMap('prices', 'shop'), place('shop', { env: 'prod' }));
@@ -163,7 +163,7 @@ describe.skipIf(missing)(`a real cluster that can not be used, or takes not ever
       const { expected, available, failed } = placement('shop')?.summary ?? {};
       return expected === 3 && available === 1 && failed === 2;
     });
-  }, 90_000);
+  });
 
   it('says of an object what a webhook, a policy or another one’s schema says of it, and takes all others', async () => {
     site(['create', 'namespace', 'stall']);
@@ -207,7 +207,7 @@ describe.skipIf(missing)(`a real cluster that can not be used, or takes not ever
     expect([there('configmap', 'hooked', 'stall'), there('configmap', 'ruled', 'stall')]).toEqual([true, true]);
     // It was never ours.
     expect(there('crd', 'signs.shop.example.com', 'stall')).toBe(true);
-  }, 180_000);
+  });
 
   it('sends a custom object in the version that the site’s own definition serves, or says which one that is', async () => {
     site(['create', 'namespace', 'tower']);
@@ -239,7 +239,7 @@ describe.skipIf(missing)(`a real cluster that can not be used, or takes not ever
     expect(said('tower', 'bells.tower.example.com tower/one')).toBeUndefined();
     tree.ok(retail, 'delete', 'epl', 'tower');
     await until('the bell has gone', () => !there('bell', 'one', 'tower'));
-  }, 180_000);
+  });
 
   it('says of a namespace that can not go what is left in it, and delivers into it once it has gone', async () => {
     const stuck = configMap('book', 'stuck');
@@ -261,7 +261,7 @@ describe.skipIf(missing)(`a real cluster that can not be used, or takes not ever
     site(['patch', 'configmap', 'book', '-n', 'stuck', '--type=merge', '-p', '{"metadata":{"finalizers":null}}']);
     await until('it is delivered', () => there('configmap', 'prices', 'stuck'), 90);
     await until('nothing is said any more', () => said('stuck', 'namespaces stuck') === undefined);
-  }, 180_000);
+  });
 });
 
 const webhook = {

@@ -77,14 +77,14 @@ describe.skipIf(missing)(`definitions on a real cluster when a placement goes${w
     await until('the kind is served', () => tree.kubectl(retail, ['get', 'tills', '-n', 'shop']).code === 0);
     tree.apply(retail, till('ours', 'shop'));
   }, buildMsMax);
-  afterAll(() => cluster?.[Symbol.asyncDispose](), 60_000);
+  afterAll(() => cluster?.[Symbol.asyncDispose]());
 
   it('goes when nobody else has objects by it', async () => {
     await deliver();
     await unplace();
     await until('the definition has gone', () => there('crd', crd) === undefined);
     await until('the namespace has gone', () => there('namespace', 'shop') === undefined);
-  }, 120_000);
+  });
 
   it('stays while the site has an object of its own by it, in whatever namespace, and is the site’s from then on', async () => {
     await deliver();
@@ -95,7 +95,7 @@ describe.skipIf(missing)(`definitions on a real cluster when a placement goes${w
     await until('the namespace has gone', () => there('namespace', 'shop') === undefined);
     expect(there('crd', crd)?.spec.versions).toHaveLength(1);
     expect(there('till', 'theirs', '-n', 'default')?.metadata.uid).toBe(uid);
-  }, 120_000);
+  });
 
   it('is left as it was where the site had it before', async () => {
     const before = there('crd', crd)!;
@@ -107,7 +107,7 @@ describe.skipIf(missing)(`definitions on a real cluster when a placement goes${w
     expect(there('crd', crd)?.metadata.uid).toBe(before.metadata.uid);
     expect(there('crd', crd)?.spec).toEqual(before.spec);
     site(['delete', 'crd', crd]);
-  }, 120_000);
+  });
 
   it('stays with its namespace and without a mark where the placement says Orphan', async () => {
     await deliver({ deletion: { propagationPolicy: 'Orphan' } });
@@ -115,5 +115,5 @@ describe.skipIf(missing)(`definitions on a real cluster when a placement goes${w
     await until('the definition is nobody’s', () => there('crd', crd) !== undefined && !isMarked(there('crd', crd)));
     await until('the namespace is nobody’s', () => !isMarked(there('namespace', 'shop')));
     expect(there('namespace', 'shop')?.metadata.labels).toMatchObject(labels);
-  }, 120_000);
+  });
 });

@@ -44,7 +44,7 @@ describe.skipIf(missing)(`two thousand objects of one placement on a real cluste
     cluster = await RealCluster.start('load', { audit: true });
     ({ tree, plane } = cluster);
   }, buildMsMax);
-  afterAll(() => cluster?.[Symbol.asyncDispose](), 60_000);
+  afterAll(() => cluster?.[Symbol.asyncDispose]());
 
   it("applies each of them once and looks at few before, leaves alone what is another program's, and is never told to wait by the API server", async () => {
     expect(site('create', 'namespace', 'bulk').code).toBe(0);
@@ -79,13 +79,19 @@ describe.skipIf(missing)(`two thousand objects of one placement on a real cluste
     const since = asked().slice(before.length);
     expect(ofBulk(since, 'patch').map(({ objectRef }) => objectRef?.name)).toEqual(['c7']);
     expect(ofBulk(since, 'list')).toEqual([]);
-  }, 60_000);
+  });
 
   it('asks nothing while nothing happens', async () => {
-    const before = asked().length;
-    await delay(idleMs);
-    expect(asked().slice(before)).toEqual([]);
-  }, 60_000);
+    // A watch that ends of old age may fall into one of the windows; what asks again and again falls into each.
+    let since: Audited[] = [];
+    for (let windows = 0; windows < 3; windows++) {
+      const before = asked().length;
+      await delay(idleMs);
+      since = asked().slice(before);
+      if (since.length === 0) break;
+    }
+    expect(since).toEqual([]);
+  });
 });
 
 function bulk(): object[] {

@@ -107,7 +107,7 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
     tree = cluster.tree;
     helm = await Helm.find(join(cluster.directory, 'helm'));
   }, buildMsMax);
-  afterAll(() => cluster?.[Symbol.asyncDispose](), 60_000);
+  afterAll(() => cluster?.[Symbol.asyncDispose]());
 
   it('says what a policy has against a change of one object, changes the others, and that one when the policy goes', async () => {
     const ours = (of: string) => ['ledger', 'prices'].map((name) => configMap(name, 'audit', of));
@@ -123,7 +123,7 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
     site(['delete', 'validatingadmissionpolicybinding', 'frozen']);
     await until('it is changed', () => there('cm', 'ledger', 'audit')?.data?.of === 'second');
     await until('nothing is said any more', () => isAvailable('audit'));
-  }, 120_000);
+  });
 
   it('says of an object that is withdrawn what a policy has against its removal, and removes it when the policy goes', async () => {
     const kept = policy('kept', 'DELETE', "oldObject.metadata.name == 'ledger'", 'a ledger is kept for ten years');
@@ -137,7 +137,7 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
     site(['delete', 'validatingadmissionpolicybinding', 'kept']);
     await until('it goes', () => there('cm', 'ledger', 'audit') === undefined);
     await until('nothing is said any more', () => isAvailable('audit'));
-  }, 180_000);
+  });
 
   it('leaves alone what a Helm release or Argo CD keeps, says who keeps it, and takes it with adopt: Always', async () => {
     const chart = join(cluster.directory, 'chart');
@@ -190,7 +190,7 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
     expect(there('cm', 'prices', 'stall')?.data).toEqual({ of: 'ours' });
     expect(there('cm', 'signs', 'stall')?.data).toEqual({ of: 'ours' });
     expect(JSON.stringify(there('deploy', 'till', 'stall')?.spec?.template)).toContain('registry.example.com/ours');
-  }, 120_000);
+  });
 
   it('applies what is placed in a namespace that somebody else keeps, and has it again when both are deleted', async () => {
     const annotations = { 'meta.helm.sh/release-name': 'grounds', 'meta.helm.sh/release-namespace': 'default' };
@@ -204,7 +204,7 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
     site(['delete', 'namespace', 'yard']);
     await until('it is there again', () => ![undefined, before].includes(there('cm', 'gates', 'yard')?.metadata.uid));
     await until('nothing is said any more', () => isAvailable('yard'));
-  }, 120_000);
+  });
 
   it('leaves the number of replicas to the real autoscaler where the placement ignores it, says what differs, or puts it back', async () => {
     const ignored = { drift: { ignoredFields: ['.spec.replicas'] } };
@@ -228,7 +228,7 @@ describe.skipIf(missing)(`a real cluster on which others have a say${why}`, () =
     site(['delete', 'hpa', 'till', '-n', 'mall']);
     await until('nothing is said any more', () => said('mall', 'deployments.apps mall/till') === '');
     await until('it stays', () => replicas() === 2);
-  }, 180_000);
+  });
 });
 
 function split(of: string): [kind: string, name: string] {

@@ -117,7 +117,7 @@ describe.skipIf(missing)(`the retail tree with three real clusters beside embedd
     await tree[Symbol.asyncDispose]();
     await Promise.all([...planes.values()].map((plane) => plane[Symbol.asyncDispose]()));
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it('brings the shop to life everywhere, with the same figures at every level', async () => {
     const downsync = [{ apiGroup: '*', resources: ['*'], namespaces: ['shop'] }];
@@ -136,15 +136,17 @@ describe.skipIf(missing)(`the retail tree with three real clusters beside embedd
       expect([path, site(path, ...ready)]).toEqual([path, '2']);
       expect([path, atSite(path, 'pods')]).toEqual([path, [expect.any(String), expect.any(String)]]);
     }
-  }, 120_000);
+  });
 
   it('shows beside each shop what its own controllers made of what was placed, over two steps', async () => {
     site(rivoli, 'create', 'job', 'by-hand', '--from=cronjob/report', '-n', 'shop');
     await until('the job has a pod', () => atSite(rivoli, 'pods').some((name) => name.startsWith('by-hand')));
     const mailbox = `mailbox/${rivoli}`;
     await until('all of it is there', () => names(mailbox, 'pods').length === 3);
-    for (const resource of ['replicasets', 'jobs', 'pods'])
-      expect([resource, names(mailbox, resource)]).toEqual([resource, atSite(rivoli, resource)]);
+    for (const resource of ['replicasets', 'jobs', 'pods']) {
+      const isSame = () => names(mailbox, resource).join() === atSite(rivoli, resource).join();
+      await until(`${resource} are the same`, isSame);
+    }
     await until('the pods run', () =>
       tree
         .json<List>(mailbox, 'pods', '-n', 'shop')!
@@ -154,8 +156,8 @@ describe.skipIf(missing)(`the retail tree with three real clusters beside embedd
     expect(names(`mailbox/${mitte}`, 'jobs')).toEqual([]);
     site(rivoli, 'delete', 'job', 'by-hand', '-n', 'shop');
     await until('what is gone there is gone here', () => names(mailbox, 'pods').length === 2);
-    expect(names(mailbox, 'jobs')).toEqual([]);
-  }, 120_000);
+    await until('the job too', () => names(mailbox, 'jobs').length === 0);
+  });
 
   it('has the API of each real cluster answer at the center, as it answers beside it', () => {
     for (const path of real) {
@@ -192,7 +194,7 @@ describe.skipIf(missing)(`the retail tree with three real clusters beside embedd
     apply(till('registry.example.com/shop/till:2'));
     await until('all are available again', () => placement(retail)?.display === 'available 5/5');
     expect(atEachLevel('failed')).toEqual([0, 0, 0, 0]);
-  }, 120_000);
+  });
 
   it('tells the exact status of an object at one real cluster, in terms of each level of its own', async () => {
     const one = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'one' } };
@@ -213,7 +215,7 @@ describe.skipIf(missing)(`the retail tree with three real clusters beside embedd
     expect(status(retail)?.observedGeneration).toBe(generation);
     tree.ok(retail, 'delete', 'epl', 'one');
     await until('it goes with the placement', () => status(retail) === undefined);
-  }, 120_000);
+  });
 
   it('brings up what a policy engine writes at three clusters, one by one and summed up, until it is deleted there', async () => {
     const example = (file: string) => fixture(`docs/examples/compliance/${file}`);
@@ -246,7 +248,7 @@ describe.skipIf(missing)(`the retail tree with three real clusters beside embedd
     for (const view of views(rivoli)) await until(`it has gone from ${view}`, () => uid(view) === '');
     await until('it is counted no more', () => counted(retail).join() === 'eu 1 1,us 1 1');
     expect(uid(`reported/center/${mitte}`)).toBe(there(mitte));
-  }, 120_000);
+  });
 });
 
 /** The tree of the example, with a real cluster behind the agents of these paths. */

@@ -34,8 +34,8 @@ describe('banyan agent', () => {
 
 describe.skipIf(withoutKubectl)('banyan up', () => {
   const tree = new LocalTree('deploy/topologies/shop.yaml');
-  beforeAll(() => tree.up(), 120_000);
-  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+  beforeAll(() => tree.up());
+  afterAll(() => tree[Symbol.asyncDispose]());
 
   it('starts its agents with them, and no other node', () => {
     const { flags, environment } = runningAs(tree.pid('hq'));

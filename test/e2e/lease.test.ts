@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { type Audited, ControlPlane } from '../support/control-plane/control-plane.ts';
+import { waitedMs } from '../support/waited.ts';
 import { fixture, kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
 import { placedInProduction } from './placements.ts';
 
@@ -48,6 +49,12 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
       .filter(({ requestURI }) => !requestURI.startsWith(leasesUri))
       .sort((one, other) => (one.requestReceivedTimestamp < other.requestReceivedTimestamp ? -1 : 1));
 
+  /** From now on: seconds in which a replica did not wait for a processor. */
+  const stopwatch = ({ pid }: Replica) => {
+    const [beganMs, beganWaitedMs] = [performance.now(), waitedMs(pid)];
+    return () => (performance.now() - beganMs - (waitedMs(pid) - beganWaitedMs)) / 1_000;
+  };
+
   beforeAll(async () => {
     plane = await ControlPlane.start({ directory: join(directory, 'plane'), audit: true });
     // Released, so that the first agent does not wait for one that might hold it, as it does where there is none.
@@ -71,7 +78,7 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
     await tree[Symbol.asyncDispose]();
     await plane?.[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   it('have one that is active, while the others say who it is, and are ready', async () => {
     a().start();
@@ -87,20 +94,22 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
       () => kubectlBy(plane.kubeconfig, ['get', 'deploy/till', 'cm/old', '-n', 'shop']).code === 0,
     );
     expect(writesOf(b())).toEqual([]);
-  }, 60_000);
+  });
 
   it('lose nothing when the active one is killed: the other one applies a change within 15 s, to the same objects', async () => {
     const before = uids();
     a().kill('SIGKILL');
-    const killed = performance.now();
+    const seconds = stopwatch(b());
     setPrice('2');
-    await until('b applies the change', () => price().out === '2', takenOverSecondsMax);
-    console.log(`taken over ${((performance.now() - killed) / 1_000).toFixed(1)} s after kill -9`);
+    await until('b applies the change', () => price().out === '2');
+    const took = seconds();
+    console.log(`taken over ${took.toFixed(1)} s after kill -9`);
+    expect(took).toBeLessThan(takenOverSecondsMax);
     expect(uids()).toBe(before);
     // Of the objects that were as they are to be, nothing was changed.
     const answers = writesOf(b()).filter(({ responseStatus }) => responseStatus?.code === 201);
     expect(answers).toEqual([]);
-  }, 60_000);
+  });
 
   it('never write after another one has begun, frozen or not, and do not bring back what was withdrawn meanwhile', async () => {
     center('delete', 'cm', 'old');
@@ -113,9 +122,11 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
     try {
       await until('the flow comes through', () => Number(price().out) >= 10);
       b().kill('SIGSTOP');
-      const [next, stopped] = [bread, performance.now()];
-      await until('a applies what has changed since', () => Number(price().out) >= next, takenOverSecondsMax);
-      console.log(`taken over ${((performance.now() - stopped) / 1_000).toFixed(1)} s after SIGSTOP`);
+      const [next, seconds] = [bread, stopwatch(a())];
+      await until('a applies what has changed since', () => Number(price().out) >= next);
+      const took = seconds();
+      console.log(`taken over ${took.toFixed(1)} s after SIGSTOP`);
+      expect(took).toBeLessThan(takenOverSecondsMax);
       b().kill('SIGCONT');
       await until('b has ended', () => b().exitCode !== undefined);
     } finally {
@@ -133,19 +144,19 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
         .slice(writesBefore)
         .filter(({ objectRef }) => objectRef?.name === 'old'),
     ).toEqual([]);
-  }, 60_000);
+  });
 
   it('hand over at once when the active one ends in order', async () => {
     b().start();
     await until('b stands by', () => /agent-a_\w+ is active/.test(b().standing ?? ''));
     a().kill('SIGTERM');
-    const ended = performance.now();
+    const seconds = stopwatch(b());
     await until('a has ended', () => a().exitCode !== undefined);
     expect(a().exitCode).toBe(0);
     setPrice('100');
-    await until('b applies the change', () => price().out === '100', 15);
-    expect((performance.now() - ended) / 1_000).toBeLessThan(8);
-  }, 60_000);
+    await until('b applies the change', () => price().out === '100');
+    expect(seconds()).toBeLessThan(8);
+  });
 
   it('enforce what they know without a parent, if they were active last', async () => {
     b().kill('SIGTERM');
@@ -159,7 +170,7 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
     } finally {
       process.kill(parent, 'SIGCONT');
     }
-  }, 60_000);
+  });
 
   it('take away what another store applied and nobody wants any more, and nothing else', async () => {
     site('create', 'cm', 'of-the-site', '-n', 'default');
@@ -178,7 +189,7 @@ describe.skipIf(missing)(`several agents with one identity before a real cluster
     // Also the Namespace, which came with an agent of another store.
     await until('the shop is gone', () => kubectlBy(plane.kubeconfig, ['get', 'namespace', 'shop']).code !== 0);
     expect(site('get', 'cm', 'of-the-site', '-n', 'default', '-o', 'name').trim()).toBe('configmap/of-the-site');
-  }, 60_000);
+  });
 });
 
 const uidsOf = 'jsonpath={range .items[*]}{.metadata.name}={.metadata.uid} {end}';
@@ -217,6 +228,10 @@ class Replica {
     const cluster = { kubernetes: { kubeconfig, lease: { ...lease, identity: name } } };
     const files = { logFile: join(directory, 'log'), statusFile: this.#statusFile, data: join(directory, 'data') };
     writeFileSync(this.#config, stringify({ ...own, ...files, cluster, api: { host: '127.0.0.1', port: 0 } }));
+  }
+
+  get pid(): number {
+    return this.#process!.pid!;
   }
 
   get exitCode(): number | undefined {

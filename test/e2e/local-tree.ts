@@ -80,7 +80,8 @@ export class LocalTree {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.down();
-    rmSync(this.data, { recursive: true, force: true });
+    // A node that a test has started by hand may still be ending.
+    rmSync(this.data, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 
   /** As if the terminal had been lost: kill -9 of the supervisor alone. */
@@ -104,7 +105,10 @@ export class LocalTree {
   }
 
   kill(path: string): void {
-    process.kill(this.pid(path), 'SIGKILL');
+    const pid = this.pid(path);
+    // To a signal it means the whole group of this process.
+    if (pid === 0) throw new Error(`${path} is not running`);
+    process.kill(pid, 'SIGKILL');
   }
 
   kubectl(context: string, args: readonly string[], input?: string): Ran {

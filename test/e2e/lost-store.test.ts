@@ -37,11 +37,11 @@ describe.skipIf(withoutKubectl)(`a relay that has lost its store while a customi
     await tree.up('--no-restart');
     tree.ok(space, 'apply', '-f', fixture('docs/examples/greeting.yaml'));
     tree.ok(space, 'wait', 'epl/shopfront', '--for=condition=Ready', '--timeout=60s');
-  }, 120_000);
+  });
   afterAll(async () => {
     relay?.kill('SIGTERM');
     await tree[Symbol.asyncDispose]();
-  }, 60_000);
+  });
 
   it('takes nothing from its agents that it can not make anew, and gives it again when it can', async () => {
     const before = map()!;
@@ -82,7 +82,7 @@ describe.skipIf(withoutKubectl)(`a relay that has lost its store while a customi
     expect(map()?.metadata.uid).toBe(before.metadata.uid);
     tree.ok(space, 'delete', 'configmap', 'greeting', '-n', 'shopfront');
     await until('it goes when nobody wants it', () => map() === undefined);
-  }, 120_000);
+  });
 
   it('takes away what it was to keep when nobody wants it any more', async () => {
     tree.ok(space, 'apply', '-f', fixture('docs/examples/greeting.yaml'));
@@ -97,5 +97,5 @@ describe.skipIf(withoutKubectl)(`a relay that has lost its store while a customi
     expect(map()?.data?.text).toBe('Welcome to Market');
     tree.ok(space, 'delete', 'configmap', 'greeting', '-n', 'shopfront');
     await until('it has gone', () => map() === undefined);
-  }, 120_000);
+  });
 });

@@ -67,7 +67,7 @@ describe.skipIf(lacking !== '')(`hosts with addresses of their own${why}`, () =>
     }
     for (const path of Object.keys(places)) start(path);
     await until('all are attached', () => sessions('eu') === 1 && sessions('shop') === 1 && sessions('kiosk') === 1);
-  }, 120_000);
+  });
   afterAll(async () => {
     await Promise.all(
       nodes.map((node) => {
@@ -78,7 +78,7 @@ describe.skipIf(lacking !== '')(`hosts with addresses of their own${why}`, () =>
     hosts[Symbol.dispose]();
     await tree?.[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const configFile = (path: string) => join(tree.data, 'config', `${fileOf(path)}.yaml`);
   const configOf = (path: string) => parse(readFileSync(configFile(path), 'utf8')) as Config;
@@ -150,7 +150,7 @@ describe.skipIf(lacking !== '')(`hosts with addresses of their own${why}`, () =>
   it('carry a placement from one to the next', async () => {
     place(center, 'far', 'first');
     await until('both have it', () => available(center, 'far') === 2);
-  }, 90_000);
+  });
 
   it('go on in the same session when a cable was pulled for a moment', async () => {
     hosts.pull(hostOf(shop), 'site');
@@ -160,7 +160,7 @@ describe.skipIf(lacking !== '')(`hosts with addresses of their own${why}`, () =>
     hosts.plug(hostOf(shop), 'site');
     await until('it has come', () => word(shop, 'far')?.data?.text === 'second');
     expect(sessions('shop')).toBe(1);
-  }, 60_000);
+  });
 
   it('let a region that is cut off go on alone, an agent in it move to another address, and all be exact when it is over', async () => {
     const before = [shop, kiosk].map((cluster) => word(cluster, 'far')?.metadata.uid);

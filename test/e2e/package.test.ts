@@ -19,7 +19,7 @@ describe('the package of npm pack', () => {
     const archive = join(home, packed.stdout.trim().split('\n').at(-1)!);
     expect(spawnSync('tar', ['-xzf', archive, '--strip-components=1', '-C', installed]).status).toBe(0);
     symlinkSync(resolve('node_modules/lmdb'), join(home, 'node_modules', 'lmdb'));
-  }, 120_000);
+  });
   afterAll(() => rmSync(home, { recursive: true, force: true }));
 
   it('has its command, which knows its version', () => {
@@ -53,5 +53,5 @@ describe('the package of npm pack', () => {
     await Promise.race([shown, ended]);
     demo.kill('SIGTERM');
     expect({ code: await ended, output }).toMatchObject({ code: 0, output: expect.stringContaining('available 5/5') });
-  }, 120_000);
+  });
 });

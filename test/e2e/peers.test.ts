@@ -41,8 +41,8 @@ describe('a peer that is not what it should be', () => {
     await tree.up();
     const read = (file: string) => readFileSync(join(tree.data, 'pki', file), 'utf8');
     authority = { certPem: read('ca.crt'), keyPem: read('ca.key') };
-  }, 120_000);
-  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+  });
+  afterAll(() => tree[Symbol.asyncDispose]());
 
   async function dial(path: string, role: 'relay' | 'agent', by: KeyAndCertificate = authority): Promise<Stranger> {
     const { certPem, keyPem } = await issueNode(by, { tree: 'peers', path, role, hosts }, issuing);

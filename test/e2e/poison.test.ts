@@ -48,12 +48,12 @@ describe.skipIf(withoutKubectl)(`a tree of which an agent, or a relay, dies of a
     const list = { apiVersion: 'v1', kind: 'List', items };
     tree.kubectl('space/center/retail', ['apply', '-f', '-'], JSON.stringify(list));
     await until('the first object is everywhere', () => summary().available === 2);
-  }, 60_000);
+  });
   afterAll(async () => {
     if (before === undefined) delete process.env.NODE_OPTIONS;
     else process.env.NODE_OPTIONS = before;
     await tree[Symbol.asyncDispose]();
-  }, 60_000);
+  });
 
   it('has it back after two ends, with the object left alone, the others applied, and the reason where its author reads', async () => {
     tree.apply('space/center/retail', map('deadly', { dies: 'yes' }));
@@ -74,14 +74,14 @@ describe.skipIf(withoutKubectl)(`a tree of which an agent, or a relay, dies of a
     const mailbox = tree.json<{ status?: { quarantinedEntries?: number } }>('node/eu', 'mailbox', 'shop');
     expect(mailbox?.status?.quarantinedEntries).toBe(1);
     expect(banyan('tree', '--data', tree.data).out).toMatch(/shop .*EntriesQuarantined/);
-  }, 60_000);
+  });
 
   it('applies the object when it is another', async () => {
     tree.apply('space/center/retail', map('deadly', { dies: 'no' }));
     await until('it is there', () => held(agent, 'deadly')?.dies === 'no');
     await until('all is well', () => summary().available === 2 && summary().quarantined === 0);
     await until('the node says so', () => node()?.quarantined === undefined);
-  }, 60_000);
+  });
 
   it('goes on with the session of an agent that tells what nobody can read, and says so', async () => {
     const since = node()?.session?.since;
@@ -94,7 +94,7 @@ describe.skipIf(withoutKubectl)(`a tree of which an agent, or a relay, dies of a
     tree.apply('space/center/retail', map('garbled', { garbles: 'no' }));
     await until('nothing is refused', () => node()?.refused === undefined);
     expect(node()?.session).toEqual({ ...node()?.session, state: 'Connected', since });
-  }, 60_000);
+  });
 
   it('counts destinations as quarantined whose agents tell of a placement what nobody can read, until it can be read', async () => {
     tree.apply('space/center/retail', map('mangled', { mangles: 'yes' }));
@@ -103,7 +103,7 @@ describe.skipIf(withoutKubectl)(`a tree of which an agent, or a relay, dies of a
     expect(held(agent, 'mangled')).toEqual({ mangles: 'yes' });
     tree.apply('space/center/retail', map('mangled', { mangles: 'no' }));
     await until('both are counted', () => summary().available === 2 && summary().quarantined === 0);
-  }, 60_000);
+  });
 
   it('goes on below a relay that died of an object again and again, with the object left alone and named', async () => {
     const relayStarts = () =>
@@ -125,5 +125,5 @@ describe.skipIf(withoutKubectl)(`a tree of which an agent, or a relay, dies of a
     await until('it is there when it is another', () => held(agent, 'heavy')?.breaks === 'no longer');
     await until('nothing is left alone', () => relay()?.quarantined === undefined);
     expect(relayStarts()).toBe(running);
-  }, 90_000);
+  });
 });

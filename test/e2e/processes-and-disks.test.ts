@@ -47,7 +47,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     before = await uids();
     process.kill(tree.pid('eu'), 'SIGSTOP');
     stoppedAtMs = performance.now();
-  }, 120_000);
+  });
   afterAll(async () => {
     api?.close();
     if (tree) process.kill(tree.pid('eu'), 'SIGCONT');
@@ -55,7 +55,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     for (const disk of disks.values()) disk[Symbol.dispose]();
     await tree?.[Symbol.asyncDispose]();
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   const text = (context: string, name: string) => till.text(context, name);
   const everywhere = async (name: string, expected: string) => {
@@ -93,7 +93,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
       const there = await Promise.all(last.map((_, i) => text('cluster/hq', `c${i}`)));
       return there.every((one, i) => one === last[i]);
     });
-  }, 180_000);
+  });
 
   it('a center on a full disk takes no write, says why, shows what it has, and goes on when there is room', async () => {
     disks.get('center')!.fill(leftBytes);
@@ -107,7 +107,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     disks.get('center')!.free();
     await untilAnswered('a write is taken', () => till.write('word', 'second').then(() => true));
     await untilAnswered('it has come', async () => (await text('cluster/hq', 'word')) === 'second');
-  }, 90_000);
+  });
 
   it('an agent on a full disk keeps what it has, and takes what came meanwhile when there is room', async () => {
     disks.get('hq')!.fill(leftBytes);
@@ -117,7 +117,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     disks.get('hq')!.free();
     await untilAnswered('it has come', async () => (await text('cluster/hq', 'word')) === 'third');
     expect((await uids())[1]).toBe(before[1]);
-  }, 120_000);
+  });
 
   it('a relay that stood still for two minutes comes back with its children, and nothing was deleted', async () => {
     const shop = async () => tree.ok('cluster/eu:shop', 'get', '--raw', '/metrics');
@@ -149,7 +149,7 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     expect(tree.pid('eu')).toBe(pid);
     expect(log('eu')).toContain('the store has room again');
     expect(await uids()).toEqual(before);
-  }, 120_000);
+  });
 
   it('a relay that is told to end on a full disk ends in order, and is back when there is room', async () => {
     disks.get('eu')!.fill(leftBytes);
@@ -160,5 +160,5 @@ describe.skipIf(lacking !== '')(`processes that are stopped and killed, and disk
     await till.write('word', 'fifth');
     await untilAnswered('it is everywhere', () => everywhere('word', 'fifth'), 90);
     expect(await uids()).toEqual(before);
-  }, 120_000);
+  });
 });

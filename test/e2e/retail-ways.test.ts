@@ -117,11 +117,11 @@ describe.skipIf(lacking !== '').each(ways)(`the retail tree with every link $nam
   beforeAll(async () => {
     tree = new LocalTree(proxies.write('topology.yaml', await way.topology(proxies)));
     await tree.up('--no-restart');
-  }, 120_000);
+  });
   afterAll(async () => {
     await tree?.[Symbol.asyncDispose]();
     await proxies[Symbol.asyncDispose]();
-  }, 60_000);
+  });
 
   it('carries a placement to five clusters, and an edit after it', async () => {
     tree.ok(space, 'apply', '-f', fixture('docs/examples/guestbook.yaml'));
@@ -129,7 +129,7 @@ describe.skipIf(lacking !== '').each(ways)(`the retail tree with every link $nam
     expect(summary()).toMatchObject({ expected: 5, available: 5 });
     note('first');
     await until('the edit is everywhere', () => arrived('first'));
-  }, 90_000);
+  });
 
   it('shows the way of all ten links', async () => {
     await until('all are shown', () => links().size === 10);
@@ -146,5 +146,5 @@ describe.skipIf(lacking !== '').each(ways)(`the retail tree with every link $nam
     await until('the edit is everywhere', () => arrived('while away'));
     await until('all are available', () => summary().available === 5 && summary().fresh === 5);
     expect(uids()).toEqual(before);
-  }, 90_000);
+  });
 });

@@ -125,12 +125,12 @@ describe.skipIf(withoutKubectl)(`a release in waves${why}`, () => {
   beforeAll(async () => {
     await tree.up('--no-restart');
     api = new ApiClient(join(tree.data, 'kubeconfig'));
-  }, 120_000);
+  });
   afterAll(async () => {
     api?.close();
     for (const child of started) child.kill('SIGTERM');
     await tree[Symbol.asyncDispose]();
-  }, 60_000);
+  });
 
   it('goes to one cluster, to half of them, to all, over a kill -9 of the center, and says what it waits for', async () => {
     apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } });
@@ -138,7 +138,7 @@ describe.skipIf(withoutKubectl)(`a release in waves${why}`, () => {
     apply(placement({ strategy: 'All' }));
     tree.ok(retail, 'wait', 'epl/till', '--for=condition=Ready', '--timeout=60s');
     const waves = [
-      { name: 'canary', count: 1, soakSeconds: 1, gates: [ratio, go('canary')] },
+      { name: 'canary', count: 1, soakSeconds: 6, gates: [ratio, go('canary')] },
       { name: 'half', fraction: 0.5, gates: [ratio, go('half')] },
       { name: 'all', fraction: 1 },
     ];
@@ -167,7 +167,7 @@ describe.skipIf(withoutKubectl)(`a release in waves${why}`, () => {
     await until('it is promoted', at('Promoted'));
     await everywhere('2', clusters);
     tree.ok(retail, 'wait', 'epl/till', '--for=condition=Ready', '--timeout=60s');
-  }, 120_000);
+  });
 
   it('that breaks at the second wave is paused within its error budget, and is taken back everywhere when that is wanted', async () => {
     const zone = (name: string) => ({ name, selector: { matchLabels: { zone: name } } });
@@ -187,7 +187,7 @@ describe.skipIf(withoutKubectl)(`a release in waves${why}`, () => {
     apply(placement({ ...staged, onFailure: 'Rollback' }));
     await until('it is taken back', at('RolledBack'));
     await everywhere('2', clusters);
-  }, 120_000);
+  });
 
   it('is not held up by a subtree that is offline, which gets what is promoted when it is back', async () => {
     tree.kill('us');
@@ -204,7 +204,7 @@ describe.skipIf(withoutKubectl)(`a release in waves${why}`, () => {
     start('relay/main.ts', 'us.yaml');
     await everywhere('4', clusters);
     tree.ok(retail, 'wait', 'epl/till', '--for=condition=Ready', '--timeout=60s');
-  }, 120_000);
+  });
 
   it('is refused when its waves could not be gone through', () => {
     const refused = (spec: object) => tree.apply(retail, placement({ strategy: 'Progressive', ...spec })).out;

@@ -92,43 +92,43 @@ beforeAll(async () => {
     path: 'outsider',
     identity: { ca: authority.certPem, cert: certPem, key: keyPem },
   };
-}, 120_000);
+});
 
-afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+afterAll(() => tree[Symbol.asyncDispose]());
 
 describe('an agent made from the document alone', () => {
   it('attaches, and gets its mailbox', async () => {
     await attach();
     expect(agent.parent).toContain('URI:spiffe://outside/node/center');
-    await until('all three are there', () => ['a', 'b', 'c'].every((name) => data(name) === '1'), 20);
+    await until('all three are there', () => ['a', 'b', 'c'].every((name) => data(name) === '1'));
     expect(names()).toContain('t/center.retail/all');
     expect(agent.resumed).toBe(true);
-  }, 40_000);
+  });
 
   it('tells what it has made of it, and is counted', async () => {
     tellPartial();
     kept.tell('node/outsider', { role: 'agent', version: 'second/1' });
     agent.push();
-    await until('it is acknowledged', () => agent.acknowledged === kept.head, 20);
-    await until('it is in the summary', () => summary()?.available === 1, 20);
+    await until('it is acknowledged', () => agent.acknowledged === kept.head);
+    await until('it is in the summary', () => summary()?.available === 1);
     expect(summary()).toMatchObject({ expected: 1, fresh: 1, available: 1 });
-  }, 40_000);
+  });
 
   it('gets a change and a deletion as they come', async () => {
     put('b', '2');
     tree.ok('space/center/retail', 'delete', 'configmap', 'c', '-n', 'shop');
-    await until('both have come', () => data('b') === '2' && data('c') === undefined, 20);
-  }, 40_000);
+    await until('both have come', () => data('b') === '2' && data('c') === undefined);
+  });
 
   it('goes on from its cursor in its next start, and gets only what has changed meanwhile', async () => {
     agent.close();
     put('a', '2');
     await attach();
     expect(agent.resumed).toBe(true);
-    await until('the change has come', () => data('a') === '2', 20);
+    await until('the change has come', () => data('a') === '2');
     expect(agent.came).toBeLessThanOrEqual(3);
     expect(agent.heard).not.toContain('request');
-  }, 40_000);
+  });
 
   it('reconciles when it may not resume, and ends with exactly the rows of its parent', async () => {
     agent.close();
@@ -145,14 +145,14 @@ describe('an agent made from the document alone', () => {
     kept.tuple = { ...kept.tuple, incarnation: '00'.repeat(16) };
     agent = new Outsider(kept, place);
     await agent.attach();
-    await until('it has caught up', () => agent.caughtUp, 20);
+    await until('it has caught up', () => agent.caughtUp);
     expect(agent.heard).toContain('reply');
     expect(names()).toEqual(right);
     expect([data('a'), data('b')]).toEqual(['2', '2']);
     expect(agent.came).toBe(2);
-    await until('a beat has brought the digest of the parent', () => agent.digestAgrees !== undefined, 20);
+    await until('a beat has brought the digest of the parent', () => agent.digestAgrees !== undefined);
     expect(agent.digestAgrees).toBe(true);
-  }, 60_000);
+  });
 
   it('is asked for its own rows when its parent may not resume, and answers', async () => {
     agent.close();
@@ -163,9 +163,8 @@ describe('an agent made from the document alone', () => {
     await until(
       'the parent has asked and is content',
       () => agent.heard.includes('request') && agent.acknowledged === kept.head,
-      20,
     );
-    await until('it is in the summary', () => summary()?.available === 1, 20);
+    await until('it is in the summary', () => summary()?.available === 1);
     agent.close();
-  }, 40_000);
+  });
 });

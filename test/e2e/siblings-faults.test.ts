@@ -47,8 +47,8 @@ describe.skipIf(withoutKubectl)(`a place with two siblings of which one dies, st
     tree.ok(space, 'apply', '-f', fixture('docs/examples/guestbook.yaml'));
     await untilWhole();
     before = uids();
-  }, 120_000);
-  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+  });
+  afterAll(() => tree[Symbol.asyncDispose]());
 
   it('keeps a release where it is when the sibling is killed in the middle of a wave, and gives it to nobody else', async () => {
     stage([{ name: 'first', count: 2, gates: [{ rolloutGate: 'go' }] }]);
@@ -73,13 +73,13 @@ describe.skipIf(withoutKubectl)(`a place with two siblings of which one dies, st
     await until('everybody has it', () => having('two').length === 4);
     await untilWhole();
     expect(uids()).toEqual(before);
-  }, 120_000);
+  });
 
   it('answers pings of every agent, to whichever sibling it is attached', async () => {
     for (const cluster of clusters) {
-      await until(`${cluster} answers`, () => banyan('ping', cluster, '--data', tree.data).code === 0, 20);
+      await until(`${cluster} answers`, () => banyan('ping', cluster, '--data', tree.data).code === 0);
     }
-  }, 60_000);
+  });
 
   it('goes over when a sibling is stopped without a word, once its silence is death', async () => {
     const stopped = attachedTo('eu').length > 0 ? 'eu' : 'eu~1';
@@ -93,8 +93,8 @@ describe.skipIf(withoutKubectl)(`a place with two siblings of which one dies, st
     } finally {
       process.kill(pid, 'SIGCONT');
     }
-    await until('it is back', () => banyan('ping', 'eu', '--data', tree.data).code === 0, 30);
+    await until('it is back', () => banyan('ping', 'eu', '--data', tree.data).code === 0);
     await untilWhole();
     expect(uids()).toEqual(before);
-  }, 180_000);
+  });
 });

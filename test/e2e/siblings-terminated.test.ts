@@ -87,11 +87,11 @@ server { listen 127.0.0.1:${webSocket} ssl; ssl_certificate ${cert}; ssl_certifi
     await up;
     tree.ok(space, 'apply', '-f', fixture('docs/examples/guestbook.yaml'));
     await untilWhole();
-  }, 120_000);
+  });
   afterAll(async () => {
     await tree?.[Symbol.asyncDispose]();
     await proxies[Symbol.asyncDispose]();
-  }, 60_000);
+  });
 
   it('serve each child at one of them, under the name that its signature proves', () => {
     const shown = (store: string) =>
@@ -113,5 +113,5 @@ server { listen 127.0.0.1:${webSocket} ssl; ssl_certificate ${cert}; ssl_certifi
     await untilWhole();
     await until('all are shown at the other one', () => at(stays!).join() === stores.join());
     expect(uids()).toEqual(before);
-  }, 90_000);
+  });
 });

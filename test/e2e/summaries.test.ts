@@ -25,8 +25,8 @@ describe.skipIf(withoutKubectl)(`summaries that users define${why}`, () => {
     await tree.up();
     tree.ok(center, 'apply', '-f', fixture('docs/examples/summarizers.yaml'));
     tree.ok(center, 'wait', 'epl/shop', '--for=condition=Ready', '--timeout=60s');
-  }, 120_000);
-  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+  });
+  afterAll(() => tree[Symbol.asyncDispose]());
 
   it('count the replicas of each image per region: at the center, in each region, in the sub-regions', async () => {
     await until('the center has all', () =>
@@ -39,6 +39,8 @@ describe.skipIf(withoutKubectl)(`summaries that users define${why}`, () => {
         ['us', till, 1, 2],
       ]),
     );
+    const complete = (context: string) => summary(context, 'shop.images')?.completeness.display;
+    await until('it is complete', () => complete(center) === '5/5 fresh');
     expect(summary(center, 'shop.images')).toMatchObject({
       total: 10,
       rowErrors: { count: 0 },
@@ -56,8 +58,9 @@ describe.skipIf(withoutKubectl)(`summaries that users define${why}`, () => {
         ]),
       );
     }
-    expect(summary('space/us/center.retail', 'shop.images')?.completeness.display).toBe('1/1 fresh');
-  }, 60_000);
+    for (const [region, display] of [['us', '1/1 fresh'] as const, ['eu', '3/3 fresh'] as const])
+      await until(`${region} is complete`, () => complete(`space/${region}/center.retail`) === display);
+  });
 
   it('read well in kubectl', () => {
     const table = tree.ok(center, 'get', 'ss', '-o', 'wide');
@@ -89,7 +92,7 @@ describe.skipIf(withoutKubectl)(`summaries that users define${why}`, () => {
     const exact = times.sort((a, b) => a - b)[Math.floor(0.99 * (times.length - 1))]!;
     expect(times).toHaveLength(10);
     expect(Math.abs(Number(seconds) - exact)).toBeLessThanOrEqual(exact * 0.01);
-  }, 60_000);
+  });
 
   it('list the shops that fail with their reason, and forget them when they do no more', async () => {
     const image = (name: string) => ['set', 'image', 'deployment/signage', `signage=${name}`, '-n', 'shop'];
@@ -107,7 +110,7 @@ describe.skipIf(withoutKubectl)(`summaries that users define${why}`, () => {
     tree.ok(center, ...image(signage));
     await until('none is listed', () => summary(center, 'shop.failing')?.total === 0);
     expect(rows(center, 'shop.failing')).toEqual([]);
-  }, 90_000);
+  });
 
   it('follow shops that come and go, at every level', async () => {
     const counted = (context: string) =>
@@ -116,7 +119,7 @@ describe.skipIf(withoutKubectl)(`summaries that users define${why}`, () => {
     await until('the lab is counted', () => counted(center) === 4 && counted('space/eu:berlin/center.retail') === 2);
     tree.ok('node/eu:berlin', 'label', 'location', 'lab', 'env=test', '--overwrite');
     await until('and is not', () => counted(center) === 3 && counted('space/eu:berlin/center.retail') === 1);
-  }, 90_000);
+  });
 
   it('keep the last rows of a shop that is away, and say so', async () => {
     process.kill(tree.pid('us'), 'SIGSTOP');
@@ -129,13 +132,13 @@ describe.skipIf(withoutKubectl)(`summaries that users define${why}`, () => {
         1,
         2,
       ]);
-      expect(summary(center, 'shop.images')?.completeness.display).toMatch(/^4\/5 fresh \(1 stale, oldest \d+s\)$/);
+      expect(summary(center, 'shop.images')?.completeness.display).toMatch(/^4\/5 fresh \(1 stale, oldest \d+[sm]\)$/);
     } finally {
       process.kill(tree.pid('us'), 'SIGCONT');
     }
     await until('it is fresh', () => summary(center, 'shop.images')?.completeness.display === '5/5 fresh');
     expect(rows(center, 'shop.images')).toHaveLength(6);
-  }, 90_000);
+  });
 
   it('are made anew when the summarizer changes, and say on the placement when there is none', async () => {
     const patch = JSON.stringify({ spec: { filter: 'obj.metadata.name == "till"' } });
@@ -153,13 +156,13 @@ describe.skipIf(withoutKubectl)(`summaries that users define${why}`, () => {
     tree.ok(center, 'apply', '-f', fixture('docs/examples/summarizers.yaml'));
     await until('it is back', () => summary(center, 'shop.images')?.total === 10);
     await until('and said so', () => condition().includes('"status":"True"'));
-  }, 90_000);
+  });
 
   it('go with their placement', async () => {
     tree.ok(center, 'delete', 'epl', 'shop');
     await until('no summary is left', () => tree.ok(center, 'get', 'ss', '-o', 'name').trim() === '');
     await until('nor in the regions', () => tree.ok('space/eu/center.retail', 'get', 'ss', '-o', 'name').trim() === '');
-  }, 60_000);
+  });
 
   it('are of objects that are born at the edge too: failed checks by severity, per region', async () => {
     const example = (file: string) => fixture(`docs/examples/compliance/${file}`);
@@ -180,7 +183,7 @@ describe.skipIf(withoutKubectl)(`summaries that users define${why}`, () => {
     tree.ok('cluster/eu:paris:rivoli', 'delete', 'policyreport', 'till', '-n', 'default');
     await until('one less', () => rows(center, 'compliance.severity')[0]?.[1] === 1);
     tree.ok(center, 'delete', 'epl', 'compliance');
-  }, 90_000);
+  });
 
   it('are refused with what is wrong', () => {
     const object = (spec: object) => ({
@@ -203,8 +206,8 @@ describe.skipIf(withoutKubectl)(`a summary over five levels${why}`, () => {
   const counted = (context: string) =>
     tree.json<Summary>(context, 'ss', 'shop.images')?.rows.map(({ columns }) => columns.slice(1)) ?? [];
 
-  beforeAll(() => tree.up(), 120_000);
-  afterAll(() => tree[Symbol.asyncDispose](), 60_000);
+  beforeAll(() => tree.up());
+  afterAll(() => tree[Symbol.asyncDispose]());
 
   it('is at each level that of what is below it', async () => {
     tree.ok(center, 'apply', '-f', fixture('docs/examples/summarizers.yaml'));
@@ -225,5 +228,5 @@ describe.skipIf(withoutKubectl)(`a summary over five levels${why}`, () => {
     ] as const) {
       await until(`${context} agrees`, () => JSON.stringify(counted(context)) === JSON.stringify(expected));
     }
-  }, 90_000);
+  });
 });

@@ -32,23 +32,23 @@ describe.skipIf(withoutKubectl)(`a gate that a program of the outside world answ
       stdio: 'ignore',
     });
     tree.ok(space, 'apply', '-f', join(example, 'placement.yaml'));
-  }, 120_000);
+  });
   afterAll(async () => {
     program.kill();
     await tree[Symbol.asyncDispose]();
-  }, 60_000);
+  });
 
   it('holds a release back at its first wave, in the words of the program', async () => {
     await until('it waits for the gate', () => rollout()?.message.includes('a test of elevated') ?? false);
     expect(rollout()).toMatchObject({ phase: 'WaitingForGate', wave: 'first' });
     expect(having('2.20')).toBe(1);
-  }, 60_000);
+  });
 
   it('lets it go on to all when the level is low', async () => {
     level('low');
     await until('all have it', () => having('2.20') === 5 && rollout()?.phase === 'Promoted');
     expect(tree.json<Placement>(space, 'epl', 'till')?.status?.summary?.available).toBe(5);
-  }, 60_000);
+  });
 
   it('stops a release where it is when the level is high', async () => {
     level('high');
@@ -59,5 +59,5 @@ describe.skipIf(withoutKubectl)(`a gate that a program of the outside world answ
     await until('it has stopped', () => rollout()?.phase === 'Paused');
     expect(rollout()?.message).toContain('a test of high');
     expect(having('2.20')).toBeGreaterThanOrEqual(4);
-  }, 60_000);
+  });
 });

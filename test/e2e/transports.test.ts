@@ -103,11 +103,11 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
     const up = tree.up('--no-restart');
     await startBalancer(balancer);
     await up;
-  }, 120_000);
+  });
   afterAll(async () => {
     await tree?.[Symbol.asyncDispose]();
     await proxies[Symbol.asyncDispose]();
-  }, 60_000);
+  });
 
   /** In front of two siblings, whose ports are known when the tree has been begun. */
   async function startBalancer(port: number): Promise<void> {
@@ -132,7 +132,7 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
     tree.ok(space, 'apply', '-f', fixture('docs/examples/guestbook.yaml'));
     tree.ok(space, 'wait', 'epl/guestbook', '--for=condition=Ready', '--timeout=60s');
     expect(summary()).toMatchObject({ expected: 5, available: 5 });
-  }, 90_000);
+  });
 
   it('are shown with their way in the status of each node, on every level: as it was configured, or the one that gets through', async () => {
     const shown = (context: string) => {
@@ -165,7 +165,7 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
     await until('the edit is everywhere', () => arrived('unheard'));
     await until('all are counted', () => summary().available === 5 && summary().fresh === 5);
     expect(uids()).toEqual(before);
-  }, 120_000);
+  });
 
   it('go over to the other sibling behind the load balancer when one is killed', async () => {
     const before = uids();
@@ -174,7 +174,7 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
     await until('the edit is everywhere', () => arrived('one sibling'));
     await until('all are counted once', () => summary().available === 5 && summary().expected === 5);
     expect(uids()).toEqual(before);
-  }, 120_000);
+  });
 
   it('have a node say in the tree what stands in its way', async () => {
     await proxies.kill('login');
@@ -188,7 +188,7 @@ listen terminator\n  bind 127.0.0.1:${terminator} ssl crt ${pair} alpn h2\n  ser
     await until('those that go through it are back', () =>
       ['eu +Relay', 'mitte +Agent'].every((child) => new RegExp(`${child} +Connected`).test(shown())),
     );
-  }, 120_000);
+  });
 
   it('tell nobody the password', () => {
     for (const path of ['center', 'eu', 'us', 'eu:berlin:mitte']) expect(logOf(path)).not.toContain(password);

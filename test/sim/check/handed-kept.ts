@@ -1,6 +1,6 @@
 /**
  * What was handed stays until its release is ended: an agent that goes from one sibling to another, or whose sibling comes back as it was long ago, keeps
- * the candidate. Looked at where the agent stores what takes its place, by what its own store says that it was handed.
+ * the candidate. Looked at where the agent stores what takes its place, by what its own store says that it was handed, and where it is told that it was not.
  */
 import type { MemoryStore } from '../../../core/store/memory/memory-store.ts';
 import type { Host } from '../host.ts';
@@ -10,6 +10,8 @@ import type { Check, World } from '../world.ts';
 import { rowsWritten } from './deliveries.ts';
 import { Rows } from './rows.ts';
 
+const handedPrefix = 'h/';
+
 export function handedKept(world: World, releases: Releases): Check {
   const name = 'what was handed stays until the release is ended';
   return {
@@ -18,7 +20,16 @@ export function handedKept(world: World, releases: Releases): Check {
       if (host.role !== 'agent' || !mayComeFromASibling(world, host)) return;
       if (host.deceived.has('upstream') || world.originWasPutBack) return;
       for (const { table, key, attributes, body } of rowsWritten(host, changes, before)) {
-        if (table !== 'upstream' || !isStagedObject(key)) continue;
+        if (table !== 'upstream') continue;
+        if (key.startsWith(handedPrefix)) {
+          const id = key.slice(handedPrefix.length);
+          const { release, handed } = saidIn(attributes);
+          const last = releases.words(id).at(-1);
+          if (handed || !last || last.held === 0 || last.release !== release || handedTo(before, id) !== release)
+            continue;
+          world.violation(name, `${host.title} was handed release ${release} of ${id}, and is told that it was not`);
+        }
+        if (!isStagedObject(key)) continue;
         const id = `${key.split('/')[1]}/${stagedName}`;
         const last = releases.words(id).at(-1);
         if (!last || last.held === 0 || handedTo(before, id) !== last.release) continue;
@@ -38,9 +49,13 @@ function mayComeFromASibling(world: World, agent: Host): boolean {
 
 /** The release that the agent was told it has. */
 function handedTo(store: MemoryStore, id: string): number | undefined {
-  const seen = seenIn(store, `h/${id}`);
-  const said = seen && (JSON.parse(seen.attributes.toString()) as { release: number; handed: boolean });
+  const seen = seenIn(store, `${handedPrefix}${id}`);
+  const said = seen && saidIn(seen.attributes);
   return said?.handed ? said.release : undefined;
+}
+
+function saidIn(attributes: Buffer): { readonly release: number; readonly handed: boolean } {
+  return JSON.parse(attributes.toString()) as { release: number; handed: boolean };
 }
 
 function versionIn(store: MemoryStore, key: string): string {

@@ -10,6 +10,7 @@ import { Chance } from './chance.ts';
 import { cutOffOf } from './cut-off.ts';
 import { endingsOf } from './endings.ts';
 import { faultsOf, lostOriginOf } from './faults.ts';
+import { handedOf } from './handed.ts';
 import { liesOf } from './lies.ts';
 import { lostBelowOf } from './lost-below.ts';
 import { madeOf } from './made.ts';
@@ -18,7 +19,7 @@ import { olderOf } from './older.ts';
 import { calmed, orderedOf } from './ordered.ts';
 import { lossesOf } from './releases.ts';
 import { reportsOf } from './reports.ts';
-import { rolloutsOf } from './rollouts.ts';
+import { hasReleases, rolloutsOf } from './rollouts.ts';
 import { siblingFaultsOf, withSiblings } from './siblings.ts';
 import { takeoverOf, unlistingOf } from './takeovers.ts';
 import { pingsOf, talksOf } from './talk.ts';
@@ -79,6 +80,7 @@ export function planOf(seed: number, mode: Mode): Plan {
   steps.push(...losses.steps);
   steps.push(...madeOf(new Chance(seedOf(seed, 'made')), settled));
   steps.push(...reportsOf(new Chance(seedOf(seed, 'reports')), settled));
+  if (!hasReleases({ steps })) steps.push(...handedOf(new Chance(seedOf(seed, 'handed')), planned, sources));
   const isLossy = forgets.length > 0 || losses.forgets;
   // Who waits for an agent that has left waits until the deadline, since its cluster may have the copy still; and so for one that holds what may be lost above.
   const staysWhole = !isLossy && !losses.holds && !steps.some(({ action }) => leaves.has(action.do));

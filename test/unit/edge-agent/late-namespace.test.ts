@@ -29,9 +29,6 @@ class StrictCluster extends FakeCluster {
   }
 }
 
-/** For what waits for nothing but promises. */
-const aMoment = () => new Promise((resolve) => setTimeout(resolve, 20));
-
 async function withoutNamespace(cluster = new StrictCluster()) {
   const bench = await new AgentBench(cluster).start();
   await bench.receive(bench.object(till, configMap('till'), ['shop-prod']));
@@ -57,11 +54,9 @@ it('and one that is being refused while its namespace comes, too', async () => {
   });
   cluster.log.length = 0;
   bench.clock.advance(10_000);
-  await aMoment();
-  expect(cluster.log).toEqual(['refused']);
+  await expect.poll(() => cluster.log).toEqual(['refused']);
   const received = bench.receive(bench.object(shop, namespace('shop'), ['shop-prod']));
-  await aMoment();
-  expect(cluster.log).toEqual(['refused', `apply ${shop}`]);
+  await expect.poll(() => cluster.log).toEqual(['refused', `apply ${shop}`]);
   answer();
   await received;
   expect(cluster.log).toEqual(['refused', `apply ${shop}`, `apply ${till}`]);

@@ -250,7 +250,7 @@ describe('a peer that says anything in any order', () => {
       }),
       { seed: 21, numRuns: 600 },
     );
-  }, 60_000);
+  });
 
   it('as a parent ends its session at most', async () => {
     await fc.assert(
@@ -281,7 +281,7 @@ describe('a peer that says anything in any order', () => {
       }),
       { seed: 22, numRuns: 1_500 },
     );
-  }, 60_000);
+  });
 
   it('is told by a typed error when its bytes are no frame', () => {
     fc.assert(

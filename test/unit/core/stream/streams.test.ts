@@ -153,7 +153,7 @@ describe.each(['parent', 'child'] as const)('a stream that the %s asks for', (si
       ),
       { seed: 11, numRuns: 40 },
     );
-  }, 60_000);
+  });
 
   it('tells the other end of a reset, once, and both are gone', async () => {
     const { asked, taken } = await pair.joined(side);

@@ -186,5 +186,5 @@ describe('a release, whatever happens meanwhile and in whatever order rows come'
       }),
       { numRuns: 60, examples: [[awayWhenDrawn, 0]] },
     );
-  }, 120_000);
+  });
 });

@@ -189,7 +189,7 @@ describe('a release to three hundred destinations', () => {
     bench.settle();
     expect(bench.having('greeting', 'two')).toHaveLength(300);
     expect(most).toBe(10);
-  }, 60_000);
+  });
 });
 
 describe('whatever order rows come in', () => {

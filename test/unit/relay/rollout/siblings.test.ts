@@ -169,6 +169,29 @@ describe('a release at a place with siblings', () => {
     for (const agent of agents) expect(isForward(shop.history(agent))).toBe(true);
   });
 
+  it('stays also where the other sibling has lost its store, and hears of it from its agents before it hears of it from above', async () => {
+    const shop = await new Shop().start();
+    shop.write(configMap('greeting', 'two'), configMap('new', 'two'));
+    shop.remove('old');
+    await shop.until('the first wave has it', () => shop.having('two,-,two').length === 2);
+    await shop.run(2_500);
+    const has = shop.having('two,-,two');
+    const before = agents.map((agent) => shop.history(agent).length);
+    shop.tree.apply('', 'retail', placement({ paused: true }));
+    await shop.run(500);
+    shop.tree.kill('eu~1');
+    shop.tree.empty('eu~1');
+    shop.tree.cut('eu~1', '');
+    await shop.tree.start('eu~1');
+    shop.tree.kill('eu');
+    await shop.run(3_000);
+    shop.tree.mend('eu~1', '');
+    await shop.until('all are counted', () => shop.status()?.summary.fresh === 4);
+    await shop.run(2_000);
+    expect(shop.having('two,-,two')).toEqual(has);
+    expect(agents.map((agent) => shop.history(agent).length)).toEqual(before);
+  });
+
   it('that was taken back is not handed out again by the other sibling, which has not heard of that', async () => {
     const shop = await new Shop().start();
     const waves = [{ name: 'first', count: 2, gates: [{ rolloutGate: 'go' }] }];

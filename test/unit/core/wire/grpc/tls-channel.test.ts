@@ -223,6 +223,7 @@ describe('a child that dials a name with two addresses', () => {
     const b = await gate(await parent(second, () => accepted++));
     const dialed = dialBoth([`127.0.0.1:${ending.port}`, b.address]);
     await expect.poll(() => b.fromChild()).toBeGreaterThan(1);
+    await expect.poll(() => ending.connections.length).toBe(1);
     ending.connections[0]!.destroy();
     const link = await dialed;
     expect(accepted).toBe(1);
