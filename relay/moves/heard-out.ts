@@ -77,15 +77,20 @@ function hasPassed({ name, book, reported, hasSiblings }: Heard, id: PlacementId
  * An old copy that is there by a sibling of this node, or by a life of its store that is over, waits for a new one here as well. A relay that has one in any order
  * is to hear of the move, which a node below it would not of a placement that is gone.
  */
-function keptElsewhere({ name, child, book, placements, reported, history }: Heard): Placement[] {
+function keptElsewhere(heard: Heard): Placement[] {
+  return [...heard.placements.all()].filter((placement) => isKeptElsewhere(heard, placement));
+}
+
+export function isKeptElsewhere(
+  { name, child, book, reported, history }: Omit<Heard, 'placements'>,
+  placement: Placement,
+): boolean {
+  const { id, move } = placement;
   const isRelay = child?.role === 'relay' && history !== undefined;
-  return [...placements.all()].filter((placement) => {
-    const { id, move } = placement;
-    const isHeld = move?.order === 'MakeBeforeBreak' || (isRelay && move !== undefined);
-    const isNew = isHeld && !placement.children.has(name) && !book.row(id, name);
-    const told = isNew && !matches(placement, child) ? reported(id) : undefined;
-    return told !== undefined && !isEmpty(told);
-  });
+  const isHeld = move?.order === 'MakeBeforeBreak' || (isRelay && move !== undefined);
+  const isNew = isHeld && !placement.children.has(name) && !book.row(id, name);
+  const told = isNew && !matches(placement, child) ? reported(id) : undefined;
+  return told !== undefined && !isEmpty(told);
 }
 
 /** It was moved away after the copy of the store was made, and a new copy may run elsewhere: what the mailbox has of it would be a second one. */

@@ -6,7 +6,7 @@ import type { PlacementId } from '../../core/wire/entries.ts';
 import type { Child } from '../schedule/children.ts';
 import { markDirty } from '../schedule/dirty.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
-import { type HeardOut, heardOut, Others } from './heard-out.ts';
+import { type HeardOut, heardOut, isKeptElsewhere, Others } from './heard-out.ts';
 import type { MoveBook } from './move-book.ts';
 
 export interface HearingPorts {
@@ -30,6 +30,8 @@ export class Hearing {
   readonly #others = new Others();
   /** Of these, those that were heard before the parent. */
   readonly #early = new Set<string>();
+  /** `PLACEMENT CHILD` of relays that are to hear of a placement which does not match them: they have something of it. Until they may lose it. */
+  readonly #toHear = new Set<string>();
 
   constructor(ports: HearingPorts) {
     this.#ports = ports;
@@ -45,6 +47,27 @@ export class Hearing {
     const { hasHeardParent, hasSiblings } = this.#ports;
     if (this.#others.has(name) && !hasSiblings && !hasHeardParent()) this.#early.add(name);
     else this.#hearOut(name);
+  }
+
+  /**
+   * A placement is new here, which does not match a child that was heard before it came: what the child has of it by a sibling of this node may be a copy to keep.
+   * Where children come from nowhere else, they are heard out behind what the parent has.
+   */
+  placementCame(t: Transaction, placement: Placement, child: Child): void {
+    const { book, hasSiblings, reportedBy } = this.#ports;
+    const { name } = child;
+    if (!hasSiblings) return;
+    const reported = (id: PlacementId) => reportedBy(t, id, name);
+    if (!isKeptElsewhere({ name, child, book, reported, hasSiblings, history: 'other' }, placement)) return;
+    this.#note(t, name, { passed: [], kept: [placement], undone: [] });
+  }
+
+  isToHear(id: PlacementId, relay: string): boolean {
+    return this.#toHear.has(`${id} ${relay}`);
+  }
+
+  hasHeard(id: PlacementId, relay: string): void {
+    this.#toHear.delete(`${id} ${relay}`);
   }
 
   /** All that is here is worked off. */
@@ -78,6 +101,7 @@ export class Hearing {
       const isAgent = children.get(name)?.role === 'agent';
       const { row } = detaching(placement.move, undefined, now(placement));
       if (isAgent) keep(t, placement, name, row);
+      else this.#toHear.add(`${placement.id} ${name}`);
       markDirty(t, 'match', `${placement.id} ${name}`);
     }
     for (const placement of undone) {

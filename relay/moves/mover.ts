@@ -113,7 +113,10 @@ export class Mover implements Passage {
 
   mayDetach(t: Transaction, id: PlacementId, name: string, placement: Placement | undefined): boolean {
     const { book, children } = this.#ports;
-    if (!placement) return true;
+    if (!placement) {
+      this.#hearing.hasHeard(id, name);
+      return true;
+    }
     if (children.get(name)?.role === 'relay') return this.#mayDetachRelay(t, placement, name);
     const passed = detaching(placement.move, book.row(id, name), this.#now(placement));
     // An agent that is known no more gets nothing from here: there is nothing to hold.
@@ -132,6 +135,10 @@ export class Mover implements Passage {
   placementChanged(t: Transaction, id: PlacementId): void {
     const { book } = this.#ports;
     if (book.rowsOf(id).size > 0 || book.counter(id).base > 0) markDirty(t, 'move', id);
+  }
+
+  placementCame(t: Transaction, placement: Placement, child: Child): void {
+    if (placement.move) this.#hearing.placementCame(t, placement, child);
   }
 
   /** The rows of a placement again, and what is granted; how many rows it put into mailboxes. */
@@ -161,8 +168,8 @@ export class Mover implements Passage {
 
   // ------------------------------------------------------------------------------------------- told by the node
 
-  /** Placements of which something has changed here or below: after the commit, when the totals are of now. */
-  decide(id: PlacementId): void {
+  /** Placements of which something has changed here, or below the child: after the commit, when the totals are of now. */
+  decide(id: PlacementId, child?: string): void {
     const { store, placements, total } = this.#ports;
     const placement = placements.get(id);
     if (!placement?.move) return;
@@ -172,10 +179,21 @@ export class Mover implements Passage {
     const part = partial?.move;
     if (!part) return;
     if (this.#grants.fromAbove(id, above, part.sequence) === 'ofLostLife') return this.#mark([id]);
-    if (this.#grants.isGranted(id, part.sequence)) return;
     if (!decidesToGrant(part, this.#ports.isOrigin(placement.source))) return;
-    this.#grants.decide(id, part.sequence);
-    this.#mark([id]);
+    if (!this.#grants.isGranted(id, part.sequence)) {
+      this.#grants.decide(id, part.sequence);
+      this.#mark([id]);
+    } else if (child !== undefined) {
+      this.#grantAgain(id, child);
+    }
+  }
+
+  /** The same destinations may have come to a sibling of the child that was told. */
+  #grantAgain(id: PlacementId, child: string): void {
+    this.#ports.later((t) => {
+      const sequence = this.#ports.total(t, id)?.move?.sequence;
+      if (sequence !== undefined && this.#grants.isGranted(id, sequence)) this.#tellGrant(t, id, child);
+    });
   }
 
   /** All that the parent had is here. */
@@ -198,7 +216,7 @@ export class Mover implements Passage {
         for (const one of kept) markDirty(t, 'match', `${id} ${one}`);
       });
     }
-    this.decide(id);
+    this.decide(id, name);
   }
 
   /** Before a child is heard: it has of its mailbox what this node does not know, or, as the node's store was put back, no longer knows. */
@@ -224,6 +242,7 @@ export class Mover implements Passage {
   keeps(reader: Reader, id: PlacementId, name: string): boolean {
     const { book, children, hasSiblings } = this.#ports;
     if (children.get(name)?.role === 'agent') return book.row(id, name)?.state === 'leaving';
+    if (this.#hearing.isToHear(id, name)) return true;
     const isUnheard = this.#ports.isUnheard?.() === true;
     const told = hasSiblings || isUnheard ? this.#reportedBy(reader, id, name) : undefined;
     if (isUnheard && told && !isEmpty(told)) return true;
@@ -252,6 +271,7 @@ export class Mover implements Passage {
       const told = others.map((other) => this.#reportedBy(t, id, other));
       if (told.some((other) => other !== undefined && !isEmpty(other))) return false;
     }
+    this.#hearing.hasHeard(id, name);
     // What it has told goes on in this node's own numbers.
     const { sequence, overdue } = reported?.move ?? { sequence: 0, overdue: 0 };
     if (sequence > 0) this.#ports.book.advance(t, id, sequence + 1);
@@ -291,7 +311,7 @@ export class Mover implements Passage {
 
   /** How many children were told. */
   #grant(t: Transaction, placement: Placement): number {
-    const { book, contribution, children } = this.#ports;
+    const { book } = this.#ports;
     const { id, move } = placement;
     if (!move) return 0;
     for (const [child, row] of [...book.rowsOf(id)]) {
@@ -300,13 +320,17 @@ export class Mover implements Passage {
       if (next.ask) markDirty(t, 'match', `${id} ${child}`);
     }
     let told = 0;
-    for (const child of placement.children) {
-      const part = children.get(child)?.role === 'relay' ? contribution(id, child)?.move : undefined;
-      if (!part || !isMoving(part)) continue;
-      const attributes: GrantAttributes = { sequence: part.sequence };
-      if (this.#put(t, child, grantKey(id), part.sequence, attributes)) told++;
-    }
+    for (const child of placement.children) if (this.#tellGrant(t, id, child)) told++;
     return told;
+  }
+
+  /** True when its mailbox has a new row. */
+  #tellGrant(t: Transaction, id: PlacementId, child: string): boolean {
+    const { children, contribution } = this.#ports;
+    const part = children.get(child)?.role === 'relay' ? contribution(id, child)?.move : undefined;
+    if (!part || !isMoving(part)) return false;
+    const attributes: GrantAttributes = { sequence: part.sequence };
+    return this.#put(t, child, grantKey(id), part.sequence, attributes);
   }
 
   /** Numbers grow, so that an older one is not taken for news. */

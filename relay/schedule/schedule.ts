@@ -221,7 +221,10 @@ export class Scheduler {
       const mailbox = this.#ports.mailboxOf(child.name);
       if (!mailbox) continue;
       const has = current.has(child.name);
-      if (!has && !matchChild(placement, child).matches) continue;
+      if (!has && !matchChild(placement, child).matches) {
+        if (!known) passage.placementCame(t, placement, child);
+        continue;
+      }
       // Also one that may not lose it yet: it has to know what the placement says now.
       if (has) {
         this.#attachments.announce(t, placement, child, mailbox, originRevision);

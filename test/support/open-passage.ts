@@ -8,5 +8,6 @@ export const openPassage: Passage = {
   keeps: () => false,
   childChanged() {},
   placementChanged() {},
+  placementCame() {},
   work: () => 0,
 };

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import { WholeTree } from '../../../support/whole-tree.ts';
+
+const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
+const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'till', namespace: 'shop' }, data: {} };
+const placement = (site: string, strategy: string): KubeObject => ({
+  apiVersion: 'edge.banyan.io/v1alpha1',
+  kind: 'EdgePlacement',
+  metadata: { name: 'shop' },
+  spec: {
+    locationSelectors: [{ matchLabels: { site } }],
+    downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }],
+    move: { strategy, deadlineSeconds: 3_600 },
+  },
+});
+const lastOf = (path: string) => path.slice(path.lastIndexOf(':') + 1);
+
+interface Case {
+  readonly strategy: 'MakeBeforeBreak' | 'BreakBeforeMake';
+  readonly old: string;
+  readonly fresh: string;
+  readonly other: 'has lost its store' | 'was cut off when it was placed';
+  readonly moved: 'before' | 'behind';
+}
+
+const cases: Case[] = (['MakeBeforeBreak', 'BreakBeforeMake'] as const).flatMap((strategy) =>
+  ['eu:old', 'eu:r:old'].flatMap((old) =>
+    ['eu:new', 'us:new'].flatMap((fresh) =>
+      (['has lost its store', 'was cut off when it was placed'] as const).flatMap((other) =>
+        (['before', 'behind'] as const).map((moved) => ({ strategy, old, fresh, other, moved })),
+      ),
+    ),
+  ),
+);
+
+/** The one sibling dies, and the other hears of the copy by whoever has it before it hears of the placement, which then names another place. */
+describe('a move at a sibling that comes to know of it late', () => {
+  it.each(cases)(
+    '$strategy from $old to $fresh, where the other one $other, moved $moved the death of the first',
+    async ({ strategy, old, fresh, other, moved }) => {
+      const makesFirst = strategy === 'MakeBeforeBreak';
+      const relays = ['', 'eu', 'eu~1', 'us', ...(old === 'eu:old' ? [] : ['eu:r'])];
+      const tree = new WholeTree({ relays, agents: [old, fresh], labels: (agent) => ({ site: lastOf(agent) }) });
+      await tree.start();
+      await tree.run(100);
+      if (other === 'was cut off when it was placed') tree.cut('eu~1', '');
+      tree.apply('', 'retail', namespace, object, placement('old', strategy));
+      const uid = (agent: string) =>
+        tree.cluster(agent).get({ group: '', resource: 'configmaps', namespace: 'shop', name: 'till' })?.metadata.uid;
+      await tree.until('the old one has it', () => uid(old) !== undefined);
+      await tree.run(1_500);
+      const had = uid(old);
+      /** With MakeBeforeBreak the new one can't come yet, so that the old one has to stay; otherwise never are two there. */
+      const watch = async (ms: number) => {
+        for (let i = 0; i < ms; i += 20) {
+          await tree.run(20);
+          if (makesFirst) expect(uid(old)).toBe(had);
+          else expect(uid(old) === undefined || uid(fresh) === undefined).toBe(true);
+        }
+      };
+      const move = () => tree.apply('', 'retail', placement('new', strategy));
+      if (makesFirst) tree.kill(fresh);
+      if (other === 'has lost its store') {
+        tree.kill('eu~1');
+        tree.empty('eu~1');
+        tree.cut('eu~1', '');
+        await tree.start('eu~1');
+      }
+      if (moved === 'before') move();
+      await watch(makesFirst ? 3_000 : 20);
+      tree.kill('eu');
+      await watch(5_000);
+      if (moved === 'behind') move();
+      await watch(3_000);
+      tree.mend('eu~1', '');
+      await watch(8_000);
+      if (makesFirst) await tree.start(fresh);
+      await tree.until('it is made', () => uid(fresh) !== undefined && uid(old) === undefined);
+    },
+  );
+});
