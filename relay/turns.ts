@@ -2,6 +2,7 @@
 import type { NodeEvents } from './ground.ts';
 import type { NodeParts } from './node-parts.ts';
 import type { NodePorts } from './node-ports.ts';
+import { markDirty } from './schedule/dirty.ts';
 import { ScheduleLoop } from './schedule/loop.ts';
 
 export function nodeEvents(ports: NodePorts, parts: NodeParts): NodeEvents {
@@ -35,6 +36,10 @@ export function nodeEvents(ports: NodePorts, parts: NodeParts): NodeEvents {
     parentHasSiblings: () => parts.uplink()?.parentHasSiblings ?? false,
     siblingsChanged: (children) => {
       parts.recounts().recount(children);
+      // What they might not lose meanwhile.
+      parts.loop().later((t) => {
+        for (const child of children) markDirty(t, 'child', child);
+      });
     },
     retell: (children) => parts.recounts().retell(children),
     endSession: (child, reason) => parts.sessions().disconnect(child, reason),

@@ -3,9 +3,9 @@
  * is the lowest common ancestor of all that a child of theirs may attach to. Pure state; sibling-groups.ts keeps it and tells it.
  *
  * A child is counted by its owner alone. It gets another one in two steps: the present owner is told, leaves the child out of all that it tells, and
- * says so by the term of the change; then the new one is told that it may count. In between nobody counts the child, and never two do. An owner
- * that is away can't answer: then all that it told is left out, its other children go to the sibling that leads, and when it comes back it counts again
- * only after it has said the term of that. So does one that says a lower term than before: it was put back to an older copy. And so does one whose word
+ * says so by the term of the change; then the new one is told that it may count, and by another term, which all say, that it has told of it. In
+ * between nobody counts the child, and never two do. An owner that is away can't answer: then all that it told is left out, its other children go to
+ * the sibling that leads, and when it comes back it counts again only after it has said the term of that. So does one that says a lower term than before: it was put back to an older copy. And so does one whose word
  * is of a time that this node has lost, being put back itself: a term is no less than the milliseconds since 1970, so that none is given twice.
  */
 
@@ -55,6 +55,8 @@ export class Ownership {
   readonly #astray = new Set<string>();
   readonly #changed = new Set<string>();
   readonly #nowMs: () => number;
+  /** Something was given to an owner: by another term, when nothing is on its way any more, all say that they have told of what they have. */
+  #isOwed = false;
   #term: number;
   #lead: number;
 
@@ -241,6 +243,10 @@ export class Ownership {
     const { sequence, role, at, owner, gone } = this.children.get(child)!;
     if (gone && owner === this.#lead) this.#forget(child);
     else this.#place(child, { sequence, role, at, owner, granted: true, ...(gone ? { gone } : {}) });
+    this.#isOwed ||= !gone;
+    if (!this.#isOwed || this.#moving.size > 0) return;
+    this.#isOwed = false;
+    this.#nextTerm();
   }
 
   #forget(child: string): void {

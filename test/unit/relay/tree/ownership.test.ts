@@ -17,6 +17,20 @@ describe('ownership of the children of siblings', () => {
     expect(ownership.children.get('till')).toEqual({ sequence: 5, role: 'agent', at: 1, owner: 1, granted: true });
   });
 
+  it('is settled when those that were given something have said that they told of it, by one term for all that went at once', () => {
+    const ownership = settled(0, 1);
+    ownership.attached(1, 'till', 5, 'agent');
+    ownership.attached(1, 'kiosk', 5, 'agent');
+    ownership.said(1, 2);
+    ownership.said(0, 2);
+    expect([...ownership.children.values()].map(({ granted }) => granted)).toEqual([true, true]);
+    expect([ownership.state.term, ownership.isSettled]).toEqual([3, false]);
+    ownership.said(0, 3);
+    expect(ownership.isSettled).toBe(false);
+    ownership.said(1, 3);
+    expect([ownership.state.term, ownership.isSettled]).toEqual([3, true]);
+  });
+
   it('believes the highest attach sequence, in whichever order it hears them', () => {
     for (const order of [
       [5, 6],
@@ -102,12 +116,12 @@ describe('ownership of the children of siblings', () => {
     ownership.left(0, 'till');
     expect(ownership.children.get('till')).toMatchObject({ owner: 1, granted: true });
     ownership.left(1, 'till');
-    expect(ownership.children.get('till')).toMatchObject({ owner: 0, granted: false, from: 1, term: 2 });
-    ownership.said(1, 2);
+    expect(ownership.children.get('till')).toMatchObject({ owner: 0, granted: false, from: 1, term: 3 });
+    ownership.said(1, 3);
     expect(ownership.children.size).toBe(0);
     expect(ownership.takeChanged()).toContain('till');
     expect(ownership.isSettled).toBe(false);
-    ownership.said(0, 2);
+    ownership.said(0, 3);
     expect(ownership.isSettled).toBe(true);
   });
 
@@ -143,7 +157,7 @@ describe('ownership of the children of siblings', () => {
     expect([ownership.counts(0), ownership.isSettled]).toEqual([true, false]);
     ownership.forgot(0);
     expect(ownership.counts(0)).toBe(false);
-    ownership.said(0, 1);
+    ownership.said(0, ownership.state.term);
     expect(ownership.counts(0)).toBe(true);
   });
 
@@ -153,7 +167,7 @@ describe('ownership of the children of siblings', () => {
     ownership.said(0, 1);
     ownership.said(0, 0);
     expect(ownership.counts(0)).toBe(false);
-    ownership.said(0, 1);
+    ownership.said(0, ownership.state.term);
     expect(ownership.counts(0)).toBe(true);
   });
 

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import type { KubeObject } from '../../../../core/object/meta.ts';
+import { WholeTree } from '../../../support/whole-tree.ts';
+
+const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
+const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'till', namespace: 'shop' }, data: {} };
+const placement = (site: string): KubeObject => ({
+  apiVersion: 'edge.banyan.io/v1alpha1',
+  kind: 'EdgePlacement',
+  metadata: { name: 'shop' },
+  spec: {
+    locationSelectors: [{ matchLabels: { site } }],
+    downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }],
+    move: { strategy: 'MakeBeforeBreak', deadlineSeconds: 3_600 },
+  },
+});
+const lastOf = (path: string) => path.slice(path.lastIndexOf(':') + 1);
+
+describe('an old copy', () => {
+  it.each(['eu:old', 'eu:r:old'].flatMap((old) => [0, 50, 100, 500, 1_000].map((ms) => ({ old, ms }))))(
+    'stays when who has it goes from one sibling to another and back while both are there: $old, after 3 s and $ms ms',
+    async ({ old, ms }) => {
+      const goes = old === 'eu:old' ? old : 'eu:r';
+      const relays = ['', 'eu', 'eu~1', 'us', ...(old === 'eu:old' ? [] : ['eu:r'])];
+      const tree = new WholeTree({ relays, agents: [old, 'us:new'], labels: (agent) => ({ site: lastOf(agent) }) });
+      await tree.start();
+      await tree.run(100);
+      tree.apply('', 'retail', namespace, object, placement('old'));
+      const uid = (agent: string) =>
+        tree.cluster(agent).get({ group: '', resource: 'configmaps', namespace: 'shop', name: 'till' })?.metadata.uid;
+      await tree.until('the old one has it', () => uid(old) !== undefined);
+      await tree.run(1_500);
+      const had = uid(old);
+      tree.kill('us:new');
+      tree.apply('', 'retail', placement('new'));
+      await tree.run(2_000);
+      for (const [from, to] of [
+        ['eu', 'eu~1'],
+        ['eu~1', 'eu'],
+        ['eu', 'eu~1'],
+      ] as const) {
+        tree.cut(goes, from);
+        await tree.run(3_000 + ms);
+        expect([to, uid(old)]).toEqual([to, had]);
+        tree.mend(goes, from);
+        await tree.run(1_000);
+      }
+      await tree.start('us:new');
+      await tree.until('it is made', () => uid('us:new') !== undefined && uid(old) === undefined);
+    },
+  );
+});
