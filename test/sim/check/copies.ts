@@ -1,8 +1,7 @@
 /**
  * What `spec.move` promises, looked at where a cluster gets or loses an object. With MakeBeforeBreak an object that some cluster had is always at one of them
  * at least, whatever the placement names and whoever is silent. With BreakBeforeMake no more clusters have it than the largest form of the placement names.
- * Of runs in which nobody takes places or disks away: what is lost with them, nobody can hold; and without siblings, between which an agent may be just when
- * the placement changes (decision 0022). Until the deadline, which is none here.
+ * Of runs in which nobody takes places or disks away: what is lost with them, nobody can hold. Until the deadline, which is none here.
  */
 import type { Host } from '../host.ts';
 import { selects } from '../model/expected.ts';
@@ -31,8 +30,7 @@ export function copies(world: World, plan: Plan): Check {
   const sources = [...world.hosts.values()].flatMap((host) =>
     host.planned.spaces.map((space) => sourceAt(host, space)),
   );
-  const hasSiblings = plan.nodes.some(({ replicas }) => replicas !== undefined);
-  const isWatched = !plan.forgets && !hasSiblings && isUndisturbed([...plan.steps, ...plan.quiet]);
+  const isWatched = !plan.forgets && isUndisturbed([...plan.steps, ...plan.quiet]);
 
   const look = (agent: Host, source: Source) => {
     const { has, namespace } = source;
