@@ -50,16 +50,17 @@ export class Hearing {
   }
 
   /**
-   * A placement is new here, which does not match a child that was heard before it came: what the child has of it by a sibling of this node may be a copy to keep.
+   * A placement is new here, and children were heard before it came: what one that it does not match has of it by a sibling of this node may be a copy to keep.
    * Where children come from nowhere else, they are heard out behind what the parent has.
    */
-  placementCame(t: Transaction, placement: Placement, child: Child): void {
-    const { book, hasSiblings, reportedBy } = this.#ports;
-    const { name } = child;
+  placementCame(t: Transaction, placement: Placement): void {
+    const { book, children, hasSiblings, reportedBy } = this.#ports;
     if (!hasSiblings) return;
-    const reported = (id: PlacementId) => reportedBy(t, id, name);
-    if (!isKeptElsewhere({ name, child, book, reported, hasSiblings, history: 'other' }, placement)) return;
-    this.#note(t, name, { passed: [], kept: [placement], undone: [] });
+    for (const [name, child] of children) {
+      const reported = (id: PlacementId) => reportedBy(t, id, name);
+      if (!isKeptElsewhere({ name, child, book, reported, hasSiblings, history: 'other' }, placement)) continue;
+      this.#note(t, name, { passed: [], kept: [placement], undone: [] });
+    }
   }
 
   isToHear(id: PlacementId, relay: string): boolean {

@@ -139,8 +139,8 @@ export class Mover implements Passage {
     if (book.rowsOf(id).size > 0 || book.counter(id).base > 0) markDirty(t, 'move', id);
   }
 
-  placementCame(t: Transaction, placement: Placement, child: Child): void {
-    if (placement.move) this.#hearing.placementCame(t, placement, child);
+  placementCame(t: Transaction, placement: Placement): void {
+    if (placement.move) this.#hearing.placementCame(t, placement);
   }
 
   /** The rows of a placement again, and what is granted; how many rows it put into mailboxes. */

@@ -65,8 +65,8 @@ export interface Passage {
   /** What is known of a child, or what a placement says, has changed: `work` may be marked dirty. */
   childChanged(t: Transaction, child: string): void;
   placementChanged(t: Transaction, id: PlacementId): void;
-  /** A placement that was not known here before does not match the child. */
-  placementCame(t: Transaction, placement: Placement, child: Child): void;
+  /** One that was not known here before. */
+  placementCame(t: Transaction, placement: Placement): void;
   /** Looks again at what has been kept back of a placement; how many rows of mailboxes it put. */
   work(t: Transaction, id: PlacementId): number;
 }

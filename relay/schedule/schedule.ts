@@ -217,14 +217,12 @@ export class Scheduler {
       placements.set(placement);
     }
     if (!placement) return true;
+    if (!known) passage.placementCame(t, placement);
     for (const child of children.values()) {
       const mailbox = this.#ports.mailboxOf(child.name);
       if (!mailbox) continue;
       const has = current.has(child.name);
-      if (!has && !matchChild(placement, child).matches) {
-        if (!known) passage.placementCame(t, placement, child);
-        continue;
-      }
+      if (!has && !matchChild(placement, child).matches) continue;
       // Also one that may not lose it yet: it has to know what the placement says now.
       if (has) {
         this.#attachments.announce(t, placement, child, mailbox, originRevision);

@@ -5,8 +5,9 @@
  * A child is counted by its owner alone. It gets another one in two steps: the present owner is told, leaves the child out of all that it tells, and
  * says so by the term of the change; then the new one is told that it may count, and by another term, which all say, that it has told of it. In
  * between nobody counts the child, and never two do. An owner that is away can't answer: then all that it told is left out, its other children go to
- * the sibling that leads, and when it comes back it counts again only after it has said the term of that. So does one that says a lower term than before: it was put back to an older copy. And so does one whose word
- * is of a time that this node has lost, being put back itself: a term is no less than the milliseconds since 1970, so that none is given twice.
+ * the sibling that leads, and when it comes back it counts again only after it has said the term of that. So does one that says a lower term than
+ * before: it was put back to an older copy. And so does one whose word is of a time that this node has lost, being put back itself: a term is no less
+ * than the milliseconds since 1970, so that none is given twice.
  */
 
 /** Where a child belongs. */
