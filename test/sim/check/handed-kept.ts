@@ -25,8 +25,8 @@ export function handedKept(world: World, releases: Releases): Check {
           const id = key.slice(handedPrefix.length);
           const { release, handed } = saidIn(attributes);
           const last = releases.words(id).at(-1);
-          if (handed || !last || last.held === 0 || last.release !== release || handedTo(before, id) !== release)
-            continue;
+          if (handed || last?.release !== release || releases.isOver(id, release)) continue;
+          if (handedTo(before, id) !== release) continue;
           world.violation(name, `${host.title} was handed release ${release} of ${id}, and is told that it was not`);
         }
         if (!isStagedObject(key)) continue;

@@ -48,6 +48,8 @@ export class Releases {
   readonly #states = new WeakMap<MemoryStore, ReadonlyMap<string, OriginState>>();
   readonly #everPromoted = new Set<string>();
   readonly #candidates = new Set<string>();
+  /** `ID RELEASE` of those that the origin has forgotten: everybody gets what there is. */
+  readonly #over = new Set<string>();
   readonly #words = new Map<string, Word[]>();
   readonly #keys = new Map<string, string>();
 
@@ -92,6 +94,11 @@ export class Releases {
     return this.words(id).some((word) => word.release === release && word.held === 0);
   }
 
+  /** Nothing of it is held back any more. */
+  isOver(id: string, release: number): boolean {
+    return this.isForAll(id, release) || this.#over.has(`${id} ${release}`);
+  }
+
   isOf(id: string, release: number, key: string, version: string): boolean {
     return this.#candidates.has(`${id} ${release} ${key} ${version}`);
   }
@@ -134,6 +141,8 @@ export class Releases {
 
   #note(host: Host, space: string, id: string, { release, current, promoted }: OriginState, atMs: number): void {
     for (const [key, version] of promoted) this.#everPromoted.add(`${key} ${version}`);
+    const last = this.words(id).at(-1);
+    if (!release && last) this.#over.add(`${id} ${last.release}`);
     if (!release) return;
     for (const [key, version] of current) this.#candidates.add(`${id} ${release.release} ${key} ${version}`);
     const words = this.#words.get(id) ?? [];
