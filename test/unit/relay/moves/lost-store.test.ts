@@ -1,18 +1,6 @@
 import { expect, it } from 'vitest';
 import { WholeTree } from '../../../support/whole-tree.ts';
-
-const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
-const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'till', namespace: 'shop' }, data: {} };
-const placement = {
-  apiVersion: 'edge.banyan.io/v1alpha1',
-  kind: 'EdgePlacement',
-  metadata: { name: 'shop' },
-  spec: {
-    locationSelectors: [{}],
-    downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }],
-    move: { strategy: 'BreakBeforeMake', deadlineSeconds: 3_600 },
-  },
-};
+import { till, tillAt, tillOf } from '../support/moving-till.ts';
 
 it.each(['eu', 'eu:a'])(
   'a copy with BreakBeforeMake runs on when its last hop loses its store, and %s speaks first',
@@ -20,9 +8,8 @@ it.each(['eu', 'eu:a'])(
     const tree = new WholeTree({ relays: ['', 'eu'], agents: ['eu:a'] });
     await tree.start();
     await tree.run(100);
-    tree.apply('', 'retail', namespace, object, placement);
-    const uid = () =>
-      tree.cluster('eu:a').get({ group: '', resource: 'configmaps', namespace: 'shop', name: 'till' })?.metadata.uid;
+    tree.apply('', 'retail', ...till, tillAt([], { strategy: 'BreakBeforeMake', deadlineSeconds: 3_600 }));
+    const uid = () => tillOf(tree, 'eu:a');
     await tree.until('it has it', () => uid() !== undefined);
     await tree.run(1_500);
     const had = uid();

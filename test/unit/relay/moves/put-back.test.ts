@@ -1,30 +1,18 @@
 import { expect, it } from 'vitest';
-import type { KubeObject } from '../../../../core/object/meta.ts';
 import type { MemoryStore } from '../../../../core/store/memory/memory-store.ts';
 import { WholeTree } from '../../../support/whole-tree.ts';
+import { till, tillAt, tillOf } from '../support/moving-till.ts';
 
-const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
-const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'till', namespace: 'shop' }, data: {} };
-const placement = (site: string, strategy: string): KubeObject => ({
-  apiVersion: 'edge.banyan.io/v1alpha1',
-  kind: 'EdgePlacement',
-  metadata: { name: 'shop' },
-  spec: {
-    // One stays at each, so that the relays always have the placement.
-    locationSelectors: [{ matchLabels: { site } }, { matchLabels: { site: 'stays' } }],
-    downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }],
-    move: { strategy, deadlineSeconds: 36_000 },
-  },
-});
 const agents = ['eu:a', 'eu:stays', 'us:b', 'us:stays'];
 
 async function shop(strategy = 'BreakBeforeMake') {
   const tree = new WholeTree({ relays: ['', 'eu', 'us'], agents, labels: (agent) => ({ site: agent.slice(3) }) });
   await tree.start();
   await tree.run(100);
-  const has = (agent: string) =>
-    tree.cluster(agent).get({ group: '', resource: 'configmaps', namespace: 'shop', name: 'till' }) !== undefined;
-  const place = (site: string) => tree.apply('', 'retail', placement(site, strategy));
+  const has = (agent: string) => tillOf(tree, agent) !== undefined;
+  // One stays at each, so that the relays always have the placement.
+  const place = (site: string) =>
+    tree.apply('', 'retail', tillAt([site, 'stays'], { strategy, deadlineSeconds: 36_000 }));
   const isAt = (to: string, from: string) =>
     tree.until(`${to} has it and ${from} has not`, () => has(to) && !has(from));
   const move = async (site: 'a' | 'b') => {
@@ -48,7 +36,7 @@ async function shop(strategy = 'BreakBeforeMake') {
       expect([has('eu:a'), has('us:b')]).toEqual([site === 'a', site === 'b']);
     }
   };
-  tree.apply('', 'retail', namespace, object);
+  tree.apply('', 'retail', ...till);
   await move('a');
   return { tree, place, isAt, move, thereAndBack, putBack, staysAt };
 }

@@ -1,19 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { KubeObject } from '../../../../core/object/meta.ts';
 import { WholeTree } from '../../../support/whole-tree.ts';
+import { till, tillAt, tillOf } from '../support/moving-till.ts';
 
-const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
-const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'till', namespace: 'shop' }, data: {} };
-const placement = (site: string, strategy: string): KubeObject => ({
-  apiVersion: 'edge.banyan.io/v1alpha1',
-  kind: 'EdgePlacement',
-  metadata: { name: 'shop' },
-  spec: {
-    locationSelectors: [{ matchLabels: { site } }],
-    downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }],
-    move: { strategy, deadlineSeconds: 3_600 },
-  },
-});
 const lastOf = (path: string) => path.slice(path.lastIndexOf(':') + 1);
 
 interface Case {
@@ -45,9 +33,10 @@ describe('a move at a sibling that comes to know of it late', () => {
       await tree.start();
       await tree.run(100);
       if (other === 'was cut off when it was placed') tree.cut('eu~1', '');
-      tree.apply('', 'retail', namespace, object, placement('old', strategy));
-      const uid = (agent: string) =>
-        tree.cluster(agent).get({ group: '', resource: 'configmaps', namespace: 'shop', name: 'till' })?.metadata.uid;
+      const place = (site: string) => tree.apply('', 'retail', tillAt([site], { strategy, deadlineSeconds: 3_600 }));
+      tree.apply('', 'retail', ...till);
+      place('old');
+      const uid = (agent: string) => tillOf(tree, agent);
       await tree.until('the old one has it', () => uid(old) !== undefined);
       await tree.run(1_500);
       const had = uid(old);
@@ -59,7 +48,6 @@ describe('a move at a sibling that comes to know of it late', () => {
           else expect(uid(old) === undefined || uid(fresh) === undefined).toBe(true);
         }
       };
-      const move = () => tree.apply('', 'retail', placement('new', strategy));
       if (makesFirst) tree.kill(fresh);
       if (other === 'has lost its store') {
         tree.kill('eu~1');
@@ -67,11 +55,11 @@ describe('a move at a sibling that comes to know of it late', () => {
         tree.cut('eu~1', '');
         await tree.start('eu~1');
       }
-      if (moved === 'before') move();
+      if (moved === 'before') place('new');
       await watch(makesFirst ? 3_000 : 20);
       tree.kill('eu');
       await watch(5_000);
-      if (moved === 'behind') move();
+      if (moved === 'behind') place('new');
       await watch(3_000);
       tree.mend('eu~1', '');
       await watch(8_000);

@@ -1,19 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import type { KubeObject } from '../../../../core/object/meta.ts';
+import { Rows } from '../../../sim/check/rows.ts';
 import { WholeTree } from '../../../support/whole-tree.ts';
+import { till, tillAt, tillOf } from '../support/moving-till.ts';
 
-const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
-const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'till', namespace: 'shop' }, data: {} };
-const placement = (site: string): KubeObject => ({
-  apiVersion: 'edge.banyan.io/v1alpha1',
-  kind: 'EdgePlacement',
-  metadata: { name: 'shop' },
-  spec: {
-    locationSelectors: [{ matchLabels: { site } }],
-    downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }],
-    move: { strategy: 'MakeBeforeBreak', deadlineSeconds: 3_600 },
-  },
-});
+const move = { strategy: 'MakeBeforeBreak', deadlineSeconds: 3_600 };
 const lastOf = (path: string) => path.slice(path.lastIndexOf(':') + 1);
 
 describe('an old copy', () => {
@@ -25,14 +15,15 @@ describe('an old copy', () => {
       const tree = new WholeTree({ relays, agents: [old, 'us:new'], labels: (agent) => ({ site: lastOf(agent) }) });
       await tree.start();
       await tree.run(100);
-      tree.apply('', 'retail', namespace, object, placement('old'));
-      const uid = (agent: string) =>
-        tree.cluster(agent).get({ group: '', resource: 'configmaps', namespace: 'shop', name: 'till' })?.metadata.uid;
+      const place = (site: string) => tree.apply('', 'retail', tillAt([site], move));
+      tree.apply('', 'retail', ...till);
+      place('old');
+      const uid = (agent: string) => tillOf(tree, agent);
       await tree.until('the old one has it', () => uid(old) !== undefined);
       await tree.run(1_500);
       const had = uid(old);
       tree.kill('us:new');
-      tree.apply('', 'retail', placement('new'));
+      place('new');
       await tree.run(2_000);
       for (const [from, to] of [
         ['eu', 'eu~1'],
@@ -47,6 +38,10 @@ describe('an old copy', () => {
       }
       await tree.start('us:new');
       await tree.until('it is made', () => uid('us:new') !== undefined && uid(old) === undefined);
+      // Nobody tells anything more of it: what the siblings might not lose meanwhile is looked at again by itself.
+      const has = (relay: string) =>
+        Rows.of(tree.backup(relay), (rows) => rows.entry('upstream', 'p/center.retail/shop')) !== undefined;
+      await tree.until('none of the siblings has the placement any more', () => !has('eu') && !has('eu~1'));
     },
   );
 });

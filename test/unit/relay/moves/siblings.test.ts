@@ -1,32 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import type { KubeObject } from '../../../../core/object/meta.ts';
 import { WholeTree } from '../../../support/whole-tree.ts';
+import { till, tillAt, tillOf } from '../support/moving-till.ts';
 
 const agents = ['eu:old', 'eu:new'];
-const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
-const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'till', namespace: 'shop' }, data: {} };
-const placement = (site: string | undefined, strategy: string): KubeObject => ({
-  apiVersion: 'edge.banyan.io/v1alpha1',
-  kind: 'EdgePlacement',
-  metadata: { name: 'shop' },
-  spec: {
-    locationSelectors: [site === undefined ? {} : { matchLabels: { site } }],
-    downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }],
-    move: { strategy, deadlineSeconds: 3_600 },
-  },
-});
-
 /** Two destinations at a place with two siblings; both are with the first of them. */
 async function shop(strategy: string) {
   const tree = new WholeTree({ relays: ['', 'eu', 'eu~1'], agents, labels: (agent) => ({ site: agent.slice(3) }) });
   await tree.start();
   await tree.run(100);
-  tree.apply('', 'retail', namespace, object, placement('old', strategy));
-  const uid = (agent: string) =>
-    tree.cluster(agent).get({ group: '', resource: 'configmaps', namespace: 'shop', name: 'till' })?.metadata.uid;
+  const place = (...sites: string[]) => tree.apply('', 'retail', tillAt(sites, { strategy, deadlineSeconds: 3_600 }));
+  tree.apply('', 'retail', ...till);
+  place('old');
+  const uid = (agent: string) => tillOf(tree, agent);
   await tree.until('the old one has it', () => uid('eu:old') !== undefined);
   await tree.run(1_500);
-  const place = (site?: string) => tree.apply('', 'retail', placement(site, strategy));
   return { tree, uid, place, move: () => place('new') };
 }
 

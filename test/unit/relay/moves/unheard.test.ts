@@ -1,20 +1,8 @@
 /** Relays between others and their children, put back to an older copy of their store: nobody decides a move by what they knew then. */
 import { expect, it } from 'vitest';
-import type { KubeObject } from '../../../../core/object/meta.ts';
 import { WholeTree } from '../../../support/whole-tree.ts';
+import { till, tillAt, tillOf } from '../support/moving-till.ts';
 
-const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'shop' } };
-const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'till', namespace: 'shop' }, data: {} };
-const placement = (site: string, strategy: string): KubeObject => ({
-  apiVersion: 'edge.banyan.io/v1alpha1',
-  kind: 'EdgePlacement',
-  metadata: { name: 'shop' },
-  spec: {
-    locationSelectors: [{ matchLabels: { site } }],
-    downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: ['shop'] }],
-    move: { strategy, deadlineSeconds: 36_000 },
-  },
-});
 const sites = { a: 'eu:x:a', b: 'us:b' };
 
 async function shop(strategy: string) {
@@ -23,10 +11,9 @@ async function shop(strategy: string) {
   const tree = new WholeTree({ relays: ['', 'eu', 'us', 'eu:x'], agents, labels });
   await tree.start();
   await tree.run(100);
-  const has = (agent: string) =>
-    tree.cluster(agent).get({ group: '', resource: 'configmaps', namespace: 'shop', name: 'till' }) !== undefined;
+  const has = (agent: string) => tillOf(tree, agent) !== undefined;
   const copies = () => agents.filter(has);
-  const place = (site: 'a' | 'b') => tree.apply('', 'retail', placement(site, strategy));
+  const place = (site: 'a' | 'b') => tree.apply('', 'retail', tillAt([site], { strategy, deadlineSeconds: 36_000 }));
   const is = (site: 'a' | 'b') => copies().join() === sites[site];
   const move = async (site: 'a' | 'b') => {
     place(site);
@@ -46,7 +33,7 @@ async function shop(strategy: string) {
     }
     expect(copies()).toEqual([sites[site]]);
   };
-  tree.apply('', 'retail', namespace, object);
+  tree.apply('', 'retail', ...till);
   await move('b');
   return { tree, copies, place, move, putBack, until };
 }

@@ -1,0 +1,30 @@
+/** One object that goes from place to place, by labels `site` of agents. */
+import type { JsonObject, KubeObject } from '../../../../core/object/meta.ts';
+import type { WholeTree } from '../../../support/whole-tree.ts';
+
+const key = { group: '', resource: 'configmaps', namespace: 'shop', name: 'till' };
+
+/** What the placement brings. */
+export const till: readonly KubeObject[] = [
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: key.namespace } },
+  { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: key.name, namespace: key.namespace }, data: {} },
+];
+
+/** `sites`: any of them; none: everywhere. */
+export function tillAt(sites: readonly string[], move: JsonObject): KubeObject {
+  return {
+    apiVersion: 'edge.banyan.io/v1alpha1',
+    kind: 'EdgePlacement',
+    metadata: { name: 'shop' },
+    spec: {
+      locationSelectors: sites.length === 0 ? [{}] : sites.map((site) => ({ matchLabels: { site } })),
+      downsync: [{ apiGroup: '', resources: ['configmaps'], namespaces: [key.namespace] }],
+      move,
+    },
+  };
+}
+
+/** Of the copy on an agent's cluster; undefined where there is none. */
+export function tillOf(tree: WholeTree, agent: string): string | undefined {
+  return tree.cluster(agent).get(key)?.metadata.uid;
+}
