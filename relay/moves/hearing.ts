@@ -58,6 +58,7 @@ export class Hearing {
     if (!hasSiblings) return;
     for (const [name, child] of children) {
       const reported = (id: PlacementId) => reportedBy(t, id, name);
+      // To this node, whatever they have of it is of another history.
       if (!isKeptElsewhere({ name, child, book, reported, hasSiblings, history: 'other' }, placement)) continue;
       this.#note(t, name, { passed: [], kept: [placement], undone: [] });
     }

@@ -7,7 +7,7 @@
 
 import type { Producer, Table } from '../../core/feed/feed.ts';
 import { attaching, detaching, granted, type MoveRow, review } from '../../core/move/move.ts';
-import { aheadBy, decidesToGrant, isMoving } from '../../core/move/move-part.ts';
+import { aheadBy, decidesToGrant, isMoving, type MovePart } from '../../core/move/move-part.ts';
 import { hash128 } from '../../core/object/hash.ts';
 import type { Clock } from '../../core/runtime/clock.ts';
 import type { Logger } from '../../core/runtime/logger.ts';
@@ -181,21 +181,19 @@ export class Mover implements Passage {
     const part = partial?.move;
     if (!part) return;
     if (this.#grants.fromAbove(id, above, part.sequence) === 'ofLostLife') return this.#mark([id]);
+    if (this.#grants.isGranted(id, part.sequence) && (child === undefined || this.#wasTold(id, child))) return;
     if (!decidesToGrant(part, this.#ports.isOrigin(placement.source))) return;
-    if (!this.#grants.isGranted(id, part.sequence)) {
-      this.#grants.decide(id, part.sequence);
-      this.#mark([id]);
-    } else if (child !== undefined) {
-      this.#grantAgain(id, child);
-    }
+    this.#grants.decide(id, part.sequence);
+    this.#mark([id]);
   }
 
-  /** The same destinations may have come to a sibling of the child that was told. */
-  #grantAgain(id: PlacementId, child: string): void {
-    this.#ports.later((t) => {
-      const sequence = this.#ports.total(t, id)?.move?.sequence;
-      if (sequence !== undefined && this.#grants.isGranted(id, sequence)) this.#tellGrant(t, id, child);
-    });
+  /** Whether the child has the grant of what it tells; the same destinations may have come to it from a sibling that got it. */
+  #wasTold(id: PlacementId, child: string): boolean {
+    const part = this.#movingBelow(id, child);
+    const mailbox = this.#ports.mailboxOf(child);
+    if (!part || !mailbox) return true;
+    const row = this.#ports.store.read((reader) => mailbox.get(reader, hash128(grantKey(id))));
+    return row?.content !== undefined && row.originRevision === part.sequence;
   }
 
   /** All that the parent had is here. */
@@ -323,17 +321,20 @@ export class Mover implements Passage {
       if (next.ask) markDirty(t, 'match', `${id} ${child}`);
     }
     let told = 0;
-    for (const child of placement.children) if (this.#tellGrant(t, id, child)) told++;
+    for (const child of placement.children) {
+      const part = this.#movingBelow(id, child);
+      if (!part) continue;
+      const attributes: GrantAttributes = { sequence: part.sequence };
+      if (this.#put(t, child, grantKey(id), part.sequence, attributes)) told++;
+    }
     return told;
   }
 
-  /** True when its mailbox has a new row. */
-  #tellGrant(t: Transaction, id: PlacementId, child: string): boolean {
+  /** What a relay adds to the move, if something of it waits below. */
+  #movingBelow(id: PlacementId, child: string): MovePart | undefined {
     const { children, contribution } = this.#ports;
     const part = children.get(child)?.role === 'relay' ? contribution(id, child)?.move : undefined;
-    if (!part || !isMoving(part)) return false;
-    const attributes: GrantAttributes = { sequence: part.sequence };
-    return this.#put(t, child, grantKey(id), part.sequence, attributes);
+    return part && isMoving(part) ? part : undefined;
   }
 
   /** Numbers grow, so that an older one is not taken for news. */

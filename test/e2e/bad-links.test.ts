@@ -24,8 +24,8 @@ const farMs = 600;
 /** A connection carries no more than this; the object that has to come through is twice as large. */
 const cutBytes = 60_000;
 const [largeBytes, mediumBytes] = [1_000_000, 120_000];
-/** Beats are sent every 15 s, and what is in flight before them takes 2 s of the line; behind one that was missed the next is 30 s old. */
-const beatAgeMax = 28;
+/** Beats are sent every 15 s, and what is in flight before them takes 2 s of the line. */
+const beatAgeMax = 20;
 /** Three beats that were missed are 60 s; the line became bad up to a beat after the last one. */
 const deadWithinS = 80;
 

@@ -21,26 +21,31 @@ export function handedKept(world: World, releases: Releases): Check {
       if (host.deceived.has('upstream') || world.originWasPutBack) return;
       for (const { table, key, attributes, body } of rowsWritten(host, changes, before)) {
         if (table !== 'upstream') continue;
-        if (key.startsWith(handedPrefix)) {
-          const id = key.slice(handedPrefix.length);
-          const { release, handed } = saidIn(attributes);
-          const last = releases.words(id).at(-1);
-          if (handed || last?.release !== release || releases.isOver(id, release)) continue;
-          if (handedTo(before, id) !== release) continue;
-          world.violation(name, `${host.title} was handed release ${release} of ${id}, and is told that it was not`);
-        }
-        if (!isStagedObject(key)) continue;
-        const id = `${key.split('/')[1]}/${stagedName}`;
-        const last = releases.words(id).at(-1);
-        if (!last || last.held === 0 || handedTo(before, id) !== last.release) continue;
-        const [had, has] = [versionIn(before, key), versionOf(body, attributes)];
-        if (had === absent || has === absent || had === has || releases.wasPromoted(key, had)) continue;
-        const isOf = (version: string) => releases.isOf(id, last.release, key, version);
-        if (!isOf(had) || isOf(has)) continue;
-        world.violation(name, `${host.title} has ${had} as ${key} of release ${last.release}, and gets ${has}`);
+        const wrong = key.startsWith(handedPrefix)
+          ? takenBack(releases, before, key.slice(handedPrefix.length), saidIn(attributes))
+          : isStagedObject(key) && replaced(releases, before, key, versionOf(body, attributes));
+        if (wrong) world.violation(name, `${host.title} ${wrong}`);
       }
     },
   };
+}
+
+/** In words, if the agent is told that it was not handed what it was. */
+function takenBack(releases: Releases, before: MemoryStore, id: string, { release, handed }: Said): string | undefined {
+  const isPast = releases.words(id).at(-1)?.release !== release || releases.isOver(id, release);
+  if (handed || isPast || handedTo(before, id) !== release) return undefined;
+  return `was handed release ${release} of ${id}, and is told that it was not`;
+}
+
+/** In words, if what takes the place of an object of its release is not of the release. */
+function replaced(releases: Releases, before: MemoryStore, key: string, has: string): string | undefined {
+  const id = `${key.split('/')[1]}/${stagedName}`;
+  const last = releases.words(id).at(-1);
+  if (!last || last.held === 0 || handedTo(before, id) !== last.release) return undefined;
+  const had = versionIn(before, key);
+  if (had === absent || has === absent || had === has || releases.wasPromoted(key, had)) return undefined;
+  const isOf = (version: string) => releases.isOf(id, last.release, key, version);
+  return isOf(had) && !isOf(has) ? `has ${had} as ${key} of release ${last.release}, and gets ${has}` : undefined;
 }
 
 function mayComeFromASibling(world: World, agent: Host): boolean {
@@ -54,8 +59,13 @@ function handedTo(store: MemoryStore, id: string): number | undefined {
   return said?.handed ? said.release : undefined;
 }
 
-function saidIn(attributes: Buffer): { readonly release: number; readonly handed: boolean } {
-  return JSON.parse(attributes.toString()) as { release: number; handed: boolean };
+interface Said {
+  readonly release: number;
+  readonly handed: boolean;
+}
+
+function saidIn(attributes: Buffer): Said {
+  return JSON.parse(attributes.toString()) as Said;
 }
 
 function versionIn(store: MemoryStore, key: string): string {
