@@ -109,7 +109,7 @@ export class WayDown {
       hasSiblings: place.hasSiblings,
       hasHeardParent: () => this.#events.hasHeardParent(),
       parentHasSiblings: () => this.#events.parentHasSiblings(),
-      releases: (name) => this.exposures.behind(reader, name),
+      releases: (name) => this.exposures.carried.behind(reader, name),
       seenBelow: (name) => seenBelow(reader, lookups.reportedOf(name), this.#clock.wallMs()),
       isMatched: (name) => matched.covers(reader, book.labelsOf(reader, name)),
     };
@@ -146,7 +146,7 @@ export class WayDown {
   fromBelow(t: Transaction, child: string, changes: readonly AppliedChange[]): void {
     for (const { key, after } of changes) {
       const entry = parseEntryKey(key);
-      if (entry?.type === 'has' && after) this.exposures.agentSaid(t, entry.id, child);
+      if (entry?.type === 'has' && after) this.exposures.carried.said(t, entry.id, child);
     }
   }
 
@@ -162,7 +162,7 @@ export class WayDown {
   idle(): void {
     this.mover.idle();
     if (this.#otherHistories.isEmpty) return;
-    this.#events.later((t) => this.#otherHistories.idle(t, (agent) => this.exposures.shipAgain(t, agent)));
+    this.#events.later((t) => this.#otherHistories.idle(t, (agent) => this.exposures.carried.shipAgain(t, agent)));
   }
 
   /** The same, after all that this led to. */

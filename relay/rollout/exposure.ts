@@ -31,6 +31,7 @@ import { type Child, matchingDestinations } from '../schedule/children.ts';
 import { isDirty, markDirty } from '../schedule/dirty.ts';
 import type { Outgoing, OutgoingStage, Shipment } from '../schedule/outgoing.ts';
 import type { Placement, Placements } from '../schedule/placements.ts';
+import { CarriedReleases } from './carried.ts';
 import { ensureDigests, forgetDigests } from './digest.ts';
 import { exposureKey, storedExposures, withheldKey, withheldRows } from './exposure-rows.ts';
 import type { HandedReleases } from './handed.ts';
@@ -59,6 +60,8 @@ export interface ExposurePorts {
 export class Exposures implements OutgoingStage {
   readonly #ports: ExposurePorts;
   readonly #releases: KnownReleases;
+  /** What agents bring from elsewhere. */
+  readonly carried: CarriedReleases;
   /** Placements of which rows are kept back because too little is known: those of the store. */
   readonly #withholding = new Set<PlacementId>();
   /** Placements whose release row had changed when the last process ended, and nothing had been done of it: what is known now hides what was before. */
@@ -68,6 +71,7 @@ export class Exposures implements OutgoingStage {
   constructor(ports: ExposurePorts) {
     this.#ports = ports;
     this.#releases = new KnownReleases(ports);
+    this.carried = new CarriedReleases({ ...ports, releases: this.#releases });
   }
 
   /** At start, when the placements are known. */
@@ -109,7 +113,7 @@ export class Exposures implements OutgoingStage {
       return false;
     }
     this.#handOver(t, id, before, after);
-    if (after && this.#ports.handed.isCarried) this.#comeBeforeIt(t, id, after);
+    if (after) this.carried.released(t, id, after);
     return true;
   }
 
@@ -134,6 +138,10 @@ export class Exposures implements OutgoingStage {
     this.#withholding.add(id);
   }
 
+  attached(t: Transaction, id: PlacementId, child: string): void {
+    this.carried.attached(t, id, child);
+  }
+
   detached(t: Transaction, id: PlacementId, child: string): string[] {
     this.forget(id, child);
     this.#ports.handed.forget(t, id, child);
@@ -153,58 +161,6 @@ export class Exposures implements OutgoingStage {
       after?.exposed.delete(child);
     }
     markDirty(t, 'target', id);
-  }
-
-  // ------------------------------------------------------------------------------------ what agents bring from elsewhere
-
-  /** An agent says what it was handed: here, or by a sibling of this node. */
-  agentSaid(t: Transaction, id: PlacementId, child: string): void {
-    if (!this.#ports.handed.isNews(t, id, child)) return;
-    if (this.#ports.placements.get(id)?.children.has(child)) this.attached(t, id, child);
-    markDirty(t, 'exposure', `${id} ${child}`);
-  }
-
-  /** A placement comes to an agent, which may have said before what it was handed of it: nobody knew of the release then, or that the agent is a destination. */
-  attached(t: Transaction, id: PlacementId, child: string): void {
-    if (!this.#ports.handed.isCarried) return;
-    const known = this.#releases.known(t, id);
-    if (known) this.#adopt(t, id, known, child);
-  }
-
-  /** In words, why an agent that comes from a sibling can't be told anything yet. */
-  behind(reader: Reader, child: string): string | undefined {
-    const { placements, handed } = this.#ports;
-    for (const id of placements.ofChild(child)) {
-      if (!placements.get(id)?.staged) continue;
-      const release = this.#releases.isWhole(reader, id) ? this.#releases.get(id)?.release : undefined;
-      const reason = handed.isBehind(reader, id, child, release);
-      if (reason !== undefined) return reason;
-    }
-    return undefined;
-  }
-
-  /** The store was put back, and knows all that is above again: agents may have more of what was held back than it knows. */
-  shipAgain(t: Transaction, child: string): void {
-    const { placements } = this.#ports;
-    for (const id of placements.ofChild(child)) {
-      if (placements.get(id)?.staged) markDirty(t, 'exposure', `${id} ${child}`);
-    }
-  }
-
-  /** A release has come: those have it to whom a sibling has handed it, and when it is promoted all are to have it. Told before the objects. */
-  #comeBeforeIt(t: Transaction, id: PlacementId, known: KnownRelease): void {
-    for (const child of this.#ports.placements.get(id)?.children ?? []) {
-      if (isPromoted(known.release)) this.#ports.handed.tell(t, id, child, known.release, true);
-      this.#adopt(t, id, known, child);
-    }
-  }
-
-  #adopt(t: Transaction, id: PlacementId, { release, exposed }: KnownRelease, child: string): void {
-    if (exposed.get(child) === release.release || !this.#ports.handed.hasIt(t, id, child, release)) return;
-    this.#ports.handed.tell(t, id, child, release, true);
-    t.put(exposureKey(id, child), text(JSON.stringify({ release: release.release })));
-    exposed.set(child, release.release);
-    markDirty(t, 'exposure', `${id} ${child}`);
   }
 
   // ------------------------------------------------------------------------------------------------- what is shipped
