@@ -262,9 +262,9 @@ export class LmdbStore implements Store {
     if (isFirst) this.#failed(error);
   }
 
-  /** Runs while anyone waits; whoever comes during one flush shares the next. */
+  /** Runs while anyone waits, or many commits were made meanwhile; whoever comes during one flush shares the next. */
   async #flush(data: DataFile): Promise<void> {
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.length > 0 || this.#unflushedCommits >= unflushedCommitsMax) {
       await endOfTurn();
       this.#commit();
       if (this.#failure) break;

@@ -93,6 +93,22 @@ describe('flushing', () => {
     expect(store.size().usedBytes).toBeLessThan(before + 8e6);
   });
 
+  it('happens once more for many commits that came during a slow one, also when none follows', async () => {
+    let syncs = 0;
+    let end = () => {};
+    const slow = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    await using store = open({ dataSync: () => (++syncs === 1 ? slow : Promise.resolve()) });
+    for (let turn = 0; turn < 40; turn++) {
+      put(store, 'a', `${turn}`);
+      await endOfTurn();
+    }
+    expect(syncs).toBe(1);
+    end();
+    await expect.poll(() => syncs).toBe(2);
+  });
+
   it('that fails without anybody who waits is told to who waits later', async () => {
     const error = Object.assign(new Error('i/o error'), { code: 'EIO' });
     const store = open({ dataSync: () => Promise.reject(error) });
