@@ -8,13 +8,13 @@ import { silentLogger } from '../../core/runtime/logger.ts';
 import { SeededRandom } from '../../core/runtime/random.ts';
 import { failoverDialer } from '../../core/session/failover-dialer.ts';
 import { MemoryStore } from '../../core/store/memory/memory-store.ts';
-import type { Accept, PeerIdentity } from '../../core/wire/link.ts';
+import type { Accept, LinkEvents, PeerIdentity } from '../../core/wire/link.ts';
 import { type MemoryDialer, memoryDialer } from '../../core/wire/memory/memory-link.ts';
 import { type AssembledAgent, assembleAgent } from '../../edge-agent/assembly.ts';
 import { assembleCluster } from '../../edge-agent/cluster/embedded/assemble.ts';
 import { nodeConfigSchema } from '../../relay/config.ts';
 import { Node } from '../../relay/node.ts';
-import { ProcessClock } from '../transcripts/process.ts';
+import { onClock, ProcessClock } from '../transcripts/process.ts';
 
 export interface TreePlan {
   /** `''` is the center; a relay's siblings stand here each. */
@@ -73,6 +73,16 @@ export class WholeTree {
     running.agent = undefined;
     running.spaces.clear();
     running.store.crash();
+  }
+
+  /** SIGSTOP: its lines stay. */
+  stop(id: string): void {
+    this.#nodes.get(id)!.clock!.stop();
+  }
+
+  /** SIGCONT. */
+  goOn(id: string): void {
+    this.#nodes.get(id)!.clock!.goOn();
   }
 
   empty(id: string): void {
@@ -166,13 +176,14 @@ export class WholeTree {
         isCut: () => this.#cut.has(`${id} ${parent}`) || this.#nodes.get(parent)?.accept === undefined,
       };
       const dialer = memoryDialer(network, this.#identity(id), this.#identity(parent), (link) => {
-        const accept = this.#nodes.get(parent)?.accept;
-        if (!accept) throw new BanyanError('Unavailable', 'nobody answers');
+        const { accept, clock } = this.#nodes.get(parent) ?? {};
+        if (!accept || !clock) throw new BanyanError('Unavailable', 'nobody answers');
         this.#calls.set(id, this.calls(id) + 1);
-        return accept(link);
+        return onClock(clock, accept(link));
       });
       running.dialers.set(parent, dialer);
-      return dialer;
+      const { clock } = running;
+      return { dial: (events: LinkEvents, timeoutMs: number) => dialer.dial(onClock(clock!, events), timeoutMs) };
     });
     return failoverDialer({ clock: running.clock!, random: new SeededRandom(this.#seed++) }, dialers);
   }

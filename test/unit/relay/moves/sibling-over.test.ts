@@ -39,9 +39,39 @@ describe('an old copy', () => {
       await tree.start('us:new');
       await tree.until('it is made', () => uid('us:new') !== undefined && uid(old) === undefined);
       // Nobody tells anything more of it: what the siblings might not lose meanwhile is looked at again by itself.
-      const has = (relay: string) =>
-        Rows.of(tree.backup(relay), (rows) => rows.entry('upstream', 'p/center.retail/shop')) !== undefined;
-      await tree.until('none of the siblings has the placement any more', () => !has('eu') && !has('eu~1'));
+      const none = () => !knowsOf(tree, 'eu') && !knowsOf(tree, 'eu~1');
+      await tree.until('none of the siblings has the placement any more', none);
     },
   );
+
+  it('holds a placement at a sibling no longer than one that does not answer may hold a change of theirs', async () => {
+    const relays = ['', 'eu', 'eu~1', 'us'];
+    const agents = ['eu:old', 'eu:other', 'us:new'];
+    const tree = new WholeTree({ relays, agents, labels: (agent) => ({ site: lastOf(agent) }) });
+    await tree.start();
+    tree.cut('eu:other', 'eu');
+    tree.apply('', 'retail', ...till, tillAt(['old'], move));
+    await tree.until('the old one has it', () => tillOf(tree, 'eu:old') !== undefined);
+    await tree.run(3_000);
+    tree.kill('us:new');
+    tree.apply('', 'retail', tillAt(['new'], move));
+    await tree.run(3_000);
+    // The other one has to go over, and the sibling that had it says nothing of that.
+    tree.stop('eu~1');
+    tree.mend('eu:other', 'eu');
+    tree.cut('eu:other', 'eu~1');
+    const calls = tree.calls('eu:other');
+    await tree.until('it goes over', () => tree.calls('eu:other') > calls);
+    await tree.start('us:new');
+    await tree.until('it is made', () => tillOf(tree, 'us:new') !== undefined && tillOf(tree, 'eu:old') === undefined);
+    await tree.run(2_000);
+    expect(knowsOf(tree, 'eu')).toBe(true);
+    await tree.run(10_000);
+    expect(knowsOf(tree, 'eu')).toBe(false);
+  });
 });
+
+/** A relay of the placement. */
+function knowsOf(tree: WholeTree, relay: string): boolean {
+  return Rows.of(tree.backup(relay), (rows) => rows.entry('upstream', 'p/center.retail/shop')) !== undefined;
+}
