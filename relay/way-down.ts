@@ -86,7 +86,7 @@ export class WayDown {
       isOrigin: (source) => ground.isOrigin(source),
       hasSiblings: ground.place.hasSiblings,
       siblingsOf: (child) => ground.mailboxes.siblingsOf(child),
-      isFrozen: (child) => ground.groups.isFrozen(child),
+      isChanging: (child) => ground.groups.isChanging(child),
       total: (reader, id) => up().gather.total(reader, id),
       contribution: (id, child) => up().gather.contribution(id, child),
       counts: (child) => ground.counting.counts(child),

@@ -54,7 +54,7 @@ export interface MoverPorts {
   /** Of a relay below: itself and its siblings. */
   siblingsOf(child: string): readonly string[];
   /** Something below goes from one sibling of the child to another, and is told of by none of them just now. Over in a bounded time, with the child dirty again. */
-  isFrozen?(child: string): boolean;
+  isChanging?(child: string): boolean;
   /** All that the parent had was heard in this run of the process. */
   hasHeardParent(): boolean;
   /** What this node knows of its children may be of another time: see unheard.ts. */
@@ -267,7 +267,7 @@ export class Mover implements Passage {
         reported.target === target.target;
       if (!isCurrent || !isEmpty(reported)) return false;
       // An agent that keeps an old copy may come from a sibling of it, and be told of by neither in between.
-      if (this.#ports.isFrozen?.(name) === true) return false;
+      if (this.#ports.isChanging?.(name) === true) return false;
       const others = this.#ports.siblingsOf(name).filter((other) => other !== name);
       const told = others.map((other) => this.#reportedBy(t, id, other));
       if (told.some((other) => other !== undefined && !isEmpty(other))) return false;

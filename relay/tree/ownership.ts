@@ -101,6 +101,12 @@ export class Ownership {
     return [...this.#members.values()].every(({ connected, said }) => !connected || said >= this.#term);
   }
 
+  /** Nobody is about to take a child over, and all that count have said what was decided, also those that are away. */
+  get isAnswered(): boolean {
+    if (this.#moving.size > 0) return false;
+    return [...this.#members.values()].every(({ said, wanted }) => said < wanted || said >= this.#term);
+  }
+
   /** Children whose place is another one since the last call. */
   takeChanged(): string[] {
     const changed = [...this.#changed];

@@ -45,6 +45,8 @@ interface Group {
   /** Since when what its members add stays as it was. */
   frozenSinceMs: number | undefined;
   thaw: Timer | undefined;
+  /** Until then a change may go on in whose middle this node was started. */
+  started: Timer | undefined;
   /** Members whose rows are of two histories, with the end of the time for which what they add stays as it was; undefined: it is over. */
   readonly mixed: Map<number, Timer | undefined>;
 }
@@ -83,6 +85,11 @@ export class SiblingGroups {
         if (this.#isBetween(reader, member)) group.mixed.set(splitReplica(member).replica, undefined);
       }
       this.#groups.set(name, group);
+      if (ownership.isAnswered) continue;
+      group.started = this.#ports.clock.after(frozenMaxMs, () => {
+        group.started = undefined;
+        this.#changedInTime(this.#ports.mailboxes.siblingsOf(name));
+      });
     }
   }
 
@@ -109,6 +116,11 @@ export class SiblingGroups {
     if (!group) return false;
     // Once a member does not count, others may be given what was its own.
     return group.frozenSinceMs !== undefined || (group.mixed.get(replica) !== undefined && this.counts(child));
+  }
+
+  /** Something below goes from one of its siblings to another, or did when this node ended, and may be told of by none of them. */
+  isChanging(child: string): boolean {
+    return this.isFrozen(child) || this.#groups.get(splitReplica(child).name)?.started !== undefined;
   }
 
   /** The siblings of a child, itself among them; undefined for one that has none. */
@@ -333,11 +345,12 @@ function stateRow({ state: { term, lead } }: Ownership): SiblingsAttributes {
 }
 
 function groupWith(name: string, ownership: Ownership): Group {
-  return { name, ownership, frozenSinceMs: undefined, thaw: undefined, mixed: new Map() };
+  return { name, ownership, frozenSinceMs: undefined, thaw: undefined, started: undefined, mixed: new Map() };
 }
 
-function stopTimers({ thaw, mixed }: Group): void {
+function stopTimers({ thaw, started, mixed }: Group): void {
   thaw?.stop();
+  started?.stop();
   for (const timer of mixed.values()) timer?.stop();
 }
 

@@ -44,6 +44,37 @@ describe('an old copy', () => {
     },
   );
 
+  it.each([0, 5, 10, 15, 20, 25, 30, 35].flatMap((ms) => [0, 1_500].map((awayMs) => ({ ms, awayMs }))))(
+    'stays when the parent is killed $ms ms after who has it came to the other sibling, for $awayMs ms',
+    async ({ ms, awayMs }) => {
+      const old = 'eu:old';
+      const relays = ['', 'eu', 'eu~1', 'us'];
+      const tree = new WholeTree({ relays, agents: [old, 'us:new'], labels: (agent) => ({ site: lastOf(agent) }) });
+      await tree.start();
+      tree.apply('', 'retail', ...till, tillAt(['old'], move));
+      const had = () => tillOf(tree, old);
+      await tree.until('the old one has it', () => had() !== undefined);
+      await tree.run(3_000);
+      const uid = had();
+      tree.kill('us:new');
+      tree.apply('', 'retail', tillAt(['new'], move));
+      await tree.run(3_000);
+      const calls = tree.calls(old);
+      tree.cut(old, 'eu');
+      while (tree.calls(old) === calls) await tree.run(1);
+      await tree.run(ms);
+      tree.kill('');
+      await tree.run(awayMs);
+      await tree.start('');
+      await tree.run(15_000);
+      expect(had()).toBe(uid);
+      await tree.start('us:new');
+      await tree.until('it is made', () => tillOf(tree, 'us:new') !== undefined && had() === undefined);
+      const none = () => !knowsOf(tree, 'eu') && !knowsOf(tree, 'eu~1');
+      await tree.until('none of the siblings has the placement any more', none);
+    },
+  );
+
   it('holds a placement at a sibling no longer than one that does not answer may hold a change of theirs', async () => {
     const relays = ['', 'eu', 'eu~1', 'us'];
     const agents = ['eu:old', 'eu:other', 'us:new'];

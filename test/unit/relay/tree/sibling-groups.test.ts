@@ -115,6 +115,11 @@ class Parent {
     return ['eu', 'eu~1'].filter((sibling) => this.#groups.isFrozen(sibling));
   }
 
+  /** From whom nothing is taken that goes in an order. */
+  get changing(): string[] {
+    return ['eu', 'eu~1'].filter((sibling) => this.#groups.isChanging(sibling));
+  }
+
   leaves(sibling: string): void {
     this.#away.add(sibling);
     this.#groups.connectionChanged(sibling, false);
@@ -250,6 +255,22 @@ describe('what the parent of siblings tells them', () => {
     expect({ frozen: parent.frozen, mixed: parent.mixed }).toEqual({ frozen: [], mixed: ['eu'] });
     parent.reconciles('eu', true);
     expect({ mixed: parent.mixed, changed: parent.changed }).toEqual({ mixed: [], changed: ['eu', 'eu'] });
+  });
+
+  it('takes nothing from them for 10 s after a start in the middle of a change, and looks at them again then', () => {
+    const parent = new Parent();
+    parent.says('eu~1', attachKey('till'), { sequence: 5, role: 'agent' });
+    parent.says('eu', 'siblings', { term: parent.term });
+    parent.restart();
+    expect({ frozen: parent.frozen, changing: parent.changing }).toEqual({ frozen: [], changing: ['eu', 'eu~1'] });
+    parent.changed.length = 0;
+    parent.clock.advance(9_999);
+    expect(parent.changing).toEqual(['eu', 'eu~1']);
+    parent.clock.advance(1);
+    expect({ changing: parent.changing, changed: parent.changed }).toEqual({ changing: [], changed: ['eu', 'eu~1'] });
+    for (const sibling of ['eu', 'eu~1']) parent.says(sibling, 'siblings', { term: parent.term });
+    parent.restart();
+    expect(parent.changing).toEqual([]);
   });
 
   it('leaves out a sibling that has rows which it has not told, until that has said what is decided now', () => {
