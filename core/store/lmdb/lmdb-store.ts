@@ -237,8 +237,7 @@ export class LmdbStore implements Store {
       const full = (this.#data?.freeDiskBytes() ?? 0) < freeDiskBytesMin;
       this.#fail(lostError(this.#directory, 'commit to', cause, full));
     }
-    // Whoever waits later hears of a failure, and so does the log.
-    if (++this.#unflushedCommits >= unflushedCommitsMax && !this.#flushing) this.flushed().catch(() => {});
+    if (this.#data && ++this.#unflushedCommits >= unflushedCommitsMax) this.#flushing ??= this.#flush(this.#data);
   }
 
   #abandon(group: WriteGroup, error: BanyanError): void {
@@ -262,7 +261,7 @@ export class LmdbStore implements Store {
     if (isFirst) this.#failed(error);
   }
 
-  /** Runs while anyone waits, or many commits were made meanwhile; whoever comes during one flush shares the next. */
+  /** Tells a failure to who waits, now or later, and to the log. Runs while anyone waits, or many commits were made meanwhile; whoever comes during one flush shares the next. */
   async #flush(data: DataFile): Promise<void> {
     while (this.#waiting.length > 0 || this.#unflushedCommits >= unflushedCommitsMax) {
       await endOfTurn();
