@@ -53,7 +53,7 @@ export interface MoverPorts {
   readonly hasSiblings: boolean;
   /** Of a relay below: itself and its siblings. */
   siblingsOf(child: string): readonly string[];
-  /** Something below goes from one sibling of the child to another, and is told of by none of them just now. Over in a bounded time, with the child dirty again. */
+  /** Something below goes from one sibling of the child to another, or did when this node ended, and may be told of by none of them just now. Over in a bounded time, with the child dirty again. */
   isChanging?(child: string): boolean;
   /** All that the parent had was heard in this run of the process. */
   hasHeardParent(): boolean;

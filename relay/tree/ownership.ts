@@ -97,14 +97,17 @@ export class Ownership {
 
   /** Nobody is about to take a child over, and all that are there have said what was decided. */
   get isSettled(): boolean {
-    if (this.#moving.size > 0) return false;
-    return [...this.#members.values()].every(({ connected, said }) => !connected || said >= this.#term);
+    return this.#haveAllSaid(({ connected }) => connected);
   }
 
   /** Nobody is about to take a child over, and all that count have said what was decided, also those that are away. */
   get isAnswered(): boolean {
+    return this.#haveAllSaid(({ said, wanted }) => said >= wanted);
+  }
+
+  #haveAllSaid(isAsked: (member: Member) => boolean): boolean {
     if (this.#moving.size > 0) return false;
-    return [...this.#members.values()].every(({ said, wanted }) => said < wanted || said >= this.#term);
+    return [...this.#members.values()].every((member) => !isAsked(member) || member.said >= this.#term);
   }
 
   /** Children whose place is another one since the last call. */

@@ -45,8 +45,8 @@ interface Group {
   /** Since when what its members add stays as it was. */
   frozenSinceMs: number | undefined;
   thaw: Timer | undefined;
-  /** Until then a change may go on in whose middle this node was started. */
-  started: Timer | undefined;
+  /** Runs out when a change is over in whose middle this node ended. */
+  resumed: Timer | undefined;
   /** Members whose rows are of two histories, with the end of the time for which what they add stays as it was; undefined: it is over. */
   readonly mixed: Map<number, Timer | undefined>;
 }
@@ -86,8 +86,9 @@ export class SiblingGroups {
       }
       this.#groups.set(name, group);
       if (ownership.isAnswered) continue;
-      group.started = this.#ports.clock.after(frozenMaxMs, () => {
-        group.started = undefined;
+      // Not frozen: how what its members add stood before, nobody knows now, and one that is away for long would keep all of it out.
+      group.resumed = this.#ports.clock.after(frozenMaxMs, () => {
+        group.resumed = undefined;
         this.#changedInTime(this.#ports.mailboxes.siblingsOf(name));
       });
     }
@@ -120,7 +121,7 @@ export class SiblingGroups {
 
   /** Something below goes from one of its siblings to another, or did when this node ended, and may be told of by none of them. */
   isChanging(child: string): boolean {
-    return this.isFrozen(child) || this.#groups.get(splitReplica(child).name)?.started !== undefined;
+    return this.isFrozen(child) || this.#groups.get(splitReplica(child).name)?.resumed !== undefined;
   }
 
   /** The siblings of a child, itself among them; undefined for one that has none. */
@@ -345,12 +346,12 @@ function stateRow({ state: { term, lead } }: Ownership): SiblingsAttributes {
 }
 
 function groupWith(name: string, ownership: Ownership): Group {
-  return { name, ownership, frozenSinceMs: undefined, thaw: undefined, started: undefined, mixed: new Map() };
+  return { name, ownership, frozenSinceMs: undefined, thaw: undefined, resumed: undefined, mixed: new Map() };
 }
 
-function stopTimers({ thaw, started, mixed }: Group): void {
+function stopTimers({ thaw, resumed, mixed }: Group): void {
   thaw?.stop();
-  started?.stop();
+  resumed?.stop();
   for (const timer of mixed.values()) timer?.stop();
 }
 
