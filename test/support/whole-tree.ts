@@ -134,7 +134,7 @@ export class WholeTree {
   }
 
   async until(what: string, holds: () => boolean, ms = 60_000): Promise<void> {
-    for (let done = 0; done < ms && !holds(); done += 20) await this.run(20);
+    for (let done = 0; done < ms && !holds(); done += stepMs) await this.run(stepMs);
     if (!holds()) throw new Error(`not within ${ms} ms: ${what}`);
   }
 
@@ -168,6 +168,7 @@ export class WholeTree {
 
   /** In the order of the replicas: the first is home to all. */
   #dialer(id: string, running: Running) {
+    const clock = running.clock!;
     const above = parentOf(splitReplica(id).name);
     const dialers = this.#siblings(above).map((parent) => {
       const network = {
@@ -176,16 +177,15 @@ export class WholeTree {
         isCut: () => this.#cut.has(`${id} ${parent}`) || this.#nodes.get(parent)?.accept === undefined,
       };
       const dialer = memoryDialer(network, this.#identity(id), this.#identity(parent), (link) => {
-        const { accept, clock } = this.#nodes.get(parent) ?? {};
-        if (!accept || !clock) throw new BanyanError('Unavailable', 'nobody answers');
+        const { accept, clock: its } = this.#running(parent);
+        if (!accept) throw new BanyanError('Unavailable', 'nobody answers');
         this.#calls.set(id, this.calls(id) + 1);
-        return onClock(clock, accept(link));
+        return onClock(its!, accept(link));
       });
       running.dialers.set(parent, dialer);
-      const { clock } = running;
-      return { dial: (events: LinkEvents, timeoutMs: number) => dialer.dial(onClock(clock!, events), timeoutMs) };
+      return { dial: (events: LinkEvents, timeoutMs: number) => dialer.dial(onClock(clock, events), timeoutMs) };
     });
-    return failoverDialer({ clock: running.clock!, random: new SeededRandom(this.#seed++) }, dialers);
+    return failoverDialer({ clock, random: new SeededRandom(this.#seed++) }, dialers);
   }
 
   async #startNode(id: string): Promise<void> {

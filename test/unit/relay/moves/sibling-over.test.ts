@@ -6,25 +6,46 @@ import { till, tillAt, tillOf } from '../support/moving-till.ts';
 const move = { strategy: 'MakeBeforeBreak', deadlineSeconds: 3_600 };
 const lastOf = (path: string) => path.slice(path.lastIndexOf(':') + 1);
 
+/** A copy at `old`, below one of the siblings `eu`, is to go to `us:new`, whose process is away: it has to stay. `prepare`: before it comes there. */
+async function waiting(old: string, others: readonly string[] = [], prepare: (tree: WholeTree) => void = () => {}) {
+  const relays = ['', 'eu', 'eu~1', 'us', ...(old === 'eu:r:old' ? ['eu:r'] : [])];
+  const agents = [old, ...others, 'us:new'];
+  const tree = new WholeTree({ relays, agents, labels: (agent) => ({ site: lastOf(agent) }) });
+  await tree.start();
+  await tree.run(100);
+  prepare(tree);
+  tree.apply('', 'retail', ...till, tillAt(['old'], move));
+  await tree.until('the old one has it', () => tillOf(tree, old) !== undefined);
+  await tree.run(3_000);
+  tree.kill('us:new');
+  tree.apply('', 'retail', tillAt(['new'], move));
+  await tree.run(3_000);
+  return tree;
+}
+
+/** The new place is there, and the copy goes over to it. */
+async function isMade(tree: WholeTree, old: string): Promise<void> {
+  await tree.start('us:new');
+  await tree.until('it is made', () => tillOf(tree, 'us:new') !== undefined && tillOf(tree, old) === undefined);
+}
+
+function hasPlacement(tree: WholeTree, relay: string): boolean {
+  return Rows.of(tree.backup(relay), (rows) => rows.entry('upstream', 'p/center.retail/shop')) !== undefined;
+}
+
+/** Nobody tells anything more of it: what the siblings might not lose meanwhile is looked at again by itself. */
+function untilNoneHasIt(tree: WholeTree): Promise<void> {
+  const none = () => !hasPlacement(tree, 'eu') && !hasPlacement(tree, 'eu~1');
+  return tree.until('none of the siblings has the placement any more', none);
+}
+
 describe('an old copy', () => {
   it.each(['eu:old', 'eu:r:old'].flatMap((old) => [0, 50, 100, 500, 1_000].map((ms) => ({ old, ms }))))(
     'stays when who has it goes from one sibling to another and back while both are there: $old, after 3 s and $ms ms',
     async ({ old, ms }) => {
       const goes = old === 'eu:old' ? old : 'eu:r';
-      const relays = ['', 'eu', 'eu~1', 'us', ...(old === 'eu:old' ? [] : ['eu:r'])];
-      const tree = new WholeTree({ relays, agents: [old, 'us:new'], labels: (agent) => ({ site: lastOf(agent) }) });
-      await tree.start();
-      await tree.run(100);
-      const place = (site: string) => tree.apply('', 'retail', tillAt([site], move));
-      tree.apply('', 'retail', ...till);
-      place('old');
-      const uid = (agent: string) => tillOf(tree, agent);
-      await tree.until('the old one has it', () => uid(old) !== undefined);
-      await tree.run(1_500);
-      const had = uid(old);
-      tree.kill('us:new');
-      place('new');
-      await tree.run(2_000);
+      const tree = await waiting(old);
+      const uid = tillOf(tree, old);
       for (const [from, to] of [
         ['eu', 'eu~1'],
         ['eu~1', 'eu'],
@@ -32,15 +53,12 @@ describe('an old copy', () => {
       ] as const) {
         tree.cut(goes, from);
         await tree.run(3_000 + ms);
-        expect([to, uid(old)]).toEqual([to, had]);
+        expect([to, tillOf(tree, old)]).toEqual([to, uid]);
         tree.mend(goes, from);
         await tree.run(1_000);
       }
-      await tree.start('us:new');
-      await tree.until('it is made', () => uid('us:new') !== undefined && uid(old) === undefined);
-      // Nobody tells anything more of it: what the siblings might not lose meanwhile is looked at again by itself.
-      const none = () => !knowsOf(tree, 'eu') && !knowsOf(tree, 'eu~1');
-      await tree.until('none of the siblings has the placement any more', none);
+      await isMade(tree, old);
+      await untilNoneHasIt(tree);
     },
   );
 
@@ -48,61 +66,37 @@ describe('an old copy', () => {
     'stays when the parent is killed $ms ms after who has it came to the other sibling, for $awayMs ms',
     async ({ ms, awayMs }) => {
       const old = 'eu:old';
-      const relays = ['', 'eu', 'eu~1', 'us'];
-      const tree = new WholeTree({ relays, agents: [old, 'us:new'], labels: (agent) => ({ site: lastOf(agent) }) });
-      await tree.start();
-      tree.apply('', 'retail', ...till, tillAt(['old'], move));
-      const had = () => tillOf(tree, old);
-      await tree.until('the old one has it', () => had() !== undefined);
-      await tree.run(3_000);
-      const uid = had();
-      tree.kill('us:new');
-      tree.apply('', 'retail', tillAt(['new'], move));
-      await tree.run(3_000);
+      const tree = await waiting(old);
+      const uid = tillOf(tree, old);
       const calls = tree.calls(old);
       tree.cut(old, 'eu');
-      while (tree.calls(old) === calls) await tree.run(1);
+      await tree.until('it goes over', () => tree.calls(old) > calls);
       await tree.run(ms);
       tree.kill('');
       await tree.run(awayMs);
       await tree.start('');
       await tree.run(15_000);
-      expect(had()).toBe(uid);
-      await tree.start('us:new');
-      await tree.until('it is made', () => tillOf(tree, 'us:new') !== undefined && had() === undefined);
-      const none = () => !knowsOf(tree, 'eu') && !knowsOf(tree, 'eu~1');
-      await tree.until('none of the siblings has the placement any more', none);
+      expect(tillOf(tree, old)).toBe(uid);
+      await isMade(tree, old);
+      await untilNoneHasIt(tree);
     },
   );
 
-  it('holds a placement at a sibling no longer than one that does not answer may hold a change of theirs', async () => {
-    const relays = ['', 'eu', 'eu~1', 'us'];
-    const agents = ['eu:old', 'eu:other', 'us:new'];
-    const tree = new WholeTree({ relays, agents, labels: (agent) => ({ site: lastOf(agent) }) });
-    await tree.start();
-    tree.cut('eu:other', 'eu');
-    tree.apply('', 'retail', ...till, tillAt(['old'], move));
-    await tree.until('the old one has it', () => tillOf(tree, 'eu:old') !== undefined);
-    await tree.run(3_000);
-    tree.kill('us:new');
-    tree.apply('', 'retail', tillAt(['new'], move));
-    await tree.run(3_000);
+  it('leaves its placement at a sibling no longer than one that does not answer may hold a change of theirs', async () => {
+    const [old, other] = ['eu:old', 'eu:other'];
+    const tree = await waiting(old, [other], (before) => before.cut(other, 'eu'));
     // The other one has to go over, and the sibling that had it says nothing of that.
     tree.stop('eu~1');
-    tree.mend('eu:other', 'eu');
-    tree.cut('eu:other', 'eu~1');
-    const calls = tree.calls('eu:other');
-    await tree.until('it goes over', () => tree.calls('eu:other') > calls);
-    await tree.start('us:new');
-    await tree.until('it is made', () => tillOf(tree, 'us:new') !== undefined && tillOf(tree, 'eu:old') === undefined);
+    tree.mend(other, 'eu');
+    tree.cut(other, 'eu~1');
+    const calls = tree.calls(other);
+    await tree.until('it goes over', () => tree.calls(other) > calls);
+    await isMade(tree, old);
     await tree.run(2_000);
-    expect(knowsOf(tree, 'eu')).toBe(true);
+    expect(hasPlacement(tree, 'eu')).toBe(true);
     await tree.run(10_000);
-    expect(knowsOf(tree, 'eu')).toBe(false);
+    expect(hasPlacement(tree, 'eu')).toBe(false);
+    tree.goOn('eu~1');
+    await untilNoneHasIt(tree);
   });
 });
-
-/** A relay of the placement. */
-function knowsOf(tree: WholeTree, relay: string): boolean {
-  return Rows.of(tree.backup(relay), (rows) => rows.entry('upstream', 'p/center.retail/shop')) !== undefined;
-}
