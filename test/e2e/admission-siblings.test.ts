@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
+import { withoutKubectl } from '../support/kubectl.ts';
 import { AgentProcess, enroll } from './agent-process.ts';
-import { banyan, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { banyan, LocalTree, until } from './local-tree.ts';
 import { placedInProduction } from './placements.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
-import { banyan, until, withoutKubectl } from './local-tree.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { banyan, until } from './local-tree.ts';
 import { buildMsMax, OneSite } from './one-site.ts';
 import { placedInProduction } from './placements.ts';
 

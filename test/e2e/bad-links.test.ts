@@ -8,8 +8,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiClient } from '../../center/cli/api-client.ts';
 import { freePorts } from '../support/free-ports.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
 import { Toxiproxy, withoutToxiproxy } from '../support/toxiproxy.ts';
-import { LocalTree, untilAnswered, withoutKubectl } from './local-tree.ts';
+import { LocalTree, untilAnswered } from './local-tree.ts';
 
 const lacking = [withoutToxiproxy, withoutKubectl].filter((reason) => reason !== undefined).join('; ');
 const why = lacking === '' ? '' : ` [not run: ${lacking}]`;

@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { freePorts } from '../support/free-ports.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
 import { RealProxies, withoutProxies } from '../support/real-proxies.ts';
 import { gatewayFiles } from '../support/retail-ways.ts';
-import { banyan, fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { banyan, fixture, LocalTree, until } from './local-tree.ts';
 
 const lacking = [withoutProxies, withoutKubectl].filter((reason) => reason !== undefined).join('; ');
 const why = lacking === '' ? '' : ` [not run: ${lacking}]`;

@@ -2,7 +2,8 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
-import { until, withoutKubectl } from './local-tree.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { until } from './local-tree.ts';
 import { buildMsMax, OneSite } from './one-site.ts';
 import { placedInProduction } from './placements.ts';
 

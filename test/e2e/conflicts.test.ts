@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { kubectlProgram, withoutKubectl } from '../support/kubectl.ts';
+import { LocalTree, until } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const [retail, platform, ops] = ['space/center/retail', 'space/center/platform', 'space/eu/ops'];
@@ -105,7 +106,7 @@ describe.skipIf(withoutKubectl)(`an object that several spaces deliver to one cl
     const uids = [mitte, rivoli].map((cluster) => till(cluster)!.metadata.uid);
     const kubeconfig = ['--kubeconfig', join(tree.data, 'kubeconfig'), '--context', mitte];
     const watch = ['get', 'cm', 'till', '-n', 'shop', '--watch', '--output-watch-events'];
-    const watching = spawn('kubectl', [...kubeconfig, ...watch]);
+    const watching = spawn(kubectlProgram, [...kubeconfig, ...watch]);
     let seen = '';
     watching.stdout.on('data', (chunk: Buffer) => {
       seen += chunk;

@@ -15,8 +15,9 @@ import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { type Audited, ControlPlane } from '../support/control-plane/control-plane.ts';
 import { furnish } from '../support/control-plane/furniture.ts';
 import { Helm, withoutHelm } from '../support/helm.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
 import { identityFiles, startInstalled } from './installed-agent.ts';
-import { banyan, fixture, kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { banyan, fixture, kubectlBy, LocalTree, until } from './local-tree.ts';
 import { placedInProduction } from './placements.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane() ?? withoutHelm;

@@ -10,8 +10,9 @@ import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import { furnish } from '../support/control-plane/furniture.ts';
 import { Helm, withoutHelm } from '../support/helm.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
 import { startInstalled } from './installed-agent.ts';
-import { banyan, fixture, kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { banyan, fixture, kubectlBy, LocalTree, until } from './local-tree.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane() ?? withoutHelm;
 const why = missing ? ` [not run: ${missing}]` : '';

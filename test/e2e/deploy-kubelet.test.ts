@@ -14,10 +14,11 @@ import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import { freePorts } from '../support/free-ports.ts';
 import { Helm, withoutHelm } from '../support/helm.ts';
+import { kubectlProgram, withoutKubectl } from '../support/kubectl.ts';
 import { withoutNode } from '../support/kubelet/programs.ts';
 import { RealNode } from '../support/kubelet/real-node.ts';
 import { RealProxies, withoutProxies } from '../support/real-proxies.ts';
-import { banyan, fixture, kubectlBy, LocalTree, until, untilAnswered, withoutKubectl } from './local-tree.ts';
+import { banyan, fixture, kubectlBy, LocalTree, until, untilAnswered } from './local-tree.ts';
 import { placedInProduction } from './placements.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane() ?? withoutHelm ?? withoutProxies ?? withoutNode();
@@ -232,7 +233,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     site('patch', 'role', 'enter', '-n', namespace, '--type=json', '-p', andMay('pods/portforward'));
     let said = '';
     await untilAnswered('it is forwarded', async () => {
-      const forward = spawn('kubectl', words, { stdio: ['ignore', 'pipe', 'pipe'] });
+      const forward = spawn(kubectlProgram, words, { stdio: ['ignore', 'pipe', 'pipe'] });
       try {
         forward.stderr.on('data', (chunk: Buffer) => {
           said += chunk;
@@ -253,7 +254,9 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
     const to = [...tree.wordsAt('center', `/tree/${path}/cluster`), '-n', namespace];
     const say = "require('node:fs').appendFileSync('/proc/1/fd/1', 'the till is open\\n')";
     await untilAnswered('it is heard', async () => {
-      const attached = spawn('kubectl', [...to, 'attach', pod!, '-c', 'agent'], { stdio: ['ignore', 'pipe', 'pipe'] });
+      const attached = spawn(kubectlProgram, [...to, 'attach', pod!, '-c', 'agent'], {
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
       let heard = '';
       attached.stdout.on('data', (chunk: Buffer) => {
         heard += chunk;
@@ -261,7 +264,7 @@ describe.skipIf(missing)(`the agent on a real node${why}`, () => {
       try {
         // Before it is attached, and after: only what comes then is for it.
         for (let i = 0; i < 5 && attached.exitCode === null; i++) {
-          await promisify(execFile)('kubectl', [...to, 'exec', pod!, '-c', 'agent', '--', 'node', '-e', say]);
+          await promisify(execFile)(kubectlProgram, [...to, 'exec', pod!, '-c', 'agent', '--', 'node', '-e', say]);
           if (heard.includes('the till is open')) return true;
         }
         return false;

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiClient } from '../../center/cli/api-client.ts';
-import { fixture, LocalTree, until, untilAnswered, withoutKubectl } from './local-tree.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { fixture, LocalTree, until, untilAnswered } from './local-tree.ts';
 import { shopAndHq, Till, tillAtFirst } from './till.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';

@@ -7,8 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { hashOfSecret, readJoinToken, writeJoinToken } from '../../core/identity/join-token.ts';
 import { connectProxy } from '../support/connect-proxy.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
 import { tlsTerminator } from '../support/tls-terminator.ts';
-import { banyan, fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { banyan, fixture, LocalTree, until } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const topology = {

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { type RunningK3s, startK3s, withoutK3s } from '../support/k3s.ts';
-import { kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { kubectlBy, LocalTree, until } from './local-tree.ts';
 import { placedInProduction } from './placements.ts';
 
 const missing = withoutKubectl ?? withoutK3s;

@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiClient } from '../../center/cli/api-client.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
 import { Counter } from './counter.ts';
-import { LocalTree, until, untilAnswered, withoutKubectl } from './local-tree.ts';
+import { LocalTree, until, untilAnswered } from './local-tree.ts';
 import { Till, tillAtFirst } from './till.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';

@@ -6,7 +6,8 @@ import { stringify } from 'yaml';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import { freePorts } from '../support/free-ports.ts';
-import { kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { kubectlBy, LocalTree, until } from './local-tree.ts';
 import { trueCondition } from './one-site.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane();

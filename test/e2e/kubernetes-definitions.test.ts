@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
-import { type LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { type LocalTree, until } from './local-tree.ts';
 import { buildMsMax } from './one-site.ts';
 import { RealCluster } from './real-cluster.ts';
 

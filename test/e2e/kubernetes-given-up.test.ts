@@ -1,8 +1,9 @@
 /** What a rule of upsync takes after it was placed: a real API server's server-side apply has to leave all of it but the mark. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
 import { variedDeployment } from '../support/varied-deployment.ts';
-import { until, withoutKubectl } from './local-tree.ts';
+import { until } from './local-tree.ts';
 import { buildMsMax } from './one-site.ts';
 import { RealCluster } from './real-cluster.ts';
 

@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import type { Audited, ControlPlane } from '../support/control-plane/control-plane.ts';
-import { kubectlBy, type LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { kubectlBy, type LocalTree, until } from './local-tree.ts';
 import { buildMsMax } from './one-site.ts';
 import { RealCluster } from './real-cluster.ts';
 

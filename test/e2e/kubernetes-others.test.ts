@@ -4,7 +4,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { stringify } from 'yaml';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { Helm, withoutHelm } from '../support/helm.ts';
-import { kubectlBy, type LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { kubectlBy, type LocalTree, until } from './local-tree.ts';
 import { buildMsMax } from './one-site.ts';
 import { RealCluster } from './real-cluster.ts';
 

@@ -2,7 +2,8 @@ import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
-import { type LocalTree, until, untilAnswered, withoutKubectl } from './local-tree.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { type LocalTree, until, untilAnswered } from './local-tree.ts';
 import { buildMsMax, trueCondition } from './one-site.ts';
 import { RealCluster } from './real-cluster.ts';
 

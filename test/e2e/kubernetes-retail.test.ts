@@ -6,7 +6,8 @@ import { parse, stringify } from 'yaml';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import { furnish } from '../support/control-plane/furniture.ts';
-import { fixture, kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { fixture, kubectlBy, LocalTree, until } from './local-tree.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane();
 const why = missing ? ` [not run: ${missing}]` : '';

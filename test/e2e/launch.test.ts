@@ -3,7 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { agentLaunch } from '../../center/supervisor/launch.ts';
-import { fixture, LocalTree, withoutKubectl } from './local-tree.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { fixture, LocalTree } from './local-tree.ts';
 
 /** How a process of node was started. */
 interface Started {

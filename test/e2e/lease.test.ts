@@ -7,8 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { withoutControlPlane } from '../support/control-plane/binaries.ts';
 import { type Audited, ControlPlane } from '../support/control-plane/control-plane.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
 import { waitedMs } from '../support/waited.ts';
-import { fixture, kubectlBy, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { fixture, kubectlBy, LocalTree, until } from './local-tree.ts';
 import { placedInProduction } from './placements.ts';
 
 const missing = withoutKubectl ?? withoutControlPlane();

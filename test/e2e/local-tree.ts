@@ -3,6 +3,8 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { getObject } from '../support/kept-api/kept-api.ts';
+import { kubectlProgram } from '../support/kubectl.ts';
 
 const root = join(import.meta.dirname, '../..');
 const program = join(root, 'center/cli/banyan.ts');
@@ -13,10 +15,6 @@ const compileCache = join(root, 'node_modules/.cache/banyan-e2e');
 function environment(): NodeJS.ProcessEnv {
   return { ...process.env, NODE_COMPILE_CACHE: compileCache };
 }
-
-/** For the titles of what can't run: a test says why. */
-export const withoutKubectl =
-  spawnSync('kubectl', ['version', '--client']).status === 0 ? undefined : 'there is no kubectl on this machine';
 
 export interface Ran {
   readonly code: number;
@@ -137,9 +135,9 @@ export class LocalTree {
     return this.kubectl(context, ['apply', '-f', '-'], JSON.stringify(object));
   }
 
+  /** An object or a list as `kubectl get` names it; undefined where there is none, or nobody answers. */
   json<T>(context: string, ...args: string[]): T | undefined {
-    const { code, stdout } = this.kubectl(context, ['get', ...args, '-o', 'json']);
-    return code === 0 ? (JSON.parse(stdout) as T) : undefined;
+    return getObject<T>(join(this.data, 'kubeconfig'), args, context);
   }
 
   get #readyFile(): string {
@@ -149,7 +147,7 @@ export class LocalTree {
 
 /** Its cache of what a server serves lies beside the kubeconfig, and goes with it. */
 export function kubectlBy(kubeconfig: string, args: readonly string[], input?: string): Ran {
-  const ran = spawnSync('kubectl', ['--kubeconfig', kubeconfig, ...args], {
+  const ran = spawnSync(kubectlProgram, ['--kubeconfig', kubeconfig, ...args], {
     encoding: 'utf8',
     timeout: 60_000,
     ...(input === undefined ? {} : { input }),
@@ -168,11 +166,14 @@ export function banyan(...args: string[]): Ran {
   return { code: ran.status ?? -1, out: `${ran.stdout}${ran.stderr}`, stdout: ran.stdout };
 }
 
+/** A question over a kept connection costs a few milliseconds. */
+const pollMs = 50;
+
 export async function until(what: string, holds: () => boolean, seconds = 60): Promise<void> {
   const deadline = performance.now() + seconds * 1000;
   while (!holds()) {
     if (performance.now() > deadline) throw new Error(`not within ${seconds} s: ${what}`);
-    await new Promise((done) => setTimeout(done, 100));
+    await new Promise((done) => setTimeout(done, pollMs));
   }
 }
 
@@ -181,7 +182,7 @@ export async function untilAnswered(what: string, holds: () => Promise<boolean>,
   const deadline = performance.now() + seconds * 1000;
   while (!(await holds().catch(() => false))) {
     if (performance.now() > deadline) throw new Error(`not within ${seconds} s: ${what}`);
-    await new Promise((done) => setTimeout(done, 100));
+    await new Promise((done) => setTimeout(done, pollMs));
   }
 }
 

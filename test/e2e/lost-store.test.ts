@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { banyan, fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { banyan, fixture, LocalTree, until } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const space = 'space/center/retail';

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
+import { LocalTree, until } from './local-tree.ts';
 
 const space = 'space/center/retail';
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';

@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { Hosts, withoutHosts } from '../support/hosts.ts';
-import { LocalTree, type Ran, until, withoutKubectl } from './local-tree.ts';
+import { kubectlProgram, withoutKubectl } from '../support/kubectl.ts';
+import { LocalTree, type Ran, until } from './local-tree.ts';
 import { placedInProduction } from './placements.ts';
 
 const lacking = [withoutHosts, withoutKubectl].filter((reason) => reason !== undefined).join('; ');
@@ -122,7 +123,7 @@ describe.skipIf(lacking !== '')(`hosts with addresses of their own${why}`, () =>
   /** At the host of the node whose API it is. */
   function kubectl(context: string, args: readonly string[], input?: string): Ran {
     const node = context.startsWith('space/') ? context.split('/')[1]! : context.slice(context.indexOf('/') + 1);
-    const [command, ...before] = [...hosts.at(hostOf(node)), 'kubectl', '--request-timeout=10s'];
+    const [command, ...before] = [...hosts.at(hostOf(node)), kubectlProgram, '--request-timeout=10s'];
     const options = ['--kubeconfig', join(tree.data, 'kubeconfig'), '--context', context];
     const ran = spawnSync(command!, [...before, ...options, ...args], {
       encoding: 'utf8',

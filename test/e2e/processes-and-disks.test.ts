@@ -7,9 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiClient } from '../../center/cli/api-client.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
 import { SmallDisk, withoutSmallDisk } from '../support/small-disk.ts';
 import { Counter } from './counter.ts';
-import { LocalTree, until, untilAnswered, withoutKubectl } from './local-tree.ts';
+import { LocalTree, until, untilAnswered } from './local-tree.ts';
 import { shopAndHq, Till, tillAtFirst } from './till.ts';
 
 const lacking = [withoutSmallDisk, withoutKubectl].filter((reason) => reason !== undefined).join('; ');

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { ControlPlane } from '../support/control-plane/control-plane.ts';
 import { furnish } from '../support/control-plane/furniture.ts';
+import { getObject } from '../support/kept-api/kept-api.ts';
 import { kubectlBy, LocalTree } from './local-tree.ts';
 
 export interface RealClusterOptions {
@@ -57,8 +58,7 @@ export class RealCluster implements AsyncDisposable {
 
   /** An object of the cluster, as `kubectl get` names it. */
   there<T>(...names: string[]): T | undefined {
-    const { code, stdout } = kubectlBy(this.plane.kubeconfig, ['get', ...names, '-o', 'json']);
-    return code === 0 ? (JSON.parse(stdout) as T) : undefined;
+    return getObject<T>(this.plane.kubeconfig, names);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

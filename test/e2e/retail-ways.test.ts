@@ -1,8 +1,9 @@
 /** The whole retail tree three times, each time with every link through the same kind of proxy, which is killed while things change. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { withoutKubectl } from '../support/kubectl.ts';
 import { RealProxies, withoutProxies } from '../support/real-proxies.ts';
 import { type Fronts, frontsOfParents, gatewayFiles, retailTopology } from '../support/retail-ways.ts';
-import { fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { fixture, LocalTree, until } from './local-tree.ts';
 
 const lacking = [withoutProxies, withoutKubectl].filter((reason) => reason !== undefined).join('; ');
 const why = lacking === '' ? '' : ` [not run: ${lacking}]`;

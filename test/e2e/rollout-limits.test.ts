@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiClient } from '../../center/cli/api-client.ts';
-import { LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { kubectlProgram, withoutKubectl } from '../support/kubectl.ts';
+import { LocalTree, until } from './local-tree.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';
 const retail = 'space/center/retail';
@@ -22,7 +23,7 @@ class Seen {
   constructor(tree: LocalTree, cluster: string) {
     const command = ['--kubeconfig', join(tree.data, 'kubeconfig'), '--context', `cluster/${cluster}`];
     const what = ['get', 'configmap', 'price', '-n', 'shop', '--watch', '-o', 'jsonpath={.data.text}{"\\n"}'];
-    this.#watch = spawn('kubectl', [...command, ...what], { stdio: ['ignore', 'pipe', 'ignore'] });
+    this.#watch = spawn(kubectlProgram, [...command, ...what], { stdio: ['ignore', 'pipe', 'ignore'] });
     this.#watch.stdout?.on('data', (chunk: Buffer) =>
       this.texts.push(
         ...chunk

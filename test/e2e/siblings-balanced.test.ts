@@ -5,8 +5,9 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { freePorts } from '../support/free-ports.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
 import { RealProxies, withoutProxies } from '../support/real-proxies.ts';
-import { banyan, fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { banyan, fixture, LocalTree, until } from './local-tree.ts';
 
 const lacking = [withoutProxies, withoutKubectl].filter((reason) => reason !== undefined).join('; ');
 const why = lacking === '' ? '' : ` [not run: ${lacking}]`;

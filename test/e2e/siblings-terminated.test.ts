@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { freePorts } from '../support/free-ports.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
 import { RealProxies, withoutProxies } from '../support/real-proxies.ts';
 import { type Gateway, gatewayFiles } from '../support/retail-ways.ts';
-import { fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { fixture, LocalTree, until } from './local-tree.ts';
 
 const lacking = [withoutProxies, withoutKubectl].filter((reason) => reason !== undefined).join('; ');
 const why = lacking === '' ? '' : ` [not run: ${lacking}]`;

@@ -6,9 +6,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ApiClient } from '../../center/cli/api-client.ts';
 import { ask, Scratch } from '../bench/scratch.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
 import { waitedMs } from '../support/waited.ts';
 import type { CrowdCount, CrowdRequest } from './crowd.ts';
-import { LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { LocalTree, until } from './local-tree.ts';
 import { placedInProduction } from './placements.ts';
 
 const why = withoutKubectl ? ` [not run: ${withoutKubectl}]` : '';

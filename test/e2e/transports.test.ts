@@ -9,11 +9,12 @@ import { grpcDialer } from '../../core/wire/grpc/grpc-dialer.ts';
 import type { Dialer } from '../../core/wire/link.ts';
 import { webSocketDialer } from '../../core/wire/websocket/websocket-dialer.ts';
 import { freePorts } from '../support/free-ports.ts';
+import { withoutKubectl } from '../support/kubectl.ts';
 import { LinkLog } from '../support/link-log.ts';
 import { RealProxies, withoutProxies } from '../support/real-proxies.ts';
 import { gatewayFiles } from '../support/retail-ways.ts';
 import { wayTo } from '../support/ways.ts';
-import { banyan, fixture, LocalTree, until, withoutKubectl } from './local-tree.ts';
+import { banyan, fixture, LocalTree, until } from './local-tree.ts';
 
 const lacking = [withoutProxies, withoutKubectl].filter((reason) => reason !== undefined).join('; ');
 const why = lacking === '' ? '' : ` [not run: ${lacking}]`;

@@ -1,17 +1,25 @@
 /**
- * Builds what tests use from Go modules of the project, one after the other, and says what can't be built here: a build beside tests would take the processors
- * that they have their deadlines for.
+ * `npm run programs`: builds the programs of others that tests run, from the Go modules beside this file, one after the other, and says what this machine
+ * cannot have. They are kept outside the checkout; a second run takes a second.
  */
-import { controlPlaneBinaries, withoutControlPlane } from './control-plane/binaries.ts';
-import { helmProgram, withoutHelm } from './helm.ts';
-import { nodePrograms, withoutNode } from './kubelet/programs.ts';
+import { controlPlaneBinaries } from './control-plane/binaries.ts';
+import { helmProgram } from './helm.ts';
+import { buildKubectl } from './kubectl.ts';
+import { nodePrograms, withoutHost } from './kubelet/programs.ts';
+import { buildToxiproxy } from './toxiproxy.ts';
 
-const wanted = [
-  { name: 'control plane', lacks: withoutControlPlane(), build: controlPlaneBinaries },
-  { name: 'helm', lacks: withoutHelm, build: helmProgram },
-  { name: 'node', lacks: withoutNode(), build: nodePrograms },
+const wanted: readonly { name: string; impossible?: string | undefined; build: () => Promise<unknown> }[] = [
+  { name: 'kubectl', build: buildKubectl },
+  { name: 'toxiproxy', build: buildToxiproxy },
+  { name: 'control plane', build: controlPlaneBinaries },
+  { name: 'helm', build: helmProgram },
+  { name: 'kubelet', impossible: withoutHost(), build: nodePrograms },
 ];
-for (const { name, lacks, build } of wanted) {
-  if (lacks === undefined) await build();
-  console.log(`${name}: ${lacks ?? 'there'}`);
+
+let failed = false;
+for (const { name, impossible, build } of wanted) {
+  const problem = impossible ?? (await build().then(() => undefined, String));
+  failed ||= problem !== undefined && problem !== impossible;
+  console.log(`${name}: ${problem ?? 'there'}`);
 }
+process.exitCode = failed ? 1 : 0;

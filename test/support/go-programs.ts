@@ -28,16 +28,26 @@ export function directoryOf(name: string, modules: readonly GoModule[]): string 
   return join(cache, 'banyan', `${name}-${hash.digest('hex').slice(0, 16)}`);
 }
 
-/** For the titles of what can't run: a test says why. Undefined: they are there, or can be built. */
-export function withoutGo(name: string, modules: readonly GoModule[]): string | undefined {
-  if (existsSync(directoryOf(name, modules)) || spawnSync('go', ['version']).status === 0) return undefined;
-  return `there is no Go on this machine to build ${name} with`;
+/** For the titles of tests that cannot run. Undefined: the programs are built. Tests never build: a build takes the processors that their deadlines count on. */
+export function notBuilt(name: string, modules: readonly GoModule[]): string | undefined {
+  return existsSync(directoryOf(name, modules))
+    ? undefined
+    : `${name} is not built: "npm run programs" builds it with Go`;
+}
+
+/** The path of a program: that of the machine where there is one, otherwise that of the build; undefined where neither is there. */
+export function foundOrBuilt(program: string, modules: readonly GoModule[]): string | undefined {
+  const folders = (process.env.PATH ?? '').split(':').filter((folder) => folder !== '');
+  const built = join(directoryOf(program, modules), program);
+  return [...folders.map((folder) => join(folder, program)), built].find((file) => existsSync(file));
 }
 
 /** Into a directory beside, renamed when whole: two that build at once do work twice and harm nothing. */
 export async function builtOnce(name: string, modules: readonly GoModule[]): Promise<string> {
   const built = directoryOf(name, modules);
   if (existsSync(built)) return built;
+  if (spawnSync('go', ['version']).status !== 0)
+    throw new Error(`there is no Go on this machine to build ${name} with`);
   const making = `${built}.${process.pid}`;
   mkdirSync(making, { recursive: true });
   try {

@@ -1,7 +1,7 @@
 /** Stock helm, from its Go module. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import { builtOnce, type GoModule, withoutGo } from './go-programs.ts';
+import { builtOnce, type GoModule, notBuilt } from './go-programs.ts';
 
 export interface Ran {
   readonly code: number;
@@ -25,9 +25,10 @@ const modules: readonly GoModule[] = [
   },
 ];
 
-/** For the titles of what can't run: a test says why. */
-export const withoutHelm = withoutGo(name, modules);
+/** For the titles of tests that cannot run. */
+export const withoutHelm = notBuilt(name, modules);
 
+/** Builds helm where it is lacking. */
 export async function helmProgram(): Promise<string> {
   return join(await builtOnce(name, modules), 'helm');
 }

@@ -1,12 +1,14 @@
 /**
- * `npm test`: every test that this machine can run. What it can't run is listed by name with the reason, and counts as failed when
- * BANYAN_TEST_REQUIRE=all, unless nothing that could be installed would help. The last line of all is `N passed, N failed, N skipped`.
+ * `npm test`: the tests that show the promises; with `--all` every test, with `--rotating` the sixth of the long files that the present commit names, with
+ * names of files these alone. The tests that this machine cannot run are listed with the reason, and count as failed when BANYAN_TEST_REQUIRE=all, unless
+ * nothing that could be installed would help. The last line of all is `N passed, N failed, N skipped`.
  */
-import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { execFileSync, spawn } from 'node:child_process';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { impossible } from './impossible.ts';
+import { rotatingPart } from './rotating-part.ts';
 
 interface Report {
   readonly testResults: readonly {
@@ -25,7 +27,7 @@ const exit = await vitest([
   '--reporter=default',
   '--reporter=json',
   `--outputFile.json=${reportFile}`,
-  ...process.argv.slice(2),
+  ...selection(process.argv.slice(2)),
 ]);
 const report = JSON.parse(readFileSync(reportFile, 'utf8')) as Report;
 rmSync(directory, { recursive: true });
@@ -49,8 +51,27 @@ if (required.length > 0) {
   console.log(`BANYAN_TEST_REQUIRE=all: ${required.length} tests that did not run count as failed`);
   failed += required.length;
 }
+if (exit !== 0 && failed === 0) {
+  console.log(`vitest ended with ${exit} although no test failed: an error outside of the tests stands above`);
+  failed++;
+}
 console.log(`${passed} passed, ${failed} failed, ${skipped.length - required.length} skipped`);
-process.exit(failed > 0 || (exit !== 0 && passed === 0) ? 1 : 0);
+process.exit(failed > 0 ? 1 : 0);
+
+/** The words for vitest that say which files run. */
+function selection(words: readonly string[]): readonly string[] {
+  if (words.includes('--all')) return words.filter((word) => word !== '--all');
+  if (words.includes('--rotating')) return rotatingFiles();
+  if (words.some((word) => !word.startsWith('-'))) return words;
+  return ['--project=unit', '--project=e2e', ...words];
+}
+
+function rotatingFiles(): readonly string[] {
+  const commit = execFileSync('git', ['rev-parse', 'HEAD'], { encoding: 'utf8' }).trim();
+  const files = rotatingPart(globSync('test/long/**/*.test.ts'), commit);
+  console.log(`commit ${commit} names these long files:\n${files.map((file) => `  ${file}`).join('\n')}`);
+  return files;
+}
 
 function vitest(args: readonly string[]): Promise<number> {
   const child = spawn('vitest', args, { stdio: 'inherit' });

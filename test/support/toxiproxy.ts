@@ -1,25 +1,24 @@
 /** toxiproxy as a process of a test: connections through it get slow, late, cut or mute while they last (github.com/Shopify/toxiproxy). */
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { builtOnce, foundOrBuilt, type GoModule, notBuilt } from './go-programs.ts';
 
 const name = 'toxiproxy-server';
+const modules: readonly GoModule[] = [
+  {
+    directory: join(import.meta.dirname, 'toxiproxy'),
+    packages: { [name]: 'github.com/Shopify/toxiproxy/v2/cmd/server' },
+  },
+];
+const program = foundOrBuilt(name, modules);
 
-/** On the path, or where `.ci/run` keeps what it has built. */
-function find(): string | undefined {
-  if (spawnSync(name, ['-version']).status === 0) return name;
-  const sums = readFileSync(join(import.meta.dirname, 'toxiproxy/go.sum'));
-  const hash = createHash('sha256').update(sums).digest('hex').slice(0, 16);
-  const built = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'banyan', `toxiproxy-${hash}`, name);
-  return existsSync(built) ? built : undefined;
+/** For the titles of tests that cannot run. */
+export const withoutToxiproxy = program ? undefined : notBuilt(name, modules);
+
+/** Builds toxiproxy where the machine has none. */
+export async function buildToxiproxy(): Promise<void> {
+  if (!program) await builtOnce(name, modules);
 }
-
-const program = find();
-
-/** For the titles of what can't run: a test says why. */
-export const withoutToxiproxy = program ? undefined : 'there is no toxiproxy-server on this machine: .ci/run builds it';
 
 export type Toxic =
   | { readonly type: 'bandwidth'; readonly attributes: { readonly rate: number } }

@@ -4,7 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { builtOnce, type GoModule, withoutGo } from '../go-programs.ts';
+import { builtOnce, type GoModule, notBuilt } from '../go-programs.ts';
 
 type Program = 'etcd' | 'kube-apiserver' | 'kube-controller-manager' | 'kube-scheduler' | 'kubectl' | 'kwok';
 /** The path of each. */
@@ -25,15 +25,14 @@ const all: readonly GoModule[] = [
 ];
 const programs = all.flatMap(({ packages }) => Object.keys(packages) as Program[]);
 
-/** For the titles of what can't run: a test says why. Undefined: it can run, perhaps after a build. */
+/** For the titles of tests that cannot run. Undefined: every program is there. */
 export function withoutControlPlane(): string | undefined {
   const { name, modules } = lacking();
-  return modules.length === 0 ? undefined : withoutGo(name, modules);
+  return modules.length === 0 ? undefined : notBuilt(name, modules);
 }
 
+/** Builds what is lacking. */
 export async function controlPlaneBinaries(): Promise<Binaries> {
-  const problem = withoutControlPlane();
-  if (problem) throw new Error(problem);
   const { name, modules } = lacking();
   const built = modules.length === 0 ? '' : await builtOnce(name, modules);
   const directoryOf = (program: Program) => given(program) ?? built;

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { accessSync, constants, existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { builtOnce, type GoModule, withoutGo } from '../go-programs.ts';
+import { builtOnce, type GoModule, notBuilt } from '../go-programs.ts';
 import { withoutHosts } from '../hosts.ts';
 import { impossible } from '../impossible.ts';
 
@@ -26,18 +26,24 @@ export interface Programs {
   readonly networkPlugins: string;
 }
 
-/** For the titles of what can't run: a test says why. Undefined: it can, perhaps after a build. */
+/** For the titles of tests that cannot run. Undefined: the machine can be a node, and every program is there. */
 export function withoutNode(): string | undefined {
+  return withoutHost() ?? notBuilt(name, modules);
+}
+
+/** Why this machine cannot be a node, whatever is built. */
+export function withoutHost(): string | undefined {
   if (process.platform !== 'linux') return 'a node of a cluster is Linux';
   if (withoutHosts) return withoutHosts;
   const lacking = ['containerd', 'ctr', 'runc'].find((program) => !find(program));
   if (lacking) return `there is no ${lacking} on this machine: .ci/run installs it`;
   if (!networkFolder()) return `there are no network plugins in ${networkFolders.join(' or ')}: .ci/run installs them`;
-  return withoutControlGroups() ?? withoutGo(name, modules);
+  return withoutControlGroups();
 }
 
+/** Builds what is lacking. */
 export async function nodePrograms(): Promise<Programs> {
-  const problem = withoutNode();
+  const problem = withoutHost();
   if (problem) throw new Error(problem);
   const built = await builtOnce(name, modules);
   return {

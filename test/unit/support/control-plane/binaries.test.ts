@@ -8,9 +8,8 @@ let assets: string;
 beforeEach(() => {
   assets = mkdtempSync(join(tmpdir(), 'banyan-assets-'));
   vi.stubEnv('KUBEBUILDER_ASSETS', assets);
-  // Nothing was built before, and nothing can be.
+  // Nothing was built before.
   vi.stubEnv('XDG_CACHE_HOME', assets);
-  vi.stubEnv('PATH', assets);
 });
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -25,7 +24,7 @@ const give = (...programs: string[]) => {
 test('what envtest does not give is built, and nothing else', () => {
   give(...ofEnvtest);
   const lacking = 'control-plane-kube-controller-manager-kube-scheduler-kwok';
-  expect(withoutControlPlane()).toBe(`there is no Go on this machine to build ${lacking} with`);
+  expect(withoutControlPlane()).toBe(`${lacking} is not built: "npm run programs" builds it with Go`);
 });
 
 test('where all programs are given, nothing is built', async () => {
@@ -37,5 +36,5 @@ test('where all programs are given, nothing is built', async () => {
 });
 
 test('where none is given, all are built', () => {
-  expect(withoutControlPlane()).toBe('there is no Go on this machine to build control-plane with');
+  expect(withoutControlPlane()).toBe('control-plane is not built: "npm run programs" builds it with Go');
 });

@@ -1,0 +1,68 @@
+/** The thread that keeps the connections: one to each context of each kubeconfig that was asked for, until the process ends. */
+import { statSync } from 'node:fs';
+import { runAsWorker } from 'synckit';
+import { ApiClient } from '../../../center/cli/api-client.ts';
+import type { Question } from './question.ts';
+import { type ServedResource, servedAs } from './served-resource.ts';
+
+interface Kept {
+  readonly client: ApiClient;
+  /** Of the file: a tree that starts again may write another one under the same name. */
+  readonly writtenMs: number;
+  /** By context, then by the word that named it. */
+  readonly served: Map<string, ServedResource>;
+}
+
+const kept = new Map<string, Kept>();
+
+runAsWorker(async (kubeconfig: string, context: string | undefined, question: Question) => {
+  try {
+    const { client, served } = clientOf(kubeconfig);
+    const at = context ?? client.currentContext();
+    const key = `${at} ${question.resource}`;
+    const resource = served.get(key) ?? (await servedAs(question.resource, (path) => client.get(at, path)));
+    if (!resource) return undefined;
+    served.set(key, resource);
+    const found = await client.get(at, pathOf(resource, question));
+    // A definition may have gone, and come back in another version or scope.
+    if (!found) served.delete(key);
+    return found && withKinds(found as ListOrObject);
+  } catch {
+    // Waiting goes on where a server is away or refuses: as with a kubectl that fails.
+    return undefined;
+  }
+});
+
+function clientOf(kubeconfig: string): Kept {
+  const writtenMs = statSync(kubeconfig).mtimeMs;
+  const known = kept.get(kubeconfig);
+  if (known?.writtenMs === writtenMs) return known;
+  known?.client.close();
+  const made = { client: new ApiClient(kubeconfig), writtenMs, served: new Map() };
+  kept.set(kubeconfig, made);
+  return made;
+}
+
+function pathOf(resource: ServedResource, question: Question): string {
+  const { name, namespace, allNamespaces, labelSelector, fieldSelector } = question;
+  const scope = resource.namespaced && !allNamespaces ? `/namespaces/${namespace}` : '';
+  const query = new URLSearchParams({
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+  });
+  const object = name === undefined ? '' : `/${name}`;
+  return `${resource.root}${scope}/${resource.plural}${object}${query.size > 0 ? `?${query}` : ''}`;
+}
+
+interface ListOrObject {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly items?: readonly object[];
+}
+
+/** As kubectl prints lists: each item names its own kind, which servers leave out. */
+function withKinds(found: ListOrObject): object {
+  if (!found.items) return found;
+  const kind = found.kind.replace(/List$/, '');
+  return { ...found, items: found.items.map((item) => ({ apiVersion: found.apiVersion, kind, ...item })) };
+}

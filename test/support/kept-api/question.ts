@@ -1,0 +1,43 @@
+/** The words of `kubectl get` that name objects, taken apart. */
+
+export interface Question {
+  /** As people write it: a plural, a singular, a short name or a kind, perhaps with version and group behind dots. */
+  readonly resource: string;
+  /** Absent: a list. */
+  readonly name?: string;
+  readonly namespace: string;
+  readonly allNamespaces: boolean;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+}
+
+/** Throws for words that mean more than this: then kubectl has to run. */
+export function parseQuestion(words: readonly string[]): Question {
+  const names: string[] = [];
+  let namespace = 'default';
+  let allNamespaces = false;
+  let labelSelector: string | undefined;
+  let fieldSelector: string | undefined;
+  for (let at = 0; at < words.length; at++) {
+    const word = words[at]!;
+    if (word === '-n') namespace = words[++at]!;
+    else if (word === '-A') allNamespaces = true;
+    else if (word === '-l') labelSelector = words[++at]!;
+    else if (word.startsWith('--field-selector=')) fieldSelector = word.slice('--field-selector='.length);
+    else if (word.startsWith('-'))
+      throw new Error(`"${word}" of kubectl get ${words.join(' ')} is not understood here`);
+    else names.push(...word.split('/'));
+  }
+  const [resource, name, ...more] = names;
+  if (!resource || resource.includes(',') || more.length > 0) {
+    throw new Error(`kubectl get ${words.join(' ')} names not one resource and one object at the most`);
+  }
+  return {
+    resource,
+    namespace,
+    allNamespaces,
+    ...(name === undefined ? {} : { name }),
+    ...(labelSelector === undefined ? {} : { labelSelector }),
+    ...(fieldSelector === undefined ? {} : { fieldSelector }),
+  };
+}

@@ -1,0 +1,24 @@
+/** Stock kubectl: that of the machine, or built from its Go module. */
+import { join } from 'node:path';
+import { builtOnce, foundOrBuilt, type GoModule, notBuilt } from './go-programs.ts';
+
+const name = 'kubectl';
+const modules: readonly GoModule[] = [
+  {
+    directory: join(import.meta.dirname, 'kubectl'),
+    packages: { [name]: '.' },
+    variables: { 'k8s.io/component-base/version.gitVersion': 'v1.34.1' },
+  },
+];
+const found = foundOrBuilt(name, modules);
+
+/** For the titles of tests that cannot run. */
+export const withoutKubectl = found ? undefined : notBuilt(name, modules);
+
+/** For child processes; a test that runs it without looking at `withoutKubectl` fails with the name alone. */
+export const kubectlProgram = found ?? name;
+
+/** Builds kubectl where the machine has none. */
+export async function buildKubectl(): Promise<void> {
+  if (!found) await builtOnce(name, modules);
+}
